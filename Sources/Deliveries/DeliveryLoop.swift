@@ -178,7 +178,7 @@ package final class DeliveryLoop {
         hasUncommittedOffsets = false
         lastOffsetCommit = .now
         guard !nextOffsets.isEmpty else { return }
-        try reader.commit(nextOffsets)
+        try reader.commit(nextOffsets.mapValues { GroupOffset($0) })
     }
 
     private var isAtEnd: Bool {
@@ -233,7 +233,7 @@ extension DeliveryLoop {
         for bounds in try reader.bounds(of: partitions) {
             let partition = bounds.partition
             let place = TopicPartition(topic: reader.topic, partition: partition)
-            let begun = [stored[partition], committed[partition]].compactMap(\.self).max()
+            let begun = [stored[partition], committed[partition]?.next].compactMap(\.self).max()
             let next = begun ?? bounds.earliestOffset
             // Records that another instance has taken over may be gone from the log.
             let start = stored[partition] == next ? next : max(next, bounds.earliestOffset)

@@ -1,4 +1,5 @@
 import EventLog
+import Program
 import Store
 
 /// Reads folded records again, to see whether a log still holds them.
@@ -59,5 +60,66 @@ package struct FingerprintCheck {
             if offset > known.offset { return true }
         }
         return (position ?? 0) > known.offset ? true : nil
+    }
+}
+
+extension GroupOffset {
+    /// - Parameter mark: a folded record below the offset.
+    init(_ next: Int64, mark: RecordFingerprint?) {
+        self.init(next, note: mark.map { "\($0.offset) \($0.fingerprint)" } ?? "")
+    }
+
+    /// The record that its worker had folded; nil when another program told the offset.
+    package func mark(in partition: Int32) -> RecordFingerprint? {
+        let parts = note.split(separator: " ")
+        guard parts.count == 2, let offset = Int64(parts[0]) else { return nil }
+        return RecordFingerprint(
+            partition: partition, offset: offset, fingerprint: String(parts[1]))
+    }
+}
+
+extension LogChange {
+    /// Why a group's offsets cannot be of the log that its readers have; nil when they may be. What lies below such an
+    /// offset counts as published, so that one of a topic that is gone would keep what comes of the new one's records
+    /// from being published.
+    ///
+    /// - Parameters:
+    ///   - states: of the store that is to go on. An offset that it has folded beyond changes nothing.
+    ///   - openReader: opens a reader of the log itself, without an archive.
+    package static func ofGroup(
+        _ committed: [Int32: GroupOffset], _ bounds: [PartitionBounds], of topic: String,
+        states: [PartitionState],
+        openReader: LogWatch.OpenReader
+    ) throws -> LogChange? {
+        var marks: [RecordFingerprint] = []
+        for bounds in bounds {
+            let state = states.first { $0.partition == bounds.partition && $0.records > 0 }
+            guard let offset = committed[bounds.partition],
+                offset.next > state?.nextOffset ?? bounds.earliestOffset
+            else { continue }
+            guard offset.next <= bounds.endOffset else {
+                return .groupBeyondEnd(
+                    TopicPartition(topic: topic, partition: bounds.partition),
+                    offset: offset.next, end: bounds.endOffset)
+            }
+            marks += [offset.mark(in: bounds.partition)].compactMap { $0 }
+        }
+        guard !marks.isEmpty else { return nil }
+        let reader = try openReader()
+        defer { reader.close() }
+        let held = try reader.bounds(of: marks.map(\.partition))
+        let look = try FingerprintCheck(
+            marks.filter { mark in
+                held.contains { $0.partition == mark.partition && $0.earliestOffset <= mark.offset }
+            }, with: reader)
+        if let other = look.others.first {
+            return .groupOfOther(
+                TopicPartition(topic: topic, partition: other.partition),
+                offset: committed[other.partition]?.next ?? 0, record: other.offset)
+        }
+        if let partition = look.unread.min() {
+            throw LogError.unanswered(TopicPartition(topic: topic, partition: partition))
+        }
+        return nil
     }
 }

@@ -54,7 +54,10 @@ package final class LogWatch {
     func take(_ partitions: [Int32]) throws {
         taken.formUnion(partitions)
         let unread = try look(at: Set(partitions), thoroughly: true)
-        if let partition = unread.min() { throw unanswered(partition) }
+        if let partition = unread.min() {
+            throw LogError.unanswered(
+                TopicPartition(topic: topic, partition: partition))
+        }
         _ = try look(at: stored.subtracting(compared), thoroughly: true)
     }
 
@@ -85,6 +88,21 @@ package final class LogWatch {
         }
     }
 
+    /// A folded record that tells the log of a partition: the last one as of the look before, since what is folded later
+    /// may be of another log; nil when nothing is folded.
+    func mark(of partition: Int32, below offset: Int64) throws -> RecordFingerprint? {
+        if let mark = marks[partition]?.first, mark.offset < offset { return mark }
+        return try store.partitionStates().first { $0.partition == partition }?.lastFingerprint
+    }
+
+    /// Throws a `LogChange` when offsets of the group are of another log, and `LogError` when the log does not answer.
+    func compare(_ committed: [Int32: GroupOffset], in bounds: [PartitionBounds]) throws {
+        let change = try LogChange.ofGroup(
+            committed, bounds, of: topic, states: try store.partitionStates(),
+            openReader: openReader)
+        if let change { throw change }
+    }
+
     /// Everything that is folded may be another log's now.
     func doubt() {
         doubted = taken
@@ -111,7 +129,8 @@ package final class LogWatch {
                 let unread = try look(at: wanted, thoroughly: true)
                 doubted.subtract(wanted.subtracting(unread))
                 guard ContinuousClock.now < deadline || unread.isEmpty else {
-                    throw unanswered(first)
+                    throw LogError.unanswered(
+                        TopicPartition(topic: topic, partition: first))
                 }
             } catch let error as LogError {
                 guard ContinuousClock.now < deadline else { throw error }
@@ -196,10 +215,12 @@ package final class LogWatch {
         return Array(
             known.union(try store.snapshot { try $0.fingerprints(of: state, from: earliest) }))
     }
+}
 
-    private func unanswered(_ partition: Int32) -> LogError {
+extension LogError {
+    static func unanswered(_ place: TopicPartition) -> LogError {
         .unavailable(
-            operation: "read", address: "\(TopicPartition(topic: topic, partition: partition))",
+            operation: "read", address: "\(place)",
             detail: "it does not answer: see weir lag and the cluster")
     }
 }

@@ -26,8 +26,10 @@ package final class Worker<Fold: StreamFold> {
     private var configurationFiles: FollowedConfiguration?
     private var nextOffsets: [Int32: Int64] = [:]
     private var ends: [Int32: Int64] = [:]
-    /// What the group has committed: a store that is being rebuilt never takes that back.
-    private var groupOffsets: [Int32: Int64] = [:]
+    /// What the group is told, of partitions of which something is folded. A store that is being rebuilt never takes back
+    /// what another one has told. Of a partition of which nothing is folded nothing was published, and the topic may be
+    /// another one before its first record comes.
+    private var groupOffsets: [Int32: GroupOffset] = [:]
     /// The batch that lanes fold, and since when.
     private var pending:
         (batch: RecordBatch, prepared: Fold.Prepared, since: ContinuousClock.Instant)?
@@ -51,6 +53,8 @@ package final class Worker<Fold: StreamFold> {
     /// Partitions of which something was not published before a stop: the group is not told of them, so
     /// that the next start publishes it.
     private var unpublished: Set<Int32> = []
+    /// Partitions of which nothing is folded yet.
+    private var unfolded: Set<Int32> = []
     /// What was stored last, while it waits for the disk.
     private var awaited: AwaitedBatch?
 
@@ -260,6 +264,7 @@ package final class Worker<Fold: StreamFold> {
         var records = 0
         for progress in batch.partitions {
             nextOffsets[progress.partition] = progress.nextOffset
+            unfolded.remove(progress.partition)
             records += Int(progress.records)
         }
         hasUncommittedOffsets = true
@@ -291,11 +296,15 @@ package final class Worker<Fold: StreamFold> {
         try finishCommit()
         lastOffsetCommit = .now
         hasUncommittedOffsets = false
-        for (partition, offset) in nextOffsets where !unpublished.contains(partition) {
-            groupOffsets[partition] = max(offset, groupOffsets[partition] ?? 0)
+        guard emitter != nil else { return }
+        for (partition, offset) in nextOffsets
+        where !unpublished.contains(partition) && offset > groupOffsets[partition]?.next ?? 0 {
+            groupOffsets[partition] = GroupOffset(
+                offset, mark: try watch?.mark(of: partition, below: offset))
         }
-        guard emitter != nil, !groupOffsets.isEmpty else { return }
-        try reader.commit(groupOffsets)
+        let offsets = groupOffsets.filter { !unfolded.contains($0.key) }
+        guard !offsets.isEmpty else { return }
+        try reader.commit(offsets)
     }
 
     /// Batches that are not full wait for the rest of the commit interval, so that a trickle of
@@ -336,26 +345,17 @@ extension Worker {
         try watch?.take(partitions)
         guard !partitions.isEmpty else { return }
         let committed = try reader.committedOffsets()
-        for bounds in try reader.bounds(of: partitions) {
-            try take(bounds, emitted: committed[bounds.partition] ?? 0)
-        }
+        let bounds = try reader.bounds(of: partitions)
+        try watch?.compare(committed, in: bounds)
+        for bounds in bounds { try take(bounds, committed[bounds.partition]) }
     }
 
-    private func take(_ bounds: PartitionBounds, emitted: Int64) throws {
+    private func take(_ bounds: PartitionBounds, _ committed: GroupOffset?) throws {
+        let emitted = committed?.next ?? 0
         let partition = bounds.partition
         let place = TopicPartition(topic: reader.topic, partition: partition)
         var state = try store.partitionStates().first { $0.partition == partition }
-        groupOffsets[partition] = emitted
         if state?.oldestExpected.map({ bounds.logStart < $0 }) ?? (state == nil) {
-            // What lies below the group's offset counts as published. When this worker told it of the old topic, nothing
-            // of the new one is. An archive may begin earlier than the log did, and no topic was created anew.
-            if let old = state, !(reader is ArchivedLogReader), emitted > bounds.earliestOffset,
-                emitted <= old.nextOffset
-            {
-                throw LogChange.oldOffsets(
-                    place, offset: emitted, expected: old.nextOffset,
-                    earliest: bounds.logStart, store: store.path)
-            }
             // A reader that cannot begin there says so before the store begins.
             try reader.seek(partition: partition, to: bounds.earliestOffset)
             try store.beginPartition(
@@ -390,6 +390,8 @@ extension Worker {
         try store.restore(state, in: lanes.folds[partition: partition])
         store.expect(state)
         nextOffsets[partition] = state.nextOffset
+        groupOffsets[partition] = committed
+        if state.records == 0 { unfolded.insert(partition) }
         readOffsets[partition] = state.nextOffset
         newest[partition] = state.watermarkMilliseconds
         ends[partition] = bounds.endOffset
@@ -515,6 +517,7 @@ extension Worker {
     private func drop(_ partition: Int32) {
         lanes.folds[partition: partition].forget(partition: partition)
         unpublished.remove(partition)
+        unfolded.remove(partition)
         nextOffsets[partition] = nil
         groupOffsets[partition] = nil
         readOffsets[partition] = nil

@@ -18,6 +18,22 @@ package enum LogAssignment: Equatable, Sendable {
     case shared
 }
 
+/// How far a consumer group is with a partition.
+package struct GroupOffset: Hashable, Sendable, ExpressibleByIntegerLiteral {
+    /// Everything below is done.
+    package var next: Int64
+    /// What was told with it: the metadata of Kafka's offsets. The embedded log keeps none; what it knows of a topic's
+    /// groups is deleted with the topic.
+    package var note: String
+
+    package init(_ next: Int64, note: String = "") {
+        self.next = next
+        self.note = note
+    }
+
+    package init(integerLiteral value: Int64) { self.init(value) }
+}
+
 package struct PartitionBounds: Equatable, Sendable {
     package var partition: Int32
     /// Offset of the oldest record; equal to `endOffset` when there is none.
@@ -104,11 +120,11 @@ package protocol LogReader: AnyObject {
     func offset(partition: Int32, atOrAfter timestampMilliseconds: Int64) throws(LogError) -> Int64?
 
     /// The committed offsets of the consumer group for this topic, by partition.
-    func committedOffsets() throws(LogError) -> [Int32: Int64]
+    func committedOffsets() throws(LogError) -> [Int32: GroupOffset]
 
-    /// Commits offsets for the consumer group: everything below is done. What a busy Kafka cluster
-    /// does not accept is sent again with the next commit.
-    func commit(_ offsets: [Int32: Int64]) throws(LogError)
+    /// Commits offsets for the consumer group. What a busy Kafka cluster does not accept is sent again with the
+    /// next commit.
+    func commit(_ offsets: [Int32: GroupOffset]) throws(LogError)
 
     /// Waits until the committed offsets are accepted. Throws `notTaken` after `patience`; on Kafka
     /// this happens while other members share the group's partitions and this reader is not a

@@ -1,5 +1,6 @@
 import CRdKafka
 import EventLog
+import Glibc
 import Logging
 
 /// One handle of librdkafka, destroyed with its last owner. Used by one thread at a time;
@@ -167,5 +168,21 @@ struct KafkaPartitions: ~Copyable {
 
     var elements: UnsafeMutableBufferPointer<rd_kafka_topic_partition_t> {
         UnsafeMutableBufferPointer(start: list.pointee.elems, count: Int(list.pointee.cnt))
+    }
+}
+
+extension rd_kafka_topic_partition_t {
+    /// The metadata of a group's offset. Set once; the list frees it.
+    var note: String {
+        get {
+            String(
+                decoding: UnsafeRawBufferPointer(start: metadata, count: metadata_size),
+                as: UTF8.self)
+        }
+        set {
+            guard !newValue.isEmpty else { return }
+            metadata = UnsafeMutableRawPointer(strdup(newValue))
+            metadata_size = newValue.utf8.count
+        }
     }
 }

@@ -9,10 +9,10 @@ final class KafkaCommits {
     private let topic: String
     private let queue: OpaquePointer
     /// Accepted offsets, and when.
-    private var committed: [Int32: (offset: Int64, at: ContinuousClock.Instant)] = [:]
-    private var underWay: [Int32: Int64]?
+    private var committed: [Int32: (offset: GroupOffset, at: ContinuousClock.Instant)] = [:]
+    private var underWay: [Int32: GroupOffset]?
     /// Offsets to commit that were not accepted yet.
-    private var wanted: [Int32: Int64] = [:]
+    private var wanted: [Int32: GroupOffset] = [:]
     /// Why the last commit was not accepted; nil if it was.
     private var refusal: String?
     private var lastTry = ContinuousClock.now
@@ -39,7 +39,7 @@ final class KafkaCommits {
     var isUnderWay: Bool { underWay != nil }
 
     /// Commits the offsets that differ from the last accepted ones, or were accepted long ago.
-    func commit(_ offsets: [Int32: Int64]) throws(LogError) {
+    func commit(_ offsets: [Int32: GroupOffset]) throws(LogError) {
         try takeAnswer(waitMilliseconds: 0)
         wanted.merge(offsets.filter { isDue($0.key, $0.value) }) { _, new in new }
         guard underWay == nil, !wanted.isEmpty else { return }
@@ -51,8 +51,8 @@ final class KafkaCommits {
         }
     }
 
-    private func isDue(_ partition: Int32, _ offset: Int64) -> Bool {
-        guard let last = committed[partition], last.offset == offset else { return true }
+    private func isDue(_ partition: Int32, _ offset: GroupOffset) -> Bool {
+        guard let last = committed[partition], last.offset.next == offset.next else { return true }
         return last.at.duration(to: .now) >= repetition
     }
 
@@ -93,7 +93,10 @@ final class KafkaCommits {
     private func tell() throws(LogError) {
         lastTry = .now
         let list = KafkaPartitions(
-            topic, wanted.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
+            topic, wanted.sorted { $0.key < $1.key }.map { ($0.key, $0.value.next) })
+        for index in list.elements.indices {
+            list.elements[index].note = wanted[list.elements[index].partition]?.note ?? ""
+        }
         try client.check(
             rd_kafka_commit_queue(client.handle, list.list, queue, nil, nil), "commit offsets to")
         underWay = wanted

@@ -344,7 +344,7 @@ extension KafkaReader {
         return found[partition].flatMap { $0 >= 0 ? $0 : nil }
     }
 
-    func committedOffsets() throws(LogError) -> [Int32: Int64] {
+    func committedOffsets() throws(LogError) -> [Int32: GroupOffset] {
         guard group != nil else { return [:] }
         let consumer = try openConsumer()
         let count = try partitionCount()
@@ -355,14 +355,14 @@ extension KafkaReader {
             return code == RD_KAFKA_RESP_ERR_NO_ERROR ? failed?.err ?? code : code
         }
         try consumer.check(code, "ask for the group's offsets in")
-        var offsets: [Int32: Int64] = [:]
-        for element in list.elements {
-            if element.offset >= 0 { offsets[element.partition] = element.offset }
+        var offsets: [Int32: GroupOffset] = [:]
+        for element in list.elements where element.offset >= 0 {
+            offsets[element.partition] = GroupOffset(element.offset, note: element.note)
         }
         return offsets
     }
 
-    func commit(_ offsets: [Int32: Int64]) throws(LogError) {
+    func commit(_ offsets: [Int32: GroupOffset]) throws(LogError) {
         guard group != nil else { return }
         let consumer = try openConsumer()
         let commits = commits ?? KafkaCommits(of: consumer, topic: topic)

@@ -55,17 +55,23 @@ package struct FoldedLog {
     /// Everything that keeps the store from going on with a topic: of the whole or, where that is well, of
     /// each partition.
     ///
-    /// - Parameter nextOffsets: where its partitions go on.
+    /// - Parameters:
+    ///   - nextOffsets: where its partitions go on.
+    ///   - oldestExpected: the lowest offset at which the log of a partition can start of which nothing is folded:
+    ///     where it starts earlier, the worker begins the partition anew.
     package func refusals(
-        of reader: any LogReader, nextOffsets: [Int32: Int64]
+        of reader: any LogReader, nextOffsets: [Int32: Int64],
+        oldestExpected: [Int32: Int64] = [:]
     ) throws(LogError) -> [LogChange] {
         if let refusal = try refusal(of: reader) { return [refusal] }
         let partitions = nextOffsets.keys.sorted()
         return try reader.bounds(of: partitions).compactMap { bounds in
             nextOffsets[bounds.partition].flatMap { nextOffset in
-                Self.refusal(
-                    of: TopicPartition(topic: topic, partition: bounds.partition),
-                    nextOffset: nextOffset, in: bounds, store: store)
+                bounds.logStart < oldestExpected[bounds.partition] ?? 0
+                    ? nil
+                    : Self.refusal(
+                        of: TopicPartition(topic: topic, partition: bounds.partition),
+                        nextOffset: nextOffset, in: bounds, store: store)
             }
         }
     }
@@ -77,9 +83,10 @@ package enum LogChange: OperatorError {
     case logStartsLater(TopicPartition, nextOffset: Int64, earliest: Int64, store: String)
     /// The log starts at a lower offset than when the store began the partition, and nothing is folded yet.
     case logStartsEarlier(TopicPartition, expected: Int64, earliest: Int64, store: String)
-    /// The same, and the group has an offset that a worker of the earlier topic may have told.
-    case oldOffsets(
-        TopicPartition, offset: Int64, expected: Int64, earliest: Int64, store: String)
+    /// The group has an offset beyond the log's end.
+    case groupBeyondEnd(TopicPartition, offset: Int64, end: Int64)
+    /// The group has an offset whose worker had read another record than the log has.
+    case groupOfOther(TopicPartition, offset: Int64, record: Int64)
     /// The log ends before what the store has folded.
     case logEndsEarlier(TopicPartition, nextOffset: Int64, end: Int64, store: String)
     /// The topic was deleted and created again since the store began.
@@ -93,14 +100,19 @@ package enum LogChange: OperatorError {
     /// The topic has another number of partitions than the store has folded.
     case partitionCountChanged(topic: String, folded: Int32, now: Int32, store: String)
 
+    private static let wayOutOfOldOffset =
+        "it is of a topic that was created anew since, and what comes of records below it would not be published. Stop the workers of the topic, delete the group's offsets of it, then start them again (ops/runbooks/topic-made-anew.md)"
+
     package var description: String {
         switch self {
         case .logStartsLater(let partition, let next, let earliest, let store):
             "\(partition) now starts at offset \(earliest), and \(store) has folded up to \(next): the records between are gone; give --archive a copy that has them, or fold what is left into a fresh --data directory"
         case .logStartsEarlier(let partition, let expected, let earliest, let store):
             "\(partition) starts at offset \(earliest), and started at \(expected) when \(store) began: the topic was created anew. Nothing of the partition is folded yet; start again, and it is folded from its new beginning"
-        case .oldOffsets(let partition, let offset, let expected, let earliest, let store):
-            "\(partition) starts at offset \(earliest), and started at \(expected) when \(store) began: the topic was created anew. The group's offset \(offset) may be of the old topic, and what comes of records below it would not be published: delete the group's offsets of the topic, then start again (ops/runbooks/topic-made-anew.md)"
+        case .groupBeyondEnd(let partition, let offset, let end):
+            "\(partition) ends at offset \(end), and the group's offset is \(offset): \(Self.wayOutOfOldOffset)"
+        case .groupOfOther(let partition, let offset, let record):
+            "\(partition) holds another record at offset \(record) than the worker had read that told the group \(offset): \(Self.wayOutOfOldOffset)"
         case .logEndsEarlier(let partition, let next, let end, let store):
             "\(partition) ends at offset \(end), before \(next) that \(store) has folded: the log was truncated or is another one; give the right --log, or fold into a fresh --data directory"
         case .otherTopic(let topic, let store):

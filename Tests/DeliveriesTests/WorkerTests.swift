@@ -181,7 +181,7 @@ private final class LogPlace {
     func committed() throws -> [Int32: Int64] {
         let log = try EmbeddedLog(path: files.path + "/log.sqlite", mode: .existing)
         return try log.reader(topic: "partner-postbacks", group: "weir-partner-postbacks")
-            .committedOffsets()
+            .committedOffsets().mapValues(\.next)
     }
 
     func start(_ arguments: [String] = []) throws -> Program {

@@ -39,8 +39,9 @@ struct MadeAnewTests {
         get throws { try place.states("bids").reduce(0) { $0 + $1.records } }
     }
 
-    private func fold() throws {
-        try place.foldBids(topic.reader(), untilEnd: true, openReader: topic.reader)
+    private func fold(publishes log: (any LogBackend)? = nil) throws {
+        try place.foldBids(
+            topic.reader(), untilEnd: true, publishes: log, openReader: topic.reader)
     }
 
     /// Folds, and makes the topic anew once all of it is folded.
@@ -213,30 +214,65 @@ struct MadeAnewTests {
         #expect(try records == 4000)
     }
 
+    /// A group's offset as a worker tells it that has folded a record.
+    private func offset(_ next: Int64, after record: Int64) throws -> GroupOffset {
+        let reader = try topic.reader()
+        defer { reader.close() }
+        let batch = RecordBatch()
+        try reader.subscribe(.partitions([0]))
+        _ = try reader.read(into: batch, maxRecords: 1, maxBytes: 1, waitMilliseconds: 0)
+        try reader.seek(partition: 0, to: record)
+        _ = try reader.read(into: batch, maxRecords: 1, maxBytes: 1, waitMilliseconds: 100)
+        #expect(batch.count > 0 && batch[0].offset == record)
+        return GroupOffset(next, note: "\(record) \(batch[0].fingerprint)")
+    }
+
     @Test(
-        "The offset of a topic that is gone, told again meanwhile, keeps nothing from being published"
-    )
-    func oldOffsets() throws {
-        try trimAll()
-        try fold()
-        topic.groupOffsets = [0: 1500, 1: 1500]
+        "A group's offset of a topic that is gone keeps nothing from being published",
+        arguments: [false, true])
+    func oldOffsets(isStoreEmpty: Bool) throws {
+        let old = try offset(1500, after: 1480)
+        if isStoreEmpty {
+            try trimAll()
+            try fold()
+        }
         try topic.makeAnew(with: Self.records(0..<4000, "b"))
-        let words = try refusal { try fold() }
-        #expect(words.contains("The group's offset 1500 may be of the old topic"), "\(words)")
+        topic.groupOffsets = [0: old]
+        for _ in 0..<2 {
+            let words = try refusal { try fold() }
+            #expect(
+                words.contains(
+                    "bids/0 holds another record at offset 1480 than the worker had read that told the group 1500"
+                ), "\(words)")
+        }
+        topic.groupOffsets = [1: 2001]
+        #expect(
+            try refusal { try fold() }
+                .contains("bids/1 ends at offset 2000, and the group's offset is 2001"))
         topic.groupOffsets = [:]
         try fold()
         #expect(try records == 4000)
         #expect(try place.states("bids").map(\.emitFrom) == [0, 0])
     }
 
-    @Test("An offset beyond the old beginning was told by a worker of the new topic")
+    @Test("A group's offset of this topic counts, and one that another program has set")
     func offsetsOfAnother() throws {
         try trimAll()
         try fold()
-        topic.groupOffsets = [0: 1600]
         try topic.makeAnew(with: Self.records(0..<4000, "b"))
+        topic.groupOffsets = [0: try offset(1200, after: 1100), 1: 7]
         try fold()
-        #expect(try place.states("bids").map(\.emitFrom) == [1600, 0])
+        #expect(try place.states("bids").map(\.emitFrom) == [1200, 7])
+    }
+
+    @Test("A worker tells its group what it has folded, with a record of it, and of nothing else")
+    func told() throws {
+        try trimAll()
+        try fold(publishes: IdentifiedLog(topic))
+        #expect(topic.groupOffsets.isEmpty)
+        try topic.publish([Samples.bid("one", partition: 0, at: Samples.start)])
+        try fold(publishes: IdentifiedLog(topic))
+        #expect(topic.groupOffsets == [0: try offset(1501, after: 1500)])
     }
 
     @Test("A store that a replay was told to begin late goes on there, though nothing is folded")

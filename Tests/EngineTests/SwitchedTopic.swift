@@ -19,7 +19,7 @@ final class SwitchedTopic {
     let name: String
     let partitionCount: Int32
     /// Those of the group that readers are in.
-    var groupOffsets: [Int32: Int64] = [:]
+    var groupOffsets: [Int32: GroupOffset] = [:]
     /// Whether readers hear that something is wrong with the topic.
     var isHeard = false
 
@@ -112,8 +112,10 @@ private final class SwitchedReader: LogReader {
     ) throws(LogError) -> Int64? {
         try inner.offset(partition: partition, atOrAfter: timestampMilliseconds)
     }
-    func committedOffsets() throws(LogError) -> [Int32: Int64] { source.groupOffsets }
-    func commit(_ offsets: [Int32: Int64]) throws(LogError) {}
+    func committedOffsets() throws(LogError) -> [Int32: GroupOffset] { source.groupOffsets }
+    func commit(_ offsets: [Int32: GroupOffset]) throws(LogError) {
+        source.groupOffsets.merge(offsets) { _, new in new }
+    }
     func close() { inner.close() }
 }
 
@@ -121,10 +123,13 @@ extension Workplace {
     /// Folds bids with a worker of this process until it fails or `isDone` says that it is enough, which is
     /// asked a few times a second between two batches.
     ///
-    /// - Parameter identity: of the log, for a store that is made.
+    /// - Parameters:
+    ///   - identity: of the log, for a store that is made.
+    ///   - publishes: where dead letters would go; nil for a worker that tells its group nothing either.
     func foldBids(
         _ reader: any LogReader, identity: String = "the cluster's",
         every interval: Duration = .seconds(3600), untilEnd: Bool = false,
+        publishes log: (any LogBackend)? = nil,
         openReader: @escaping LogWatch.OpenReader, isDone: @escaping () -> Bool = { false }
     ) throws {
         defer { reader.close() }
@@ -142,10 +147,20 @@ extension Workplace {
         settings.commitIntervalMilliseconds = 20
         settings.showsProgress = false
         settings.lookInterval = interval
+        let stop = StopSignal()
+        let emitter = log.map { log in
+            Emitter(
+                store: store, log: log, topic: "bids",
+                deadLetters: .deadLetters(ofTopic: "bids", stream: BidsFold.self),
+                partitionCount: partitionCount, catalog: Catalog(), partnerTopic: nil,
+                corrections: nil,
+                patience: EmissionPatience(
+                    address: log.address, stop: stop, logger: .quiet, metrics: nil))
+        }
         try Worker(
             lanes: [BidsFold.make(rules, topic: "bids", memory: store, threadCount: 1)],
-            store: store, reader: reader, emitter: nil, settings: settings,
-            configuration: rules.configuration, stop: StopSignal(), logger: .quiet,
+            store: store, reader: reader, emitter: emitter, settings: settings,
+            configuration: rules.configuration, stop: stop, logger: .quiet,
             interruption: isDone, openReader: openReader
         ).run()
     }

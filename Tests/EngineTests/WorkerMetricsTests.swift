@@ -34,8 +34,8 @@ private final class ScriptedReader: LogReader {
         into batch: RecordBatch, maxRecords: Int, maxBytes: Int, waitMilliseconds: Int
     ) -> LogReading { .idle }
     func offset(partition: Int32, atOrAfter timestampMilliseconds: Int64) -> Int64? { nil }
-    func committedOffsets() -> [Int32: Int64] { [:] }
-    func commit(_ offsets: [Int32: Int64]) {}
+    func committedOffsets() -> [Int32: GroupOffset] { [:] }
+    func commit(_ offsets: [Int32: GroupOffset]) {}
 }
 
 @Suite("What a worker's loop tells")

@@ -97,9 +97,9 @@ final class ScriptedReader: LogReader {
         }?.offset
     }
 
-    func committedOffsets() throws(LogError) -> [Int32: Int64] { [:] }
+    func committedOffsets() throws(LogError) -> [Int32: GroupOffset] { [:] }
 
-    func commit(_ offsets: [Int32: Int64]) throws(LogError) {}
+    func commit(_ offsets: [Int32: GroupOffset]) throws(LogError) {}
 
     func close() {}
 }

@@ -261,14 +261,17 @@ struct LogContractTests {
             defer { reader.close() }
             #expect(try reader.committedOffsets().isEmpty)
             try reader.commit([0: 10, 2: 20])
-            try reader.commit([0: 11])
+            try reader.commit([0: GroupOffset(11, note: "10 éa")])
             let other = try log.log.reader(topic: topic, group: "\(group)-other")
             try other.commit([1: 1])
             other.close()
         }
         let again = try log.log.reader(topic: topic, group: group)
         defer { again.close() }
-        #expect(try again.committedOffsets() == [0: 11, 2: 20])
+        let told = try again.committedOffsets()
+        #expect(told.mapValues(\.next) == [0: 11, 2: 20])
+        #expect(told[0]?.note == (kind == .embedded ? "" : "10 éa"))
+        #expect(told[2]?.note == "")
         let nobody = try log.log.reader(topic: topic)
         defer { nobody.close() }
         #expect(try nobody.committedOffsets().isEmpty)

@@ -68,7 +68,7 @@ final class Member: Sendable {
     private func work(_ reader: any LogReader) throws {
         try reader.subscribe(.shared)
         let batch = RecordBatch()
-        var next: [Int32: Int64] = [:]
+        var next: [Int32: GroupOffset] = [:]
         while true {
             switch order.withLock({ $0 }) {
             case .read: break
@@ -84,7 +84,7 @@ final class Member: Sendable {
                 let committed = try reader.committedOffsets()
                 for partition in partitions {
                     next[partition] = committed[partition] ?? 0
-                    try reader.seek(partition: partition, to: committed[partition] ?? 0)
+                    try reader.seek(partition: partition, to: committed[partition]?.next ?? 0)
                 }
                 state.withLock { $0.owned.formUnion(partitions) }
             case .revoked(let partitions):
@@ -95,7 +95,7 @@ final class Member: Sendable {
                 for index in 0..<batch.count {
                     let (partition, offset) = batch.position(index)
                     state.withLock { $0.records[partition, default: []].append(offset) }
-                    next[partition] = offset + 1
+                    next[partition] = GroupOffset(offset + 1)
                 }
                 try reader.commit(next)
             case .idle: break

@@ -46,7 +46,8 @@ extension Simulation {
         case .changed(.partitionCountChanged(_, _, let now, _)):
             cluster.note(.otherPartitions)
             worker.acceptedPartitionCount = now
-        case .changed(.oldOffsets) where isOf(madeAnew, worker):
+        case .changed(.groupBeyondEnd) where isOf(madeAnew, worker),
+            .changed(.groupOfOther) where isOf(madeAnew, worker):
             cluster.note(.endsEarlier)
             for other in workers where other.program.topic == worker.program.topic { kill(other) }
             cluster.forgetOffsets(ofTopic: worker.program.topic)

@@ -64,9 +64,10 @@ struct Publications {
     }
 
     /// A process was told the offsets of its group.
-    mutating func tell(_ process: Int32, _ offsets: [Int32: Int64], of topic: String) {
+    mutating func tell(_ process: Int32, _ offsets: [Int32: GroupOffset], of topic: String) {
         for (partition, offset) in offsets {
-            processes[process]?.groupOffsets[Place(topic: topic, partition: partition)] = offset
+            processes[process]?.groupOffsets[Place(topic: topic, partition: partition)] =
+                offset.next
         }
     }
 
@@ -75,10 +76,11 @@ struct Publications {
     /// - Returns: why it should not; nil when it may.
     mutating func begin(_ records: [OutgoingRecord], by process: Int32) -> String? {
         guard let directory = note(process) else { return nil }
+        var items: Set<Item> = []
         for item in records.compactMap(Item.init) {
             let place =
                 "\(item.topic): \(item.document ?? "the record") of \(item.origin.topic)/\(item.origin.partition) at \(item.offset)"
-            if noted[directory, default: []].contains(item) {
+            if noted[directory, default: []].contains(item) || !items.insert(item).inserted {
                 return "\(place) is published again"
             }
             if let told = processes[process]?.groupOffsets[item.origin], item.offset < told {
@@ -107,11 +109,20 @@ struct Publications {
     /// The stores of a directory were moved away.
     mutating func forget(_ directory: String) { noted[directory] = nil }
 
-    /// A topic was made anew.
-    mutating func forget(topic: String) {
+    /// The offsets of groups were deleted.
+    mutating func forgetOffsets(of topic: String) {
         processes = processes.mapValues { process in
             var process = process
             process.groupOffsets = process.groupOffsets.filter { $0.key.topic != topic }
+            return process
+        }
+    }
+
+    /// A topic was made anew.
+    mutating func forget(topic: String) {
+        forgetOffsets(of: topic)
+        processes = processes.mapValues { process in
+            var process = process
             process.acknowledged = process.acknowledged.filter { $0.origin.topic != topic }
             return process
         }

@@ -53,12 +53,20 @@ final class SimulatedCluster: RecordSink {
     final class Group {
         /// In the order in which they joined.
         var members: [SimulatedReader] = []
-        var committed: [Int32: Int64] = [:]
+        var committed: [Int32: GroupOffset] = [:]
         var generation = 0
         /// Who was given a partition last.
         private var holders: [Int32: SimulatedReader] = [:]
 
+        /// Whether another member has not given a partition up, and is there to do it.
+        func isHeld(_ partition: Int32, beside member: SimulatedReader) -> Bool {
+            guard let holder = holders[partition], holder !== member else { return false }
+            return holder.position(partition: partition) != nil
+                && members.contains { $0 === holder }
+        }
+
         func give(_ partition: Int32, to member: SimulatedReader) {
+            member.lost.remove(partition)
             if let holder = holders[partition], holder !== member { holder.lost.insert(partition) }
             holders[partition] = member
         }
@@ -146,11 +154,12 @@ final class SimulatedCluster: RecordSink {
             topic.partitions[place].oldEndOffset = max(
                 partition.endOffset, partition.oldEndOffset)
         }
+        publications.forget(topic: name)
         forgetOffsets(ofTopic: name)
     }
 
     func forgetOffsets(ofTopic name: String) {
-        publications.forget(topic: name)
+        publications.forgetOffsets(of: name)
         for (group, members) in groups where group.hasSuffix(" \(name)") {
             members.committed = [:]
         }

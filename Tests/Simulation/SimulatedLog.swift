@@ -72,6 +72,12 @@ final class SimulatedReader: LogReader {
     private var wasLeftOut = false
     /// What it still reads, and another member was given since.
     var lost: Set<Int32> = []
+    /// What it was told to give up at its last read: until the next one it may tell how far it is.
+    private var givingUp: Set<Int32> = []
+    /// At how many reads it has waited for others to give up what it is to be given.
+    private var waits = 0
+    /// Then the group goes on without them, as after the timeout of their sessions.
+    private static let patience = 20
     private var isClosed = false
     private(set) var isCaughtUp = false
     private var nextPartition = 0
@@ -211,6 +217,7 @@ final class SimulatedReader: LogReader {
         switch assignment {
         case nil: return .idle
         case .shared:
+            givingUp = []
             guard let group, generation != group.generation else { return nil }
             let share = group.share(of: self, partitionCount: count)
             let kept =
@@ -218,14 +225,24 @@ final class SimulatedReader: LogReader {
             let revoked = Set(positions.keys).union(paused).subtracting(kept)
             if !revoked.isEmpty {
                 for number in revoked { positions[number] = nil }
+                if !wasLeftOut { givingUp = revoked.subtracting(lost) }
                 lost = []
                 paused.subtract(revoked)
                 log.cluster.note(.revoked)
                 return .revoked(revoked.sorted())
             }
+            let given = share.filter { positions[$0] == nil }
+            // Every other rebalance waits for all members, as brokers do; the others are those that lose patience.
+            if group.generation % 2 == 0, waits < Self.patience,
+                given.contains(where: { group.isHeld($0, beside: self) })
+            {
+                waits += 1
+                log.cluster.note(.waitedForMembers)
+                return isSubscribing ? assigned([]) : .idle
+            }
+            waits = 0
             generation = group.generation
             wasLeftOut = false
-            let given = share.filter { positions[$0] == nil }
             for number in given { group.give(number, to: self) }
             return assigned(given)
         case .all:
@@ -262,23 +279,24 @@ final class SimulatedReader: LogReader {
             .first { $0.timestampMilliseconds >= timestampMilliseconds }?.offset
     }
 
-    func committedOffsets() throws(LogError) -> [Int32: Int64] {
+    func committedOffsets() throws(LogError) -> [Int32: GroupOffset] {
         try log.call(.ask)
         let committed = group?.committed ?? [:]
         log.cluster.publications.tell(log.process, committed, of: topic)
         return committed
     }
 
-    func commit(_ offsets: [Int32: Int64]) throws(LogError) {
+    func commit(_ offsets: [Int32: GroupOffset]) throws(LogError) {
         guard let group, !weir_sim_is_dead(log.process) else { return }
         if log.cluster.happens(log.cluster.chances.notTaken, .offsetsNotTaken) { return }
-        // A member of an older generation is not listened to.
+        // A member of an older generation is not listened to, unless it gives partitions up that nobody was given since.
+        var offsets = offsets
         if case .shared = assignment, generation != group.generation {
-            log.cluster.note(.olderGeneration)
-            return
+            offsets = offsets.filter { givingUp.contains($0.key) && !lost.contains($0.key) }
+            log.cluster.note(offsets.isEmpty ? .olderGeneration : .toldAtRevocation)
         }
         for (partition, offset) in offsets.sorted(by: { $0.key < $1.key }) {
-            if positions[partition] == nil {
+            if positions[partition] == nil, !givingUp.contains(partition) {
                 log.cluster.fault = SimulationFault(
                     "offsets of \(topic)/\(partition) are told by a process that does not have it")
             }

@@ -21,7 +21,7 @@ struct CheckTests {
         let store = try AggregateStore(
             path: "\(place.path)/bids.sqlite", fold: BidsFold.self, topic: "bids",
             logIdentity: identity, partitionCount: 2)
-        try store.beginPartition(0, at: nextOffset, emitFrom: 0)
+        try store.beginPartition(0, at: nextOffset, logStart: 0, emitFrom: 0)
     }
 
     private func check(_ place: TemporaryDirectory, _ log: EmbeddedLog) throws -> CheckReport {

@@ -27,8 +27,10 @@ struct LagTests {
     }
 
     /// A store of bids that goes on at these offsets.
+    ///
+    /// - Parameter logStart: where the log started when the store began.
     private func makeStore(
-        _ directory: String, _ offsets: [Int32: Int64], identity: String? = nil
+        _ directory: String, _ offsets: [Int32: Int64], identity: String? = nil, logStart: Int64 = 0
     ) throws {
         let identity = try identity ?? log.topics()[0].identity
         try FileManager.default.createDirectory(
@@ -37,7 +39,7 @@ struct LagTests {
             path: "\(place.path)/\(directory)/bids.sqlite", fold: BidsFold.self, topic: "bids",
             logIdentity: identity, partitionCount: 3)
         for (partition, offset) in offsets {
-            try store.beginPartition(partition, at: offset, emitFrom: 0)
+            try store.beginPartition(partition, at: offset, logStart: logStart, emitFrom: 0)
         }
     }
 
@@ -97,6 +99,33 @@ struct LagTests {
         #expect(
             report.text(.table).hasSuffix(
                 "\n\nbids: 1 records behind in 3 partitions, the oldest for 11 s\n"))
+    }
+
+    @Test("a topic that was made anew before anything of it was folded is no fault, for check too")
+    func beginsAnew() throws {
+        try makeStore("a", [0: 11, 1: 11], logStart: 11)
+        let partitions = try report("a").streams[0].partitions
+        #expect(partitions.map(\.lag) == [10, 10, 10])
+        #expect(
+            partitions[1].note
+                == "the topic was created anew before anything of it was folded: its worker begins at 0"
+        )
+        var report = CheckReport()
+        try #require(try StoreCheck("bids", in: "\(place.path)/a"))
+            .run(log, topic: "bids", into: &report)
+        #expect(report.wrongCount == 0, "\(report.text)")
+    }
+
+    @Test("a group's offset of another log is wrong for check")
+    func groupOfOther() throws {
+        try makeStore("a", [0: 4])
+        try log.reader(topic: "bids", group: "weir-bids").commit([0: 11])
+        var report = CheckReport()
+        try #require(try StoreCheck("bids", in: "\(place.path)/a"))
+            .run(log, topic: "bids", into: &report)
+        #expect(
+            report.text.contains("bids/0 ends at offset 10, and the group's offset is 11"),
+            "\(report.text)")
     }
 
     @Test("a store that cannot go on says why")

@@ -70,11 +70,13 @@ package final class ArchivedLogReader: LogReader {
 
     package func takeDoubt() -> Bool { live.takeDoubt() }
 
-    package func committedOffsets() throws(LogError) -> [Int32: Int64] {
+    package func committedOffsets() throws(LogError) -> [Int32: GroupOffset] {
         try live.committedOffsets()
     }
 
-    package func commit(_ offsets: [Int32: Int64]) throws(LogError) { try live.commit(offsets) }
+    package func commit(_ offsets: [Int32: GroupOffset]) throws(LogError) {
+        try live.commit(offsets)
+    }
 
     package func awaitCommits(_ patience: Duration) throws(LogError) {
         try live.awaitCommits(patience)

@@ -47,7 +47,7 @@ extension EmbeddedLogReader {
         }
     }
 
-    func committedOffsets() throws(LogError) -> [Int32: Int64] {
+    func committedOffsets() throws(LogError) -> [Int32: GroupOffset] {
         guard let group else { return [:] }
         return try connection.reading("read", log.address) { db in
             try requireSameTopic(db)
@@ -61,16 +61,16 @@ extension EmbeddedLogReader {
                 arguments: [topic, group]
             )
             return Dictionary(
-                uniqueKeysWithValues: rows.map { ($0["partition"], $0["next_offset"]) }
+                uniqueKeysWithValues: rows.map { ($0["partition"], GroupOffset($0["next_offset"])) }
             )
         }
     }
 
-    func commit(_ offsets: [Int32: Int64]) throws(LogError) {
+    func commit(_ offsets: [Int32: GroupOffset]) throws(LogError) {
         guard let group, !offsets.isEmpty else { return }
         var changes: [(ref: Int64, next: Int64)] = []
-        for (number, next) in offsets {
-            changes.append((try partition(number).ref, next))
+        for (number, offset) in offsets {
+            changes.append((try partition(number).ref, offset.next))
         }
         try connectionForCommits().transaction("commit offsets to") { db in
             try requireSameTopic(db)

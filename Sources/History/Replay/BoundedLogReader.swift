@@ -94,8 +94,8 @@ final class BoundedLogReader: LogReader {
     }
 
     /// Nothing was published for anybody.
-    func committedOffsets() throws(LogError) -> [Int32: Int64] { [:] }
-    func commit(_: [Int32: Int64]) throws(LogError) {}
+    func committedOffsets() throws(LogError) -> [Int32: GroupOffset] { [:] }
+    func commit(_: [Int32: GroupOffset]) throws(LogError) {}
     func close() { reader.close() }
 
     private var isAtEnd: Bool { !assigned.isEmpty && assigned.allSatisfy { paused[$0] != nil } }

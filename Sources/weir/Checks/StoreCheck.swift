@@ -49,7 +49,8 @@ struct StoreCheck {
             var refusals: [any OperatorError] = []
             if let log {
                 refusals = try foldedLog.refusals(
-                    in: log, topic: configured, nextOffsets: states.nextOffsets)
+                    in: log, topic: configured, nextOffsets: states.nextOffsets,
+                    oldestExpected: states.oldestExpected)
                 if refusals.isEmpty {
                     refusals = try otherRecords(states, of: topic, in: log, store)
                 }
@@ -72,7 +73,7 @@ struct StoreCheck {
     }
 
     /// A store commits before its consumer group does. One that goes on before what the group has
-    /// committed is an older copy, or is being folded anew.
+    /// committed is an older copy, or is being folded anew; or the group's offsets are of another topic.
     private func noteIfSetBack(
         _ states: [PartitionState], of topic: String, _ group: String?, in log: any LogBackend,
         _ report: inout CheckReport
@@ -80,8 +81,12 @@ struct StoreCheck {
         let reader = try log.reader(topic: topic, group: group ?? "weir-\(stream)")
         defer { reader.close() }
         let committed = try reader.committedOffsets()
+        let change = try LogChange.ofGroup(
+            committed, try reader.bounds(), of: topic, states: states,
+            openReader: { try log.lookingReader(topic: topic) })
+        if let change { throw change }
         for state in states {
-            guard let offset = committed[state.partition], state.nextOffset < offset else {
+            guard let offset = committed[state.partition]?.next, state.nextOffset < offset else {
                 continue
             }
             report.note(
@@ -122,15 +127,21 @@ extension FoldedLog {
     ///
     /// - Parameter topic: the topic that the configuration names; nil for that of the store.
     func refusals(
-        in log: any LogBackend, topic configured: String? = nil, nextOffsets: [Int32: Int64]
+        in log: any LogBackend, topic configured: String? = nil, nextOffsets: [Int32: Int64],
+        oldestExpected: [Int32: Int64] = [:]
     ) throws(LogError) -> [LogChange] {
         let reader = try log.reader(topic: configured ?? topic)
         defer { reader.close() }
-        return try refusals(of: reader, nextOffsets: nextOffsets)
+        return try refusals(
+            of: reader, nextOffsets: nextOffsets, oldestExpected: oldestExpected)
     }
 }
 
 extension [PartitionState] {
     /// The first record of each partition that is not folded.
     var nextOffsets: [Int32: Int64] { reduce(into: [:]) { $0[$1.partition] = $1.nextOffset } }
+
+    var oldestExpected: [Int32: Int64] {
+        reduce(into: [:]) { $0[$1.partition] = $1.oldestExpected }
+    }
 }

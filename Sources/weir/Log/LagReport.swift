@@ -45,7 +45,7 @@ struct LagReport {
             let states = try snapshot.partitionStates()
             return StreamLag.Store(
                 path: path, topic: snapshot.topic, logIdentity: snapshot.logIdentity,
-                nextOffsets: states.nextOffsets,
+                nextOffsets: states.nextOffsets, oldestExpected: states.oldestExpected,
                 fingerprints: try states.flatMap { try snapshot.fingerprints(of: $0, from: 0) })
         }
     }
@@ -67,6 +67,8 @@ struct StreamLag {
         var logIdentity: String
         /// The first record of each partition that is not folded.
         var nextOffsets: [Int32: Int64]
+        /// As `PartitionState.oldestExpected` says it.
+        var oldestExpected: [Int32: Int64] = [:]
         /// A sample of the folded records.
         var fingerprints: [RecordFingerprint] = []
         /// What waits for partners; nil for a store of a fold.
@@ -102,7 +104,7 @@ struct StreamLag {
         let reader = try log.reader(topic: topic, group: group ?? "weir-\(stream)")
         defer { reader.close() }
         let (bounds, faults) = try reader.knownBounds(of: Array(0..<found.partitionCount))
-        var committed: [Int32: Int64] = [:]
+        var committed: [Int32: GroupOffset] = [:]
         var groupFault: LogError?
         do throws(LogError) {
             committed = try reader.committedOffsets()
@@ -127,7 +129,7 @@ struct StreamLag {
         }
         let lags = partitions.map { lag in
             var lag = lag
-            lag.committedOffset = committed[lag.partition]
+            lag.committedOffset = committed[lag.partition]?.next
             lag.note = lag.note ?? groupFault?.description
             // A store commits before its consumer group does. One that goes on before what the group has
             // committed is an older copy, or is being folded anew.
@@ -209,6 +211,14 @@ extension StreamLag {
                     isUnanswered: true, note: "\(fault)")
             }
             let bounds = bounds.first { $0.partition == partition }
+            if let bounds, bounds.logStart < store.oldestExpected[partition] ?? 0 {
+                return PartitionLag(
+                    partition: partition, store: store.path, nextOffset: bounds.earliestOffset,
+                    earliestOffset: bounds.earliestOffset, endOffset: bounds.endOffset,
+                    lag: bounds.endOffset - bounds.earliestOffset,
+                    note: "the topic was created anew before anything of it was folded: its worker "
+                        + "begins at \(bounds.earliestOffset)")
+            }
             var lag = PartitionLag(
                 partition: partition, store: store.path, nextOffset: nextOffset,
                 earliestOffset: bounds?.earliestOffset, endOffset: bounds?.endOffset)
