@@ -75,8 +75,10 @@ extension StoreView {
     }
 
     fileprivate func hashPartitions(of stream: String, into lines: inout HashedLines) throws {
+        // Where a partition began of which nothing is folded says nothing of its records.
         let partitions = slices.filter { $0.stream == stream }
             .flatMap { slice in slice.partitions.map { (slice.snapshot, $0) } }
+            .filter { $0.1.records > 0 }
             .sorted { $0.1.partition < $1.1.partition }
         for (snapshot, state) in partitions {
             let partition = "\(stream) \(state.partition)"

@@ -161,8 +161,7 @@ struct StoreView {
             guard other != index, streams[other] == streams[index],
                 let copy = states[other].first(where: { $0.partition == state.partition })
             else { return true }
-            return copy.nextOffset < state.nextOffset
-                || (copy.nextOffset == state.nextOffset && index < other)
+            return copy.extent < state.extent || (copy.extent == state.extent && index < other)
         }
     }
 }

@@ -147,6 +147,10 @@ package struct PartitionState: Equatable, Sendable {
     package var oldestExpected: Int64? {
         records == 0 && firstOffset <= logStart ? logStart : nil
     }
+
+    /// How far a copy of the partition is, beside others. One of which nothing is folded is behind all that have a
+    /// record: it may have begun late, with an earlier topic of the name.
+    package var extent: Int64 { records == 0 ? -1 : nextOffset }
 }
 
 // MARK: What is to be published

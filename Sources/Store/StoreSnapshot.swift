@@ -189,7 +189,9 @@ package struct StoreSnapshot {
             return try forEachDigest(of: partition.partition, body)
         }
         let window = DedupeWindow(
-            windowMilliseconds: try epochs(of: partition.partition).last?
+            // Under the last configuration nothing may be folded yet.
+            windowMilliseconds: try epochs(of: partition.partition)
+                .last { $0.fromOffset < partition.nextOffset }?
                 .configuration.dedupeWindowMilliseconds ?? 0,
             watermarkMilliseconds: partition.watermarkMilliseconds)
         for entry in try DedupeBlock.entries(of: partition.partition, in: db) {

@@ -63,6 +63,7 @@ static volatile bool is_active;
 static char root[4096];
 static size_t root_length;
 static int64_t wall_ns;
+static const int64_t steady_begin_ns = 1000000000;
 static int64_t steady_ns;
 static int current;
 static struct process *processes;
@@ -640,7 +641,7 @@ void weir_sim_begin(const char *path, int64_t now_ns, uint64_t seed) {
     memcpy(root, path, root_length + 1);
     wall_ns = now_ns;
     simulated_thread = pthread_self();
-    steady_ns = 1000000000;
+    steady_ns = steady_begin_ns;
     current = 0;
     for (struct file *file = files; file;) {
         struct file *next = file->next;
@@ -805,6 +806,8 @@ void weir_sim_lose_power(const char *directory, uint64_t seed, bool loses_names)
 }
 
 int64_t weir_sim_now(void) { return wall_ns; }
+
+int64_t weir_sim_elapsed(void) { return steady_ns - steady_begin_ns; }
 
 void weir_sim_pass(int64_t nanoseconds) {
     pthread_mutex_lock(&lock);

@@ -35,6 +35,20 @@ struct DigestTests {
         #expect(try digest("one", "zero") == digest("all"))
     }
 
+    @Test("a copy of which nothing is folded is behind one with records, wherever it began")
+    func emptyCopy() throws {
+        try sample.foldBids(records, into: "all")
+        for name in ["other", "began-late"] {
+            try sample.foldBids([.billing(2, 0, id: "z")], into: name)
+        }
+        try sample.change(
+            "INSERT INTO partitions VALUES (0, 9, 9, 9, 0, 0, 0, 9, 0, 0, '')", stream: "bids",
+            in: "began-late")
+        let digest = try digest("other", "all")
+        #expect(try self.digest("began-late", "all") == digest)
+        #expect(try self.digest("all", "began-late") == digest)
+    }
+
     @Test("the words of a rejection are no part of the digest, its reason is")
     func details() throws {
         try sample.foldBids(records)

@@ -131,8 +131,11 @@ struct Comparison {
             let path = try storePath(directory, stream)
             guard FileManager.default.fileExists(atPath: path) else { continue }
             let states = try StoreReader(path: path).snapshot { try $0.partitionStates() }
+            // Of a copy without a record nothing counts, wherever it began.
             for state in states
-            where state.nextOffset > offsets[state.partition]?.upperBound ?? -1 {
+            where state.nextOffset > offsets[state.partition]?.upperBound ?? -1
+                && state.records > 0
+            {
                 offsets[state.partition] = state.firstOffset..<state.nextOffset
             }
         }

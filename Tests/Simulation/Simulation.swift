@@ -105,7 +105,7 @@ package final class Simulation {
         for worker in workers { worker.kill() }
         machine?.kill()
         report.records = feeds.reduce(0) { $0 + $1.records }
-        report.simulatedSeconds = Double(weir_sim_now() - Self.beginNanoseconds) / 1e9
+        report.simulatedSeconds = Double(weir_sim_elapsed()) / 1e9
         for (event, count) in cluster.met { report.met[event, default: 0] += count }
         for (event, old) in zip(Coverage.systemEvents, before) {
             report.met[event.name, default: 0] += event.count - old.count

@@ -33,12 +33,12 @@ struct WeirSimulate: ParsableCommand {
         help: ArgumentHelp(
             "Streams that a run may have, by comma: \(Simulation.streamNames.joined(separator: ", ")). Default: all.",
             valueName: "names"))
-    var streams: String = ""
+    var streams: String?
     @Option(
         help: ArgumentHelp(
             "Kinds of faults that are left out, by comma: \(FaultKind.allCases.map(\.rawValue).joined(separator: ", ")).",
             valueName: "kinds"))
-    var without: String = ""
+    var without: String?
     @Option(help: "How long a finding may be made smaller.") var shrinkSeconds = 60.0
     @Flag(help: "Go on after a finding, and count them.") var keepGoing = false
     @Flag(help: "Print the last steps of every run, and what it met.") var trace = false
@@ -57,19 +57,23 @@ struct WeirSimulate: ParsableCommand {
         var options = Simulation.Options()
         options.steps = steps
         options.mostWorkers = workers
-        for name in streams.split(separator: ",").map(String.init) {
+        for name in Self.names(streams) {
             guard Simulation.streamNames.contains(name) else {
                 throw ValidationError("no stream is named '\(name)'")
             }
             options.streams.insert(name)
         }
-        for name in without.split(separator: ",") {
-            guard let kind = FaultKind(rawValue: String(name)) else {
+        for name in Self.names(without) {
+            guard let kind = FaultKind(rawValue: name) else {
                 throw ValidationError("no kind of fault is named '\(name)'")
             }
             options.without.insert(kind)
         }
         return options
+    }
+
+    private static func names(_ list: String?) -> [String] {
+        list?.split(separator: ",", omittingEmptySubsequences: false).map(String.init) ?? []
     }
 
     func run() throws {

@@ -8,6 +8,7 @@ struct RecordedEpochs {
     struct Partition {
         var firstOffset: Int64
         var nextOffset: Int64
+        fileprivate let extent: Int64
         var epochs: [Epoch]
     }
 
@@ -39,6 +40,7 @@ struct RecordedEpochs {
                         state.partition,
                         Partition(
                             firstOffset: state.firstOffset, nextOffset: state.nextOffset,
+                            extent: state.extent,
                             epochs: try snapshot.epochs(of: state.partition))
                     )
                 }
@@ -48,7 +50,7 @@ struct RecordedEpochs {
             throw ReplayError.otherLog(store: path, topic: topic)
         }
         for (number, partition) in found
-        where partitions[number].map({ $0.nextOffset < partition.nextOffset }) ?? true {
+        where partitions[number].map({ $0.extent < partition.extent }) ?? true {
             partitions[number] = partition
         }
     }

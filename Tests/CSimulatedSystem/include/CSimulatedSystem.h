@@ -50,8 +50,10 @@ void weir_sim_lose_power(const char *directory, uint64_t seed, bool loses_names)
 /// Takes the names of files below a directory for synced: somebody outside the simulation has changed them.
 void weir_sim_forget_names(const char *directory);
 
-/// Nanoseconds since 1970, and of the clock that does not jump.
+/// Nanoseconds since 1970.
 int64_t weir_sim_now(void);
+/// Nanoseconds since the simulation began, by the clock that does not jump.
+int64_t weir_sim_elapsed(void);
 /// Lets time pass.
 void weir_sim_pass(int64_t nanoseconds);
 /// Sets the clock of the day forward or back; the other one goes on.
