@@ -66,22 +66,26 @@ package struct FingerprintCheck {
 extension GroupOffset {
     /// - Parameter mark: a folded record below the offset.
     init(_ next: Int64, mark: RecordFingerprint?) {
-        self.init(next, note: mark.map { "\($0.offset) \($0.fingerprint)" } ?? "")
+        self.init(next, note: mark.map { "\(Self.tag) \($0.offset) \($0.fingerprint)" } ?? "")
     }
 
-    /// The record that its worker had folded; nil when another program told the offset.
+    /// The record that the worker had folded; nil when another program committed the offset.
     package func mark(in partition: Int32) -> RecordFingerprint? {
         let parts = note.split(separator: " ")
-        guard parts.count == 2, let offset = Int64(parts[0]) else { return nil }
+        guard parts.count == 3, parts[0] == Self.tag, let offset = Int64(parts[1]), offset < next
+        else { return nil }
         return RecordFingerprint(
-            partition: partition, offset: offset, fingerprint: String(parts[1]))
+            partition: partition, offset: offset, fingerprint: String(parts[2]))
     }
+
+    /// Begins a note of Weir's: other programs write metadata of their own.
+    private static var tag: String { "weir" }
 }
 
 extension LogChange {
-    /// Why a group's offsets cannot be of the log that its readers have; nil when they may be. What lies below such an
-    /// offset counts as published, so that one of a topic that is gone would keep what comes of the new one's records
-    /// from being published.
+    /// Why an offset of a group does not belong to this log; nil when all of them may. Records below an offset count as
+    /// published. With the offset of a deleted topic, dead letters and documents of the new topic would never be
+    /// published.
     ///
     /// - Parameters:
     ///   - states: of the store that is to go on. An offset that it has folded beyond changes nothing.

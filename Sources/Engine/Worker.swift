@@ -26,9 +26,9 @@ package final class Worker<Fold: StreamFold> {
     private var configurationFiles: FollowedConfiguration?
     private var nextOffsets: [Int32: Int64] = [:]
     private var ends: [Int32: Int64] = [:]
-    /// What the group is told, of partitions of which something is folded. A store that is being rebuilt never takes back
-    /// what another one has told. Of a partition of which nothing is folded nothing was published, and the topic may be
-    /// another one before its first record comes.
+    /// The offsets to commit. A store that is being rebuilt repeats the offset that another store committed. Partitions
+    /// without a folded record are left out: nothing of them was published, and the topic may be deleted and created
+    /// again before the first record comes.
     private var groupOffsets: [Int32: GroupOffset] = [:]
     /// The batch that lanes fold, and since when.
     private var pending:

@@ -22,8 +22,8 @@ package enum LogAssignment: Equatable, Sendable {
 package struct GroupOffset: Hashable, Sendable, ExpressibleByIntegerLiteral {
     /// Everything below is done.
     package var next: Int64
-    /// What was told with it: the metadata of Kafka's offsets. The embedded log keeps none; what it knows of a topic's
-    /// groups is deleted with the topic.
+    /// Committed with the offset, as metadata on Kafka. The embedded log keeps none: it deletes the offsets of a topic
+    /// with the topic.
     package var note: String
 
     package init(_ next: Int64, note: String = "") {

@@ -101,7 +101,7 @@ package enum LogChange: OperatorError {
     case partitionCountChanged(topic: String, folded: Int32, now: Int32, store: String)
 
     private static let wayOutOfOldOffset =
-        "it is of a topic that was created anew since, and what comes of records below it would not be published. Stop the workers of the topic, delete the group's offsets of it, then start them again (ops/runbooks/topic-made-anew.md)"
+        "the topic was created anew, or its log lost its end. Records below the offset would not be published. Stop the workers of the topic, delete the group's offsets of it (or set them to the end of what is left of a log that lost records), then start them again (ops/runbooks/topic-made-anew.md)"
 
     package var description: String {
         switch self {

@@ -224,7 +224,7 @@ struct MadeAnewTests {
         try reader.seek(partition: 0, to: record)
         _ = try reader.read(into: batch, maxRecords: 1, maxBytes: 1, waitMilliseconds: 100)
         #expect(batch.count > 0 && batch[0].offset == record)
-        return GroupOffset(next, note: "\(record) \(batch[0].fingerprint)")
+        return GroupOffset(next, note: "weir \(record) \(batch[0].fingerprint)")
     }
 
     @Test(
@@ -260,7 +260,9 @@ struct MadeAnewTests {
         try trimAll()
         try fold()
         try topic.makeAnew(with: Self.records(0..<4000, "b"))
-        topic.groupOffsets = [0: try offset(1200, after: 1100), 1: 7]
+        topic.groupOffsets = [
+            0: try offset(1200, after: 1100), 1: GroupOffset(7, note: "3 another program's"),
+        ]
         try fold()
         #expect(try place.states("bids").map(\.emitFrom) == [1200, 7])
     }

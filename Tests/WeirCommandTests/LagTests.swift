@@ -2,6 +2,7 @@ import ConfigurationFiles
 import Engine
 import EventLog
 import Foundation
+import GRDB
 import Store
 import Streams
 import TestKit
@@ -126,6 +127,17 @@ struct LagTests {
         #expect(
             report.text.contains("bids/0 ends at offset 10, and the group's offset is 11"),
             "\(report.text)")
+    }
+
+    @Test("a store without a folded record is behind one with records, wherever it began")
+    func unfoldedIsBehind() throws {
+        try makeStore("a", [0: 4])
+        try makeStore("b", [0: 9])
+        try DatabaseQueue(path: "\(place.path)/a/bids.sqlite").write {
+            try $0.execute(sql: "UPDATE partitions SET records = 4")
+        }
+        #expect(try report("a", "b").streams[0].furthest[0].nextOffset == 4)
+        #expect(try report("b", "a").streams[0].furthest[0].nextOffset == 4)
     }
 
     @Test("a store that cannot go on says why")

@@ -82,7 +82,7 @@ struct StoreCheck {
         defer { reader.close() }
         let committed = try reader.committedOffsets()
         let change = try LogChange.ofGroup(
-            committed, try reader.bounds(), of: topic, states: states,
+            committed, try reader.bounds(of: states.map(\.partition)), of: topic, states: states,
             openReader: { try log.lookingReader(topic: topic) })
         if let change { throw change }
         for state in states {

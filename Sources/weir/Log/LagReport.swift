@@ -45,7 +45,9 @@ struct LagReport {
             let states = try snapshot.partitionStates()
             return StreamLag.Store(
                 path: path, topic: snapshot.topic, logIdentity: snapshot.logIdentity,
-                nextOffsets: states.nextOffsets, oldestExpected: states.oldestExpected,
+                nextOffsets: states.nextOffsets,
+                unfolded: Set(states.filter { $0.records == 0 }.map(\.partition)),
+                oldestExpected: states.oldestExpected,
                 fingerprints: try states.flatMap { try snapshot.fingerprints(of: $0, from: 0) })
         }
     }
@@ -67,6 +69,8 @@ struct StreamLag {
         var logIdentity: String
         /// The first record of each partition that is not folded.
         var nextOffsets: [Int32: Int64]
+        /// Partitions without a folded record.
+        var unfolded: Set<Int32> = []
         /// As `PartitionState.oldestExpected` says it.
         var oldestExpected: [Int32: Int64] = [:]
         /// A sample of the folded records.
@@ -158,9 +162,11 @@ struct StreamLag {
             .sorted { $0.partition < $1.partition }
     }
 
-    /// A store that cannot go on counts as behind any that can.
+    /// A store that cannot go on counts as behind any that can, and one without a folded record as behind any with one:
+    /// readers choose so too (`PartitionState.extent`).
     private static func isBehind(_ left: PartitionLag, _ right: PartitionLag) -> Bool {
         guard (left.lag == nil) == (right.lag == nil) else { return left.lag == nil }
+        guard left.isUnfolded == right.isUnfolded else { return left.isUnfolded }
         return (left.nextOffset ?? -1) < (right.nextOffset ?? -1)
     }
 
@@ -230,6 +236,7 @@ extension StreamLag {
                     + "anew, or lost its end; give the right --log, or move the store away and fold again"
             }
             if let bounds, lag.note == nil { lag.lag = bounds.endOffset - nextOffset }
+            lag.isUnfolded = store.unfolded.contains(partition)
             return lag
         }
         try addAges(to: &partitions, reader, nowMilliseconds)
@@ -313,5 +320,7 @@ struct PartitionLag: Equatable {
     var lagSeconds: Int64?
     /// The offset that the stream's consumer group has committed.
     var committedOffset: Int64?
+    /// Whether the store has no record of the partition.
+    var isUnfolded = false
     var note: String?
 }
