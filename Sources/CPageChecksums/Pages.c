@@ -52,6 +52,7 @@ typedef struct page_file {
     struct page_file *database;
     /// A rollback journal: its pages have sums of SQLite's own, and only what the system refuses is noted.
     bool is_journal;
+    bool is_read_only;
     /// A log or journal whose directory was not synced since it was opened.
     bool has_new_name;
     uint8_t *buffer;
@@ -239,9 +240,15 @@ static int check_frame(page_file *file, const void *page, int size, sqlite3_int6
 /// The header of the log is read on its own when the log is recovered, and at no other time that matters.
 static int check_recovery(page_file *file) {
     sqlite3_int64 frame = -1;
-    const int code = weir_recovery_look(below(&file->base), file->database->page_size, &frame);
+    sqlite3_file *real = below(&file->base);
+    int code = weir_recovery_look(real, file->database->page_size, &frame);
     if (code != SQLITE_OK) return note_refusal(file, code);
-    return frame < 0 ? SQLITE_OK : note_damage(file, frame, true);
+    if (frame >= 0) return note_damage(file, frame, true);
+    // A program that was killed before its sync has left a whole transaction that a loss of power can still tear, and
+    // recovery takes it for committed. SQLite does not sync it.
+    code = real->pMethods->xSync(real, SQLITE_SYNC_NORMAL);
+    // Not every file system knows syncs of what it does not let be written.
+    return file->is_read_only ? SQLITE_OK : note_refusal(file, code);
 }
 
 /// A new frame is written as its header and then its page. A page without its header is written over one
@@ -465,7 +472,9 @@ static int open_file(sqlite3_vfs *vfs, const char *path, sqlite3_file *base, int
     file->rewritten_from = nowhere;
     file->frame_written = -1;
     sqlite3_file *real = below(base);
-    int code = system_vfs->xOpen(system_vfs, path, real, flags, found);
+    int opened_as = flags;
+    int code = system_vfs->xOpen(system_vfs, path, real, flags, &opened_as);
+    if (found != NULL) *found = opened_as;
     if (code != SQLITE_OK) {
         weir_fault_note(
             path, (struct weir_fault){.error_number = system_vfs->xGetLastError(system_vfs, 0, NULL)});
@@ -478,6 +487,7 @@ static int open_file(sqlite3_vfs *vfs, const char *path, sqlite3_file *base, int
     }
     base->pMethods = &methods;
     file->opened = identify(path);
+    file->is_read_only = (opened_as & SQLITE_OPEN_READONLY) != 0;
     file->has_new_name =
         (flags & SQLITE_OPEN_CREATE) && (flags & (SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_JOURNAL));
     if (flags & SQLITE_OPEN_MAIN_JOURNAL) {

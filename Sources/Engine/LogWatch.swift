@@ -15,10 +15,9 @@ package final class LogWatch {
     private let interval: Duration
     private var lastLook = ContinuousClock.now
     private var lastTimeDoubt: ContinuousClock.Instant?
-    /// Folded records of each partition: the last one as of the look before, and one a second since. What is
-    /// folded later may be of another log.
+    /// Folded records of each partition, in order: the last one as of the look before, and the last one of each batch
+    /// since. What is folded later may be of another log.
     private var marks: [Int32: [RecordFingerprint]] = [:]
-    private var lastMark = ContinuousClock.now
     /// The partitions that are folded.
     private var taken: Set<Int32> = []
     /// Those of them whose hours were compared since they were taken, while something of them was folded.
@@ -33,8 +32,8 @@ package final class LogWatch {
     private static let timeBound: Int64 = 86_400_000
     /// Records out of order are a reason to look no more often than this.
     private static let timeDoubtPause = Duration.seconds(10)
-    /// A batch's last records are kept in mind no more often than this.
-    private static let markPause = Duration.seconds(1)
+    /// So many marks of a partition are kept at most; of more, every second one is.
+    private static let marksKept = 4096
     /// How long a log that gives reason to doubt it may take to answer.
     private static let patience = Duration.seconds(20)
 
@@ -65,26 +64,33 @@ package final class LogWatch {
         get throws { Set(try store.partitionStates().map(\.partition)) }
     }
 
-    /// Forgets a partition.
+    /// Forgets a partition, but for its marks: they tell what the store has of it.
     func drop(_ partition: Int32) {
         taken.remove(partition)
-        marks[partition] = nil
         compared.remove(partition)
         doubted.remove(partition)
     }
 
-    /// Keeps the last records of a batch in mind that is folded now.
+    /// Keeps the last record of each partition in mind, of a batch that is folded now. With a mark for each batch, the
+    /// first one that the log still has is of the topic that was folded before, as long as it has any record of that:
+    /// however soon a new topic is trimmed.
     func mark(_ batch: RecordBatch) {
-        guard lastMark.duration(to: .now) > Self.markPause else { return }
-        lastMark = .now
         var marked: Set<Int32> = []
-        for index in (0..<batch.count).reversed()
-        where marked.insert(batch.position(index).partition).inserted {
+        var current: Int32 = -1
+        for index in (0..<batch.count).reversed() {
             let (partition, offset) = batch.position(index)
-            marks[partition, default: []].append(
+            guard partition != current else { continue }
+            current = partition
+            guard marked.insert(partition).inserted else { continue }
+            var known = marks[partition] ?? []
+            marks[partition] = nil
+            if known.count >= Self.marksKept {
+                known = known.enumerated().filter { $0.offset.isMultiple(of: 2) }.map(\.element)
+            }
+            known.append(
                 RecordFingerprint(
-                    partition: partition, offset: offset,
-                    fingerprint: batch[index].fingerprint))
+                    partition: partition, offset: offset, fingerprint: batch[index].fingerprint))
+            marks[partition] = known
         }
     }
 
@@ -201,14 +207,15 @@ package final class LogWatch {
     private func fingerprints(
         of state: PartitionState, from earliest: Int64, _ thoroughly: Bool
     ) throws -> [RecordFingerprint] {
-        let marks = marks[state.partition] ?? []
-        // The first one, and those 1, 2, 4, ... before the last.
-        let chosen = marks.enumerated().filter { place, _ in
-            let back = marks.count - place
-            return place == 0 || back & (back - 1) == 0
-        }.map(\.element)
-        let known = Set(chosen + [state.lastFingerprint].compactMap { $0 })
+        let held = ((marks[state.partition] ?? []) + [state.lastFingerprint].compactMap { $0 })
             .filter { $0.offset >= earliest && $0.offset < state.nextOffset }
+        // The first ones, in case a new topic has no record where the first one was, and those 1, 2, 4, ... before the
+        // last.
+        let known = Set(
+            held.enumerated().filter { place, _ in
+                let back = held.count - 1 - place
+                return place < 3 || back & (back - 1) == 0
+            }.map(\.element))
         // The marks may themselves come from a log that replaced the folded one. The stored fingerprints of hours
         // reveal that, so they are compared once after a partition is taken.
         guard thoroughly || !compared.contains(state.partition) else { return Array(known) }

@@ -45,9 +45,11 @@ struct MadeAnewTests {
     }
 
     /// Folds, and makes the topic anew once all of it is folded.
+    ///
+    /// - Parameter start: below which the new topic is trimmed at once.
     private func foldWhileMadeAnew(
-        with records: [OutgoingRecord], every interval: Duration = .seconds(3600),
-        until end: Int64 = .max
+        with records: [OutgoingRecord], from start: Int64 = 0,
+        every interval: Duration = .seconds(3600), until end: Int64 = .max
     ) throws {
         let deadline = ContinuousClock.now + .seconds(Wait.seconds)
         let generation = topic.generation
@@ -56,7 +58,13 @@ struct MadeAnewTests {
             topic.reader(), every: interval, openReader: topic.reader,
             isDone: {
                 if folded == wanted, topic.generation == generation {
-                    do { try topic.makeAnew(with: records) } catch { Issue.record(error) }
+                    do {
+                        try topic.makeAnew(with: records)
+                        for partition in 0..<topic.partitionCount where start > 0 {
+                            _ = try topic.log.trim(
+                                topic: topic.name, partition: partition, before: start)
+                        }
+                    } catch { Issue.record(error) }
                 }
                 return folded >= end || ContinuousClock.now > deadline
             })
@@ -76,6 +84,16 @@ struct MadeAnewTests {
         }
         #expect(words.contains("bids/") && words.contains("holds another record at offset"))
         #expect(words.contains("move the store away and fold again"))
+    }
+
+    @Test(
+        "is noticed by the last record that was folded of the old one, however soon it is trimmed")
+    func noticedByOneRecord() throws {
+        let words = try refusal {
+            try foldWhileMadeAnew(
+                with: Self.records(0..<6000, "b"), from: 1499, every: .seconds(1))
+        }
+        #expect(words.contains("holds another record at offset 1499"))
     }
 
     @Test("is noticed at a sign of it before any of its records is folded, and refused for ever")

@@ -123,7 +123,7 @@ struct Comparison {
     }
 
     /// The offsets that the furthest copy of each partition has folded.
-    private static func foldedOffsets(
+    static func foldedOffsets(
         _ directories: [String], _ stream: String
     ) throws -> [Int32: Range<Int64>] {
         var offsets: [Int32: Range<Int64>] = [:]

@@ -63,7 +63,7 @@ extension Simulation {
         case .trimming, .topicMadeAnew, .morePartitions:
             // These are rare, and each of them asks for an operator.
             guard chance(1, in: 3), let feed = one(of: feeds) else { return }
-            change(feed, kind)
+            try change(feed, kind)
             // The new topic may soon be longer than the old one was.
             if kind == .topicMadeAnew, chance(1, in: 2) {
                 for _ in 0..<number(below: 150) {
@@ -76,7 +76,7 @@ extension Simulation {
     }
 
     /// What an operator, or a setting of the topic, does to a topic.
-    private func change(_ feed: any Feed, _ kind: FaultKind) {
+    private func change(_ feed: any Feed, _ kind: FaultKind) throws {
         let name = feed.stream.streamName
         guard let topic = cluster.topic(name) else { return }
         let count = topic.partitions.count
@@ -84,12 +84,12 @@ extension Simulation {
         case .trimming:
             let partition = number(below: count)
             let end = Int(topic.partitions[partition].endOffset)
-            let offset = Int64(number(below: end + 1))
-            cluster.trim(topic, partition: Int32(partition), below: offset)
+            let offset = cluster.trim(
+                topic, partition: Int32(partition), below: Int64(number(below: end + 1)))
             trimmed.insert(name)
             note("\(name)/\(partition) is trimmed below \(offset)")
         case .topicMadeAnew:
-            cluster.makeAnew(name, partitionCount: Int32(count))
+            try makeAnew(name, partitionCount: Int32(count))
             clearPublished(name)
             feed.beginAnew()
             madeAnew.insert(name)
@@ -100,6 +100,18 @@ extension Simulation {
             guard count < 8 else { return }
             cluster.addPartition(to: topic)
             note("\(name) has \(count + 1) partitions")
+        }
+    }
+
+    private func makeAnew(_ name: String, partitionCount: Int32) throws {
+        cluster.makeAnew(name, partitionCount: partitionCount)
+        guard let topic = cluster.topic(name) else { return }
+        weir_sim_enter(0)
+        for worker in workers where worker.program.topic == name {
+            for (partition, range) in try Comparison.foldedOffsets([worker.directory], name) {
+                let known = topic.partitions[Int(partition)].lastOldOffset ?? .max
+                topic.partitions[Int(partition)].lastOldOffset = min(known, range.upperBound - 1)
+            }
         }
     }
 

@@ -77,6 +77,7 @@ extension Simulation {
                 try other.moveStoresAway()
             }
             cluster.forgetOffsets(ofTopic: stream)
+            cluster.endOldTopic(stream)
             clearPublished(stream)
             note("\(stream) begins with empty stores")
         }

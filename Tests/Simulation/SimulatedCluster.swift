@@ -21,6 +21,10 @@ final class SimulatedCluster: RecordSink {
         /// Where the topic ended that this one has replaced. Below it there are no gaps: an offset without a record says
         /// nothing of what was folded there.
         var oldEndOffset: Int64 = 0
+        /// A record that every store has folded that has folded anything of the replaced topic, while they go on with this
+        /// one. Retention that removed it too, within the half minute between two looks, would leave nothing that tells
+        /// them.
+        var lastOldOffset: Int64?
     }
 
     final class Topic {
@@ -158,6 +162,12 @@ final class SimulatedCluster: RecordSink {
         forgetOffsets(ofTopic: name)
     }
 
+    /// No store has anything of the topic any more that this one has replaced.
+    func endOldTopic(_ name: String) {
+        guard let topic = topics[name] else { return }
+        for place in topic.partitions.indices { topic.partitions[place].lastOldOffset = nil }
+    }
+
     func forgetOffsets(ofTopic name: String) {
         publications.forgetOffsets(of: name)
         for (group, members) in groups where group.hasSuffix(" \(name)") {
@@ -176,12 +186,15 @@ final class SimulatedCluster: RecordSink {
     /// What was appended to a topic is not asked for any more.
     func disregard(_ name: String) { topics[name]?.firstNumber = appends + 1 }
 
-    /// Drops the oldest records of a partition, as retention does.
-    func trim(_ topic: Topic, partition: Int32, below offset: Int64) {
+    /// Drops the oldest records of a partition, as retention does. Returns where it begins then.
+    @discardableResult
+    func trim(_ topic: Topic, partition: Int32, below end: Int64) -> Int64 {
         let place = Int(partition)
+        let offset = min(end, topic.partitions[place].lastOldOffset ?? end)
         topic.partitions[place].records.removeAll { $0.offset < offset }
         topic.partitions[place].earliestOffset = max(
             offset, topic.partitions[place].earliestOffset)
+        return topic.partitions[place].earliestOffset
     }
 
     func group(_ name: String, of topic: String) -> Group {

@@ -124,10 +124,10 @@ final class SimulatedPartners {
             ended.insert(key)
         }
         let partner = request.url.split(separator: "/").last.map(String.init) ?? ""
-        // A date holds the time of these years to 0.12 µs.
+        // The start and the duration of an attempt are kept in whole milliseconds.
         if let pause = pauses.known["\(process) \(partner)"],
             case let early = pause - weir_sim_now(),
-            early > 1000
+            early >= 2_000_000
         {
             note(
                 "\(key) is sent to \(partner), which has asked for a pause: \(early) ns too early"

@@ -47,6 +47,10 @@ import Testing
             1_485,
             // Refused records in a year beyond 9999.
             301_187,
+            // Topics that were made anew and trimmed between two looks.
+            9_001_884, 10_002_338, 10_003_665,
+            // Workers that were killed within a commit, and then lost power.
+            10_101_356, 10_103_700,
         ])
     func findings(seed: Int) throws {
         let run = try Program("weir-simulate", ["--seed", "\(seed)", "--count", "1"])
