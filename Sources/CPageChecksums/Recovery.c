@@ -60,11 +60,11 @@ static bool is_of_this_log(const scan *scan) {
 
 static bool has_commit_mark(const scan *scan) { return weir_big_endian(scan->frame + 4) != 0; }
 
-/// Whether the frame in the buffer ends a transaction. Of a torn frame the first bytes may be those of before the
-/// log was begun anew, where its header lies in two sectors: unless it is known that they were written.
-static bool is_commit(const scan *scan, sqlite3_int64 number, bool is_written) {
+/// Whether the frame in the buffer ends a transaction. A header that lies in two sectors may be torn: then its mark
+/// and its sum are of two transactions, one of which was rolled back, or of before the log was begun anew.
+static bool is_commit(const scan *scan, sqlite3_int64 number, bool fits) {
     const bool is_whole = start(scan, number) % sector_bytes <= sector_bytes - frame_header_bytes;
-    return has_commit_mark(scan) && (is_written || is_whole);
+    return has_commit_mark(scan) && (fits || is_whole);
 }
 
 static bool is_header_sound(scan *scan) {
@@ -98,14 +98,13 @@ static int look_at_first_frame(scan *scan, bool *is_live) {
 }
 
 /// Looks for a commit, at the frame that does not fit or after it, from which the next frame goes on.
-/// `computed` are the sums that the frame would have: either its content or its sums may be wrong. The frame
-/// before it fits: in the middle of a transaction, the sector that they share was written.
+/// `computed` are the sums that the frame would have: either its content or its sums may be wrong.
 static int look_after(
-    scan *scan, sqlite3_int64 first, bool begins, const uint32_t computed[2], bool *is_followed
+    scan *scan, sqlite3_int64 first, const uint32_t computed[2], bool *is_followed
 ) {
     uint32_t stored[2];
     take_sums(stored, scan->frame + 16);
-    bool has_sums = true, is_after_commit = is_commit(scan, first, !begins);
+    bool has_sums = true, is_after_commit = is_commit(scan, first, false);
     for (sqlite3_int64 number = first + 1; number <= scan->frames; number++) {
         int code = read_header(scan, number);
         if (code != SQLITE_OK) return code;
@@ -147,16 +146,12 @@ static int look(scan *scan, sqlite3_int64 size, int database_page_size, sqlite3_
     }
     uint32_t sums[2];
     take_sums(sums, scan->header + log_header_bytes - 8);
-    bool begins = true;
     for (sqlite3_int64 number = 1; number <= scan->frames; number++) {
         int code = read_header(scan, number);
         if (code == SQLITE_OK) code = read_page(scan, number);
         if (code != SQLITE_OK) return code;
-        if (goes_on(scan, sums) && is_of_this_log(scan)) {
-            begins = has_commit_mark(scan);
-            continue;
-        }
-        code = look_after(scan, number, begins, sums, &is_proven);
+        if (goes_on(scan, sums) && is_of_this_log(scan)) continue;
+        code = look_after(scan, number, sums, &is_proven);
         if (is_proven) *damaged = number;
         return code;
     }

@@ -251,31 +251,6 @@ struct WriteAheadLogTests {
         #expect(try rowsLeft() == last.rows)
     }
 
-    @Test("so is one in a frame that ends a transaction wherever its header lies on the disk")
-    func leftDamagedInCommit() throws {
-        let writer = try openWriter(isReset: false)
-        var end = 0
-        var sectors: Set<Int> = []
-        for number in 0..<80 {
-            // Two pages each: that of the table's end, and that of the row.
-            try writer.write {
-                try $0.execute(sql: "INSERT INTO t VALUES (\(number), zeroblob(900), 'w')")
-            }
-            let commit = end - 1048
-            end = try liveEnd()
-            guard number > 2, commit % 512 > 512 - 24 else { continue }
-            sectors.insert(commit % 512)
-            try leave()
-            var bytes = try scratch.bytes("left.sqlite-wal")
-            bytes[commit + 600] ^= 1
-            try Data(bytes).write(to: URL(fileURLWithPath: left + "-wal"))
-            #expect { _ = try rowsLeft() } throws: {
-                ($0 as? DatabaseError)?.isOfDamagedPage == true
-            }
-        }
-        #expect(!sectors.isEmpty)
-    }
-
     @Test(
         "a log that ends in a torn transaction is recovered up to the one before",
         arguments: [false, true])
@@ -313,18 +288,52 @@ struct WriteAheadLogTests {
         let writer = try openWriter(isReset: false)
         for turn in 0..<10 {
             let expected = try #require(try commit(2, to: writer, seed: UInt64(turn)).last).rows
-            try writer.inDatabase { db in
-                // It spills, and its frames stay.
-                try db.execute(
-                    sql: """
-                        BEGIN IMMEDIATE;
-                        WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 300)
-                        INSERT OR REPLACE INTO t SELECT k, zeroblob(500), 'r' FROM n;
-                        ROLLBACK
-                        """)
-            }
+            try rollBack(in: writer)
             try leave()
             #expect(try rowsLeft() == expected, "turn \(turn)")
         }
+    }
+
+    /// Begins a transaction that spills, and rolls it back: its frames stay.
+    private func rollBack(in writer: DatabaseQueue) throws {
+        try writer.inDatabase { db in
+            try db.execute(
+                sql: """
+                    BEGIN IMMEDIATE;
+                    WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 300)
+                    INSERT OR REPLACE INTO t SELECT k, zeroblob(500), 'r' FROM n;
+                    ROLLBACK
+                    """)
+        }
+    }
+
+    @Test("nor is a commit that was torn within its header, over what was rolled back")
+    func tornOverRolledBack() throws {
+        let writer = try openWriter(isReset: false)
+        var end = try liveEnd()
+        var count = 0
+        for number in 0..<120 {
+            try rollBack(in: writer)
+            let before = try (bytes: scratch.bytes("a.sqlite-wal"), rows: writer.rows())
+            try writer.write {
+                try $0.execute(
+                    sql: "INSERT INTO t VALUES (\(1000 + number), zeroblob(900), 'w')")
+            }
+            var bytes = try scratch.bytes("a.sqlite-wal")
+            let begin = end
+            var commit = begin
+            while bytes[commit + 4..<commit + 8].allSatisfy({ $0 == 0 }) { commit += 1048 }
+            end = commit + 1048
+            guard commit > begin, commit % 512 > 512 - 24, end < before.bytes.count else {
+                continue
+            }
+            let torn = commit / 512 * 512 + 512..<end
+            bytes.replaceSubrange(torn, with: before.bytes[torn])
+            try leave()
+            try Data(bytes).write(to: URL(fileURLWithPath: left + "-wal"))
+            #expect(try rowsLeft() == before.rows, "transaction \(number)")
+            count += 1
+        }
+        #expect(count > 0)
     }
 }

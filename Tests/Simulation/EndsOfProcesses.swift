@@ -71,10 +71,11 @@ extension Simulation {
 
     /// What ops/runbooks/topic-made-anew.md says: all workers of the topic stop, their stores are moved away, and the
     /// group's offsets are deleted.
-    private func beginAnew(_ worker: SimulatedWorker) throws {
+    func beginAnew(_ worker: SimulatedWorker) throws {
         for stream in madeAnew where worker.program.topic == stream {
             for other in workers where other.program.topic == stream {
                 try other.moveStoresAway()
+                backups[other.name] = nil
             }
             cluster.forgetOffsets(ofTopic: stream)
             cluster.endOldTopic(stream)

@@ -25,6 +25,9 @@ final class SimulatedCluster: RecordSink {
         /// one. Retention that removed it too, within the half minute between two looks, would leave nothing that tells
         /// them.
         var lastOldOffset: Int64?
+
+        /// A worker that starts now may find nothing that tells it: it marks batches in memory.
+        var isTrimmedOverOldTopic: Bool { lastOldOffset != nil && earliestOffset > 0 }
     }
 
     final class Topic {

@@ -383,6 +383,8 @@ package final class Simulation {
         if let feed = feed(of: worker) {
             try drawConfiguration(of: feed)
         }
+        let partitions = cluster.topic(worker.program.topic)?.partitions ?? []
+        if partitions.contains(where: \.isTrimmedOverOldTopic) { try beginAnew(worker) }
         processes += 1
         do {
             try worker.start(

@@ -51,6 +51,8 @@ import Testing
             9_001_884, 10_002_338, 10_003_665,
             // Workers that were killed within a commit, and then lost power.
             10_101_356, 10_103_700,
+            // A commit that was torn within the header of a frame.
+            11_115_522,
         ])
     func findings(seed: Int) throws {
         let run = try Program("weir-simulate", ["--seed", "\(seed)", "--count", "1"])
