@@ -224,7 +224,7 @@ static ssize_t change_by_writing(struct file *file, int descriptor, const void *
     change->count = written < 0 ? 0 : (size_t)written;
     change->after = must(malloc(change->count + 1));
     memcpy(change->after, bytes, change->count);
-    change->size_after = size_of(descriptor);
+    change->size_after = change->count == 0 ? change->size_before : larger(change->size_before, offset + (int64_t)change->count);
     return written;
 }
 
@@ -493,6 +493,28 @@ int mkdir(const char *path, mode_t mode) {
     return (int)syscall(SYS_mkdir, path, mode);
 }
 
+// MARK: Threads
+
+// Work that is given to another thread is done at once, on the simulated one: a run has one thread, and one course.
+
+void dispatch_sync(void *queue, void *work);
+
+static bool is_simulated_thread(void) { return is_active && pthread_equal(pthread_self(), simulated_thread); }
+
+void dispatch_async(void *queue, void *work) {
+    static void (*real)(void *, void *);
+    if (is_simulated_thread()) return dispatch_sync(queue, work);
+    if (real == NULL) *(void **)&real = must(dlsym(RTLD_NEXT, "dispatch_async"));
+    real(queue, work);
+}
+
+void dispatch_group_async(void *group, void *queue, void *work) {
+    static void (*real)(void *, void *, void *);
+    if (is_simulated_thread()) return dispatch_sync(queue, work);
+    if (real == NULL) *(void **)&real = must(dlsym(RTLD_NEXT, "dispatch_group_async"));
+    real(group, queue, work);
+}
+
 // MARK: Time
 
 static void to_timespec(int64_t ns, struct timespec *time) {
@@ -542,9 +564,28 @@ time_t time(time_t *at) {
     return now.tv_sec;
 }
 
+static void (*while_asleep)(void *context);
+static void *asleep_context;
+
+void weir_sim_while_asleep(void (*others)(void *context), void *context) {
+    while_asleep = others;
+    asleep_context = context;
+}
+
+void weir_sim_let_others(void) {
+    void (*others)(void *context) = while_asleep;
+    if (others == NULL || !is_simulated_thread()) return;
+    int process = current;
+    while_asleep = NULL;
+    others(asleep_context);
+    while_asleep = others;
+    weir_sim_enter(process);
+}
+
 static void sleep_simulated(int64_t nanoseconds) {
     counts[WEIR_SIM_SLEEPS]++;
     weir_sim_pass(nanoseconds);
+    weir_sim_let_others();
 }
 
 int nanosleep(const struct timespec *wanted, struct timespec *left) {
@@ -564,7 +605,7 @@ int pthread_cond_timedwait(
 ) {
     static int (*wait)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
     if (wait == NULL) *(void **)&wait = dlsym(RTLD_NEXT, "pthread_cond_timedwait");
-    if (!is_active || !pthread_equal(pthread_self(), simulated_thread)) return wait(condition, mutex, until);
+    if (!is_simulated_thread()) return wait(condition, mutex, until);
     int64_t left = (int64_t)until->tv_sec * 1000000000 + until->tv_nsec - wall_ns;
     sleep_simulated(left < 0 ? 0 : left > 1000000000 ? 1000000000 : left);
     return ETIMEDOUT;

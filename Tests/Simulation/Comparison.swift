@@ -29,7 +29,19 @@ struct Comparison {
     ///
     /// - Returns: why records were refused, one for each.
     func compareWithModel() throws -> [String] {
-        let folded = try Self.foldedOffsets(workers.map(\.directory), stream)
+        let copies = try workers.map { worker in
+            (worker: worker, offsets: try Self.foldedOffsets(worker.directory, stream))
+        }.filter { !$0.offsets.isEmpty }
+        // Of equal ones the first counts.
+        var folded: [Int32: Range<Int64>] = [:]
+        var windows: [Int32: WindowsInForce] = [:]
+        for (worker, offsets) in copies {
+            for (number, range) in offsets
+            where range.upperBound > folded[number]?.upperBound ?? -1 {
+                folded[number] = range
+                windows[number] = worker.windows[number]
+            }
+        }
         for (number, partition) in topic.partitions.enumerated() {
             guard let end = (partition.records.last?.offset).map({ $0 + 1 }) else { continue }
             let next = folded[Int32(number)]?.upperBound ?? 0
@@ -39,10 +51,7 @@ struct Comparison {
         }
         var furthest: [Int32: [Int64: String]] = [:]
         // A store that was left behind is a fold of the first part of each of its partitions.
-        for worker in workers {
-            let offsets = try Self.foldedOffsets([worker.directory], stream)
-            guard !offsets.isEmpty else { continue }
-            let alone = try OpenStores(directories: [worker.directory])
+        for (worker, offsets) in copies {
             let refused = try Self.refused(worker.directory, stream)
             for (partition, reasons) in refused where offsets[partition] == folded[partition] {
                 furthest[partition] = reasons
@@ -53,15 +62,30 @@ struct Comparison {
                 let partition = topic.partitions[Int(number)]
                 return partition.oldEndOffset > 0 && range.upperBound <= partition.earliestOffset
             }
-            guard !isOfOldTopic else { continue }
-            if let difference = try feed.difference(alone, at: offsets, refused: refused) {
+            guard !isOfOldTopic, copies.count > 1 else { continue }
+            let alone = try OpenStores(directories: [worker.directory])
+            if let difference = try feed.difference(
+                alone, at: offsets, under: worker.windows, refused: refused)
+            {
                 throw SimulationFault("\(worker.name) by itself: \(difference)")
             }
         }
-        if let difference = try feed.difference(stores, at: folded, refused: furthest) {
+        if let difference = try feed.difference(
+            stores, at: folded, under: windows, refused: furthest)
+        {
             throw SimulationFault(difference)
         }
         return furthest.values.flatMap(\.values)
+    }
+
+    /// Whether all that counts was folded under the window of the present file.
+    func isUnderOneWindow() throws -> Bool {
+        try workers.allSatisfy { worker in
+            try Self.foldedOffsets(worker.directory, stream).allSatisfy { partition, range in
+                worker.windows[partition]?.isOnly(feed.windowSeconds, before: range.upperBound)
+                    ?? true
+            }
+        }
     }
 
     func compareDigest(withFoldIn anew: String) throws {
@@ -122,24 +146,17 @@ struct Comparison {
         try PromotionJournal(directory: directory).path(of: stream)
     }
 
-    /// The offsets that the furthest copy of each partition has folded.
+    /// The offsets that a store has folded of each partition.
     static func foldedOffsets(
-        _ directories: [String], _ stream: String
+        _ directory: String, _ stream: String
     ) throws -> [Int32: Range<Int64>] {
-        var offsets: [Int32: Range<Int64>] = [:]
-        for directory in directories {
-            let path = try storePath(directory, stream)
-            guard FileManager.default.fileExists(atPath: path) else { continue }
-            let states = try StoreReader(path: path).snapshot { try $0.partitionStates() }
-            // Of a copy without a record nothing counts, wherever it began.
-            for state in states
-            where state.nextOffset > offsets[state.partition]?.upperBound ?? -1
-                && state.records > 0
-            {
-                offsets[state.partition] = state.firstOffset..<state.nextOffset
-            }
+        let path = try storePath(directory, stream)
+        guard FileManager.default.fileExists(atPath: path) else { return [:] }
+        let states = try StoreReader(path: path).snapshot { try $0.partitionStates() }
+        // Of a copy without a record nothing counts, wherever it began.
+        return states.filter { $0.records > 0 }.reduce(into: [:]) { offsets, state in
+            offsets[state.partition] = state.firstOffset..<state.nextOffset
         }
-        return offsets
     }
 
     /// What partners are told is what the contract says. What a fold from scratch has for them was published, each document at least once, the first time in the
@@ -228,8 +245,9 @@ struct Comparison {
             let offsets = found[Int32(partition)] ?? []
             if !offsets.contains(offset) { found[Int32(partition)] = offsets + [offset] }
         }
+        let rejected = feed.rejected
         for number in topic.partitions.indices.map({ Int32($0) }) {
-            let wanted = feed.rejected[number] ?? []
+            let wanted = rejected[number] ?? []
             var there = found[number] ?? []
             if letters?.knowsOrder == false { there.sort() }
             guard wanted == there else {

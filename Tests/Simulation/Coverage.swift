@@ -10,7 +10,7 @@ package enum FaultKind: String, CaseIterable, Sendable {
     case trimming, topicMadeAnew, morePartitions
     case backup, restore, archive, promotion
     case partnerAway, partnerLostAnswer, partnerBusy, partnerRefuses, partnerShut, partnerLate
-    case flood, leaderAway, unsyncedNames, incrementalRebalances
+    case flood, leaderAway, unsyncedNames, incrementalRebalances, otherConfiguration
 
     /// Those that are drawn apart from the others, which leaves what else is drawn as it is: in one run of so many.
     var isOneIn: UInt64? {
@@ -19,6 +19,7 @@ package enum FaultKind: String, CaseIterable, Sendable {
         case .flood: 16
         case .leaderAway, .unsyncedNames: 3
         case .incrementalRebalances: 2
+        case .otherConfiguration: 4
         default: nil
         }
     }
@@ -83,7 +84,9 @@ enum Transition: String, CaseIterable {
     case archived = "operator: a topic was archived"
     case trimmedArchived = "operator: archived records were trimmed"
     case replayed = "operator: a stream was replayed"
+    case followedEpochs = "a replay followed what was in force when"
     case promoted = "operator: a replayed store was promoted"
+    case handedOver = "operator: a worker gave its store up to a promotion"
     case rolledBack = "operator: a promotion was taken back"
     case promotionStopped = "operator: a promotion was stopped"
     case nothingCorrected = "operator: a promoted set had no correction to send"

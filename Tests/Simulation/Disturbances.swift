@@ -97,7 +97,7 @@ extension Simulation {
             trimmed.remove(name)
             note("\(name) is made anew")
         default:
-            guard count < 8 else { return }
+            guard count < Self.mostPartitions else { return }
             cluster.addPartition(to: topic)
             note("\(name) has \(count + 1) partitions")
         }
@@ -109,7 +109,7 @@ extension Simulation {
         weir_sim_enter(0)
         for worker in workers where worker.program.topic == name {
             // A store that is just made cannot be read yet.
-            let folded = (try? Comparison.foldedOffsets([worker.directory], name)) ?? [:]
+            let folded = (try? Comparison.foldedOffsets(worker.directory, name)) ?? [:]
             for (partition, range) in folded {
                 let known = topic.partitions[Int(partition)].lastOldOffset ?? .max
                 topic.partitions[Int(partition)].lastOldOffset = min(known, range.upperBound - 1)

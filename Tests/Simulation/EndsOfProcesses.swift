@@ -9,6 +9,9 @@ extension Simulation {
     /// An error that ends a process is fine when there was a reason for it.
     func judge(_ error: any Error, of worker: SimulatedWorker) throws {
         note("\(worker.name) ends: \(error)")
+        guard !"\(error)".contains(where: \.isNewline) else {
+            throw SimulationFault("what \(worker.name) ends with is no line: \(error)")
+        }
         switch error {
         case let error as StoreError: try judge(error, of: worker)
         case let error as LogError: try judge(error, of: worker)

@@ -18,6 +18,8 @@ protocol Feed: AnyObject {
     /// What works on it.
     var program: any SimulatedProgram { get }
     var records: Int { get }
+    /// How long the stream's file says that ids are remembered; nil where it does not say it.
+    var windowSeconds: Int? { get set }
     /// Writes the stream's file, with settings that the numbers do not depend on.
     func writeConfiguration(to directory: String, settings: String) throws
     /// Sends a record with a timestamp, now and then one more time, or a few at the edge of the dedupe window. Returns the
@@ -34,10 +36,12 @@ protocol Feed: AnyObject {
     func beginAnew()
     /// What differs between stores and what the model has of the records at these offsets; nil for nothing.
     ///
-    /// - Parameter refused: why the stores have refused records, by partition and offset.
+    /// - Parameters:
+    ///   - windows: what was in force when each partition was folded.
+    ///   - refused: why the stores have refused records, by partition and offset.
     func difference(
         _ stores: OpenStores, at offsets: [Int32: Range<Int64>],
-        refused: [Int32: [Int64: String]]
+        under windows: [Int32: WindowsInForce], refused: [Int32: [Int64: String]]
     ) throws -> String?
     /// The dumps of the stream.
     var dumps: [String] { get }
@@ -54,7 +58,11 @@ final class ModelFeed<Model: StreamModel>: Feed {
     let program: any SimulatedProgram
     private var model = Model()
     private var random: SeededGenerator
-    private var sent: [LoggedMeaning<Model.Meaning>] = []
+    var windowSeconds: Int?
+    private var sent: [LoggedMeaning<Model.Meaning>] = [] {
+        didSet { rowsOfSent = nil }
+    }
+    private var rowsOfSent: ModelRows?
     /// The same, as they were sent.
     private var outgoing: [OutgoingRecord] = []
 
@@ -95,7 +103,8 @@ final class ModelFeed<Model: StreamModel>: Feed {
         try Model.writeConfiguration(to: directory)
         let path = "\(directory)/\(Model.stream).yaml"
         let text = try String(contentsOfFile: path, encoding: .utf8)
-        try (text + settings).write(toFile: path, atomically: false, encoding: .utf8)
+        let window = windowSeconds.map { "dedupe_window_seconds: \($0)\n" } ?? ""
+        try (text + window + settings).write(toFile: path, atomically: false, encoding: .utf8)
     }
 
     func send(to log: any RecordSink, at milliseconds: Int64) -> Int64 {
@@ -103,7 +112,7 @@ final class ModelFeed<Model: StreamModel>: Feed {
             // A producer that heard nothing sends it again.
             log.note(.repetition)
             append(record, last.meaning, to: log, at: milliseconds)
-        } else if !sent.isEmpty, let window = stream.defaultWindowSeconds,
+        } else if !sent.isEmpty, let window = windowSeconds ?? stream.defaultWindowSeconds,
             random.next() % 200 == 0
         {
             return sendAtEdge(of: Int64(window) * 1000, to: log)
@@ -193,9 +202,17 @@ final class ModelFeed<Model: StreamModel>: Feed {
         }
     }
 
-    var rejected: [Int32: [Int64]] { Model.rows(of: sent).rejected }
+    /// Of all that was sent, under the contract's own windows.
+    private var rows: ModelRows {
+        if let rowsOfSent { return rowsOfSent }
+        let rows = Model.rows(of: sent)
+        rowsOfSent = rows
+        return rows
+    }
 
-    var documents: PartnerDocumentsModel? { Model.rows(of: sent).documents?() }
+    var rejected: [Int32: [Int64]] { rows.rejected }
+
+    var documents: PartnerDocumentsModel? { rows.documents?() }
 
     func beginAnew() {
         sent = []
@@ -205,10 +222,16 @@ final class ModelFeed<Model: StreamModel>: Feed {
 
     func difference(
         _ stores: OpenStores, at offsets: [Int32: Range<Int64>],
-        refused: [Int32: [Int64: String]]
+        under windows: [Int32: WindowsInForce], refused: [Int32: [Int64: String]]
     ) throws -> String? {
-        let wanted = Model.rows(
-            of: sent.filter { offsets[$0.partition]?.contains($0.offset) ?? false })
+        var folded = sent.filter { offsets[$0.partition]?.contains($0.offset) ?? false }
+        for place in folded.indices {
+            folded[place].windowMilliseconds =
+                windows[folded[place].partition]?.milliseconds(at: folded[place].offset)
+        }
+        let isAll =
+            folded.count == sent.count && folded.allSatisfy { $0.windowMilliseconds == nil }
+        let wanted = isAll ? rows : Model.rows(of: folded)
         if let difference = difference(between: refused, and: wanted.refused) { return difference }
         for name in Model.dumps {
             let expected = (wanted.dumps[name] ?? [:])

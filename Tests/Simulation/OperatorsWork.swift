@@ -68,7 +68,7 @@ extension Simulation {
         for suffix in ["", "-journal", "-wal", "-shm"] { unlink(copy + suffix) }
         backups[worker.name] = nil
         guard try run({ try FileCopy.write(store, to: copy) }) else { return true }
-        backups[worker.name] = copy
+        backups[worker.name] = (copy, worker.windows)
         cluster.note(.backedUp)
         note("the store of \(worker.name) is copied")
         return true
@@ -76,13 +76,14 @@ extension Simulation {
 
     /// The machine was lost: another one begins with the last copy of its store.
     private func restore(_ worker: SimulatedWorker) throws -> Bool {
-        guard let copy = backups[worker.name] else { return false }
+        guard let (copy, windows) = backups[worker.name] else { return false }
         kill(worker)
         try worker.moveStoresAway()
         try FileManager.default.createDirectory(
             atPath: worker.directory, withIntermediateDirectories: true)
         try FileManager.default.copyItem(
             atPath: copy, toPath: "\(worker.directory)/\(worker.program.topic).sqlite")
+        worker.windows = windows
         cluster.note(.restored)
         note("\(worker.name) goes on with the copy of its store")
         return true
@@ -161,15 +162,12 @@ extension Simulation {
         weir_sim_enter(0)
         let journal = try PromotionJournal(directory: worker.directory)
         guard try Self.store(journal.path(of: stream)) != nil else { return false }
-        let source = ReplaySource(
-            log: try LogAddress(machine.address),
-            archivePath: machine.archivedEnds[stream] == nil ? nil : machine.archivePath,
-            pipelines: PipelineDirectory("\(root)/pipelines"))
+        let source = try replaySource(of: stream, in: machine)
         let isBack = !journal.promotions.isEmpty && !journal.isBack && chance(1, in: 3)
         if !isBack, machine.replayed[worker.name] == nil || chance(1, in: 3) {
             return try replay(worker, into: nextSet(of: worker, in: machine, journal), source)
         }
-        kill(worker)
+        let others = try turnsDuringPromotion(of: worker)
         let set = machine.replayed[worker.name] ?? ""
         let stop = StopSignal()
         let lastStep =
@@ -178,10 +176,18 @@ extension Simulation {
         let isDone = try run {
             let order = PromotionOrder(
                 data: worker.directory, target: isBack ? .back : .directory(set), source: source,
-                threadCount: 1)
+                threadCount: 1, patienceSeconds: 5)
             do {
-                _ = try Promotion(order).run(
-                    stop: stop, onStep: { if $0 == lastStep { stop.request() } })
+                try others.haveTurns {
+                    _ = try Promotion(order).run(
+                        stop: stop,
+                        onStep: {
+                            weir_sim_let_others()
+                            if $0 == lastStep { stop.request() }
+                        })
+                }
+            } catch PromotionError.notGivenUp where worker.isPaused {
+                isRefused = true
             } catch PromotionError.stopped where stop.isRequested {
                 isRefused = true
                 cluster.note(.promotionStopped)
@@ -190,6 +196,8 @@ extension Simulation {
                 isRefused = true
             }
         }
+        if let failure = others.failure { throw failure }
+        if others.hadSome, !worker.isRunning { cluster.note(.handedOver) }
         // One that was killed may have come to its end: a set is promoted once.
         if !isBack { machine.replayed[worker.name] = nil }
         guard isDone, !isRefused else { return true }
@@ -198,6 +206,22 @@ extension Simulation {
         note(isBack ? "\(worker.name) is back" : "\(worker.name) goes on with \(set)")
         if !isBack, stream == emittingStream { try sendCorrections(of: set, source) }
         return true
+    }
+
+    /// What the worker of a store does while a set is promoted: it was ended before, or goes on between the promotion's
+    /// steps and while that waits for it.
+    private func turnsDuringPromotion(of worker: SimulatedWorker) throws -> Others {
+        guard worker.isRunning, chance(1, in: 2) else {
+            kill(worker)
+            return Others { false }
+        }
+        return Others { [unowned self] in
+            guard worker.isRunning, !worker.isPaused else { return false }
+            if kinds.contains(.stop), chance(1, in: 20) { worker.stop() }
+            if kinds.contains(.kill), chance(1, in: 40) { kill(worker) }
+            if worker.isRunning { try turn(worker) }
+            return true
+        }
     }
 
     /// The same records under the same configuration: partners were told what is right.
@@ -210,6 +234,24 @@ extension Simulation {
             throw SimulationFault("\(count) corrections of \(set), whose records are the same")
         }
         if isDone { cluster.note(.nothingCorrected) }
+    }
+
+    private func replaySource(
+        of stream: String, in machine: EmbeddedMachine
+    ) throws -> ReplaySource {
+        ReplaySource(
+            log: try LogAddress(machine.address),
+            archivePath: machine.archivedEnds[stream] == nil ? nil : machine.archivePath,
+            pipelines: PipelineDirectory("\(root)/pipelines"))
+    }
+
+    /// Folds what a worker has folded, each record under the configuration of that time.
+    ///
+    /// - Returns: where the new store is.
+    func replayAsRecorded(_ worker: SimulatedWorker, in machine: EmbeddedMachine) throws -> String {
+        let set = "\(machine.directory)/recorded-\(worker.name)"
+        _ = try replay(worker, into: set, replaySource(of: worker.program.topic, in: machine))
+        return set
     }
 
     private func replay(
@@ -247,5 +289,35 @@ extension Simulation {
         machine.setHasArchive[worker.name] = hasArchive
         sets[worker.name] = number + 1
         return path(number + 1)
+    }
+}
+
+/// Who has turns in the midst of another process's work.
+private final class Others {
+    private let turn: () throws -> Bool
+    /// Whether there was anybody.
+    private(set) var hadSome = false
+    /// What the first turn found wrong; there are none after it.
+    private(set) var failure: (any Error)?
+
+    init(_ turn: @escaping () throws -> Bool) { self.turn = turn }
+
+    func haveTurns(during work: () throws -> Void) rethrows {
+        weir_sim_while_asleep(
+            { context in
+                guard let context else { return }
+                Unmanaged<Others>.fromOpaque(context).takeUnretainedValue().takeTurn()
+            }, Unmanaged.passUnretained(self).toOpaque())
+        defer { weir_sim_while_asleep(nil, nil) }
+        try work()
+    }
+
+    private func takeTurn() {
+        guard failure == nil else { return }
+        do {
+            if try turn() { hadSome = true }
+        } catch {
+            failure = error
+        }
     }
 }

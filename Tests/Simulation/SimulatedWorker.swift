@@ -174,6 +174,8 @@ final class SimulatedWorker {
     var promotionCount = 0
     /// The number of partitions that its operator has accepted.
     var acceptedPartitionCount: Int32?
+    /// How long ids were remembered when its store was folded, by partition; empty where that never changes.
+    var windows: [Int32: WindowsInForce] = [:]
 
     init(
         _ name: String, _ program: any SimulatedProgram, log: any LogOfProcesses,
@@ -280,6 +282,7 @@ final class SimulatedWorker {
         weir_sim_forget_names(directory)
         log.forget(directory)
         promotionCount = 0
+        windows = [:]
     }
 
     /// Kills the process at one of its next calls to the disk.
@@ -327,6 +330,26 @@ final class SimulatedWorker {
         guard try incarnation.worker.takeTurn() == .stopped else {
             throw SimulationFault("a fold of the whole log does not end")
         }
+    }
+}
+
+/// How long ids were remembered while a partition was folded into a store, by the starts of its workers.
+struct WindowsInForce {
+    /// Each holds from its offset on until the next one does; nil for as long as the contract says.
+    private var starts: [(offset: Int64, seconds: Int?)] = []
+
+    mutating func begin(at offset: Int64, seconds: Int?) {
+        starts.removeAll { $0.offset >= offset }
+        starts.append((offset, seconds))
+    }
+
+    func milliseconds(at offset: Int64) -> Int64? {
+        starts.last { $0.offset <= offset }?.seconds.map { Int64($0) * 1000 }
+    }
+
+    /// Whether all that comes before an offset was folded under the same.
+    func isOnly(_ seconds: Int?, before offset: Int64) -> Bool {
+        starts.allSatisfy { $0.offset >= offset || $0.seconds == seconds }
     }
 }
 

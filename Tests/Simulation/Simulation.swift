@@ -36,6 +36,8 @@ package final class Simulation {
         package var steps = 300
         /// Faults that are never drawn.
         package var without: Set<FaultKind> = []
+        /// Whether each run has a part of the kinds of faults, which its seed draws; else it has all.
+        package var isSwarm = true
         /// Of a stream.
         package var mostWorkers = 3
         /// Names of the streams that there may be; of partners that of their topic. Empty for all.
@@ -65,13 +67,14 @@ package final class Simulation {
     /// Topics that have lost their beginning, or are not those that they were.
     var trimmed: Set<String> = []
     var madeAnew: Set<String> = []
-    /// Copies of stores, by the names of their workers.
-    var backups: [String: String] = [:]
+    /// Copies of stores, and what was in force when they were folded, by the names of their workers.
+    var backups: [String: (store: String, windows: [Int32: WindowsInForce])] = [:]
     /// How many sets were replayed for a worker, by its name.
     var sets: [String: Int] = [:]
 
     private static let beginNanoseconds: Int64 = 1_795_219_200_000_000_000
     static let mostTurnsToCatchUp = 20_000
+    static let mostPartitions: Int32 = 8
 
     /// - Parameter root: an absolute directory that is there, without links in its path; what is in it is removed.
     package init(seed: UInt64, root: String, options: Options = Options()) {
@@ -100,8 +103,9 @@ package final class Simulation {
             }
             try finish()
         } catch {
-            report.finding = "\(error)".replacing("\(root)/disks/", with: "")
+            report.finding = brief("\(error)")
         }
+        report.trace = report.trace.map(brief)
         for worker in workers { worker.kill() }
         machine?.kill()
         report.records = feeds.reduce(0) { $0 + $1.records }
@@ -123,8 +127,11 @@ package final class Simulation {
         }
         kinds = Set(
             FaultKind.allCases.enumerated().filter { place, kind in
-                guard let whole = kind.isOneIn else { return chance(1, in: 2) }
-                return isDrawn(1, in: whole, by: kind == .flood ? 0xF1 : 0xF100 + UInt64(place))
+                let isOn =
+                    kind.isOneIn.map { whole in
+                        isDrawn(1, in: whole, by: kind == .flood ? 0xF1 : 0xF100 + UInt64(place))
+                    } ?? chance(1, in: 2)
+                return isOn || !options.isSwarm
             }.map(\.element)
         ).subtracting(options.without)
         cluster.isIncremental = kinds.contains(.incrementalRebalances)
@@ -140,6 +147,8 @@ package final class Simulation {
         drawFeeds()
         // Nothing on such a machine delivers.
         if chance(1, in: 4), options.streams != [SimulatedDocuments.topic] {
+            // Under another configuration a promotion has corrections to send.
+            if kinds.contains(.otherConfiguration) { kinds.remove(.promotion) }
             try beginMachine()
         } else {
             kinds.subtract(FaultKind.ofEmbeddedLogs)
@@ -266,8 +275,10 @@ package final class Simulation {
         elements.isEmpty ? nil : elements[number(below: elements.count)]
     }
 
+    /// A text without the directory that all paths begin with.
+    private func brief(_ text: String) -> String { text.replacing("\(root)/disks/", with: "") }
+
     func note(_ step: String) {
-        let step = step.replacing("\(root)/disks/", with: "")
         report.trace.append("\(report.steps): \(step)")
         if report.trace.count > options.traceLength { report.trace.removeFirst() }
     }
@@ -363,11 +374,22 @@ package final class Simulation {
         try start(worker, chances: drawChancesOfDisk())
     }
 
-    /// Other settings of the next start, which no number depends on.
+    /// Other settings of the next start, which no number depends on; and another dedupe window, under which what comes
+    /// next is folded.
     private func drawConfiguration(of feed: any Feed) throws {
         let isBounded = kinds.contains(.fewIDs) && chance(1, in: 4)
-        guard isBounded || kinds.contains(.otherBatches) && chance(1, in: 3) else { return }
-        meet(isBounded ? .fewIDs : .otherBatches)
+        let isOther =
+            kinds.contains(.otherConfiguration) && feed.stream.hasWindow && chance(1, in: 3)
+        guard isBounded || isOther || kinds.contains(.otherBatches) && chance(1, in: 3) else {
+            return
+        }
+        if isOther {
+            meet(.otherConfiguration)
+            let windows: [Int?] = [nil, 0, 1, 60, 3600, 86_400, 604_800, 31_622_400]
+            feed.windowSeconds = windows[number(below: windows.count)]
+        } else {
+            meet(isBounded ? .fewIDs : .otherBatches)
+        }
         let bound = isBounded ? "dedupe_max_ids: \(1 + number(below: 100))\n" : ""
         try feed.writeConfiguration(to: "\(root)/pipelines", settings: drawSettings() + bound)
     }
@@ -376,6 +398,19 @@ package final class Simulation {
     func raiseBound(of stream: String) throws {
         for feed in feeds where feed.stream.streamName == stream {
             try feed.writeConfiguration(to: "\(root)/pipelines", settings: drawSettings())
+        }
+    }
+
+    /// What a worker folds from now on, it folds under the window that its stream's file says now.
+    private func noteWindow(of worker: SimulatedWorker) throws {
+        guard report.kinds.contains(.otherConfiguration), let feed = feed(of: worker) else {
+            return
+        }
+        weir_sim_enter(0)
+        let folded = try Comparison.foldedOffsets(worker.directory, worker.program.topic)
+        for partition in 0..<Self.mostPartitions {
+            worker.windows[partition, default: WindowsInForce()].begin(
+                at: folded[partition]?.upperBound ?? 0, seconds: feed.windowSeconds)
         }
     }
 
@@ -390,6 +425,7 @@ package final class Simulation {
             try worker.start(
                 as: processes, lanes: 1 + number(below: 3), chances: chances, seed: random.next())
             note("\(worker.name) starts")
+            try noteWindow(of: worker)
         } catch {
             try judge(error, of: worker)
         }

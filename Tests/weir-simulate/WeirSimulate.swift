@@ -39,6 +39,12 @@ struct WeirSimulate: ParsableCommand {
             "Kinds of faults that are left out, by comma: \(FaultKind.allCases.map(\.rawValue).joined(separator: ", ")).",
             valueName: "kinds"))
     var without: String?
+    @Flag(
+        inversion: .prefixedNo,
+        help:
+            "Turn kinds of faults on and off by seed, so that rare combinations come up; else all are on."
+    )
+    var swarm = true
     @Option(help: "How long a finding may be made smaller.") var shrinkSeconds = 60.0
     @Flag(help: "Go on after a finding, and count them.") var keepGoing = false
     @Flag(help: "Print the last steps of every run, and what it met.") var trace = false
@@ -57,6 +63,7 @@ struct WeirSimulate: ParsableCommand {
         var options = Simulation.Options()
         options.steps = steps
         options.mostWorkers = workers
+        options.isSwarm = swarm
         for name in Self.names(streams) {
             guard Simulation.streamNames.contains(name) else {
                 throw ValidationError("no stream is named '\(name)'")
@@ -178,6 +185,7 @@ extension Simulation.Options {
         let usual = Simulation.Options()
         var command = "weir-simulate --seed \(seed) --count 1 --steps \(steps)"
         if mostWorkers != usual.mostWorkers { command += " --workers \(mostWorkers)" }
+        if !isSwarm { command += " --no-swarm" }
         if !streams.isEmpty { command += " --streams \(streams.sorted().joined(separator: ","))" }
         if !without.isEmpty {
             let kinds = FaultKind.allCases.filter(without.contains).map(\.rawValue)

@@ -20,6 +20,8 @@ struct LoggedMeaning<Meaning> {
     /// Milliseconds since 1970, as the log has it: -1 counts as 0.
     var timestampMilliseconds: Int64
     var meaning: Meaning
+    /// How long ids were remembered when it was folded; nil for as long as the contract says.
+    var windowMilliseconds: Int64?
 }
 
 /// What a stream should count, worked out naively: arrays and dictionaries, written from the contract and not from

@@ -26,7 +26,14 @@ extension WindowedModel {
         // Texts are compared as bytes: Swift's strings are equal when they look equal.
         var firstSeen: [[[UInt8]]: Int64] = [:]
         var watermark = Int64.min
+        var window = windowMilliseconds
         for record in records {
+            let windowNow = record.windowMilliseconds ?? windowMilliseconds
+            if windowNow > window {
+                // What was dead stays dead.
+                firstSeen = firstSeen.filter { $0.value >= watermark - window }
+            }
+            window = windowNow
             let timestamp = max(record.timestampMilliseconds, 0)
             watermark = max(watermark, timestamp)
             let hour = hourText(timestamp)
@@ -37,7 +44,7 @@ extension WindowedModel {
                 let ids = event.ids.map { $0.map { Array($0.utf8) } }
                 // Within a record an id counts once, also when the record is so late that the id is dead at once.
                 let fresh = ids.indices.filter { index in
-                    let isAlive = firstSeen[ids[index]].map { $0 >= watermark - windowMilliseconds }
+                    let isAlive = firstSeen[ids[index]].map { $0 >= watermark - window }
                     return isAlive != true && !ids[..<index].contains(ids[index])
                 }
                 for index in fresh { firstSeen[ids[index]] = timestamp }
