@@ -203,14 +203,18 @@ extension InstallStore {
                 encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
                 let insertion = try db.cachedStatement(
                     sql: "INSERT OR REPLACE INTO installs VALUES (?, ?, ?, ?, ?, ?, ?)")
-                for (key, state) in states {
+                // Not in the order of a dictionary: each run of the program asks the disk for the same.
+                let keys = states.keys.map { (key: $0, order: Array($0.text.utf8)) }
+                    .sorted { $0.order.lexicographicallyPrecedes($1.order) }
+                for key in keys.map(\.key) {
+                    guard let state = states[key] else { continue }
                     let text = String(decoding: try encoder.encode(state), as: UTF8.self)
                     try insertion.execute(arguments: [
                         key.appID, key.installID, key.framework.rawValue, key.storedConversion,
                         partition(key), state.expiryMilliseconds, text,
                     ])
                 }
-                for (partition, progress) in progress {
+                for (partition, progress) in progress.sorted(by: { $0.key < $1.key }) {
                     try db.execute(
                         sql: "INSERT OR REPLACE INTO partitions VALUES (?, ?, ?)",
                         arguments: [
@@ -260,6 +264,11 @@ extension InstallStore {
 
 extension InstallKey {
     /// As the column `conversion` has it.
+    /// Another text for each install.
+    fileprivate var text: String {
+        "\(appID) \(framework.rawValue) \(storedConversion) \(installID)"
+    }
+
     fileprivate var storedConversion: String {
         switch conversion {
         case .install: ""

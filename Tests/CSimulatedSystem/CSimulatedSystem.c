@@ -224,7 +224,8 @@ static ssize_t change_by_writing(struct file *file, int descriptor, const void *
     change->count = written < 0 ? 0 : (size_t)written;
     change->after = must(malloc(change->count + 1));
     memcpy(change->after, bytes, change->count);
-    change->size_after = change->count == 0 ? change->size_before : larger(change->size_before, offset + (int64_t)change->count);
+    // Asked for where nothing was written.
+    change->size_after = change->size_before;
     return written;
 }
 
@@ -495,25 +496,78 @@ int mkdir(const char *path, mode_t mode) {
 
 // MARK: Threads
 
-// Work that is given to another thread is done at once, on the simulated one: a run has one thread, and one course.
-
-void dispatch_sync(void *queue, void *work);
+// A run has one thread. Work that is given to another one is done where it is given away, or as late as something may
+// wait for it.
 
 static bool is_simulated_thread(void) { return is_active && pthread_equal(pthread_self(), simulated_thread); }
 
-void dispatch_async(void *queue, void *work) {
+static bool works_late;
+static struct { void *queue, *work; } waiting[16];
+static int waiting_count;
+
+void dispatch_retain(void *object);
+void dispatch_release(void *object);
+void *_Block_copy(const void *block);
+void _Block_release(const void *block);
+
+#define REAL(name, ...) \
+    static __typeof__(name) *real; \
+    if (real == NULL) *(void **)&real = must(dlsym(RTLD_NEXT, #name)); \
+    return real(__VA_ARGS__)
+
+static void sync_now(void *queue, void *work) {
     static void (*real)(void *, void *);
-    if (is_simulated_thread()) return dispatch_sync(queue, work);
-    if (real == NULL) *(void **)&real = must(dlsym(RTLD_NEXT, "dispatch_async"));
+    if (real == NULL) *(void **)&real = must(dlsym(RTLD_NEXT, "dispatch_sync"));
     real(queue, work);
 }
 
-void dispatch_group_async(void *group, void *queue, void *work) {
-    static void (*real)(void *, void *, void *);
-    if (is_simulated_thread()) return dispatch_sync(queue, work);
-    if (real == NULL) *(void **)&real = must(dlsym(RTLD_NEXT, "dispatch_group_async"));
-    real(group, queue, work);
+static void do_waiting_work(void) {
+    if (!is_simulated_thread()) return;
+    while (waiting_count > 0) {
+        void *queue = waiting[0].queue, *work = waiting[0].work;
+        memmove(waiting, waiting + 1, (size_t)--waiting_count * sizeof *waiting);
+        sync_now(queue, work);
+        _Block_release(work);
+        dispatch_release(queue);
+    }
 }
+
+static void take_work(void *queue, void *work) {
+    if (!works_late || waiting_count == sizeof waiting / sizeof *waiting) {
+        do_waiting_work();
+        return sync_now(queue, work);
+    }
+    dispatch_retain(queue);
+    waiting[waiting_count].queue = queue;
+    waiting[waiting_count++].work = _Block_copy(work);
+}
+
+void dispatch_async(void *queue, void *work) {
+    if (is_simulated_thread()) return take_work(queue, work);
+    REAL(dispatch_async, queue, work);
+}
+
+void dispatch_group_async(void *group, void *queue, void *work) {
+    if (is_simulated_thread()) return take_work(queue, work);
+    REAL(dispatch_group_async, group, queue, work);
+}
+
+void dispatch_sync(void *queue, void *work) {
+    do_waiting_work();
+    sync_now(queue, work);
+}
+
+intptr_t dispatch_group_wait(void *group, uint64_t until) {
+    do_waiting_work();
+    REAL(dispatch_group_wait, group, until);
+}
+
+intptr_t dispatch_semaphore_wait(void *semaphore, uint64_t until) {
+    do_waiting_work();
+    REAL(dispatch_semaphore_wait, semaphore, until);
+}
+
+void weir_sim_work_late(bool is_late) { works_late = is_late; }
 
 // MARK: Time
 
@@ -607,7 +661,9 @@ int pthread_cond_timedwait(
     if (wait == NULL) *(void **)&wait = dlsym(RTLD_NEXT, "pthread_cond_timedwait");
     if (!is_simulated_thread()) return wait(condition, mutex, until);
     int64_t left = (int64_t)until->tv_sec * 1000000000 + until->tv_nsec - wall_ns;
+    pthread_mutex_unlock(mutex);
     sleep_simulated(left < 0 ? 0 : left > 1000000000 ? 1000000000 : left);
+    pthread_mutex_lock(mutex);
     return ETIMEDOUT;
 }
 
@@ -708,6 +764,8 @@ void weir_sim_begin(const char *path, int64_t now_ns, uint64_t seed) {
 void weir_sim_end(void) { is_active = false; }
 
 void weir_sim_enter(int process) {
+    // What is given to other threads belongs to who gave it.
+    do_waiting_work();
     pthread_mutex_lock(&lock);
     process_of(process);
     current = process;

@@ -29,19 +29,8 @@ struct Comparison {
     ///
     /// - Returns: why records were refused, one for each.
     func compareWithModel() throws -> [String] {
-        let copies = try workers.map { worker in
-            (worker: worker, offsets: try Self.foldedOffsets(worker.directory, stream))
-        }.filter { !$0.offsets.isEmpty }
-        // Of equal ones the first counts.
-        var folded: [Int32: Range<Int64>] = [:]
-        var windows: [Int32: WindowsInForce] = [:]
-        for (worker, offsets) in copies {
-            for (number, range) in offsets
-            where range.upperBound > folded[number]?.upperBound ?? -1 {
-                folded[number] = range
-                windows[number] = worker.windows[number]
-            }
-        }
+        let copies = try copies.filter { !$0.offsets.isEmpty }
+        let (folded, windows) = try furthest()
         for (number, partition) in topic.partitions.enumerated() {
             guard let end = (partition.records.last?.offset).map({ $0 + 1 }) else { continue }
             let next = folded[Int32(number)]?.upperBound ?? 0
@@ -78,20 +67,41 @@ struct Comparison {
         return furthest.values.flatMap(\.values)
     }
 
-    /// Whether all that counts was folded under the window of the present file.
-    func isUnderOneWindow() throws -> Bool {
-        try workers.allSatisfy { worker in
-            try Self.foldedOffsets(worker.directory, stream).allSatisfy { partition, range in
-                worker.windows[partition]?.isOnly(feed.windowSeconds, before: range.upperBound)
-                    ?? true
-            }
+    private typealias Copies = [(worker: SimulatedWorker, offsets: [Int32: Range<Int64>])]
+
+    private var copies: Copies {
+        get throws {
+            try workers.map { ($0, try Self.foldedOffsets($0.directory, stream)) }
         }
     }
 
-    func compareDigest(withFoldIn anew: String) throws {
-        let digests = (try stores.digest(), try OpenStores(directories: [anew]).digest())
+    /// What the furthest copy of each partition has folded, and under which windows; of equal ones the first.
+    private func furthest() throws -> ([Int32: Range<Int64>], [Int32: WindowsInForce]) {
+        var folded: [Int32: Range<Int64>] = [:]
+        var windows: [Int32: WindowsInForce] = [:]
+        for (worker, offsets) in try copies {
+            for (number, range) in offsets
+            where range.upperBound > folded[number]?.upperBound ?? -1 {
+                folded[number] = range
+                windows[number] = worker.windows[number]
+            }
+        }
+        return (folded, windows)
+    }
+
+    /// Whether all that counts was folded under the window of the present file.
+    func isUnderOneWindow() throws -> Bool {
+        let (folded, windows) = try furthest()
+        return folded.allSatisfy { number, range in
+            windows[number]?.isOnly(feed.windowSeconds, before: range.upperBound) ?? true
+        }
+    }
+
+    /// - Parameter other: a directory in which all of it was folded once more, as `how` says.
+    func compareDigest(with other: String, _ how: String) throws {
+        let digests = (try stores.digest(), try OpenStores(directories: [other]).digest())
         guard digests.0 == digests.1 else {
-            throw SimulationFault("\(stream): another digest than that of a fold from scratch")
+            throw SimulationFault("\(stream): another digest than that of \(how)")
         }
     }
 

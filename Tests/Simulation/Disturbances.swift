@@ -134,6 +134,7 @@ extension Simulation {
                 seed: random.next(), losesNames: losesNames)
         }
         for worker in workers { kill(worker) }
+        if let operatorsProcess { weir_sim_kill(operatorsProcess) }
         machine.losePower(seed: random.next(), losesNames: losesNames)
     }
 

@@ -33,10 +33,13 @@ extension Simulation {
             weir_sim_crash_after(process, Int64(number(below: 200)))
         }
         weir_sim_enter(process)
+        operatorsProcess = process
+        defer { operatorsProcess = nil }
         var failure: (any Error)?
         do { try work() } catch { failure = error }
         let isDead = weir_sim_is_dead(process)
         weir_sim_kill(process)
+        if let fault = failure as? SimulationFault { throw fault }
         if isDead {
             cluster.note(.operatorKilled)
         } else if let failure {
@@ -153,8 +156,8 @@ extension Simulation {
         }
     }
 
-    /// Folds a stream again while its worker goes on, or puts such a store in the place of the worker's, which is ended
-    /// before; now and then goes back.
+    /// Folds a stream again while its worker goes on, or puts such a store in the place of the worker's; now and then goes
+    /// back.
     private func promote(_ worker: SimulatedWorker) throws -> Bool {
         guard let machine else { return false }
         let stream = worker.program.topic
@@ -167,7 +170,7 @@ extension Simulation {
         if !isBack, machine.replayed[worker.name] == nil || chance(1, in: 3) {
             return try replay(worker, into: nextSet(of: worker, in: machine, journal), source)
         }
-        let others = try turnsDuringPromotion(of: worker)
+        let others = othersDuringPromotion(of: worker)
         let set = machine.replayed[worker.name] ?? ""
         let stop = StopSignal()
         let lastStep =
@@ -196,8 +199,7 @@ extension Simulation {
                 isRefused = true
             }
         }
-        if let failure = others.failure { throw failure }
-        if others.hadSome, !worker.isRunning { cluster.note(.handedOver) }
+        if others.isHandedOver { cluster.note(.handedOver) }
         // One that was killed may have come to its end: a set is promoted once.
         if !isBack { machine.replayed[worker.name] = nil }
         guard isDone, !isRefused else { return true }
@@ -210,7 +212,7 @@ extension Simulation {
 
     /// What the worker of a store does while a set is promoted: it was ended before, or goes on between the promotion's
     /// steps and while that waits for it.
-    private func turnsDuringPromotion(of worker: SimulatedWorker) throws -> Others {
+    private func othersDuringPromotion(of worker: SimulatedWorker) -> Others {
         guard worker.isRunning, chance(1, in: 2) else {
             kill(worker)
             return Others { false }
@@ -219,8 +221,9 @@ extension Simulation {
             guard worker.isRunning, !worker.isPaused else { return false }
             if kinds.contains(.stop), chance(1, in: 20) { worker.stop() }
             if kinds.contains(.kill), chance(1, in: 40) { kill(worker) }
-            if worker.isRunning { try turn(worker) }
-            return true
+            let wasAsked = worker.isAskedToStop
+            guard worker.isRunning, case .ended = try turn(worker) else { return false }
+            return !wasAsked
         }
     }
 
@@ -250,7 +253,12 @@ extension Simulation {
     /// - Returns: where the new store is.
     func replayAsRecorded(_ worker: SimulatedWorker, in machine: EmbeddedMachine) throws -> String {
         let set = "\(machine.directory)/recorded-\(worker.name)"
-        _ = try replay(worker, into: set, replaySource(of: worker.program.topic, in: machine))
+        let stream = worker.program.topic
+        weir_sim_enter(0)
+        let order = ReplayOrder(
+            source: try replaySource(of: stream, in: machine),
+            dataDirectories: [worker.directory], directory: set, threadCount: 1)
+        _ = try ReplayRun(order, topics: [stream]).replay(follows: false, stop: StopSignal())
         return set
     }
 
@@ -295,29 +303,32 @@ extension Simulation {
 /// Who has turns in the midst of another process's work.
 private final class Others {
     private let turn: () throws -> Bool
-    /// Whether there was anybody.
-    private(set) var hadSome = false
+    /// Whether one of them gave up what the other process waits for.
+    private(set) var isHandedOver = false
     /// What the first turn found wrong; there are none after it.
-    private(set) var failure: (any Error)?
+    private var fault: SimulationFault?
 
+    /// - Parameter turn: returns whether it gave up what is waited for.
     init(_ turn: @escaping () throws -> Bool) { self.turn = turn }
 
-    func haveTurns(during work: () throws -> Void) rethrows {
+    /// Throws what was found in a turn, else what `work` throws.
+    func haveTurns(during work: () throws -> Void) throws {
         weir_sim_while_asleep(
             { context in
                 guard let context else { return }
                 Unmanaged<Others>.fromOpaque(context).takeUnretainedValue().takeTurn()
             }, Unmanaged.passUnretained(self).toOpaque())
         defer { weir_sim_while_asleep(nil, nil) }
-        try work()
+        do { try work() } catch { throw fault ?? error }
+        if let fault { throw fault }
     }
 
     private func takeTurn() {
-        guard failure == nil else { return }
+        guard fault == nil else { return }
         do {
-            if try turn() { hadSome = true }
+            if try turn() { isHandedOver = true }
         } catch {
-            failure = error
+            fault = error as? SimulationFault ?? SimulationFault("\(error)")
         }
     }
 }

@@ -208,6 +208,9 @@ final class SimulatedCluster: RecordSink {
         return group
     }
 
+    /// The run is over. Groups know their readers, and these the cluster.
+    func dissolveGroups() { groups = [:] }
+
     var topicDescriptions: [TopicDescription] {
         topics.values.map {
             TopicDescription(

@@ -291,6 +291,8 @@ final class SimulatedWorker {
         weir_sim_crash_after(incarnation.number, calls)
     }
 
+    var isAskedToStop: Bool { incarnation?.stop.isRequested ?? false }
+
     /// Asks for a stop, as SIGTERM does.
     func stop() { incarnation?.stop.request() }
 

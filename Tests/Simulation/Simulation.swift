@@ -62,6 +62,8 @@ package final class Simulation {
     var workers: [SimulatedWorker] = []
     var kinds: Set<FaultKind> = []
     var processes: Int32 = 0
+    /// That of an operator who is at work.
+    var operatorsProcess: Int32?
     var eventMilliseconds: Int64 = 0
     var report: Report
     /// Topics that have lost their beginning, or are not those that they were.
@@ -93,6 +95,7 @@ package final class Simulation {
         do {
             try prepare()
             weir_sim_begin("\(root)/disks", Self.beginNanoseconds, report.seed)
+            weir_sim_work_late(isDrawn(1, in: 2, by: 0x1A7E))
             defer { weir_sim_end() }
             let topics =
                 feeds.map { $0.stream.streamName } + (installs == nil ? [] : [InstallLedger.topic])
@@ -108,6 +111,7 @@ package final class Simulation {
         report.trace = report.trace.map(brief)
         for worker in workers { worker.kill() }
         machine?.kill()
+        cluster.dissolveGroups()
         report.records = feeds.reduce(0) { $0 + $1.records }
         report.simulatedSeconds = Double(weir_sim_elapsed()) / 1e9
         for (event, count) in cluster.met { report.met[event, default: 0] += count }
@@ -147,8 +151,10 @@ package final class Simulation {
         drawFeeds()
         // Nothing on such a machine delivers.
         if chance(1, in: 4), options.streams != [SimulatedDocuments.topic] {
-            // Under another configuration a promotion has corrections to send.
-            if kinds.contains(.otherConfiguration) { kinds.remove(.promotion) }
+            // A set under another configuration has corrections to send.
+            if kinds.contains(.otherConfiguration), feeds.contains(where: { $0.stream.hasWindow }) {
+                kinds.remove(isDrawn(1, in: 2, by: 0xC9) ? .promotion : .otherConfiguration)
+            }
             try beginMachine()
         } else {
             kinds.subtract(FaultKind.ofEmbeddedLogs)
@@ -347,7 +353,8 @@ package final class Simulation {
         for _ in 0...number(below: 3) where worker.isRunning { try turn(worker) }
     }
 
-    func turn(_ worker: SimulatedWorker) throws {
+    @discardableResult
+    func turn(_ worker: SimulatedWorker) throws -> SimulatedWorker.Turn {
         let process = worker.process ?? 0
         partners.answer(process)
         let turn = worker.takeTurn()
@@ -367,6 +374,7 @@ package final class Simulation {
             if kinds.contains(.powerLoss), chance(1, in: 2) { losePower(worker) }
         case .failed(let error): try judge(error, of: worker)
         }
+        return turn
     }
 
     private func start() throws {
@@ -383,13 +391,15 @@ package final class Simulation {
         guard isBounded || isOther || kinds.contains(.otherBatches) && chance(1, in: 3) else {
             return
         }
+        if isBounded { meet(.fewIDs) }
         if isOther {
-            meet(.otherConfiguration)
             let windows: [Int?] = [nil, 0, 1, 60, 3600, 86_400, 604_800, 31_622_400]
-            feed.windowSeconds = windows[number(below: windows.count)]
-        } else {
-            meet(isBounded ? .fewIDs : .otherBatches)
+            let drawn = windows[number(below: windows.count)]
+            let window = drawn == feed.stream.defaultWindowSeconds ? nil : drawn
+            if window != feed.windowSeconds { meet(.otherConfiguration) }
+            feed.windowSeconds = window
         }
+        if !isBounded, !isOther { meet(.otherBatches) }
         let bound = isBounded ? "dedupe_max_ids: \(1 + number(below: 100))\n" : ""
         try feed.writeConfiguration(to: "\(root)/pipelines", settings: drawSettings() + bound)
     }
@@ -425,9 +435,9 @@ package final class Simulation {
             try worker.start(
                 as: processes, lanes: 1 + number(below: 3), chances: chances, seed: random.next())
             note("\(worker.name) starts")
-            try noteWindow(of: worker)
         } catch {
-            try judge(error, of: worker)
+            return try judge(error, of: worker)
         }
+        try noteWindow(of: worker)
     }
 }

@@ -84,14 +84,17 @@ extension Simulation {
         guard !trimmed.contains(stream) else { return }
         processes += 1
         let anew = "\(machine?.directory ?? "\(root)/disks")/anew-\(stream)"
-        // In batches of another size, too.
-        try feed.writeConfiguration(to: "\(root)/pipelines", settings: "")
-        try first.foldAnew(as: processes, in: anew)
         if try comparison.isUnderOneWindow() {
-            try comparison.compareDigest(withFoldIn: anew)
+            // In batches of another size, too.
+            try feed.writeConfiguration(to: "\(root)/pipelines", settings: "")
+            try first.foldAnew(as: processes, in: anew)
+            try comparison.compareDigest(with: anew, "a fold from scratch")
         } else if let machine {
             cluster.note(.followedEpochs)
-            try comparison.compareDigest(withFoldIn: replayAsRecorded(first, in: machine))
+            try comparison.compareDigest(
+                with: replayAsRecorded(first, in: machine), "a replay of what was recorded")
+        } else {
+            cluster.note(.digestLeftOut)
         }
         try comparison.compareDeadLetters(self.topic("\(stream).dlq"))
         if isDrawn(1, in: 8, by: 0xE1) {

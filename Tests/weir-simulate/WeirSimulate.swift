@@ -42,7 +42,7 @@ struct WeirSimulate: ParsableCommand {
     @Flag(
         inversion: .prefixedNo,
         help:
-            "Turn kinds of faults on and off by seed, so that rare combinations come up; else all are on."
+            "Turn kinds of faults on and off by seed, so that rare combinations come up; else a run has all that it can have."
     )
     var swarm = true
     @Option(help: "How long a finding may be made smaller.") var shrinkSeconds = 60.0

@@ -50,6 +50,9 @@ void weir_sim_lose_power(const char *directory, uint64_t seed, bool loses_names)
 /// Takes the names of files below a directory for synced: somebody outside the simulation has changed them.
 void weir_sim_forget_names(const char *directory);
 
+/// Whether work that is given to another thread is done as late as something may wait for it, or at once.
+void weir_sim_work_late(bool is_late);
+
 /// Who has a turn whenever a process sleeps, until this is called with NULL; nobody has one while they sleep themselves.
 void weir_sim_while_asleep(void (*others)(void *context), void *context);
 /// Gives them a turn. Afterwards calls are again of the process whose they were.
