@@ -313,6 +313,15 @@ static int truncate_file(sqlite3_file *base, sqlite3_int64 size) {
     return note_refusal((page_file *)base, real->pMethods->xTruncate(real, size));
 }
 
+/// Returns the number of the error; 0 for none.
+static int sync_path(const char *path, int flags) {
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC | flags);
+    const int number = descriptor < 0 || fsync(descriptor) != 0 ? errno : 0;
+    if (descriptor >= 0) close(descriptor);
+    // EINVAL: a file system that knows no sync of directories.
+    return number == EINVAL ? 0 : number;
+}
+
 /// Syncs the directory of a new file, which a power loss could otherwise remove. SQLite does this too but ignores
 /// failures, and the system reports each failure only once: so this sync comes first.
 static int sync_name(page_file *file) {
@@ -321,12 +330,8 @@ static int sync_name(page_file *file) {
     const int length = slash == NULL ? 1 : slash == file->path ? 1 : (int)(slash - file->path);
     if (length >= PATH_MAX) return SQLITE_CANTOPEN;
     snprintf(directory, sizeof directory, "%.*s", length, slash == NULL ? "." : file->path);
-    const int descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const int result = descriptor < 0 ? -1 : fsync(descriptor);
-    const int number = errno;
-    if (descriptor >= 0) close(descriptor);
-    // EINVAL: a file system that knows no sync of directories.
-    if (result == 0 || number == EINVAL) {
+    const int number = sync_path(directory, O_DIRECTORY);
+    if (number == 0) {
         file->has_new_name = false;
         return SQLITE_OK;
     }
@@ -462,6 +467,18 @@ static const sqlite3_io_methods methods = {
     .xUnfetch = unfetch_nothing,
 };
 
+/// Syncs the rollback journal that another program has left. It may have ended the journal and been killed before the sync,
+/// or the sync may have failed. A loss of power would then bring the journal back, and recovery would take back a
+/// transaction that others had already continued from.
+static int sync_journal(const char *path) {
+    char journal[PATH_MAX];
+    if (snprintf(journal, sizeof journal, "%s-journal", path) >= (int)sizeof journal) return SQLITE_CANTOPEN;
+    const int number = sync_path(journal, 0);
+    if (number == 0 || number == ENOENT) return SQLITE_OK;
+    weir_fault_note(path, (struct weir_fault){.error_number = number});
+    return SQLITE_IOERR_FSYNC;
+}
+
 static int open_file(sqlite3_vfs *vfs, const char *path, sqlite3_file *base, int flags, int *found) {
     (void)vfs;
     if ((flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_JOURNAL)) == 0)
@@ -501,8 +518,10 @@ static int open_file(sqlite3_vfs *vfs, const char *path, sqlite3_file *base, int
         }
         file->database = (page_file *)database;
         file->database->log = file;
-    } else if (sqlite3_uri_boolean(path, "weir_pages", 0)) {
-        code = control_file(base, prepare_control, NULL);
+    } else {
+        if (!file->is_read_only) code = sync_journal(path);
+        if (code == SQLITE_OK && sqlite3_uri_boolean(path, "weir_pages", 0))
+            code = control_file(base, prepare_control, NULL);
     }
     return code;
 }

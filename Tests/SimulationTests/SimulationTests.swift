@@ -53,6 +53,8 @@ import Testing
             10_101_356, 10_103_700,
             // A commit that was torn within the header of a frame.
             11_115_522,
+            // The end of a journal that was not synced, and a loss of power after others had continued from it.
+            13_002_423,
         ])
     func findings(seed: Int) throws {
         let run = try Program("weir-simulate", ["--seed", "\(seed)", "--count", "1"])
