@@ -263,12 +263,12 @@ extension InstallStore {
 }
 
 extension InstallKey {
-    /// As the column `conversion` has it.
     /// Another text for each install.
     fileprivate var text: String {
         "\(appID) \(framework.rawValue) \(storedConversion) \(installID)"
     }
 
+    /// As the column `conversion` has it.
     fileprivate var storedConversion: String {
         switch conversion {
         case .install: ""

@@ -761,7 +761,10 @@ void weir_sim_begin(const char *path, int64_t now_ns, uint64_t seed) {
     is_active = true;
 }
 
-void weir_sim_end(void) { is_active = false; }
+void weir_sim_end(void) {
+    do_waiting_work();
+    is_active = false;
+}
 
 void weir_sim_enter(int process) {
     // What is given to other threads belongs to who gave it.
