@@ -62,9 +62,10 @@ final class ModelFeed<Model: StreamModel>: Feed {
     private var sent: [LoggedMeaning<Model.Meaning>] = [] {
         didSet { rowsOfSent = nil }
     }
-    private var rowsOfSent: ModelRows?
     /// The same, as they were sent.
     private var outgoing: [OutgoingRecord] = []
+    /// Kept until another record is sent.
+    private var rowsOfSent: ModelRows?
 
     private struct Attempt {
         let record: OutgoingRecord
