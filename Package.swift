@@ -286,7 +286,8 @@ let package = Package(
             dependencies: [
                 "Store", "EventLog", "History", "Reports", "ConfigurationFiles", "Streams",
                 "TestKit", "Engine",
-                "weir", "weir-bids", "weir-postbacks",
+                "weir", "weir-bids", "weir-postbacks", grdb,
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
         .testTarget(

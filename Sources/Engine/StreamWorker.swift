@@ -73,7 +73,7 @@ extension StreamFold {
 
     /// The directory whose store is in force.
     private static func setDirectory(_ options: WorkerOptions) throws -> String {
-        let sets = try PromotionJournal(directory: options.dataDirectory)
+        let sets = try PromotionJournal(settledIn: options.dataDirectory)
         _ = try sets.presentPath(of: streamName)
         return sets.directory(of: streamName)
     }

@@ -123,7 +123,10 @@ package final class CorrectionStore {
     private init(path: String) throws(StoreError) {
         self.path = path
         queue = try StoreError.naming("open", path) {
-            let queue = try DatabaseQueue(path: path, configuration: CheckedPages.configuration())
+            let queue = try DatabaseQueue(
+                path: path,
+                configuration: CheckedPages.configuration(
+                    pragmas: "PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = FULL"))
             let (application, found) = try queue.read(Self.mark.read)
             guard application == Self.mark.applicationID else {
                 throw StoreError.notAStore(path: path, detail: Self.mark.foreign)
@@ -141,6 +144,10 @@ package final class CorrectionStore {
         in directory: String, _ write: ((Correction) throws -> Void) throws -> Void
     ) throws {
         let path = PromotionJournal.join(directory, fileName)
+        let lock = try StoreLock(storePath: path)
+        defer { withExtendedLifetime(lock) {} }
+        // What an interrupted transaction left beside the old file would be rolled back into the new one.
+        _ = try CorrectionStore(directory: directory)
         let new = path + ".new"
         for file in [new, new + "-journal"] where FileManager.default.fileExists(atPath: file) {
             try FileManager.default.removeItem(atPath: file)

@@ -38,6 +38,16 @@ package struct PromotionJournal: Sendable {
         }
     }
 
+    /// For a program that goes on from what it reads: what it sees is durable. Whoever promoted may have been killed, or
+    /// met a failing disk, between the replacing of the file and the sync of its directory; a loss of power would
+    /// bring the old set back in force under what was done from the new one.
+    package init(settledIn directory: String) throws(StoreError) {
+        try self.init(directory: directory)
+        if !promotions.isEmpty {
+            try DurableFile.syncName(of: Self.join(directory, Self.fileName))
+        }
+    }
+
     package func directory(of stream: String) -> String {
         resolve(set(of: stream))
     }

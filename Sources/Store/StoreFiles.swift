@@ -183,7 +183,7 @@ private enum LockFile {
 }
 
 /// A small file that is replaced as a whole: after a crash at any instant it has the old content or the new.
-/// Both functions are durable when they return.
+/// All functions are durable when they return.
 package enum DurableFile {
     package static func replace(_ path: String, with bytes: Data) throws(StoreError) {
         let new = path + ".new"
@@ -208,6 +208,11 @@ package enum DurableFile {
     /// Moves a file that is durable to the path of another.
     package static func move(_ new: String, to path: String) throws(StoreError) {
         guard rename(new, path) == 0 else { throw failure("replace", path) }
+        try syncName(of: path)
+    }
+
+    /// Syncs the directory of a file, so that a loss of power cannot bring the file before it back.
+    package static func syncName(of path: String) throws(StoreError) {
         let parent = (path as NSString).deletingLastPathComponent
         let directory = open(parent.isEmpty ? "." : parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard directory >= 0 else { throw failure("write", parent) }

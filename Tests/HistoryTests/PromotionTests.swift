@@ -1,6 +1,8 @@
 import Engine
 import EventLog
 import Foundation
+import GRDB
+import GRDBSQLite
 import Program
 import Store
 import Streams
@@ -219,6 +221,30 @@ struct PromotionTests {
                 try place.contents("postbacks", data: "set")
                     == place.contents("postbacks", data: "fresh"), "\(step)")
         }
+    }
+
+    @Test("What a killed sender left of a transaction does not come back into later corrections")
+    func interruptedMark() throws {
+        let place = try makePlace(postbacks(40))
+        try place.replay(["postbacks"], place.order(mode: .present))
+        try place.promote()
+        #expect(try place.corrections().count == 20)
+        let path = "\(place.path)/set/corrections.sqlite"
+        let files = ["", "-journal"].map { (path + $0, "\(place.path)/left\($0)") }
+        try DatabaseQueue(path: path).writeWithoutTransaction { db in
+            try db.execute(sql: "BEGIN IMMEDIATE; DELETE FROM corrections")
+            #expect(sqlite3_db_cacheflush(db.sqliteConnection) == SQLITE_OK)
+            for (file, copy) in files {
+                try FileManager.default.copyItem(atPath: file, toPath: copy)
+            }
+            try db.execute(sql: "ROLLBACK")
+        }
+        for (file, copy) in files {
+            unlink(file)
+            try FileManager.default.moveItem(atPath: copy, toPath: file)
+        }
+        try CorrectionStore.replace(in: place.path + "/set") { _ in }
+        #expect(try place.corrections().isEmpty)
     }
 
     @Test("Killed at random instants, it leaves whole sets, and at last the new one")

@@ -10,7 +10,9 @@ import TestKit
 
 extension Simulation {
     func disturb() throws {
-        guard let kind = one(of: FaultKind.allCases.filter { kinds.contains($0) }) else { return }
+        guard var kind = one(of: FaultKind.allCases.filter { kinds.contains($0) }) else { return }
+        // It takes several: a replay, and then what is done with it.
+        if kinds.contains(.promotion), chance(1, in: 5) { kind = .promotion }
         let running = workers.filter(\.isRunning)
         if let machine, [.kill, .crashAtCall].contains(kind), chance(1, in: 3) {
             if kind == .kill {
@@ -124,6 +126,7 @@ extension Simulation {
 
     func losePower(_ worker: SimulatedWorker) {
         meet(.powerLoss)
+        unsettled = nil
         let losesNames = kinds.contains(.unsyncedNames)
         if losesNames { meet(.unsyncedNames) }
         note("\(worker.name) loses power")

@@ -21,7 +21,9 @@ extension Simulation {
 
     private func judge(_ error: StoreError, of worker: SimulatedWorker) throws {
         switch error {
-        case .disk where worker.hasDiskFaults: cluster.note(.diskFailed)
+        case .disk where worker.hasDiskFaults:
+            cluster.note(.diskFailed)
+            unsettled = worker
         default: throw error
         }
     }

@@ -187,6 +187,7 @@ extension Simulation {
                         onStep: {
                             weir_sim_let_others()
                             if $0 == lastStep { stop.request() }
+                            if $0 == .corrected { aimAtSwitch() }
                         })
                 }
             } catch PromotionError.notGivenUp where worker.isPaused {
@@ -200,14 +201,21 @@ extension Simulation {
             }
         }
         if others.isHandedOver { cluster.note(.handedOver) }
+        if !isDone { unsettled = worker }
         // One that was killed may have come to its end: a set is promoted once.
         if !isBack { machine.replayed[worker.name] = nil }
         guard isDone, !isRefused else { return true }
-        worker.promotionCount = try PromotionJournal(directory: worker.directory).promotions.count
+        try worker.checkPromotions()
         cluster.note(isBack ? .rolledBack : .promoted)
         note(isBack ? "\(worker.name) is back" : "\(worker.name) goes on with \(set)")
         if !isBack, stream == emittingStream { try sendCorrections(of: set, source) }
         return true
+    }
+
+    /// Kills a promotion at one of the calls that replace the file that says what is in force.
+    private func aimAtSwitch() {
+        guard let operatorsProcess, kinds.contains(.crashAtCall), chance(1, in: 3) else { return }
+        weir_sim_crash_after(operatorsProcess, Int64(number(below: 4)))
     }
 
     /// What the worker of a store does while a set is promoted: it was ended before, or goes on between the promotion's

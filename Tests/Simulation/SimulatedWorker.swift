@@ -83,7 +83,7 @@ struct FoldProgram<Fold: StreamFold>: SimulatedProgram {
             !PromotionRequest.isMade(in: place.directory)
                 || !PromotionRequest.isHeld(in: place.directory)
         else { throw SimulationFault("a promotion is under way in \(place.directory)") }
-        let sets = try PromotionJournal(directory: place.directory)
+        let sets = try PromotionJournal(settledIn: place.directory)
         _ = try sets.presentPath(of: topic)
         let configuration = try Fold.readConfiguration(
             PipelineDirectory(place.options.pipelinesDirectory))
@@ -170,7 +170,7 @@ final class SimulatedWorker {
     private(set) var hasDiskFaults = false
     /// The archive that is read before the log.
     var archivePath: String?
-    /// How many promotions its operator was told were done.
+    /// How many promotions its operator was told were done, or a process of it went on from.
     var promotionCount = 0
     /// The number of partitions that its operator has accepted.
     var acceptedPartitionCount: Int32?
@@ -194,6 +194,16 @@ final class SimulatedWorker {
     var isCaughtUp: Bool {
         guard let incarnation else { return false }
         return incarnation.isCaughtUp
+    }
+
+    /// A promotion that was done stays; so does one that a process goes on from.
+    func checkPromotions() throws {
+        weir_sim_enter(0)
+        let count = try PromotionJournal(directory: directory).promotions.count
+        guard count >= promotionCount else {
+            throw SimulationFault("a promotion of \(name) was done, and is gone")
+        }
+        promotionCount = count
     }
 
     /// Starts a process. Throws what the program would end with.

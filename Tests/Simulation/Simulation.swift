@@ -64,6 +64,8 @@ package final class Simulation {
     var processes: Int32 = 0
     /// That of an operator who is at work.
     var operatorsProcess: Int32?
+    /// Whose last process, or whose operator's, ended within what it wrote.
+    var unsettled: SimulatedWorker?
     var eventMilliseconds: Int64 = 0
     var report: Report
     /// Topics that have lost their beginning, or are not those that they were.
@@ -295,6 +297,10 @@ package final class Simulation {
 
     private func step() throws {
         if chance(1, in: 10) { drawChancesOfLog() }
+        // What a process goes on from that another one left has to be on the disk.
+        if let worker = unsettled, worker.isRunning, kinds.contains(.powerLoss), chance(1, in: 8) {
+            return losePower(worker)
+        }
         switch number(below: 20) {
         case 0..<6: try send()
         case 6..<15: try turn()
@@ -371,6 +377,7 @@ package final class Simulation {
         case .died:
             cluster.note(.killedAtCall)
             note("\(worker.name) is killed at a call")
+            unsettled = worker
             if kinds.contains(.powerLoss), chance(1, in: 2) { losePower(worker) }
         case .failed(let error): try judge(error, of: worker)
         }
@@ -439,5 +446,7 @@ package final class Simulation {
             return try judge(error, of: worker)
         }
         try noteWindow(of: worker)
+        guard let process = worker.process, !weir_sim_is_dead(process) else { return }
+        try worker.checkPromotions()
     }
 }

@@ -30,12 +30,7 @@ extension Simulation {
             for _ in 0..<100 where worker.isRunning { try turn(worker) }
             guard !worker.isRunning else { throw SimulationFault("\(worker.name) does not stop") }
         }
-        for worker in workers where worker.promotionCount > 0 {
-            let journal = try PromotionJournal(directory: worker.directory)
-            guard journal.promotions.count >= worker.promotionCount else {
-                throw SimulationFault("a promotion of \(worker.name) was done, and is gone")
-            }
-        }
+        for worker in workers { try worker.checkPromotions() }
         try machine?.verify()
         for feed in feeds { try compare(feed) }
         if let installs, let topic = try topic(InstallLedger.topic) {

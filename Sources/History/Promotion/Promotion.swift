@@ -23,7 +23,7 @@ package final class Promotion {
     /// Finds out what is to take whose place. Throws `PromotionError` when the directory is no set.
     package init(_ order: PromotionOrder) throws {
         self.order = order
-        sets = try PromotionJournal(directory: order.data)
+        sets = try PromotionJournal(settledIn: order.data)
         switch order.target {
         case .directory(let directory):
             targets = try Self.streams(in: directory, sets: sets)
@@ -110,7 +110,7 @@ package final class Promotion {
         let request = try PromotionRequest(directory: order.data)
         defer { withExtendedLifetime(request) {} }
         // Whoever promoted just before may have changed what is in force.
-        sets = try PromotionJournal(directory: order.data)
+        sets = try PromotionJournal(settledIn: order.data)
         let promotions = promotions
         try onStep(.requested)
         let locks = try promotions.flatMap { stream, _ in
