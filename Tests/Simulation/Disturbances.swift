@@ -65,12 +65,19 @@ extension Simulation {
         case .trimming, .topicMadeAnew, .morePartitions:
             // These are rare, and each of them asks for an operator.
             guard chance(1, in: 3), let feed = one(of: feeds) else { return }
+            guard kind == .topicMadeAnew else {
+                change(feed, kind)
+                break
+            }
+            let isTrimmedToo = kinds.contains(.trimming)
+            if isTrimmedToo, chance(1, in: 3) { try beginLate(feed.stream.streamName) }
             change(feed, kind)
-            // The new topic may soon be longer than the old one was.
-            if kind == .topicMadeAnew, chance(1, in: 2) {
+            // The new topic may soon be longer than the old one was, and have lost its beginning.
+            if chance(1, in: 2) {
                 for _ in 0..<number(below: 150) {
                     _ = feed.send(to: cluster, at: nextTimestamp())
                 }
+                if isTrimmedToo, chance(1, in: 3) { change(feed, .trimming) }
             }
         default: return
         }
@@ -102,6 +109,28 @@ extension Simulation {
             guard count < Self.mostPartitions else { return }
             cluster.addPartition(to: topic)
             note("\(name) has \(count + 1) partitions")
+        }
+    }
+
+    /// Nothing is left of a topic, and new stores begin where it ends: they have partitions, and nothing folded of them.
+    private func beginLate(_ name: String) throws {
+        guard let topic = cluster.topic(name) else { return }
+        for (number, partition) in topic.partitions.enumerated() {
+            _ = cluster.trim(topic, partition: Int32(number), below: partition.endOffset)
+        }
+        let own = workers.filter { $0.program.topic == name }
+        for worker in own {
+            try worker.moveStoresAway()
+            backups[worker.name] = nil
+        }
+        cluster.forgetOffsets(ofTopic: name)
+        clearPublished(name)
+        note("\(name) is trimmed to its end, and begins with empty stores")
+        for worker in own where chance(2, in: 3) {
+            try start(worker, chances: weir_sim_chances())
+        }
+        for _ in 0..<number(below: 6) {
+            for worker in own where worker.isRunning { try turn(worker) }
         }
     }
 
