@@ -57,7 +57,7 @@ extension StreamFold {
         var monitor: WorkerMonitor?
         defer { monitor?.stop() }
         while waitForPromotion(options, stop: stop, metrics: monitor?.metrics) {
-            let directory = try setDirectory(options)
+            let directory = try sets(options).directory(of: streamName)
             do {
                 let end = try workOnce(
                     options, lanes: lanes, in: directory, stop: stop, monitor: &monitor)
@@ -66,16 +66,17 @@ extension StreamFold {
                 // A promotion may have had the store that was not seen yet, or is over already.
                 guard case .locked = error else { throw error }
                 let isHeld = PromotionRequest.isHeld(in: options.dataDirectory)
-                guard try isHeld || setDirectory(options) != directory else { throw error }
+                guard try isHeld || sets(options).directory(of: streamName) != directory
+                else { throw error }
             }
         }
     }
 
-    /// The directory whose store is in force.
-    private static func setDirectory(_ options: WorkerOptions) throws -> String {
+    /// Which stores are in force. The one of the stream is there, or was never begun.
+    private static func sets(_ options: WorkerOptions) throws -> PromotionJournal {
         let sets = try PromotionJournal(settledIn: options.dataDirectory)
         _ = try sets.presentPath(of: streamName)
-        return sets.directory(of: streamName)
+        return sets
     }
 
     /// Waits until no promotion is under way; false when a stop was asked for meanwhile.
@@ -151,7 +152,8 @@ extension StreamFold {
             topic: stream.topic, logIdentity: try reader.identity(),
             partitionCount: partitionCount)
         // While it is locked nobody takes its place; until then somebody may have.
-        guard try setDirectory(options) == directory else { return nil }
+        let sets = try sets(options)
+        guard sets.directory(of: streamName) == directory else { return nil }
         let accepted = try options.acceptedPartitionCount
         if let refusal = try store.foldedLog().refusal(of: reader, accepting: accepted) {
             throw WorkerError.changed(refusal)
@@ -179,8 +181,7 @@ extension StreamFold {
             deadLetters: .deadLetters(ofTopic: stream.topic, stream: Self.self),
             partitionCount: partitionCount,
             catalog: configuration.catalog, partnerTopic: emits ? configuration.partnerTopic : nil,
-            corrections: emits
-                ? try CorrectionStore(directory: directory) : nil,
+            corrections: emits ? try CorrectionStore(of: streamName, in: sets) : nil,
             patience: EmissionPatience(
                 address: log.address, stop: stop, logger: logger, metrics: metrics))
         return Worker(

@@ -115,9 +115,26 @@ package final class CorrectionStore {
 
     /// Nil for a directory without corrections.
     package convenience init?(directory: String) throws(StoreError) {
-        let path = PromotionJournal.join(directory, Self.fileName)
+        let path = Self.path(in: directory)
         guard FileManager.default.fileExists(atPath: path) else { return nil }
         try self.init(path: path)
+    }
+
+    /// Those of the store of a stream that is in force; nil when no promotion has put it there. Throws `correctionsGone`
+    /// when one did and they are not there: numbers of revisions would be published twice.
+    package convenience init?(
+        of stream: String, in sets: PromotionJournal
+    ) throws(StoreError) {
+        let path = Self.path(in: sets.directory(of: stream))
+        guard FileManager.default.fileExists(atPath: path) else {
+            guard !sets.hasPromoted(stream) else { throw .correctionsGone(path: path) }
+            return nil
+        }
+        try self.init(path: path)
+    }
+
+    package static func path(in directory: String) -> String {
+        PromotionJournal.join(directory, fileName)
     }
 
     private init(path: String) throws(StoreError) {
@@ -138,18 +155,16 @@ package final class CorrectionStore {
         }
     }
 
-    /// Writes the corrections of a set, in the place of those that it had. Durable when it returns; a crash
-    /// leaves the old ones or the new ones.
+    /// Writes the corrections of a set that is not in force, in the place of those that it had when it was. Durable when
+    /// it returns; a crash leaves the new ones, or none that can be used.
     package static func replace(
         in directory: String, _ write: ((Correction) throws -> Void) throws -> Void
     ) throws {
-        let path = PromotionJournal.join(directory, fileName)
-        let lock = try StoreLock(storePath: path)
-        defer { withExtendedLifetime(lock) {} }
-        // What an interrupted transaction left beside the old file would be rolled back into the new one.
-        _ = try CorrectionStore(directory: directory)
+        let path = path(in: directory)
         let new = path + ".new"
-        for file in [new, new + "-journal"] where FileManager.default.fileExists(atPath: file) {
+        // What an interrupted transaction left beside the old file would be rolled back into the new one.
+        for file in [path, new].flatMap({ [$0, $0 + "-journal"] })
+        where FileManager.default.fileExists(atPath: file) {
             try FileManager.default.removeItem(atPath: file)
         }
         do {

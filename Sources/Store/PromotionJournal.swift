@@ -104,6 +104,9 @@ package struct PromotionJournal: Sendable {
         return isBack
     }
 
+    /// Whether a promotion has put the store of a stream in force that is.
+    package func hasPromoted(_ stream: String) -> Bool { !moves(of: stream).isEmpty }
+
     /// Where the store of a stream is, as the journal writes it.
     package func set(of stream: String) -> String {
         moves(of: stream).last?.move.to ?? Self.ownSet
@@ -124,7 +127,8 @@ package struct PromotionJournal: Sendable {
         return set.hasPrefix("/") ? set : Self.join(directory, set)
     }
 
-    /// Puts a promotion in force. It is durable when this returns; before, nothing has changed.
+    /// Puts a promotion in force. It is durable when this returns. When it throws, nothing has changed, or a loss of
+    /// power may take the promotion back until somebody reads it as settled.
     package mutating func append(_ promotion: StorePromotion) throws(StoreError) {
         let path = Self.join(directory, Self.fileName)
         let encoder = JSONEncoder()

@@ -23,6 +23,8 @@ package enum StoreError: OperatorError, Equatable, Sendable {
     case promotionUnderWay(path: String)
     /// A store that was promoted is not there any more.
     case promotedStoreGone(path: String, journal: String)
+    /// What was corrected of the set in force is not there any more.
+    case correctionsGone(path: String)
     case disk(operation: String, path: String, detail: String)
     /// The file, or what lies beside it, was moved away, removed or replaced while it was open.
     case moved(operation: String, path: String, detail: String)
@@ -56,6 +58,8 @@ package enum StoreError: OperatorError, Equatable, Sendable {
             "\(path) is held by another promotion: wait until it is done"
         case .promotedStoreGone(let path, let journal):
             "\(path) is gone, and \(journal) says that it is in force: put it back (is its disk mounted?), or go back to the stores before (weir promote --back)"
+        case .correctionsGone(let path):
+            "\(path) is gone, which has the revisions that partners were told of this set: put it back from a backup; ops/runbooks/damaged-file.md says what to do without one"
         case .disk(let operation, let path, let detail),
             .moved(let operation, let path, let detail),
             .backend(let operation, let path, let detail):

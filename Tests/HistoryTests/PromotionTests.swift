@@ -223,6 +223,57 @@ struct PromotionTests {
         }
     }
 
+    @Test(
+        "While corrections are sent no other set comes into force; those of a set that was left are not sent"
+    )
+    func sendingWhilePromoting() throws {
+        let place = try makePlace(postbacks(20))
+        try place.replay(["postbacks"], place.order(mode: .present))
+        try place.promote()
+        let sent = try place.sendCorrections {
+            #expect(throws: PromotionError.self) {
+                try place.promotion(.back, patienceSeconds: 0).run(stop: StopSignal())
+            }
+            #expect(throws: PromotionError.self) { try place.sendCorrections() }
+            let inForce = try place.inForce("postbacks")
+            #expect(inForce == "set")
+        }
+        #expect(sent == 10)
+        _ = try place.promotion(.back).run(
+            stop: StopSignal(),
+            onStep: { step in
+                guard step != .requested else { return }
+                #expect(throws: PromotionError.self) { try place.sendCorrections() }
+            })
+        #expect(throws: PromotionError.notInForce(place.path + "/set")) {
+            try place.sendCorrections()
+        }
+        #expect(try place.sendCorrections("data") == 10)
+    }
+
+    @Test(
+        "A promoted set whose corrections are gone is not gone on with, unless that loss is accepted"
+    )
+    func lostCorrections() throws {
+        let place = try makePlace(postbacks(20))
+        try place.replay(["postbacks"], place.order(mode: .present))
+        try place.promote()
+        let gone = StoreError.correctionsGone(path: place.path + "/set/corrections.sqlite")
+        try FileManager.default.removeItem(atPath: place.path + "/set/corrections.sqlite")
+        for work in [
+            { try place.foldPostbacks() },
+            { _ = try place.promotion(.back).run(stop: StopSignal()) },
+            { _ = try place.sendCorrections() },
+        ] {
+            let error = #expect(throws: (any Error).self) { try work() }
+            #expect("\(error.map { "\($0)" } ?? "")".contains(gone.description))
+        }
+        #expect(try place.inForce("postbacks") == "set")
+        _ = try place.promotion(.back, acceptsLostHistory: true).run(stop: StopSignal())
+        try place.write(Samples.modelFile, Samples.model)
+        try place.foldPostbacks()
+    }
+
     @Test("What a killed sender left of a transaction does not come back into later corrections")
     func interruptedMark() throws {
         let place = try makePlace(postbacks(40))

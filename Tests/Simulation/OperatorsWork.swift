@@ -208,7 +208,9 @@ extension Simulation {
         try worker.checkPromotions()
         cluster.note(isBack ? .rolledBack : .promoted)
         note(isBack ? "\(worker.name) is back" : "\(worker.name) goes on with \(set)")
-        if !isBack, stream == emittingStream { try sendCorrections(of: set, source) }
+        if !isBack, stream == emittingStream {
+            try sendCorrections(of: set, in: worker.directory, source)
+        }
         return true
     }
 
@@ -236,10 +238,13 @@ extension Simulation {
     }
 
     /// The same records under the same configuration: partners were told what is right.
-    private func sendCorrections(of set: String, _ source: ReplaySource) throws {
+    private func sendCorrections(
+        of set: String, in data: String, _ source: ReplaySource
+    ) throws {
         var count = 0
         let isDone = try run {
-            count = try CorrectionSending(directory: set, source: source).run(stop: StopSignal())
+            count = try CorrectionSending(directory: set, data: data, source: source)
+                .run(stop: StopSignal())
         }
         guard count == 0 else {
             throw SimulationFault("\(count) corrections of \(set), whose records are the same")

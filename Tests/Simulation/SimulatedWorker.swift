@@ -83,7 +83,7 @@ struct FoldProgram<Fold: StreamFold>: SimulatedProgram {
             !PromotionRequest.isMade(in: place.directory)
                 || !PromotionRequest.isHeld(in: place.directory)
         else { throw SimulationFault("a promotion is under way in \(place.directory)") }
-        let sets = try PromotionJournal(settledIn: place.directory)
+        let sets = try PromotionJournal(directory: place.directory)
         _ = try sets.presentPath(of: topic)
         let configuration = try Fold.readConfiguration(
             PipelineDirectory(place.options.pipelinesDirectory))
@@ -170,8 +170,8 @@ final class SimulatedWorker {
     private(set) var hasDiskFaults = false
     /// The archive that is read before the log.
     var archivePath: String?
-    /// How many promotions its operator was told were done, or a process of it went on from.
-    var promotionCount = 0
+    /// The promotions that its operator was told were done, or that a process of it went on from.
+    private var promotions: [StorePromotion] = []
     /// The number of partitions that its operator has accepted.
     var acceptedPartitionCount: Int32?
     /// How long ids were remembered when its store was folded, by partition; empty where that never changes.
@@ -199,11 +199,11 @@ final class SimulatedWorker {
     /// A promotion that was done stays; so does one that a process goes on from.
     func checkPromotions() throws {
         weir_sim_enter(0)
-        let count = try PromotionJournal(directory: directory).promotions.count
-        guard count >= promotionCount else {
+        let found = try PromotionJournal(directory: directory).promotions
+        guard found.starts(with: promotions) else {
             throw SimulationFault("a promotion of \(name) was done, and is gone")
         }
-        promotionCount = count
+        promotions = found
     }
 
     /// Starts a process. Throws what the program would end with.
@@ -291,7 +291,7 @@ final class SimulatedWorker {
         try FileManager.default.removeItem(atPath: directory)
         weir_sim_forget_names(directory)
         log.forget(directory)
-        promotionCount = 0
+        promotions = []
         windows = [:]
     }
 

@@ -13,26 +13,29 @@ package struct CorrectionSending {
     private static let rowsAtOnce = 100
 
     private let directory: String
+    private let data: String
     private let source: ReplaySource
     private let catalog: Catalog
     private let partnerTopic: EmittedTopic
 
-    /// Names the set's directory and the log.
-    package init(directory: String, source: ReplaySource) throws {
+    /// Names the set's directory, the data directory where it is in force, and the log.
+    package init(directory: String, data: String, source: ReplaySource) throws {
         self.directory = directory
+        self.data = data
         self.source = source
         catalog = source.pipelines.hasAnything ? try source.pipelines.catalog() : Catalog()
         partnerTopic = .partnerPostbacks(named: try source.pipelines.partnerPostbacksTopic())
     }
 
-    /// Publishes what is due, and says how many that were. Ends early when a stop is asked for.
+    /// Publishes what is due, and says how many that were. Ends early when a stop is asked for. Until it ends, no other
+    /// set comes into force. Throws `notInForce` when one has.
     ///
     /// - Parameter onPiece: called behind each piece that was appended, before it is marked as sent; what it
     ///   throws ends the sending there.
     package func run(stop: StopSignal, onPiece: () throws -> Void = {}) throws -> Int {
-        guard let corrections = try CorrectionStore(directory: directory) else { return 0 }
-        let lock = try StoreLock(storePath: corrections.path)
+        let lock = try lock()
         defer { withExtendedLifetime(lock) {} }
+        guard let corrections = try correctionsInForce() else { return 0 }
         var due: [(row: Int64, record: OutgoingRecord)] = []
         var sent = 0
         let (topic, partitionCount) = try origin()
@@ -70,6 +73,23 @@ package struct CorrectionSending {
         }
         try send()
         return sent
+    }
+
+    private func lock() throws -> StoreLock {
+        let path = CorrectionStore.path(in: directory)
+        do {
+            return try StoreLock(storePath: path)
+        } catch StoreError.locked(_, let owner) {
+            throw PromotionError.correctionsInUse(path, owner: owner)
+        }
+    }
+
+    private func correctionsInForce() throws -> CorrectionStore? {
+        let sets = try PromotionJournal(settledIn: data)
+        guard sets.set(of: emittingStream) == sets.set(at: directory) else {
+            throw PromotionError.notInForce(directory)
+        }
+        return try CorrectionStore(of: emittingStream, in: sets)
     }
 
     private func origin() throws -> (topic: String, partitionCount: Int32) {

@@ -122,6 +122,8 @@ package final class Promotion {
                 }
         }
         defer { withExtendedLifetime(locks) {} }
+        let correctionLocks = try lockCorrections(stop: stop, tell: tell)
+        defer { withExtendedLifetime(correctionLocks) {} }
         try onStep(.given)
         var promoted = try promotions.map { try $0.value.check() }
         for (_, promotion) in promotions {
@@ -183,6 +185,19 @@ package final class Promotion {
             })
     }
 
+    /// Keeps others from sending corrections: what is compared with the set in force is what partners were told, until
+    /// the other set takes its place.
+    private func lockCorrections(
+        stop: StopSignal, tell: (String) -> Void
+    ) throws -> [StoreLock] {
+        guard let directory = correctionsDirectory, streams.contains(emittingStream) else {
+            return []
+        }
+        return try [sets.directory(of: emittingStream), directory].compactMap {
+            try lock(CorrectionStore.path(in: $0), stop: stop, tell: tell)
+        }
+    }
+
     /// Takes the lock of a store as soon as its worker has given it up; nil when there is no store.
     private func lock(
         _ path: String, stop: StopSignal, tell: (String) -> Void
@@ -209,12 +224,21 @@ package final class Promotion {
         }
     }
 
+    private func correctionsInForce() throws(StoreError) -> CorrectionStore? {
+        do {
+            return try CorrectionStore(of: emittingStream, in: sets)
+        } catch {
+            guard case .correctionsGone = error, order.acceptsLostHistory else { throw error }
+            return nil
+        }
+    }
+
     private func search(
         _ boundaries: [Int32: Int64], _ body: (Correction) throws -> Void
     ) throws {
         let stream = emittingStream
         guard let to = targets[stream], !boundaries.isEmpty else { return }
-        let corrections = try CorrectionStore(directory: sets.directory(of: stream))
+        let corrections = try correctionsInForce()
         let new = try StoreReader(path: "\(to)/\(stream).sqlite")
         try StoreReader(path: sets.path(of: stream)).snapshot { old in
             try new.snapshot { new in

@@ -19,6 +19,10 @@ package enum PromotionError: OperatorError, Equatable, Sendable {
     case notGivenUp(store: String, owner: String, seconds: Int)
     /// The worker of a stream is not known, or not configured.
     case noWorker(stream: String, pipelines: String)
+    /// Corrections are sent, or a set is promoted, at the same time.
+    case correctionsInUse(String, owner: String)
+    /// Another set has come into force before the corrections of this one were sent.
+    case notInForce(String)
     /// It was stopped before anything was changed.
     case stopped
     /// The set did not get as far as the present one.
@@ -46,6 +50,10 @@ package enum PromotionError: OperatorError, Equatable, Sendable {
             "\(store) was not given up within \(seconds) s\(owner): stop that, then start again; nothing has changed"
         case .noWorker(let stream, let pipelines):
             "\(pipelines) has no \(stream).yaml, which says how \(stream) is folded: give --pipelines"
+        case .correctionsInUse(let path, let owner):
+            "\(path) is in use by another weir promote\(owner): wait until that has ended, then send what is due with --emit"
+        case .notInForce(let directory):
+            "the stores of \(directory) are not in force any more: none of their corrections was sent"
         case .stopped: "it was stopped: nothing has changed"
         case .behind(let store, let partition, let next, let wanted):
             "\(store) is folded up to offset \(next) of partition \(partition), and the present store up to \(wanted): the log ends there; give the right --log; nothing has changed"

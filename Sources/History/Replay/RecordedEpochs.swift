@@ -23,7 +23,7 @@ struct RecordedEpochs {
     ) throws {
         var isFound = false
         for directory in directories {
-            let path = try PromotionJournal(directory: directory).path(of: stream)
+            let path = try PromotionJournal(settledIn: directory).path(of: stream)
             guard FileManager.default.fileExists(atPath: path) else { continue }
             isFound = true
             try read(path, topic: topic, logIdentity: logIdentity)

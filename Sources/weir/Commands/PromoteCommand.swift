@@ -110,7 +110,7 @@ struct PromoteCommand: ParsableCommand {
 
     private func send(_ promotion: Promotion, _ order: PromotionOrder) throws -> Int {
         guard let directory = promotion.correctionsDirectory else { return 0 }
-        return try CorrectionSending(directory: directory, source: order.source)
+        return try CorrectionSending(directory: directory, data: order.data, source: order.source)
             .run(stop: .ofProcess)
     }
 

@@ -67,7 +67,7 @@ extension Workplace {
     package func sendCorrections(
         _ set: String = "set", onPiece: () throws -> Void = {}
     ) throws -> Int {
-        try CorrectionSending(directory: "\(path)/\(set)", source: source())
+        try CorrectionSending(directory: "\(path)/\(set)", data: "\(path)/data", source: source())
             .run(stop: StopSignal(), onPiece: onPiece)
     }
 }
