@@ -120,17 +120,21 @@ package final class CorrectionStore {
         try self.init(path: path)
     }
 
-    /// Those of the store of a stream that is in force; nil when no promotion has put it there. Throws `correctionsGone`
-    /// when one did and they are not there: numbers of revisions would be published twice.
-    package convenience init?(
-        of stream: String, in sets: PromotionJournal
-    ) throws(StoreError) {
-        let path = Self.path(in: sets.directory(of: stream))
-        guard FileManager.default.fileExists(atPath: path) else {
-            guard !sets.hasPromoted(stream) else { throw .correctionsGone(path: path) }
-            return nil
-        }
+    /// Those of the store of a stream that is in force, as `presentPath` finds them.
+    package convenience init?(of stream: String, in sets: PromotionJournal) throws(StoreError) {
+        guard let path = try Self.presentPath(of: stream, in: sets) else { return nil }
         try self.init(path: path)
+    }
+
+    /// Where those of the store in force are; nil when no promotion has put it there. Throws `correctionsGone` when one
+    /// did and they are not there: numbers of revisions would be published twice.
+    package static func presentPath(
+        of stream: String, in sets: PromotionJournal
+    ) throws(StoreError) -> String? {
+        let path = path(in: sets.directory(of: stream))
+        if FileManager.default.fileExists(atPath: path) { return path }
+        guard !sets.hasPromoted(stream) else { throw .correctionsGone(path: path) }
+        return nil
     }
 
     package static func path(in directory: String) -> String {

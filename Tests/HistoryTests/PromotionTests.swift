@@ -268,6 +268,15 @@ struct PromotionTests {
             let error = #expect(throws: (any Error).self) { try work() }
             #expect("\(error.map { "\($0)" } ?? "")".contains(gone.description))
         }
+        for command in [
+            try place.startWeir("check", ["--quick"]),
+            try place.startWeir("promote", [place.path + "/set"]),
+            try Program("weir", ["backup", "\(place.path)/b", "--data", "\(place.path)/data"]),
+        ] {
+            try command.waitForExit()
+            #expect(command.status == 1)
+            #expect((command.output + command.error).contains(gone.description))
+        }
         #expect(try place.inForce("postbacks") == "set")
         _ = try place.promotion(.back, acceptsLostHistory: true).run(stop: StopSignal())
         try place.write(Samples.modelFile, Samples.model)

@@ -273,10 +273,13 @@ struct BackupTests {
         var sets = try PromotionJournal(directory: data)
         try sets.append(
             StorePromotion(
-                atMilliseconds: 1, kind: .promote, streams: ["bids": .init(to: outside, from: ".")])
-        )
+                atMilliseconds: 1, kind: .promote,
+                streams: [
+                    "bids": .init(to: outside, from: "."),
+                    "costs": .init(to: ".", from: "sets/1"),
+                ]))
         let manifest = try backUp(to: "backup")
-        #expect(manifest.files.map(\.name).contains("sets/1/bids.sqlite"))
+        #expect(manifest.files.map(\.name).contains("sets/2/bids.sqlite"), "not in another's place")
         try FileManager.default.removeItem(atPath: outside)
         #expect(try faults("backup") == [])
         #expect(try OpenStores(directories: ["\(place.path)/backup"]).digest() == manifest.digest)

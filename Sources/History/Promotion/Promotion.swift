@@ -107,6 +107,8 @@ package final class Promotion {
         onStep: (PromotionStep) throws -> Void = { _ in }
     ) throws -> [PromotedStream] {
         try catchUpBefore(stop: stop)
+        // Whoever sends corrections is waited for while workers go on.
+        _ = try lockCorrections(stop: stop, tell: tell)
         let request = try PromotionRequest(directory: order.data)
         defer { withExtendedLifetime(request) {} }
         // Whoever promoted just before may have changed what is in force.
@@ -122,8 +124,8 @@ package final class Promotion {
                 }
         }
         defer { withExtendedLifetime(locks) {} }
-        let correctionLocks = try lockCorrections(stop: stop, tell: tell)
-        defer { withExtendedLifetime(correctionLocks) {} }
+        let corrections = try lockCorrections(stop: stop, tell: tell)
+        defer { withExtendedLifetime(corrections) {} }
         try onStep(.given)
         var promoted = try promotions.map { try $0.value.check() }
         for (_, promotion) in promotions {
@@ -189,13 +191,10 @@ package final class Promotion {
     /// the other set takes its place.
     private func lockCorrections(
         stop: StopSignal, tell: (String) -> Void
-    ) throws -> [StoreLock] {
-        guard let directory = correctionsDirectory, streams.contains(emittingStream) else {
-            return []
-        }
-        return try [sets.directory(of: emittingStream), directory].compactMap {
-            try lock(CorrectionStore.path(in: $0), stop: stop, tell: tell)
-        }
+    ) throws -> StoreLock? {
+        guard streams.contains(emittingStream) else { return nil }
+        let path = CorrectionStore.path(in: sets.directory(of: emittingStream))
+        return try lock(path, stop: stop, tell: tell)
     }
 
     /// Takes the lock of a store as soon as its worker has given it up; nil when there is no store.

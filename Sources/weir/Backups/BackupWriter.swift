@@ -5,6 +5,7 @@ import Foundation
 import History
 import Reports
 import Store
+import Streams
 
 /// Copies what a data directory holds while all of it is in use.
 ///
@@ -90,17 +91,20 @@ struct BackupWriter {
     private mutating func copyStores() throws {
         var relocated: [String: String] = [:]
         var directories: [String: String] = [:]
+        let named = Set(sets.promotions.flatMap { $0.streams.values.flatMap { [$0.to, $0.from] } })
+        var places = (1...).lazy.map { "sets/\($0)" }.filter { !named.contains($0) }.makeIterator()
         for stream in OpenStores.streams {
             let set = sets.set(of: stream)
             var place = set
             if set.hasPrefix("/") {
-                place = relocated[set] ?? "sets/\(relocated.count + 1)"
+                place = relocated[set] ?? places.next() ?? set
                 relocated[set] = place
             }
             let prefix = place == "." ? "" : place + "/"
             directories[prefix] = sets.resolve(set)
             try copyIfThere(sets.presentPath(of: stream), "\(prefix)\(stream).sqlite", .store)
         }
+        _ = try CorrectionStore.presentPath(of: emittingStream, in: sets)
         for (prefix, directory) in directories.sorted(by: { $0.key < $1.key }) {
             let corrections = CorrectionStore.fileName
             try copyIfThere("\(directory)/\(corrections)", prefix + corrections, .corrections)

@@ -11,6 +11,7 @@ import Streams
 struct StoreCheck {
     let stream: String
     let path: String
+    private let sets: PromotionJournal
 
     /// For how many of the last hours the log is compared with what was folded.
     private static let hours = 100
@@ -18,7 +19,8 @@ struct StoreCheck {
     /// The store of a stream; nil when there is none in the directory.
     init?(_ stream: String, in directory: String) throws(StoreError) {
         self.stream = stream
-        path = try OpenStores.path(of: stream, in: directory)
+        sets = try PromotionJournal(directory: directory)
+        path = try sets.presentPath(of: stream)
         guard FileManager.default.fileExists(atPath: path) else { return nil }
     }
 
@@ -47,6 +49,9 @@ struct StoreCheck {
             }
             let topic = foldedLog.topic
             var refusals: [any OperatorError] = []
+            if stream == emittingStream {
+                _ = try CorrectionStore.presentPath(of: stream, in: sets)
+            }
             if let log {
                 refusals = try foldedLog.refusals(
                     in: log, topic: configured, nextOffsets: states.nextOffsets,

@@ -39,7 +39,10 @@ struct PromoteCommand: ParsableCommand {
     var emit = false
     @Flag(help: "Say what would change, as far as both sets are folded now; no more.")
     var dryRun = false
-    @Flag(help: "Go on although the set holds less than the present one.")
+    @Flag(
+        help: """
+            Go on although the set holds less than the present one, or what was corrected of the present one is gone.
+            """)
     var acceptLostHistory = false
     @OptionGroup var data: DataOptions
     @OptionGroup var log: LogOptions
@@ -64,10 +67,11 @@ struct PromoteCommand: ParsableCommand {
             isDryRun: dryRun, data: order.data,
             directory: promotion.correctionsDirectory ?? order.data)
         report.isBack = back
+        var failure: (any Error)?
         if dryRun {
             report.streams = try promotion.check()
             if promotion.streams.isEmpty {
-                try addCorrections(of: promotion, to: &report)
+                try addCorrections(of: promotion, in: order.data, to: &report)
             } else {
                 try promotion.forEachCorrection { try report.add($0) }
             }
@@ -76,14 +80,17 @@ struct PromoteCommand: ParsableCommand {
             if !promotion.streams.isEmpty {
                 report.streams = try promotion.run(stop: .ofProcess, tell: Console.write)
             }
-            if emit { report.sent = try send(promotion, order) }
-            try addCorrections(of: promotion, to: &report)
+            if emit {
+                do { report.sent = try send(promotion, order) } catch { failure = error }
+            }
+            try addCorrections(of: promotion, in: order.data, to: &report)
         }
         try BufferedOutput.print(report, as: format)
         for stream in report.streams {
             guard let refusal = stream.refusal else { continue }
             Console.write("weir-\(stream.stream) will refuse to go on with it: \(refusal)")
         }
+        if let failure { throw failure }
         if emit, !dryRun, StopSignal.ofProcess.isRequested {
             throw CommandError.failure(
                 "stopped: run the same command again to send what is left, if anything is")
@@ -115,10 +122,11 @@ struct PromoteCommand: ParsableCommand {
     }
 
     private func addCorrections(
-        of promotion: Promotion, to report: inout PromotionReport
+        of promotion: Promotion, in data: String, to report: inout PromotionReport
     ) throws {
-        guard let directory = promotion.correctionsDirectory,
-            let corrections = try CorrectionStore(directory: directory)
+        let sets = try PromotionJournal(directory: data)
+        guard promotion.correctionsDirectory != nil,
+            let corrections = try CorrectionStore(of: emittingStream, in: sets)
         else { return }
         try corrections.forEach { _, correction in try report.add(correction) }
     }

@@ -53,8 +53,10 @@ struct LogNeeds {
                     "no directory \(directory): give --data the directories of all stores of this log, or "
                         + "--beyond-stores to ask none")
             }
+            // What is trimmed is gone for the stores that a loss of power would bring back, too.
+            let sets = try PromotionJournal(settledIn: directory)
             for stream in OpenStores.streams {
-                let path = try OpenStores.path(of: stream, in: directory)
+                let path = try sets.presentPath(of: stream)
                 if let reader = try Self.store(at: path) { readers.append(reader) }
             }
             readers += try Self.deliveries(in: directory) + Self.installs(in: directory)
