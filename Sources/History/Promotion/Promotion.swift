@@ -107,7 +107,7 @@ package final class Promotion {
         onStep: (PromotionStep) throws -> Void = { _ in }
     ) throws -> [PromotedStream] {
         try catchUpBefore(stop: stop)
-        // Whoever sends corrections is waited for while workers go on.
+        // A sender may take long: workers go on meanwhile.
         _ = try lockCorrections(stop: stop, tell: tell)
         let request = try PromotionRequest(directory: order.data)
         defer { withExtendedLifetime(request) {} }
@@ -187,8 +187,8 @@ package final class Promotion {
             })
     }
 
-    /// Keeps others from sending corrections: what is compared with the set in force is what partners were told, until
-    /// the other set takes its place.
+    /// Locks the corrections of the set in force, so that nobody sends any between the comparison and the switch. Nil when
+    /// there are none.
     private func lockCorrections(
         stop: StopSignal, tell: (String) -> Void
     ) throws -> StoreLock? {
