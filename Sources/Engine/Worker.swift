@@ -45,7 +45,8 @@ package final class Worker<Fold: StreamFold> {
     /// The last folded records of partitions that were just taken: they are read again, and must still
     /// be what they were.
     private var lastFolded: [Int32: (offset: Int64, fingerprint: String)] = [:]
-    /// `PartitionState.oldestExpected` of each partition, until its first record is read.
+    /// `PartitionState.oldestExpected` of each partition of which nothing is folded, until its first record is read; 0
+    /// where the log may start anywhere.
     private var oldestExpected: [Int32: Int64] = [:]
     private var lastOffsetCommit = ContinuousClock.now
     private var lastCount = ContinuousClock.now
@@ -391,11 +392,13 @@ extension Worker {
         store.expect(state)
         nextOffsets[partition] = state.nextOffset
         groupOffsets[partition] = committed
-        if state.records == 0 { unfolded.insert(partition) }
+        if state.records == 0 {
+            unfolded.insert(partition)
+            oldestExpected[partition] = state.oldestExpected ?? 0
+        }
         readOffsets[partition] = state.nextOffset
         newest[partition] = state.watermarkMilliseconds
         ends[partition] = bounds.endOffset
-        oldestExpected[partition] = state.oldestExpected
         metrics?.take(state, end: bounds.endOffset)
         let last = state.nextOffset - 1
         if !state.lastRecord.isEmpty, last >= bounds.earliestOffset {
@@ -472,14 +475,17 @@ extension Worker {
     }
 
     /// Throws when the topic was created anew before any of its records was folded: the new one may have records
-    /// before the position of the reader.
+    /// before the position of the reader, and nothing of it was published below the group's offset.
     private func checkBeginning(of partition: Int32, expected: Int64) throws {
-        guard expected > 0, let bounds = try reader.bounds(of: [partition]).first,
-            bounds.logStart < expected
-        else { return }
-        throw LogChange.logStartsEarlier(
-            TopicPartition(topic: reader.topic, partition: partition), expected: expected,
-            earliest: bounds.logStart, store: store.path)
+        let committed = groupOffsets.filter { $0.key == partition }
+        guard expected > 0 || !committed.isEmpty else { return }
+        let bounds = try reader.bounds(of: [partition])
+        for bounds in bounds where bounds.logStart < expected {
+            throw LogChange.logStartsEarlier(
+                TopicPartition(topic: reader.topic, partition: partition), expected: expected,
+                earliest: bounds.logStart, store: store.path)
+        }
+        try watch?.compare(committed, in: bounds)
     }
 
     private func check(_ offset: Int64, of partition: Int32, expected: Int64) throws {

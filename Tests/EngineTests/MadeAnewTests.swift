@@ -273,6 +273,28 @@ struct MadeAnewTests {
         #expect(try place.states("bids").map(\.emitFrom) == [0, 0])
     }
 
+    @Test("and nothing that is made anew between taking its partitions and their first record")
+    func oldOffsetsOfTaken() throws {
+        topic.groupOffsets = [0: try offset(1500, after: 1480)]
+        let words = try refusal {
+            try place.foldBids(
+                topic.reader(), untilEnd: true,
+                openReader: {
+                    guard topic.generation == 0 else { return try topic.reader() }
+                    // The look at the group's offset still sees the old topic.
+                    let reader = try topic.log.reader(topic: topic.name)
+                    try topic.makeAnew(with: Self.records(0..<4000, "b"))
+                    return reader
+                })
+        }
+        #expect(words.contains("bids/0 holds another record at offset 1480"), "\(words)")
+        #expect(try records == 0)
+        topic.groupOffsets = [:]
+        try fold()
+        #expect(try records == 4000)
+        #expect(try place.states("bids").map(\.emitFrom) == [0, 0])
+    }
+
     @Test("A group's offset of this topic counts, and one that another program has set")
     func offsetsOfAnother() throws {
         try trimAll()

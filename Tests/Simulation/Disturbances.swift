@@ -70,7 +70,11 @@ extension Simulation {
                 break
             }
             let isTrimmedToo = kinds.contains(.trimming)
-            if isTrimmedToo, chance(1, in: 3) { try beginLate(feed.stream.streamName) }
+            if isTrimmedToo, chance(1, in: 3) {
+                try beginLate(feed.stream.streamName)
+            } else if chance(1, in: 3) {
+                try foldAgain(feed.stream.streamName)
+            }
             change(feed, kind)
             // The new topic may soon be longer than the old one was, and have lost its beginning.
             if chance(1, in: 2) {
@@ -132,6 +136,18 @@ extension Simulation {
         for _ in 0..<number(below: 6) {
             for worker in own where worker.isRunning { try turn(worker) }
         }
+    }
+
+    /// A worker has lost its stores and begins to fold its topic again, while the group's offsets stay.
+    private func foldAgain(_ name: String) throws {
+        guard cluster.topic(name) != nil,
+            let worker = one(of: workers.filter { $0.program.topic == name })
+        else { return }
+        try worker.moveStoresAway()
+        backups[worker.name] = nil
+        note("\(worker.name) begins with an empty store")
+        try start(worker, chances: weir_sim_chances())
+        for _ in 0..<number(below: 4) where worker.isRunning { try turn(worker) }
     }
 
     private func makeAnew(_ name: String, partitionCount: Int32) {
