@@ -2,6 +2,8 @@ import ConfigurationFiles
 import EventLog
 import Foundation
 import JSON
+import Logging
+import Program
 import Store
 import Streams
 
@@ -111,6 +113,46 @@ package final class Emitter {
         return try PartnerRecord(
             topic: topic, partnerTopic: partnerTopic?.name ?? "", catalog: catalog, parser: parser
         ).record(of: postback, revisionOffset: correction?.revisionOffset ?? 0)
+    }
+}
+
+extension StreamFold {
+    /// Publishes what a store has not noted as published, as its worker would when it starts. What its group has published
+    /// is left out. False when it was given up, after a stop was asked for.
+    ///
+    /// - Parameter corrections: those of the store; nil when it has none.
+    package static func publishRest(
+        of path: String, to log: any LogBackend, in pipelines: PipelineDirectory,
+        corrections: CorrectionStore?, stop: StopSignal
+    ) throws -> Bool {
+        let configuration = try readConfiguration(pipelines)
+        let topic = configuration.stream.topic
+        guard try !log.topics().contains(where: { $0.name == topic && $0.isArchive }) else {
+            return true
+        }
+        let reader = try log.reader(topic: topic, group: configuration.stream.group)
+        defer { reader.close() }
+        let committed = try reader.committedOffsets()
+        let store = try AggregateStore(
+            path: path, fold: Self.self, topic: topic, logIdentity: try reader.identity(),
+            partitionCount: 0)
+        let states = try store.partitionStates()
+        for state in states {
+            guard let emitted = committed[state.partition]?.next, emitted > state.emitFrom else {
+                continue
+            }
+            try store.setEmission(partition: state.partition, to: emitted)
+        }
+        var logger = Logger(label: programName)
+        logger.logLevel = .warning
+        let emitter = Emitter(
+            store: store, log: log, topic: topic,
+            deadLetters: .deadLetters(ofTopic: topic, stream: Self.self),
+            partitionCount: try store.origin().partitionCount, catalog: configuration.catalog,
+            partnerTopic: emits ? configuration.partnerTopic : nil, corrections: corrections,
+            patience: EmissionPatience(
+                address: log.address, stop: stop, logger: logger, metrics: nil))
+        return try emitter.emit(Set(states.map(\.partition))).isEmpty
     }
 }
 

@@ -17,6 +17,8 @@ package struct Correction: Sendable {
         case withdrawn
         /// Only the numbers of the revisions differ: nothing is to be sent.
         case unchanged
+        /// The set begins behind its first record, and does not know what it would have said: nothing is to be sent.
+        case notCompared = "not_compared"
     }
 
     /// How far sending is.
@@ -268,7 +270,7 @@ package final class CorrectionStore {
           partition INTEGER NOT NULL, -- of the postback
           partner TEXT NOT NULL,
           id TEXT NOT NULL, -- of the partner postback, 32 hex digits
-          kind TEXT NOT NULL, -- 'changed', 'added', 'withdrawn', or 'unchanged': only the revisions differ
+          kind TEXT NOT NULL, -- 'changed', 'added', 'withdrawn', 'unchanged' (only the revisions differ), 'not_compared'
           state TEXT NOT NULL, -- 'due', 'sending' (it may be in the log), 'sent', 'obsolete', 'none'
           boundary INTEGER NOT NULL, -- the set itself publishes what comes of records from this offset on
           own_revision INTEGER NOT NULL, -- the set's own last one below the boundary; 0 for none

@@ -148,7 +148,7 @@ extension PromotionTests {
     }
 
     @Test(
-        "What the old store had not published yet is published by the new one, and is no correction"
+        "What the old store had not noted as published is published first, and has no other content under its number"
     )
     func unpublished() throws {
         let records = try ["t1", "t2"].map { try Samples.signed($0) }
@@ -159,12 +159,43 @@ extension PromotionTests {
         try place.openLog().reader(topic: "postbacks", group: "weir-postbacks").commit([0: 1])
         try place.replay(["postbacks"], place.order(mode: .present))
         try place.promote()
-        #expect(try place.corrections().map(\.postback.originOffset) == [0])
+        #expect(try place.corrections().map(\.postback.originOffset) == [0, 1])
         try place.foldPostbacks()
         try place.sendCorrections()
-        let ids = try place.records("partner-postbacks").compactMap { $0.headers["ce_id"] }
-        #expect(ids.filter { $0.hasSuffix(":1") }.count == 3)
-        #expect(ids.filter { $0.hasSuffix(":2") }.count == 1)
+        let published = try place.records("partner-postbacks")
+        let first = published.filter { $0.headers["ce_id"]?.hasSuffix(":1") == true }
+        #expect(first.count == 3 && Set(first.map(\.value)).count == 2)
+        #expect(published.count { $0.headers["ce_id"]?.hasSuffix(":2") == true } == 2)
+    }
+
+    @Test(
+        "Without the present store, or with an older one than its group has published of, nothing is promoted",
+        arguments: [true, false])
+    func untoldByPresent(isGone: Bool) throws {
+        let place = try makePlace(postbacks(40))
+        let store = place.path + "/data/postbacks.sqlite"
+        if isGone {
+            try FileManager.default.removeItem(atPath: store)
+        } else {
+            let range = ReplayRange(toOffset: 3)
+            try place.replay(
+                ["postbacks"], place.order(into: "older", mode: .present, range: range))
+            try FileManager.default.removeItem(atPath: store)
+            try FileManager.default.moveItem(
+                atPath: place.path + "/older/postbacks.sqlite", toPath: store)
+        }
+        try place.replay(["postbacks"], place.order(mode: .present))
+        let error = #expect(throws: PromotionError.self) { try place.promote() }
+        #expect("\(try #require(error))".contains("what partners were told cannot be compared"))
+        #expect(throws: PromotionError.self) {
+            try place.promotion(.directory(place.path + "/set")).check()
+        }
+        #expect(try place.inForce("postbacks") == "data")
+        _ = try place.promotion(.directory(place.path + "/set"), acceptsLostHistory: true)
+            .run(stop: StopSignal())
+        try place.foldPostbacks()
+        #expect(try place.sendCorrections() == 0)
+        #expect(try place.records("partner-postbacks").count == 40)
     }
 
     @Test(

@@ -179,11 +179,16 @@ struct PromotionTests {
             return
         }
         #expect(!FileManager.default.fileExists(atPath: place.path + "/set"))
-        _ = try place.promotion(.back).run(stop: StopSignal())
+        #expect(throws: PromotionError.self) {
+            try place.promotion(.back).run(stop: StopSignal())
+        }
+        _ = try place.promotion(.back, acceptsLostHistory: true).run(stop: StopSignal())
         #expect(try place.inForce("postbacks") == "data")
     }
 
-    @Test("A set that holds less is refused, unless that is accepted")
+    @Test(
+        "A set that holds less is refused; where that is accepted, it says nothing of what it does not have"
+    )
     func lostHistory() throws {
         let place = try makePlace(postbacks(40))
         let range = ReplayRange(fromOffset: 2)
@@ -193,7 +198,10 @@ struct PromotionTests {
         _ = try place.promotion(.directory(place.path + "/set"), acceptsLostHistory: true)
             .run(stop: StopSignal())
         #expect(try place.inForce("postbacks") == "set")
-        #expect(try place.corrections().count { $0.kind == .withdrawn } == 8)
+        let corrections = try place.corrections()
+        #expect(corrections.count { $0.kind == .notCompared } == 8)
+        #expect(Set(corrections.map(\.kind)) == [.notCompared, .changed])
+        #expect(corrections.allSatisfy { $0.kind != .changed || $0.postback.originOffset >= 2 })
     }
 
     @Test("What is no set, or of another log, is refused; and so is a store that nobody gives up")

@@ -8,6 +8,8 @@ struct CorrectionSearch {
         var sequence: Int64
         var revision: Int64
         var origin: Int64
+        /// Of the first document of the id.
+        var firstOrigin: Int64
         var content: PostbackContent
     }
 
@@ -19,6 +21,8 @@ struct CorrectionSearch {
         var content: PostbackContent?
         /// Where the document is.
         var document = Document.none
+        /// The record that the first known document of the id comes from.
+        var firstOrigin = Int64.max
     }
 
     /// Where a document that was published is.
@@ -45,14 +49,17 @@ struct CorrectionSearch {
         let before = try own(old, partition, boundary)
         let after = try own(new, partition, boundary)
         let corrected = try correctedIDs(of: partition)
+        let begin = try new.partitionStates().first { $0.partition == partition }?.firstOffset
         let ids = Set(before.keys).union(after.keys).union(corrected)
         let ordered = ids.map { id in (after[id]?.origin ?? before[id]?.origin ?? .max, id) }
             .sorted { ($0.0, $0.1) < ($1.0, $1.1) }
         for (_, id) in ordered {
             let published = try published(
                 id, before[id], partition, isCorrected: corrected.contains(id))
-            let correction = try correction(
-                after[id], published, partition: partition, boundary: boundary)
+            let correction =
+                published.revision > 0 && published.firstOrigin < begin ?? 0
+                ? try untold(after[id], published, partition: partition, boundary: boundary)
+                : try correction(after[id], published, partition: partition, boundary: boundary)
             if let correction { try body(correction) }
         }
     }
@@ -65,6 +72,7 @@ struct CorrectionSearch {
             own[postback.id] = Own(
                 sequence: sequence, revision: postback.document.revision,
                 origin: postback.originOffset,
+                firstOrigin: own[postback.id]?.firstOrigin ?? postback.originOffset,
                 content: PostbackContent(of: postback))
         }
         return own
@@ -83,6 +91,13 @@ struct CorrectionSearch {
     ) throws -> Published {
         let correction =
             isCorrected ? try oldCorrections?.correction(of: id, partition: partition) : nil
+        var published = published(own, correction)
+        published.firstOrigin = min(
+            own?.firstOrigin ?? .max, correction?.postback.originOffset ?? .max)
+        return published
+    }
+
+    private func published(_ own: Own?, _ correction: Correction?) -> Published {
         guard let correction else {
             return own.map { published($0, revisionOffset: 0) } ?? Published()
         }
@@ -147,13 +162,25 @@ struct CorrectionSearch {
             switch kind {
             case .added: own.revision
             case .unchanged: published.revision
-            case .changed, .withdrawn: published.revision + 1
+            case .changed, .withdrawn, .notCompared: published.revision + 1
             }
         return Correction(
             postback: postback, kind: kind, state: kind == .unchanged ? .none : .due,
             ownRevision: own.revision, publishedRevision: published.revision,
             publishedDocument: hasText ? try self.postback(published, partition)?.document : nil,
             publishedContent: published.content, revision: revision, boundary: boundary)
+    }
+
+    /// Of an id whose first record lies before the set's beginning: its numbers go on.
+    private func untold(
+        _ own: Own?, _ published: Published, partition: Int32, boundary: Int64
+    ) throws -> Correction? {
+        guard let postback = try postback(published, partition) else { return nil }
+        return Correction(
+            postback: postback, kind: .notCompared, state: .none,
+            ownRevision: own?.revision ?? 0, publishedRevision: published.revision,
+            publishedDocument: postback.document, publishedContent: published.content,
+            revision: published.revision, boundary: boundary)
     }
 
     private func withdrawal(

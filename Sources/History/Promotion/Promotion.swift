@@ -115,13 +115,11 @@ package final class Promotion {
         sets = try PromotionJournal(settledIn: order.data)
         let promotions = promotions
         try onStep(.requested)
-        let locks = try promotions.flatMap { stream, _ in
-            try [sets.path(of: stream), "\(targets[stream] ?? "")/\(stream).sqlite"].enumerated()
-                .compactMap { index, path in
-                    let lock = try lock(path, stop: stop, tell: tell)
-                    // That of the new store is taken again by whoever folds it on.
-                    return index == 0 ? lock : nil
-                }
+        var locks: [String: StoreLock] = [:]
+        for (stream, _) in promotions {
+            locks[stream] = try lock(sets.path(of: stream), stop: stop, tell: tell)
+            // That of the new store is taken again by whoever folds it on.
+            _ = try lock("\(targets[stream] ?? "")/\(stream).sqlite", stop: stop, tell: tell)
         }
         defer { withExtendedLifetime(locks) {} }
         let corrections = try lockCorrections(stop: stop, tell: tell)
@@ -133,6 +131,13 @@ package final class Promotion {
             try promotion.catchUp(stop: stop)
         }
         try onStep(.caughtUp)
+        for (stream, promotion) in promotions {
+            locks[stream] = nil
+            try promotion.publishRest(
+                stream == emittingStream ? correctionsInForce() : nil, stop: stop)
+            locks[stream] = try lock(sets.path(of: stream), stop: stop, tell: tell)
+        }
+        try onStep(.published)
         var boundaries: [Int32: Int64] = [:]
         for (index, entry) in promotions.enumerated() {
             let taken = try entry.value.takeOver()

@@ -49,6 +49,8 @@ package enum PromotionStep: CaseIterable, Sendable {
     case given
     /// The new stores are as far as the old ones.
     case caughtUp
+    /// What the old stores had not noted as published is published.
+    case published
     /// What was published counts as published for the new stores.
     case takenOver
     /// The corrections are written.

@@ -50,6 +50,7 @@ struct StreamPromotion<Fold: StreamFold> {
         }
         var promoted = PromotedStream(stream: stream, from: from, to: to, behind: 0)
         guard hasOld else {
+            try requireTold(by: [:])
             for (number, state) in try state(newPath).states.sorted(by: { $0.key < $1.key })
             where state.firstOffset > 0 && !order.acceptsLostHistory {
                 throw PromotionError.lostBeginning(
@@ -71,7 +72,53 @@ struct StreamPromotion<Fold: StreamFold> {
             }
             if let other { promoted.behind += max(0, state.nextOffset - other.nextOffset) }
         }
+        try requireTold(by: old.states)
         return promoted
+    }
+
+    /// Refuses when documents were published that the present store does not know.
+    private func requireTold(by states: [Int32: PartitionState]) throws {
+        guard !order.acceptsLostHistory, let first = try partitionsAhead(of: states).min(by: <)
+        else { return }
+        throw PromotionError.untoldByPresent(
+            store: oldPath, partition: first.key, next: states[first.key]?.nextOffset,
+            published: first.value)
+    }
+
+    /// How far the group has published documents of partitions that the present store has not folded so far.
+    private func partitionsAhead(of states: [Int32: PartitionState]) throws -> [Int32: Int64] {
+        guard Fold.emits, let reader = try groupReader() else { return [:] }
+        defer { reader.close() }
+        return try reader.committedOffsets().mapValues(\.next).filter { partition, next in
+            next > states[partition]?.nextOffset ?? 0
+        }
+    }
+
+    /// Of the topic, as a member of the worker's group that reads nothing; nil for an archive, which has no groups.
+    private func groupReader() throws -> (any LogReader)? {
+        let settings = try Fold.file(in: order.source.pipelines).settings
+        let log = try order.source.openLog(settings)
+        guard
+            let topic = try log.topics().first(where: { $0.name == settings.topic }),
+            !topic.isArchive
+        else { return nil }
+        return try log.reader(topic: settings.topic, group: settings.group)
+    }
+
+    /// Publishes what the old store has not noted as published, as its worker would. Some of it may be published
+    /// already, by a process that was killed before it noted that: the new store must not give its numbers to
+    /// other documents. The caller has let go of the store's lock.
+    func publishRest(_ corrections: CorrectionStore?, stop: StopSignal) throws {
+        guard hasOld, case let old = try state(oldPath),
+            old.published.contains(where: { number, published in
+                min(published.outbox, published.deadLetters) < old.states[number]?.nextOffset ?? 0
+            })
+        else { return }
+        let isDone = try Fold.publishRest(
+            of: oldPath,
+            to: try order.source.openLog(Fold.file(in: order.source.pipelines).settings),
+            in: order.source.pipelines, corrections: corrections, stop: stop)
+        guard isDone else { throw PromotionError.stopped }
     }
 
     /// Folds on until the new store is as far as the old one.
@@ -138,12 +185,13 @@ struct StreamPromotion<Fold: StreamFold> {
     func takeOver() throws -> (boundaries: [Int32: Int64], refusal: String?) {
         let old = hasOld ? try state(oldPath) : nil
         let new = try state(newPath)
+        let ahead = try partitionsAhead(of: old?.states ?? [:])
         let store = try AggregateStore(
             path: newPath, fold: Fold.self, topic: new.topic,
             logIdentity: new.logIdentity, partitionCount: 0)
         var boundaries: [Int32: Int64] = [:]
         for (number, published) in old?.published ?? [:] where new.states[number] != nil {
-            boundaries[number] = published.outbox
+            if ahead[number] == nil { boundaries[number] = published.outbox }
             try store.takeOverEmission(
                 partition: number, from: published.outbox, deadLetters: published.deadLetters)
         }
@@ -153,9 +201,10 @@ struct StreamPromotion<Fold: StreamFold> {
     /// Offsets from which on the new store would publish by itself, as far as both are folded.
     func boundaries() throws -> [Int32: Int64] {
         guard hasOld else { return [:] }
-        let new = try state(newPath)
-        return try state(oldPath).published.reduce(into: [:]) { boundaries, published in
-            guard let state = new.states[published.key] else { return }
+        let (old, new) = (try state(oldPath), try state(newPath))
+        let ahead = try partitionsAhead(of: old.states)
+        return old.published.reduce(into: [:]) { boundaries, published in
+            guard let state = new.states[published.key], ahead[published.key] == nil else { return }
             boundaries[published.key] = min(published.value.outbox, state.nextOffset)
         }
     }
@@ -181,6 +230,7 @@ protocol StreamPromoting {
     var hasOld: Bool { get }
     func check() throws -> PromotedStream
     func catchUp(stop: StopSignal) throws
+    func publishRest(_ corrections: CorrectionStore?, stop: StopSignal) throws
     func takeOver() throws -> (boundaries: [Int32: Int64], refusal: String?)
     func boundaries() throws -> [Int32: Int64]
 }

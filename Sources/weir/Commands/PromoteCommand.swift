@@ -128,7 +128,9 @@ struct PromoteCommand: ParsableCommand {
         guard promotion.correctionsDirectory != nil,
             let corrections = try CorrectionStore(of: emittingStream, in: sets)
         else { return }
-        try corrections.forEach { _, correction in try report.add(correction) }
+        try corrections.forEach(kinds: Set(Correction.Kind.allCases)) { _, correction in
+            try report.add(correction)
+        }
     }
 }
 
@@ -148,6 +150,8 @@ struct PromotionReport: Report {
     /// How many corrections were sent; nil without `--emit`.
     var sent: Int?
     private var lines: [Line] = []
+    /// Ids whose records the set does not have from their first on.
+    private var notCompared = 0
     private var revenue: [String: RevenueChange] = [:]
 
     init(isDryRun: Bool, data: String, directory: String) {
@@ -157,7 +161,8 @@ struct PromotionReport: Report {
     }
 
     mutating func add(_ correction: Correction) throws {
-        guard correction.kind != .unchanged else { return }
+        if correction.kind == .notCompared { notCompared += 1 }
+        guard correction.kind != .unchanged, correction.kind != .notCompared else { return }
         let new = try correction.postback.document.values()
         let old = try correction.publishedDocument?.values()
         var differences: [(path: String, from: String?, to: String?)] = []
@@ -230,6 +235,9 @@ extension PromotionReport {
         let kinds = [Correction.Kind.changed, .added, .withdrawn].map { "\(count($0)) \($0)" }
         let due = lines.count { $0.correction.state == .due || $0.correction.state == .sending }
         var explanation = "corrections: \(kinds.joined(separator: ", "))"
+        if notCompared > 0 {
+            explanation += "; \(notCompared) not compared, whose first record the set does not have"
+        }
         if let sent { explanation += "; \(sent) sent" }
         if due > 0, !isDryRun {
             explanation += "; \(due) not sent: weir promote \(directory) --emit sends them"
@@ -279,6 +287,7 @@ extension PromotionReport {
         for kind in [Correction.Kind.changed, .added, .withdrawn] {
             json.member(kind.rawValue, count(kind))
         }
+        json.member(Correction.Kind.notCompared.rawValue, notCompared)
         json.member("sent", sent)
         json.objects("revenue", revenue.sorted { $0.key < $1.key }) { currency, json in
             json.name("currency")

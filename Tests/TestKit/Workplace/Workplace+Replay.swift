@@ -57,7 +57,8 @@ extension Workplace {
     /// The corrections beside the stores of a set, the unchanged ones left out.
     package func corrections(_ set: String = "set") throws -> [Correction] {
         var corrections: [Correction] = []
-        try CorrectionStore(directory: "\(path)/\(set)")?.forEach { _, correction in
+        let kinds = Set(Correction.Kind.allCases).subtracting([.unchanged])
+        try CorrectionStore(directory: "\(path)/\(set)")?.forEach(kinds: kinds) { _, correction in
             corrections.append(correction)
         }
         return corrections
