@@ -196,6 +196,27 @@ struct PromotionTests {
         #expect(try place.corrections().count { $0.kind == .withdrawn } == 8)
     }
 
+    @Test("A set whose replay was killed between two topics is refused until that has gone on")
+    func unfinished() throws {
+        let place = try makePlace(postbacks(10))
+        try place.publish("bids", Samples.bids(0..<10))
+        try place.foldBids()
+        // A topic without records has its store too.
+        try place.publish("impressions", [])
+        let topics = ["bids", "impressions", "postbacks"]
+        let order = place.order(mode: .present)
+        try ReplayManifest(order, topics: topics).begin(in: order.directory)
+        _ = try BidsFold.replay(order, stop: StopSignal())
+        #expect(
+            throws: PromotionError.unfinished(
+                order.directory, missing: ["impressions", "postbacks"])
+        ) { try place.promote() }
+        #expect(try place.inForce("bids") == "data")
+        try place.replay(topics, order)
+        #expect(try Set(place.promote().map(\.stream)) == Set(topics))
+        #expect(try place.inForce("bids") == "set")
+    }
+
     @Test("What is no set, or of another log, is refused; and so is a store that nobody gives up")
     func refusals() throws {
         let place = try makePlace(postbacks(10))

@@ -5,6 +5,8 @@ import Program
 package enum PromotionError: OperatorError, Equatable, Sendable {
     /// The directory is no set of stores.
     case notASet(String, detail: String)
+    /// The replay has not come to some of its topics.
+    case unfinished(String, missing: [String])
     /// Nothing was promoted yet, so that there is nothing to go back to.
     case nothingToGoBackTo(data: String)
     /// The set before the promotion is in force again already.
@@ -33,6 +35,8 @@ package enum PromotionError: OperatorError, Equatable, Sendable {
         switch self {
         case .notASet(let directory, let detail):
             "\(directory) is no set of replayed stores (\(detail)): make one with weir replay --into"
+        case .unfinished(let directory, let missing):
+            "\(directory) has no store of \(missing.joined(separator: ", ")) yet, which its \(ReplayManifest.fileName) lists: run the same weir replay again, which goes on where it was stopped, then promote; nothing has changed"
         case .nothingToGoBackTo(let data):
             "nothing was promoted in \(data): there is no set to go back to"
         case .alreadyBack(let inForce, let other):
