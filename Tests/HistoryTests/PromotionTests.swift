@@ -217,6 +217,25 @@ struct PromotionTests {
         #expect(try place.inForce("bids") == "set")
     }
 
+    @Test("A set behind what is left of a trimmed log is refused with where the log begins now")
+    func trimmedLog() throws {
+        let place = try makePlace(postbacks(40))
+        let range = ReplayRange(toOffset: 2)
+        try place.replay(["postbacks"], place.order(mode: .present, range: range))
+        let states = try place.states("postbacks")
+        let log = try place.openLog()
+        for state in states {
+            try log.trim(topic: "postbacks", partition: state.partition, before: state.nextOffset)
+        }
+        let end = try #require(states.first { $0.partition == 0 }).nextOffset
+        let error = PromotionError.behind(
+            store: place.path + "/set/postbacks.sqlite", partition: 0, next: 2, wanted: end,
+            earliest: end)
+        #expect(throws: error) { try place.promote() }
+        #expect(error.description.contains("the log now begins at offset \(end)"))
+        #expect(try place.inForce("postbacks") == "data")
+    }
+
     @Test("What is no set, or of another log, is refused; and so is a store that nobody gives up")
     func refusals() throws {
         let place = try makePlace(postbacks(10))

@@ -27,8 +27,8 @@ package enum PromotionError: OperatorError, Equatable, Sendable {
     case notInForce(String)
     /// It was stopped before anything was changed.
     case stopped
-    /// The set did not get as far as the present one.
-    case behind(store: String, partition: Int32, next: Int64, wanted: Int64)
+    /// The set did not get as far as the present one: the log, which begins at `earliest`, lacks what is between.
+    case behind(store: String, partition: Int32, next: Int64, wanted: Int64, earliest: Int64)
 
     /// One line.
     package var description: String {
@@ -59,8 +59,12 @@ package enum PromotionError: OperatorError, Equatable, Sendable {
         case .notInForce(let directory):
             "the stores of \(directory) are not in force any more: none of their corrections was sent"
         case .stopped: "it was stopped: nothing has changed"
-        case .behind(let store, let partition, let next, let wanted):
-            "\(store) is folded up to offset \(next) of partition \(partition), and the present store up to \(wanted): the log ends there; give the right --log; nothing has changed"
+        case .behind(let store, let partition, let next, let wanted, let earliest):
+            "\(store) is folded up to offset \(next) of partition \(partition), and the present store up to \(wanted): "
+                + (next < earliest
+                    ? "the log now begins at offset \(earliest), and the records between are gone; give --archive a copy that has them, or replay what is left into a new directory"
+                    : "the log ends there; give the right --log")
+                + "; nothing has changed"
         }
     }
 }
