@@ -240,7 +240,7 @@ let package = Package(
             ],
             path: "Tests/Simulation", swiftSettings: strict),
         .executableTarget(
-            name: "weir-simulate", dependencies: ["Simulation", arguments, logging],
+            name: "weir-simulate", dependencies: ["Program", "Simulation", arguments, logging],
             path: "Tests/weir-simulate", swiftSettings: strict),
         .testTarget(
             name: "SimulationTests", dependencies: ["TestKit", "weir-simulate"],

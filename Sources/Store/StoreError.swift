@@ -53,7 +53,7 @@ package enum StoreError: OperatorError, Equatable, Sendable {
         case .fenced(let path, let partition, let expected):
             "\(path): partition \(partition) is no longer at offset \(expected), another worker has folded it; nothing of this batch was stored"
         case .badSets(let path, let detail):
-            "\(path) is not understood (\(detail)): put a copy of it back, or delete it when the stores beside it are the ones to use"
+            "\(path) is not understood (\(detail)): bring it back from a backup; without it, the stores and numbers of before any promotion would be in force"
         case .promotionUnderWay(let path):
             "\(path) is held by another promotion: wait until it is done"
         case .promotedStoreGone(let path, let journal):

@@ -204,6 +204,46 @@ struct PromotionTests {
         #expect(corrections.allSatisfy { $0.kind != .changed || $0.postback.originOffset >= 2 })
     }
 
+    @Test("A set whose replay was killed between two topics is refused until that has gone on")
+    func unfinished() throws {
+        let place = try makePlace(postbacks(10))
+        try place.publish("bids", Samples.bids(0..<10))
+        try place.foldBids()
+        // A topic without records has its store too.
+        try place.publish("impressions", [])
+        let topics = ["bids", "impressions", "postbacks"]
+        let order = place.order(mode: .present)
+        try ReplayManifest(order, topics: topics).begin(in: order.directory)
+        _ = try BidsFold.replay(order, stop: StopSignal())
+        #expect(
+            throws: PromotionError.unfinished(
+                order.directory, missing: ["impressions", "postbacks"])
+        ) { try place.promote() }
+        #expect(try place.inForce("bids") == "data")
+        try place.replay(topics, order)
+        #expect(try Set(place.promote().map(\.stream)) == Set(topics))
+        #expect(try place.inForce("bids") == "set")
+    }
+
+    @Test("A set behind what is left of a trimmed log is refused with where the log begins now")
+    func trimmedLog() throws {
+        let place = try makePlace(postbacks(40))
+        let range = ReplayRange(toOffset: 2)
+        try place.replay(["postbacks"], place.order(mode: .present, range: range))
+        let states = try place.states("postbacks")
+        let log = try place.openLog()
+        for state in states {
+            try log.trim(topic: "postbacks", partition: state.partition, before: state.nextOffset)
+        }
+        let end = try #require(states.first { $0.partition == 0 }).nextOffset
+        let error = PromotionError.behind(
+            store: place.path + "/set/postbacks.sqlite", partition: 0, next: 2, wanted: end,
+            earliest: end)
+        #expect(throws: error) { try place.promote() }
+        #expect(error.description.contains("the log now begins at offset \(end)"))
+        #expect(try place.inForce("postbacks") == "data")
+    }
+
     @Test("What is no set, or of another log, is refused; and so is a store that nobody gives up")
     func refusals() throws {
         let place = try makePlace(postbacks(10))

@@ -102,6 +102,24 @@ import Testing
         #expect(runs[0] == runs[1])
     }
 
+    @Test("Asked to stop, it ends after the seed at hand, with its summary and where to go on")
+    func stopped() throws {
+        let run = try Program("weir-simulate", ["--count", "1000000", "--trace"])
+        #expect(Wait.until(seconds: Self.patience) { run.output.contains("\nmet: ") })
+        #expect(try run.stop(seconds: Self.patience) == 1)
+        #expect(run.process.terminationReason == .exit)
+        #expect(run.output.contains("\n0 findings; "), "\(run.output.suffix(1000))")
+        let last = try #require(run.output.split(separator: "\n").last)
+        let match = last.wholeMatch(
+            of: /stopped after (\d+) of 1000000 seeds: --seed (\d+) --count (\d+) goes on/)
+        let words = try #require(match, "\(last)")
+        let done = try #require(Int(words.1))
+        #expect(done > 0)
+        #expect(Int(words.2) == done + 1)
+        #expect(Int(words.3) == 1_000_000 - done)
+        #expect(!run.error.contains("seed "), "only a terminal is shown how far it is")
+    }
+
     @Test("What cannot be asked for is bad usage")
     func badUsage() throws {
         #expect(try Program.run("weir-simulate", ["--count", "0"]).status == 64)

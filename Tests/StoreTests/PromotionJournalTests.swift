@@ -49,12 +49,15 @@ struct PromotionJournalTests {
                 == 2)
     }
 
-    @Test("A journal that is not understood is an error, and nothing is taken for it")
+    @Test("A journal that is not understood is an error that sends to a backup")
     func damaged() throws {
         let place = try Workplace()
         try "{\"promotions\": [{}]}".write(
             toFile: place.path + "/sets.json", atomically: true, encoding: .utf8)
-        #expect(throws: StoreError.self) { try PromotionJournal(directory: place.path) }
+        let error = #expect(throws: StoreError.self) {
+            try PromotionJournal(directory: place.path)
+        }
+        #expect(try #require(error).description.contains("bring it back from a backup"))
     }
 
     @Test("A request for promotion is held once, and what a dead one left means nothing")

@@ -138,6 +138,23 @@ struct CheckTests {
         #expect(try StoreCheck("postbacks", in: place.path) == nil)
     }
 
+    @Test("a promotion of a stream that there is none of is warned of, and nothing is wrong")
+    func unknownStreamOfSets() throws {
+        let place = try TemporaryDirectory()
+        var sets = try PromotionJournal(directory: place.path)
+        try sets.append(
+            StorePromotion(
+                atMilliseconds: 1, kind: .promote,
+                streams: [
+                    "bids": .init(to: "sets/a", from: "."), "bidz": .init(to: "sets/a", from: "."),
+                ]))
+        var report = CheckReport()
+        try report.checkSets(in: place.path)
+        #expect(report.wrongCount == 0)
+        #expect(report.findings.count == 1)
+        #expect(report.text.hasPrefix("warning: \(place.path)/sets.json promotes 'bidz'"))
+    }
+
     @Test("topics that are missing in the log are named, and nothing is wrong")
     func missingTopics() throws {
         let place = try TemporaryDirectory()

@@ -123,10 +123,51 @@ struct LogTrimTests {
             dataDirectories: [data], directory: replay, threadCount: 1)
         try ReplayManifest(order, topics: ["bids"]).begin(in: replay)
         #expect(try trim(weeks(1)).plan().map(\.target) == [0, 0])
-        try makeStore(replay, [0: 2, 1: 9])
+        try makeStore(replay, [0: 2])
+        #expect(try trim(weeks(1)).plan().map(\.target) == [2, 0])
+        try makeStore(replay, [1: 9])
         let rows = try trim(weeks(1)).plan()
         #expect(rows.map(\.target) == [2, 3])
         #expect(rows[0].holder == "replay \(replay)/bids.sqlite")
+    }
+
+    @Test("a replay anywhere below a data directory keeps what it reads, until its set was left")
+    func replaysBelow() throws {
+        try makeStore(data, [0: 10, 1: 10])
+        let order = ReplayOrder(
+            source: ReplaySource(
+                log: .sqlite(path: "\(data)/log.sqlite"), archivePath: nil,
+                pipelines: PipelineDirectory("x")),
+            dataDirectories: [data], directory: "x", threadCount: 1)
+        func begin(_ directory: String, _ offsets: [Int32: Int64]) throws {
+            try ReplayManifest(order, topics: ["bids"]).begin(in: directory)
+            try makeStore(directory, offsets)
+        }
+        let (fixed, deep) = ("\(data)/sets/fixed", "\(data)/sets/2026/11/again")
+        try begin(fixed, [0: 2, 1: 9])
+        #expect(try trim(weeks(1)).plan().map(\.target) == [2, 3])
+        try begin(deep, [0: 1, 1: 9])
+        #expect(try trim(weeks(1)).plan().first?.holder == "replay \(deep)/bids.sqlite")
+        try FileManager.default.removeItem(atPath: deep)
+        // A link that leads back is not followed, and a backup reads nothing.
+        try FileManager.default.createSymbolicLink(
+            atPath: "\(data)/sets/loop", withDestinationPath: data)
+        try begin("\(data)/copies/monday/sets/fixed", [0: 1, 1: 1])
+        try place.write("{}", to: "data/copies/monday/\(BackupManifest.fileName)")
+        let rows = try trim(weeks(1)).plan()
+        #expect(rows.map(\.target) == [2, 3])
+        #expect(rows[0].holder == "replay \(fixed)/bids.sqlite")
+
+        var sets = try PromotionJournal(directory: data)
+        for (time, kind) in [(1, .promote), (2, .rollback)] as [(Int64, StorePromotion.Kind)] {
+            let inForce = sets.set(of: "bids")
+            let other = inForce == "." ? "sets/fixed" : "."
+            try sets.append(
+                StorePromotion(
+                    atMilliseconds: time, kind: kind,
+                    streams: ["bids": .init(to: other, from: inForce)]))
+        }
+        #expect(try trim(weeks(1)).plan().map(\.target) == [3, 3])
     }
 
     @Test("an archive that is being written keeps what it has not copied yet")

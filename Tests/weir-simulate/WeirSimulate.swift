@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Logging
+import Program
 import Simulation
 
 /// Runs simulations of Weir by seed.
@@ -18,6 +19,9 @@ struct WeirSimulate: ParsableCommand {
             At the end it says how often everything came up that can happen. With \(WeirSimulate.seedsThatMeetMost)
             seeds or more of all streams and faults it says what never did, and with \(WeirSimulate.seedsThatMeetAll)
             or more that ends it with 1 as well.
+
+            SIGINT or SIGTERM ends it after the seed at hand with 1: with what was found and met so far, and what
+            goes on from there. A second one ends it at once.
             """)
 
     /// So many meet everything.
@@ -88,9 +92,17 @@ struct WeirSimulate: ParsableCommand {
         let root = try Self.makeRoot()
         defer { try? FileManager.default.removeItem(atPath: root) }
         let options = try options()
+        // What a simulation stops has signals of its own.
+        StopSignal.listen()
         let begin = Date()
         var tally = Tally()
+        var stoppedBefore: UInt64?
         for seed in seed..<seed + count {
+            guard !StopSignal.ofProcess.isRequested else {
+                stoppedBefore = seed
+                break
+            }
+            show(seed: seed)
             let report = Simulation(seed: seed, root: root, options: options).run()
             tally.add(report)
             if trace || report.finding != nil { Self.sayTrace(of: report) }
@@ -102,11 +114,26 @@ struct WeirSimulate: ParsableCommand {
             guard keepGoing else { break }
         }
         tally.say(seconds: Date().timeIntervalSince(begin))
-        let isOfAll = options == Simulation.Options() && count >= Self.seedsThatMeetMost
+        let isOfAll =
+            options == Simulation.Options() && stoppedBefore == nil
+            && count >= Self.seedsThatMeetMost
         let neverMet = isOfAll ? Coverage.everything.filter { tally.met[$0] == nil } : []
         for event in neverMet { Self.say("never met: \(event)") }
         let misses = count >= Self.seedsThatMeetAll && !neverMet.isEmpty
-        if tally.findings > 0 || misses { throw ExitCode.failure }
+        if let next = stoppedBefore {
+            let rest = self.seed + count - next
+            Self.say(
+                "stopped after \(count - rest) of \(count) seeds: "
+                    + "--seed \(next) --count \(rest) goes on")
+        }
+        if tally.findings > 0 || misses || stoppedBefore != nil { throw ExitCode.failure }
+    }
+
+    /// On a terminal only, until something else is said.
+    private func show(seed: UInt64) {
+        guard StandardError.isTerminal else { return }
+        let progress = "seed \(seed), \(seed - self.seed + 1) of \(count)"
+        StandardError.show(String(progress.prefix(StandardError.columns)))
     }
 
     private func shrink(
@@ -114,7 +141,9 @@ struct WeirSimulate: ParsableCommand {
     ) {
         guard shrinkSeconds > 0 else { return }
         let end = Date(timeIntervalSinceNow: shrinkSeconds)
-        let smaller = Shrinking(report, options, while: { Date() < end }) {
+        let smaller = Shrinking(
+            report, options, while: { Date() < end && !StopSignal.ofProcess.isRequested }
+        ) {
             Simulation(seed: report.seed, root: root, options: $0).run()
         }
         guard smaller.options != options, let finding = smaller.report.finding else { return }
@@ -129,6 +158,7 @@ struct WeirSimulate: ParsableCommand {
 
     /// At once, so that what was found is seen although the run is ended from outside.
     static func say(_ line: String) {
+        StandardError.show("")
         FileHandle.standardOutput.write(Data((line + "\n").utf8))
     }
 

@@ -28,6 +28,7 @@ package final class Promotion {
         case .directory(let directory):
             targets = try Self.streams(in: directory, sets: sets)
             let set = sets.set(at: directory)
+            try Self.requireWhole(set, in: directory, streams: targets.keys.sorted(), sets: sets)
             kind = Self.wasInForce(set, in: sets) ? .rollback : .promote
         case .back:
             targets = try Self.previous(sets, sendsCorrections: order.sendsCorrections)
@@ -52,6 +53,23 @@ package final class Promotion {
         }
         guard !found.isEmpty else { throw .notASet(directory, detail: "it holds no store") }
         return Dictionary(uniqueKeysWithValues: found.map { ($0, directory) })
+    }
+
+    /// Refuses what a replay that was killed, or is under way, has not begun all stores of.
+    private static func requireWhole(
+        _ set: String, in directory: String, streams: [String], sets: PromotionJournal
+    ) throws {
+        let wasPromoted = sets.promotions.contains { promotion in
+            promotion.streams.values.contains { $0.to == set || $0.from == set }
+        }
+        guard !wasPromoted, let manifest = try ReplayManifest.read(in: directory) else { return }
+        let begun = try streams.map { stream in
+            try StoreReader(path: "\(directory)/\(stream).sqlite").snapshot { $0.topic }
+        }
+        let missing = manifest.topics.filter { !begun.contains($0) }
+        guard missing.isEmpty else {
+            throw PromotionError.unfinished(directory, missing: missing)
+        }
     }
 
     /// The set before the present one. Behind a roll-back that is the set that was just left: nobody means

@@ -5,6 +5,8 @@ import Program
 package enum PromotionError: OperatorError, Equatable, Sendable {
     /// The directory is no set of stores.
     case notASet(String, detail: String)
+    /// The replay has not come to some of its topics.
+    case unfinished(String, missing: [String])
     /// Nothing was promoted yet, so that there is nothing to go back to.
     case nothingToGoBackTo(data: String)
     /// The set before the promotion is in force again already.
@@ -27,14 +29,16 @@ package enum PromotionError: OperatorError, Equatable, Sendable {
     case notInForce(String)
     /// It was stopped before anything was changed.
     case stopped
-    /// The set did not get as far as the present one.
-    case behind(store: String, partition: Int32, next: Int64, wanted: Int64)
+    /// The set did not get as far as the present one: the log, which begins at `earliest`, lacks what is between.
+    case behind(store: String, partition: Int32, next: Int64, wanted: Int64, earliest: Int64)
 
     /// One line.
     package var description: String {
         switch self {
         case .notASet(let directory, let detail):
             "\(directory) is no set of replayed stores (\(detail)): make one with weir replay --into"
+        case .unfinished(let directory, let missing):
+            "\(directory) has no store of \(missing.joined(separator: ", ")) yet, which its \(ReplayManifest.fileName) lists: run the same weir replay again, which goes on where it was stopped, then promote; nothing has changed"
         case .nothingToGoBackTo(let data):
             "nothing was promoted in \(data): there is no set to go back to"
         case .alreadyBack(let inForce, let other):
@@ -61,8 +65,12 @@ package enum PromotionError: OperatorError, Equatable, Sendable {
         case .notInForce(let directory):
             "the stores of \(directory) are not in force any more: none of their corrections was sent"
         case .stopped: "it was stopped: nothing has changed"
-        case .behind(let store, let partition, let next, let wanted):
-            "\(store) is folded up to offset \(next) of partition \(partition), and the present store up to \(wanted): the log ends there; give the right --log; nothing has changed"
+        case .behind(let store, let partition, let next, let wanted, let earliest):
+            "\(store) is folded up to offset \(next) of partition \(partition), and the present store up to \(wanted): "
+                + (next < earliest
+                    ? "the log now begins at offset \(earliest), and the records between are gone; give --archive a copy that has them, or replay what is left into a new directory"
+                    : "the log ends there; give the right --log")
+                + "; nothing has changed"
         }
     }
 }

@@ -142,9 +142,16 @@ struct StreamPromotion<Fold: StreamFold> {
             let next = reached[number]?.nextOffset ?? 0
             guard next >= end else {
                 throw PromotionError.behind(
-                    store: newPath, partition: number, next: next, wanted: end)
+                    store: newPath, partition: number, next: next, wanted: end,
+                    earliest: try earliestOffset(of: number))
             }
         }
+    }
+
+    private func earliestOffset(of partition: Int32) throws -> Int64 {
+        let reader = try StreamReplay<Fold>(replayOrder, stop: StopSignal()).openReader()
+        defer { reader.close() }
+        return try reader.bounds(of: [partition]).first?.earliestOffset ?? 0
     }
 
     private var manifest: ReplayManifest? {

@@ -127,6 +127,20 @@ struct StoreCheck {
     }
 }
 
+extension CheckReport {
+    /// Warns of names in `sets.json` that are no stream: what was to be in force for them is not.
+    mutating func checkSets(in directory: String) throws(StoreError) {
+        let sets = try PromotionJournal(directory: directory)
+        let named = Set(sets.promotions.flatMap(\.streams.keys))
+        for name in named.subtracting(OpenStores.streams).sorted() {
+            note(
+                doubtful: "\(directory)/\(PromotionJournal.fileName) promotes '\(name)', and there "
+                    + "is no such stream: nothing is in force by that; bring the file back from a "
+                    + "backup, or promote again")
+        }
+    }
+}
+
 extension FoldedLog {
     /// Everything that keeps the store from going on with a log.
     ///

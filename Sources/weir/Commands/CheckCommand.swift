@@ -37,7 +37,10 @@ struct CheckCommand: ParsableCommand {
         report.checkCollector(directory)
         report.checkPartners(directory)
         report.checkUp(directory)
-        for data in data.directories { report.checkPermissions(of: data) }
+        for data in data.directories {
+            report.checkPermissions(of: data)
+            try report.checkSets(in: data)
+        }
         let stores = try data.directories.flatMap { data in
             try OpenStores.streams.compactMap { try StoreCheck($0, in: data) }
         }

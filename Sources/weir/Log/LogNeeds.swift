@@ -37,7 +37,7 @@ struct LogNeeds {
     private let log: EmbeddedLog
 
     /// - Parameters:
-    ///   - directories: the data directories; a replay is known when its directory lies in one of them, or is
+    ///   - directories: the data directories; a replay is known when its directory lies below one of them, or is
     ///     one.
     ///   - archivePath: an archive that is written; nil for none.
     ///   - pipelines: the configuration, which may give topics other names.
@@ -145,36 +145,70 @@ extension LogNeeds {
         return readers
     }
 
-    /// Replays that may still read on, whose directory is a data directory or lies in one. A set
+    /// Replays that may still read on, whose directory is a data directory or lies below one. A set
     /// that was promoted before and is not in force any more reads nothing.
     private static func replays(in directory: String) throws -> [Reader] {
         let sets = try PromotionJournal(directory: directory)
         let promoted = Set(
             sets.promotions.flatMap { $0.streams.values }.flatMap { [$0.to, $0.from] })
-        let names = try FileManager.default.contentsOfDirectory(atPath: directory)
         var readers: [Reader] = []
-        for path in [directory] + names.sorted().map({ "\(directory)/\($0)" }) {
-            guard !promoted.contains(sets.set(at: path)) || path == directory,
-                let manifest = try ReplayManifest.read(in: path)
-            else { continue }
-            var found = try OpenStores.streams.compactMap {
-                try store(at: "\(path)/\($0).sqlite")
+        for path in try [directory] + directories(below: directory)
+        where path == directory || !promoted.contains(sets.set(at: path)) {
+            do {
+                readers += try replay(in: path)
+            } catch {
+                let manifest = "\(path)/\(ReplayManifest.fileName)"
+                // It was removed meanwhile.
+                guard FileManager.default.fileExists(atPath: manifest) else { continue }
+                throw error
             }
-            for index in found.indices {
-                found[index].who = "replay \(found[index].who)"
-                found[index].isFold = false
-                found[index].nextOffsets = found[index].nextOffsets.filter {
-                    manifest.range.toOffset.map { [next = $0.value] in next < $0 } ?? true
-                }
-            }
-            let begun = Set(found.map(\.topic))
-            found += manifest.topics.filter { !begun.contains($0) }.map {
-                Reader(
-                    who: "replay \(path), which is about to begin,", topic: $0, identity: nil,
-                    nextOffsets: [:], needsTheRest: true, isFold: false)
-            }
-            readers += found
         }
         return readers
+    }
+
+    private static func replay(in path: String) throws -> [Reader] {
+        guard let manifest = try ReplayManifest.read(in: path) else { return [] }
+        let end = manifest.range.toOffset ?? .max
+        var found = try OpenStores.streams.compactMap { try store(at: "\(path)/\($0).sqlite") }
+        for index in found.indices {
+            found[index].who = "replay \(found[index].who)"
+            found[index].isFold = false
+            // Partitions under another configuration are begun later.
+            found[index].needsTheRest = true
+            found[index].nextOffsets = found[index].nextOffsets.mapValues { $0 < end ? $0 : .max }
+        }
+        let begun = Set(found.map(\.topic))
+        found += manifest.topics.filter { !begun.contains($0) }.map {
+            Reader(
+                who: "replay \(path), which is about to begin,", topic: $0, identity: nil,
+                nextOffsets: [:], needsTheRest: true, isFold: false)
+        }
+        return found
+    }
+
+    /// All directories below one, in order of their names at each level. A symbolic link is among them, since it may lead
+    /// to a set, but nothing below it: that may be all of another disk, or lead back here. So is nothing of a
+    /// backup, whose stores read nothing.
+    private static func directories(below directory: String) throws -> [String] {
+        let files = FileManager.default
+        let names: [String]
+        do {
+            names = try files.contentsOfDirectory(atPath: directory)
+        } catch {
+            // It was removed meanwhile.
+            guard files.fileExists(atPath: directory) else { return [] }
+            throw StoreError(error, operation: "read", path: directory)
+        }
+        var found: [String] = []
+        // The root of a disk has that one, which only the system's administrator reads.
+        for name in names.sorted() where name != "lost+found" {
+            let path = "\(directory)/\(name)"
+            let type = try? files.attributesOfItem(atPath: path)[.type] as? FileAttributeType
+            let isBackup = files.fileExists(atPath: "\(path)/\(BackupManifest.fileName)")
+            guard type == .typeDirectory || type == .typeSymbolicLink, !isBackup else { continue }
+            found.append(path)
+            if type == .typeDirectory { found += try directories(below: path) }
+        }
+        return found
     }
 }
