@@ -78,9 +78,22 @@ package final class StoreLock {
     }
 
     /// Throws `locked` when another process has the lock.
-    package init(storePath: String) throws(StoreError) {
-        descriptor = try LockFile.descriptor(storePath + ".lock")
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+    package convenience init(storePath: String) throws(StoreError) {
+        try self.init(LockFile.descriptor(storePath + ".lock"), LOCK_EX, of: storePath)
+    }
+
+    /// Keeps others from working on a store while it is copied. Several may have this at the same time, also without the
+    /// right to write there. Nil when no lock file can be made: then nobody works on the store as long as there is none.
+    package convenience init?(copying storePath: String) throws(StoreError) {
+        guard let descriptor = try LockFile.descriptor(toRead: storePath + ".lock") else {
+            return nil
+        }
+        try self.init(descriptor, LOCK_SH, of: storePath)
+    }
+
+    private init(_ file: Int32, _ mode: Int32, of storePath: String) throws(StoreError) {
+        descriptor = file
+        guard flock(descriptor, mode | LOCK_NB) == 0 else {
             // Closed by `deinit`, which runs although this throws.
             throw .locked(path: storePath, owner: LockFile.owner(descriptor))
         }
@@ -164,6 +177,17 @@ private enum LockFile {
             throw .disk(operation: "open", path: path, detail: SystemRefusal.explanation())
         }
         return descriptor
+    }
+
+    /// The same for who may not write there; nil when there is no file and it cannot be made.
+    static func descriptor(toRead path: String) throws(StoreError) -> Int32? {
+        do throws(StoreError) {
+            return try descriptor(path)
+        } catch {
+            let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+            guard descriptor >= 0 || errno == ENOENT else { throw error }
+            return descriptor >= 0 ? descriptor : nil
+        }
     }
 
     static func setOwner(_ descriptor: Int32) {

@@ -284,4 +284,40 @@ struct BackupTests {
         #expect(try faults("backup") == [])
         #expect(try OpenStores(directories: ["\(place.path)/backup"]).digest() == manifest.digest)
     }
+
+    @Test("no backup is taken while corrections are sent, and none are sent while one is taken")
+    func corrections() throws {
+        let place = try Workplace()
+        try place.configurePostbacks()
+        try place.publishPostbacks("t1", "t2")
+        try place.foldPostbacks()
+        try place.write(
+            Samples.modelFile, Samples.model.replacing("max: 100", with: "max: 200"))
+        try place.replay(["postbacks"], place.order(mode: .present))
+        try place.promote()
+        func copy(show: @escaping (String) -> Void = { _ in }) throws {
+            var writer = try BackupWriter(
+                data: "\(place.path)/data", logPath: "\(place.path)/log.sqlite",
+                target: "\(place.path)/backup", show: show)
+            _ = try writer.write()
+        }
+        let sent = try place.sendCorrections {
+            let error = #expect(throws: CommandError.self) { try copy() }
+            let words = error?.explanation ?? ""
+            #expect(words.contains("are being sent (process \(getpid())): wait"), "\(words)")
+        }
+        #expect(sent == 2)
+        var refusals = 0
+        try copy { text in
+            guard text == "copying log.sqlite ..." else { return }
+            #expect(throws: PromotionError.self) { try place.sendCorrections() }
+            refusals += 1
+        }
+        #expect(refusals == 1)
+        let verification = try BackupVerification(directory: "\(place.path)/backup") { _ in }
+        #expect(verification.faults == [])
+        // The set lies outside of the data directory.
+        #expect(try place.corrections("backup/sets/1").map(\.state) == [.sent, .sent])
+        #expect(try place.sendCorrections() == 0)
+    }
 }

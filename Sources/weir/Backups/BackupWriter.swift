@@ -52,10 +52,7 @@ struct BackupWriter {
     mutating func write() throws -> BackupManifest {
         do {
             try FileManager.default.createDirectory(atPath: work, withIntermediateDirectories: true)
-            try copyStores()
-            try copyIfThere(DeliveryStore.path(in: data), "deliveries.sqlite", .deliveries)
-            try copyIfThere("\(data)/conversions.sqlite", "conversions.sqlite", .conversions)
-            if let logPath { try copyIfThere(logPath, "log.sqlite", .log) }
+            try copyFiles()
             guard !manifest.files.isEmpty else {
                 throw CommandError.failure(
                     "nothing to back up in \(data): give --data a directory that is in use")
@@ -87,6 +84,36 @@ struct BackupWriter {
         }
     }
 
+    /// Meanwhile nobody sends corrections: their copy would say that one is due which the copy of the log has.
+    private mutating func copyFiles() throws {
+        let corrections = try lockCorrections()
+        defer { withExtendedLifetime(corrections) {} }
+        try copyStores()
+        try copyIfThere(DeliveryStore.path(in: data), "deliveries.sqlite", .deliveries)
+        try copyIfThere("\(data)/conversions.sqlite", "conversions.sqlite", .conversions)
+        if let logPath { try copyIfThere(logPath, "log.sqlite", .log) }
+        // Where this user could lock nothing, another one may have begun to send.
+        if corrections == nil, try lockCorrections() != nil {
+            throw CommandError.failure(
+                "corrections were sent in \(data) meanwhile: back up again")
+        }
+    }
+
+    /// Nil when no promotion has left corrections, or nothing can be locked there.
+    private func lockCorrections() throws -> StoreLock? {
+        guard let path = try CorrectionStore.presentPath(of: emittingStream, in: sets) else {
+            return nil
+        }
+        do throws(StoreError) {
+            return try StoreLock(copying: path)
+        } catch {
+            guard case .locked(_, let owner) = error else { throw error }
+            throw CommandError.failure(
+                "corrections of \(path) are being sent\(owner): wait until weir promote has ended, then back up"
+            )
+        }
+    }
+
     /// Copies the stores in force to the places that the copied `sets.json` names.
     private mutating func copyStores() throws {
         var relocated: [String: String] = [:]
@@ -104,7 +131,6 @@ struct BackupWriter {
             directories[prefix] = sets.resolve(set)
             try copyIfThere(sets.presentPath(of: stream), "\(prefix)\(stream).sqlite", .store)
         }
-        _ = try CorrectionStore.presentPath(of: emittingStream, in: sets)
         for (prefix, directory) in directories.sorted(by: { $0.key < $1.key }) {
             let corrections = CorrectionStore.fileName
             try copyIfThere("\(directory)/\(corrections)", prefix + corrections, .corrections)
