@@ -127,12 +127,15 @@ package final class CorrectionStore {
     }
 
     /// Where those of the store in force are; nil when no promotion has put it there. Throws `correctionsGone` when one
-    /// did and they are not there: numbers of revisions would be published twice.
+    /// did and they are not there, and `emptied` when nothing is in the file: numbers of revisions would be published twice.
     package static func presentPath(
         of stream: String, in sets: PromotionJournal
     ) throws(StoreError) -> String? {
         let path = path(in: sets.directory(of: stream))
-        if FileManager.default.fileExists(atPath: path) { return path }
+        if FileManager.default.fileExists(atPath: path) {
+            try StoreReader.requireContent(path)
+            return path
+        }
         guard !sets.hasPromoted(stream) else { throw .correctionsGone(path: path) }
         return nil
     }
@@ -143,17 +146,27 @@ package final class CorrectionStore {
 
     private init(path: String) throws(StoreError) {
         self.path = path
-        queue = try StoreError.naming("open", path) {
+        do throws(StoreError) {
+            queue = try Self.open(path)
+        } catch {
+            // Its words say to move the file away and fold again, which would use numbers of revisions twice.
+            guard case .notAStore(_, let detail) = error else { throw error }
+            throw .damaged(path: path, detail: detail)
+        }
+    }
+
+    private static func open(_ path: String) throws(StoreError) -> DatabaseQueue {
+        try StoreError.naming("open", path) {
             let queue = try DatabaseQueue(
                 path: path,
                 configuration: CheckedPages.configuration(
                     pragmas: "PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = FULL"))
-            let (application, found) = try queue.read(Self.mark.read)
-            guard application == Self.mark.applicationID else {
-                throw StoreError.notAStore(path: path, detail: Self.mark.foreign)
+            let (application, found) = try queue.read(mark.read)
+            guard application == mark.applicationID else {
+                throw StoreError.notAStore(path: path, detail: mark.foreign)
             }
-            guard found == Self.mark.version else {
-                throw StoreError.newerVersion(path: path, found: found, known: Self.mark.version)
+            guard found == mark.version else {
+                throw StoreError.newerVersion(path: path, found: found, known: mark.version)
             }
             return queue
         }

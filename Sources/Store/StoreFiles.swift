@@ -20,8 +20,8 @@ package struct StoreMark: Sendable {
     /// and for one of a later version.
     package func check(_ db: Database, path: String) throws -> Int {
         let (application, found) = try read(db)
-        guard try application == applicationID || (application == 0 && found == 0 && isEmpty(db))
-        else {
+        let isNew = try application == 0 && found == 0 && Self.isEmpty(db)
+        guard isNew || application == applicationID else {
             throw StoreError.notAStore(path: path, detail: foreign)
         }
         guard found <= version else {
@@ -38,8 +38,13 @@ package struct StoreMark: Sendable {
         return (application ?? 0, version ?? 0)
     }
 
-    package func isEmpty(_ db: Database) throws -> Bool {
+    package static func isEmpty(_ db: Database) throws -> Bool {
         try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema") == 0
+    }
+
+    /// Throws `emptied` for a file without tables.
+    package static func requireTables(in db: Database, path: String) throws {
+        guard try !isEmpty(db) else { throw StoreError.emptied(path: path) }
     }
 
     /// Makes the tables of a new file, in one transaction with what `body` writes.

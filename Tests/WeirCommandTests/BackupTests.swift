@@ -262,6 +262,25 @@ struct BackupTests {
         #expect(try faults("backup") == [], "nothing that verification does leaves a file")
     }
 
+    @Test("a file that was empty when an earlier version copied it is named")
+    func emptied() throws {
+        let empty = try place.write("", to: "empty.sqlite")
+        for (name, kind) in [
+            ("corrections.sqlite", .corrections), ("deliveries.sqlite", .deliveries),
+            ("conversions.sqlite", .conversions),
+        ] as [(String, BackupManifest.Kind)] {
+            let backup = "\(place.path)/\(kind.rawValue)"
+            try FileManager.default.createDirectory(
+                atPath: backup, withIntermediateDirectories: true)
+            try FileCopy.write(empty, to: "\(backup)/\(name)")
+            var manifest = BackupManifest(atMilliseconds: 1, data: data)
+            try manifest.add(name, kind, in: backup)
+            try DurableFile.replace("\(backup)/backup.json", with: manifest.encoded())
+            let fault = StoreError.emptied(path: "\(backup)/\(name)").description
+            #expect(try faults(kind.rawValue) == [fault])
+        }
+    }
+
     @Test("promoted stores are copied from where they are, and the copy finds them")
     func promotedSets() throws {
         try publish("bids", try demo("bids"))
