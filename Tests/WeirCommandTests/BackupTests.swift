@@ -262,8 +262,20 @@ struct BackupTests {
         #expect(try faults("backup") == [], "nothing that verification does leaves a file")
     }
 
-    @Test("a file that was empty when an earlier version copied it is named")
+    @Test("a file that was emptied is refused by name, and nothing is left of the backup")
     func emptied() throws {
+        for name in ["deliveries.sqlite", "conversions.sqlite"] {
+            try place.write("", to: "data/\(name)")
+            let path = "\(data)/\(name)"
+            #expect(throws: StoreError.emptied(path: path)) { try backUp(to: "backup") }
+            #expect(try FileManager.default.contentsOfDirectory(atPath: place.path) == ["data"])
+            try FileManager.default.removeItem(atPath: path)
+        }
+        #expect(try backUp(to: "backup").files.map(\.name) == ["log.sqlite"])
+    }
+
+    @Test("a file that was empty when an earlier version copied it is named")
+    func emptiedBefore() throws {
         let empty = try place.write("", to: "empty.sqlite")
         for (name, kind) in [
             ("corrections.sqlite", .corrections), ("deliveries.sqlite", .deliveries),

@@ -161,7 +161,14 @@ struct BackupWriter {
         show("copying \(name) ...")
         do {
             // The copy would be sound, page by page.
-            if kind == .store { try StoreReader(path: path).snapshot { _ in } }
+            switch kind {
+            case .store: try StoreReader(path: path).snapshot { _ in }
+            case .corrections, .deliveries, .conversions:
+                try CheckedPages.openToRead(path).inDatabase {
+                    try StoreMark.requireTables(in: $0, path: path)
+                }
+            case .log, .note: break
+            }
             try FileCopy.write(path, to: copy) { done, all in
                 show("copying \(name): \(done * 100 / max(all, 1)) %")
             }
