@@ -177,25 +177,9 @@ package final class CorrectionStore {
     package static func replace(
         in directory: String, _ write: ((Correction) throws -> Void) throws -> Void
     ) throws {
-        let path = path(in: directory)
-        let new = path + ".new"
-        // What an interrupted transaction left beside the old file would be rolled back into the new one.
-        for file in [path, new].flatMap({ [$0, $0 + "-journal"] })
-        where FileManager.default.fileExists(atPath: file) {
-            try FileManager.default.removeItem(atPath: file)
+        try mark.makeFile(schema, at: path(in: directory)) { db in
+            try write { correction in try insert(correction, db) }
         }
-        do {
-            let queue = try DatabaseQueue(path: new, configuration: CheckedPages.configuration())
-            try queue.inDatabase { db in
-                try mark.make(schema, in: db) { db in
-                    try write { correction in try insert(correction, db) }
-                }
-            }
-            try queue.close()
-        } catch let error as DatabaseError {
-            throw StoreError(error, operation: "write", path: new)
-        }
-        try DurableFile.move(new, to: path)
     }
 
     /// The corrections, in order of partition and origin; those of these kinds, in these states.

@@ -61,6 +61,30 @@ package struct StoreMark: Sendable {
             return .commit
         }
     }
+
+    /// Makes a file with these tables and what `body` writes, in the place of one that is there. Durable when it returns; a
+    /// crash leaves a whole file or none.
+    package func makeFile(
+        _ schema: String, at path: String, _ body: (Database) throws -> Void
+    ) throws {
+        let new = path + ".new"
+        // What an interrupted transaction left beside the old file would be rolled back into the new one.
+        for file in [path, new].flatMap({ [$0, $0 + "-journal"] })
+        where access(file, F_OK) == 0 {
+            guard unlink(file) == 0 else {
+                throw StoreError.disk(
+                    operation: "remove", path: file, detail: SystemRefusal.explanation())
+            }
+        }
+        do {
+            let queue = try DatabaseQueue(path: new, configuration: CheckedPages.configuration())
+            try queue.inDatabase { try make(schema, in: $0, body) }
+            try queue.close()
+        } catch let error as DatabaseError {
+            throw StoreError(error, operation: "write", path: new)
+        }
+        try DurableFile.move(new, to: path)
+    }
 }
 
 /// The right to work on a store: an exclusive lock on a file beside it, which ends with the process.

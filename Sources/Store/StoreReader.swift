@@ -37,7 +37,7 @@ package final class StoreReader {
     }
 
     /// Throws `emptied` for a file that is there without a byte: SQLite would begin a new one in its place.
-    static func requireContent(_ path: String) throws(StoreError) {
+    package static func requireContent(_ path: String) throws(StoreError) {
         var found = stat()
         guard stat(path, &found) != 0 || found.st_size > 0 else { throw .emptied(path: path) }
     }
