@@ -218,7 +218,12 @@ extension PromotionTests {
             try place.startWeir("check", []),
             try place.startWeir("check", ["--quick"]),
             try place.startWeir("promote", [place.path + "/set"]),
-            try Program("weir", ["backup", "\(place.path)/b", "--data", "\(place.path)/data"]),
+            try Program(
+                "weir",
+                [
+                    "backup", "\(place.path)/b", "--data", "\(place.path)/data", "--log",
+                    place.logAddress.description,
+                ]),
         ] {
             try command.waitForExit()
             #expect(command.status == 1)

@@ -129,6 +129,21 @@ struct BackupTests {
         #expect(bytes.count > 1)
     }
 
+    @Test("a log that is not there is named, and so is one that is empty: neither is left out")
+    func noLog() throws {
+        func words(_ log: String) -> String {
+            let error = #expect(throws: (any Error).self) {
+                try BackupWriter(data: data, logPath: log, target: "\(place.path)/backup") { _ in }
+            }
+            return error.flatMap { CommandError($0)?.explanation } ?? ""
+        }
+        let missing = words("\(place.path)/typo.sqlite")
+        #expect(missing.hasPrefix("no log at \(place.path)/typo.sqlite: "), "\(missing)")
+        #expect(missing.contains("--log the log that it follows (kafka://HOST:PORT when"))
+        let empty = try place.write("", to: "empty.sqlite")
+        #expect(words(empty).hasPrefix("the file of sqlite:\(empty) is there and empty"))
+    }
+
     @Test("an empty directory is no backup")
     func empty() throws {
         try FileManager.default.createDirectory(

@@ -43,8 +43,21 @@ struct BackupWriter {
             throw CommandError.failure(
                 "a promotion is under way in \(data): wait until it is done, then back up")
         }
+        if let logPath { try Self.requireLog(logPath) }
         sets = try PromotionJournal(directory: data)
         manifest = BackupManifest(atMilliseconds: WallClock.milliseconds, data: data)
+    }
+
+    /// A backup without the log that its stores follow would look as whole as one of a directory whose log is in Kafka.
+    private static func requireLog(_ path: String) throws {
+        do throws(LogError) {
+            _ = try EmbeddedLog(path: path, mode: .existing)
+        } catch {
+            guard case .noLog = error else { throw error }
+            throw CommandError.failure(
+                "no log at \(path): give --data the directory in use, and --log the log that it follows (kafka://HOST:PORT when that is in Kafka)"
+            )
+        }
     }
 
     /// Writes the backup under a temporary name, which an error removes. It gets its own name once
