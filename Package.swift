@@ -322,7 +322,7 @@ let package = Package(
         .testTarget(
             name: "DeliveriesTests",
             dependencies: [
-                "Streams", "Program", "Monitoring",
+                "Store", "Streams", "Program", "Monitoring",
                 "EventLog", "KafkaLog", "Deliveries", "ConfigurationFiles", "TestKit", "Engine",
                 "weir-partner-postbacks", grdb, logging, nio, nioPosix,
                 .product(name: "NIOHTTP1", package: "swift-nio"),

@@ -109,7 +109,7 @@ final class InstallStore {
             throw StoreError.newerVersion(path: path, found: found, known: mark.version)
         }
         let isOurs = try mark.isOn(db)
-        guard try isOurs || (found < mark.version && mark.isEmpty(db)) else {
+        guard try isOurs || (found < mark.version && StoreMark.isEmpty(db)) else {
             throw StoreError.notAStore(path: path, detail: mark.foreign)
         }
         guard found < mark.version else { return }

@@ -1,4 +1,5 @@
 import DatabaseFiles
+import Foundation
 import GRDB
 import Store
 
@@ -18,18 +19,22 @@ package final class DeliveryStore {
 
     package static func path(in directory: String) -> String { "\(directory)/deliveries.sqlite" }
 
-    /// Opens the store for the worker, and creates it when it is missing.
+    /// Opens the store for the worker, and creates it when it is missing. One that was emptied is refused: what was
+    /// pending or held in it would be forgotten.
     init(path: String, topic: String, logIdentity: String) throws(StoreError) {
         self.path = path
         lock = try StoreLock(newStore: path)
-        queue = try StoreError.naming("open", path) {
-            let queue = try DatabaseQueue(path: path, configuration: Self.configuration)
-            try queue.inDatabase { db in
-                guard try !Self.isMade(db, path: path) else { return }
-                try Self.make(db, topic: topic, logIdentity: logIdentity)
+        var found = stat()
+        // A link to a disk that is not mounted is there, and no new store takes its place.
+        if lstat(path, &found) != 0 {
+            try StoreError.naming("create", path) {
+                try Self.mark.makeFile(Self.schema, at: path) { db in
+                    try db.execute(
+                        sql: "INSERT INTO store VALUES (?, ?)", arguments: [topic, logIdentity])
+                }
             }
-            return queue
         }
+        queue = try Self.open(path)
     }
 
     /// Opens an existing store, for the operator's commands.
@@ -37,10 +42,15 @@ package final class DeliveryStore {
         self.path = path
         lock = nil
         try StoreReader.requireFile(path)
-        queue = try StoreError.naming("open", path) {
-            let queue = try DatabaseQueue(path: path, configuration: Self.configuration)
+        queue = try Self.open(path)
+    }
+
+    private static func open(_ path: String) throws(StoreError) -> DatabaseQueue {
+        try StoreReader.requireContent(path)
+        return try StoreError.naming("open", path) {
+            let queue = try DatabaseQueue(path: path, configuration: configuration)
             let isMade = try queue.inDatabase { try Self.isMade($0, path: path) }
-            guard isMade else { throw StoreError.noStore(path: path) }
+            guard isMade else { throw StoreError.emptied(path: path) }
             return queue
         }
     }
@@ -184,13 +194,6 @@ extension DeliveryStore {
                 try db.execute(sql: "PRAGMA user_version = \(mark.version)")
             }
             return .commit
-        }
-    }
-
-    static func make(_ db: Database, topic: String, logIdentity: String) throws {
-        try mark.make(schema, in: db) { db in
-            try db.execute(
-                sql: "INSERT INTO store VALUES (?, ?)", arguments: [topic, logIdentity])
         }
     }
 }

@@ -129,12 +129,15 @@ package final class CorrectionStore {
     }
 
     /// Where those of the store in force are; nil when no promotion has put it there. Throws `correctionsGone` when one
-    /// did and they are not there: numbers of revisions would be published twice.
+    /// did and they are not there, and `emptied` when nothing is in the file: numbers of revisions would be published twice.
     package static func presentPath(
         of stream: String, in sets: PromotionJournal
     ) throws(StoreError) -> String? {
         let path = path(in: sets.directory(of: stream))
-        if FileManager.default.fileExists(atPath: path) { return path }
+        if FileManager.default.fileExists(atPath: path) {
+            try StoreReader.requireContent(path)
+            return path
+        }
         guard !sets.hasPromoted(stream) else { throw .correctionsGone(path: path) }
         return nil
     }
@@ -145,17 +148,27 @@ package final class CorrectionStore {
 
     private init(path: String) throws(StoreError) {
         self.path = path
-        queue = try StoreError.naming("open", path) {
+        do throws(StoreError) {
+            queue = try Self.open(path)
+        } catch {
+            // Its words say to move the file away and fold again, which would use numbers of revisions twice.
+            guard case .notAStore(_, let detail) = error else { throw error }
+            throw .damaged(path: path, detail: detail)
+        }
+    }
+
+    private static func open(_ path: String) throws(StoreError) -> DatabaseQueue {
+        try StoreError.naming("open", path) {
             let queue = try DatabaseQueue(
                 path: path,
                 configuration: CheckedPages.configuration(
                     pragmas: "PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = FULL"))
-            let (application, found) = try queue.read(Self.mark.read)
-            guard application == Self.mark.applicationID else {
-                throw StoreError.notAStore(path: path, detail: Self.mark.foreign)
+            let (application, found) = try queue.read(mark.read)
+            guard application == mark.applicationID else {
+                throw StoreError.notAStore(path: path, detail: mark.foreign)
             }
-            guard found == Self.mark.version else {
-                throw StoreError.newerVersion(path: path, found: found, known: Self.mark.version)
+            guard found == mark.version else {
+                throw StoreError.newerVersion(path: path, found: found, known: mark.version)
             }
             return queue
         }
@@ -166,25 +179,9 @@ package final class CorrectionStore {
     package static func replace(
         in directory: String, _ write: ((Correction) throws -> Void) throws -> Void
     ) throws {
-        let path = path(in: directory)
-        let new = path + ".new"
-        // What an interrupted transaction left beside the old file would be rolled back into the new one.
-        for file in [path, new].flatMap({ [$0, $0 + "-journal"] })
-        where FileManager.default.fileExists(atPath: file) {
-            try FileManager.default.removeItem(atPath: file)
+        try mark.makeFile(schema, at: path(in: directory)) { db in
+            try write { correction in try insert(correction, db) }
         }
-        do {
-            let queue = try DatabaseQueue(path: new, configuration: CheckedPages.configuration())
-            try queue.inDatabase { db in
-                try mark.make(schema, in: db) { db in
-                    try write { correction in try insert(correction, db) }
-                }
-            }
-            try queue.close()
-        } catch let error as DatabaseError {
-            throw StoreError(error, operation: "write", path: new)
-        }
-        try DurableFile.move(new, to: path)
     }
 
     /// The corrections, in order of partition and origin; those of these kinds, in these states.

@@ -57,12 +57,14 @@ package struct PromotionJournal: Sendable {
         Self.join(directory(of: stream), "\(stream).sqlite")
     }
 
-    /// The store of a stream. Throws when it was promoted and is gone: no new one may begin there.
+    /// The store of a stream. Throws when it was promoted and is gone or empty: no new one may begin there.
     package func presentPath(of stream: String) throws(StoreError) -> String {
         let path = path(of: stream)
-        guard set(of: stream) == Self.ownSet || FileManager.default.fileExists(atPath: path) else {
+        guard set(of: stream) != Self.ownSet else { return path }
+        guard FileManager.default.fileExists(atPath: path) else {
             throw .promotedStoreGone(path: path, journal: Self.join(directory, Self.fileName))
         }
+        try StoreReader.requireContent(path)
         return path
     }
 

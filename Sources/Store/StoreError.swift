@@ -9,6 +9,8 @@ package enum StoreError: OperatorError, Equatable, Sendable {
     case notAStore(path: String, detail: String)
     /// The file holds something else than what was written to it.
     case damaged(path: String, detail: String)
+    /// The file is there, and nothing is in it any more.
+    case emptied(path: String)
     case otherStream(path: String, found: String, wanted: String)
     case newerVersion(path: String, found: Int, known: Int)
     /// The store has a schema of before the first release, which is not migrated.
@@ -40,6 +42,8 @@ package enum StoreError: OperatorError, Equatable, Sendable {
             "\(path) is not a store (\(detail)): give --data another directory, or move the file away and fold again"
         case .damaged(let path, let detail):
             "\(path) is damaged (\(detail)): none of its numbers can be trusted, and none is shown; ops/runbooks/damaged-file.md says how to get it back"
+        case .emptied(let path):
+            "\(path) is damaged (it is empty): put it back from a backup; ops/runbooks/damaged-file.md says what to do without one"
         case .otherStream(let path, let found, let wanted):
             "\(path) is a store of '\(found)', not of '\(wanted)': give --data another directory"
         case .newerVersion(let path, let found, let known):

@@ -20,8 +20,8 @@ package struct StoreMark: Sendable {
     /// and for one of a later version.
     package func check(_ db: Database, path: String) throws -> Int {
         let (application, found) = try read(db)
-        guard try application == applicationID || (application == 0 && found == 0 && isEmpty(db))
-        else {
+        let isNew = try application == 0 && found == 0 && Self.isEmpty(db)
+        guard isNew || application == applicationID else {
             throw StoreError.notAStore(path: path, detail: foreign)
         }
         guard found <= version else {
@@ -38,8 +38,13 @@ package struct StoreMark: Sendable {
         return (application ?? 0, version ?? 0)
     }
 
-    package func isEmpty(_ db: Database) throws -> Bool {
+    package static func isEmpty(_ db: Database) throws -> Bool {
         try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema") == 0
+    }
+
+    /// Throws `emptied` for a file without tables.
+    package static func requireTables(in db: Database, path: String) throws {
+        guard try !isEmpty(db) else { throw StoreError.emptied(path: path) }
     }
 
     /// Makes the tables of a new file, in one transaction with what `body` writes.
@@ -55,6 +60,30 @@ package struct StoreMark: Sendable {
                     """)
             return .commit
         }
+    }
+
+    /// Makes a file with these tables and what `body` writes, in the place of one that is there. Durable when it returns; a
+    /// crash leaves a whole file or none.
+    package func makeFile(
+        _ schema: String, at path: String, _ body: (Database) throws -> Void
+    ) throws {
+        let new = path + ".new"
+        // What an interrupted transaction left beside the old file would be rolled back into the new one.
+        for file in [path, new].flatMap({ [$0, $0 + "-journal"] })
+        where access(file, F_OK) == 0 {
+            guard unlink(file) == 0 else {
+                throw StoreError.disk(
+                    operation: "remove", path: file, detail: SystemRefusal.explanation())
+            }
+        }
+        do {
+            let queue = try DatabaseQueue(path: new, configuration: CheckedPages.configuration())
+            try queue.inDatabase { try make(schema, in: $0, body) }
+            try queue.close()
+        } catch let error as DatabaseError {
+            throw StoreError(error, operation: "write", path: new)
+        }
+        try DurableFile.move(new, to: path)
     }
 }
 
@@ -78,9 +107,22 @@ package final class StoreLock {
     }
 
     /// Throws `locked` when another process has the lock.
-    package init(storePath: String) throws(StoreError) {
-        descriptor = try LockFile.descriptor(storePath + ".lock")
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+    package convenience init(storePath: String) throws(StoreError) {
+        try self.init(LockFile.descriptor(storePath + ".lock"), LOCK_EX, of: storePath)
+    }
+
+    /// Keeps others from working on a store while it is copied. Several may have this at the same time, also without the
+    /// right to write there. Nil when no lock file can be made: then nobody works on the store as long as there is none.
+    package convenience init?(copying storePath: String) throws(StoreError) {
+        guard let descriptor = try LockFile.descriptor(toRead: storePath + ".lock") else {
+            return nil
+        }
+        try self.init(descriptor, LOCK_SH, of: storePath)
+    }
+
+    private init(_ file: Int32, _ mode: Int32, of storePath: String) throws(StoreError) {
+        descriptor = file
+        guard flock(descriptor, mode | LOCK_NB) == 0 else {
             // Closed by `deinit`, which runs although this throws.
             throw .locked(path: storePath, owner: LockFile.owner(descriptor))
         }
@@ -164,6 +206,17 @@ private enum LockFile {
             throw .disk(operation: "open", path: path, detail: SystemRefusal.explanation())
         }
         return descriptor
+    }
+
+    /// The same for who may not write there; nil when there is no file and it cannot be made.
+    static func descriptor(toRead path: String) throws(StoreError) -> Int32? {
+        do throws(StoreError) {
+            return try descriptor(path)
+        } catch {
+            let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+            guard descriptor >= 0 || errno == ENOENT else { throw error }
+            return descriptor >= 0 ? descriptor : nil
+        }
     }
 
     static func setOwner(_ descriptor: Int32) {

@@ -36,6 +36,12 @@ package final class StoreReader {
         throw .noStore(path: path)
     }
 
+    /// Throws `emptied` for a file that is there without a byte: SQLite would begin a new one in its place.
+    package static func requireContent(_ path: String) throws(StoreError) {
+        var found = stat()
+        guard stat(path, &found) != 0 || found.st_size > 0 else { throw .emptied(path: path) }
+    }
+
     private static func open(
         _ path: String
     ) throws(StoreError) -> (DatabaseQueue, stream: String) {

@@ -4,6 +4,7 @@ import KafkaLog
 import Logging
 import Monitoring
 import Program
+import Store
 import Synchronization
 import TestKit
 import Testing
@@ -47,6 +48,27 @@ struct DeliveringWorkerTests {
         #expect(partner.requests.count == 1)
         let retried = try store.retry(.allDead, nowMilliseconds: 0)
         #expect(retried == RetriedDeliveries(retried: 0, left: 2))
+    }
+
+    @Test(
+        "a store that was emptied is refused and left as it is; remains of one that was not finished are not"
+    )
+    func emptied() throws {
+        let partner = try ScriptedPartner()
+        let place = try LogPlace(url: partner.url)
+        let path = DeliveryStore.path(in: place.files.path)
+        try place.publish([Documents.install()])
+        for end in [".new", ".new-journal"] {
+            try Data("x".utf8).write(to: URL(fileURLWithPath: path + end))
+        }
+        try place.deliver()
+        #expect(partner.requests.count == 1)
+        #expect(!FileManager.default.fileExists(atPath: path + ".new"))
+        try Data().write(to: URL(fileURLWithPath: path))
+        try place.publish([Documents.install(id: Documents.id(1))])
+        #expect(throws: StoreError.emptied(path: path)) { try place.deliver() }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)).isEmpty)
+        #expect(partner.requests.count == 1)
     }
 
     @Test("a store that is new begins where the group is, and sends nothing a second time")

@@ -227,30 +227,38 @@ extension PromotionTests {
     }
 
     @Test(
-        "A promoted set whose corrections are gone is not gone on with, unless that loss is accepted"
-    )
-    func lostCorrections() throws {
+        "A promoted set whose corrections are gone or emptied is not gone on with, unless that loss is accepted",
+        arguments: [false, true])
+    func lostCorrections(isEmptied: Bool) throws {
         let place = try makePlace(postbacks(20))
         try place.replay(["postbacks"], place.order(mode: .present))
         try place.promote()
-        let gone = StoreError.correctionsGone(path: place.path + "/set/corrections.sqlite")
-        try FileManager.default.removeItem(atPath: place.path + "/set/corrections.sqlite")
+        let path = place.path + "/set/corrections.sqlite"
+        let lost = isEmptied ? StoreError.emptied(path: path) : .correctionsGone(path: path)
+        try FileManager.default.removeItem(atPath: path)
+        if isEmptied { try Data().write(to: URL(fileURLWithPath: path)) }
         for work in [
             { try place.foldPostbacks() },
             { _ = try place.promotion(.back).run(stop: StopSignal()) },
             { _ = try place.sendCorrections() },
         ] {
             let error = #expect(throws: (any Error).self) { try work() }
-            #expect("\(error.map { "\($0)" } ?? "")".contains(gone.description))
+            #expect("\(error.map { "\($0)" } ?? "")".contains(lost.description))
         }
         for command in [
+            try place.startWeir("check", []),
             try place.startWeir("check", ["--quick"]),
             try place.startWeir("promote", [place.path + "/set"]),
-            try Program("weir", ["backup", "\(place.path)/b", "--data", "\(place.path)/data"]),
+            try Program(
+                "weir",
+                [
+                    "backup", "\(place.path)/b", "--data", "\(place.path)/data", "--log",
+                    place.logAddress.description,
+                ]),
         ] {
             try command.waitForExit()
             #expect(command.status == 1)
-            #expect((command.output + command.error).contains(gone.description))
+            #expect((command.output + command.error).contains(lost.description))
         }
         #expect(try place.inForce("postbacks") == "set")
         _ = try place.promotion(.back, acceptsLostHistory: true).run(stop: StopSignal())

@@ -186,6 +186,22 @@ struct PromotionTests {
         #expect(try place.inForce("postbacks") == "data")
     }
 
+    @Test("A promoted store that was emptied stops its worker, which does not begin anew")
+    func emptiedStore() throws {
+        let place = try makePlace(postbacks(10))
+        try place.replay(["postbacks"], place.order(mode: .present))
+        try place.promote()
+        let path = place.path + "/set/postbacks.sqlite"
+        for end in ["-wal", "-shm"] { unlink(path + end) }
+        try Data().write(to: URL(fileURLWithPath: path))
+        #expect(throws: StoreError.emptied(path: path)) { try place.foldPostbacks() }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)).isEmpty)
+        // Moved away, it is gone.
+        try FileManager.default.removeItem(atPath: path)
+        _ = try place.promotion(.back, acceptsLostHistory: true).run(stop: StopSignal())
+        #expect(try place.inForce("postbacks") == "data")
+    }
+
     @Test(
         "A set that holds less is refused; where that is accepted, it says nothing of what it does not have"
     )

@@ -12,7 +12,7 @@ struct CommandsTests {
         "--accept-partition-count", "--topic", "--topics", "--partition", "--from", "--to",
         "--archive", "--follow", "--format", "--by", "--where", "--since", "--until", "--names",
         "--unmasked", "--quick", "--from-offset", "--from-time", "--help", "--partner", "--state",
-        "--listen", "--reason", "--dry-run", "--beyond-stores",
+        "--listen", "--reason", "--dry-run", "--beyond-stores", "--back",
     ]
     private let variables: Set = [
         "WEIR_LOG", "WEIR_DATA", "WEIR_PIPELINES", "WEIR_TOPICS", "WEIR_FORMAT", "WEIR_PARTITIONS",

@@ -77,4 +77,21 @@ struct PromotionJournalTests {
         #expect(!PromotionRequest.isHeld(in: place.path))
         #expect(!PromotionRequest.isMade(in: place.path))
     }
+
+    @Test("A store is copied by several at once, and nobody works on it then")
+    func copying() throws {
+        let place = try Workplace()
+        let path = place.path + "/bids.sqlite"
+        do {
+            let first = try StoreLock(copying: path)
+            let second = try StoreLock(copying: path)
+            #expect(first != nil && second != nil)
+            #expect(throws: StoreError.self) { try StoreLock(storePath: path) }
+            withExtendedLifetime((first, second)) {}
+        }
+        let worker = try StoreLock(storePath: path)
+        #expect(throws: StoreError.self) { try StoreLock(copying: path) }
+        withExtendedLifetime(worker) {}
+        #expect(try StoreLock(copying: place.path + "/none/bids.sqlite") == nil)
+    }
 }

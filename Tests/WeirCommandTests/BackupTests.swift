@@ -129,6 +129,21 @@ struct BackupTests {
         #expect(bytes.count > 1)
     }
 
+    @Test("a log that is not there is named, and so is one that is empty: neither is left out")
+    func noLog() throws {
+        func words(_ log: String) -> String {
+            let error = #expect(throws: (any Error).self) {
+                try BackupWriter(data: data, logPath: log, target: "\(place.path)/backup") { _ in }
+            }
+            return error.flatMap { CommandError($0)?.explanation } ?? ""
+        }
+        let missing = words("\(place.path)/typo.sqlite")
+        #expect(missing.hasPrefix("no log at \(place.path)/typo.sqlite: "), "\(missing)")
+        #expect(missing.contains("--log the log that it follows (kafka://HOST:PORT when"))
+        let empty = try place.write("", to: "empty.sqlite")
+        #expect(words(empty).hasPrefix("the file of sqlite:\(empty) is there and empty"))
+    }
+
     @Test("an empty directory is no backup")
     func empty() throws {
         try FileManager.default.createDirectory(
@@ -262,6 +277,37 @@ struct BackupTests {
         #expect(try faults("backup") == [], "nothing that verification does leaves a file")
     }
 
+    @Test("a file that was emptied is refused by name, and nothing is left of the backup")
+    func emptied() throws {
+        for name in ["deliveries.sqlite", "conversions.sqlite"] {
+            try place.write("", to: "data/\(name)")
+            let path = "\(data)/\(name)"
+            #expect(throws: StoreError.emptied(path: path)) { try backUp(to: "backup") }
+            #expect(try FileManager.default.contentsOfDirectory(atPath: place.path) == ["data"])
+            try FileManager.default.removeItem(atPath: path)
+        }
+        #expect(try backUp(to: "backup").files.map(\.name) == ["log.sqlite"])
+    }
+
+    @Test("a file that was empty when an earlier version copied it is named")
+    func emptiedBefore() throws {
+        let empty = try place.write("", to: "empty.sqlite")
+        for (name, kind) in [
+            ("corrections.sqlite", .corrections), ("deliveries.sqlite", .deliveries),
+            ("conversions.sqlite", .conversions),
+        ] as [(String, BackupManifest.Kind)] {
+            let backup = "\(place.path)/\(kind.rawValue)"
+            try FileManager.default.createDirectory(
+                atPath: backup, withIntermediateDirectories: true)
+            try FileCopy.write(empty, to: "\(backup)/\(name)")
+            var manifest = BackupManifest(atMilliseconds: 1, data: data)
+            try manifest.add(name, kind, in: backup)
+            try DurableFile.replace("\(backup)/backup.json", with: manifest.encoded())
+            let fault = StoreError.emptied(path: "\(backup)/\(name)").description
+            #expect(try faults(kind.rawValue) == [fault])
+        }
+    }
+
     @Test("promoted stores are copied from where they are, and the copy finds them")
     func promotedSets() throws {
         try publish("bids", try demo("bids"))
@@ -283,5 +329,41 @@ struct BackupTests {
         try FileManager.default.removeItem(atPath: outside)
         #expect(try faults("backup") == [])
         #expect(try OpenStores(directories: ["\(place.path)/backup"]).digest() == manifest.digest)
+    }
+
+    @Test("no backup is taken while corrections are sent, and none are sent while one is taken")
+    func corrections() throws {
+        let place = try Workplace()
+        try place.configurePostbacks()
+        try place.publishPostbacks("t1", "t2")
+        try place.foldPostbacks()
+        try place.write(
+            Samples.modelFile, Samples.model.replacing("max: 100", with: "max: 200"))
+        try place.replay(["postbacks"], place.order(mode: .present))
+        try place.promote()
+        func copy(show: @escaping (String) -> Void = { _ in }) throws {
+            var writer = try BackupWriter(
+                data: "\(place.path)/data", logPath: "\(place.path)/log.sqlite",
+                target: "\(place.path)/backup", show: show)
+            _ = try writer.write()
+        }
+        let sent = try place.sendCorrections {
+            let error = #expect(throws: CommandError.self) { try copy() }
+            let words = error?.explanation ?? ""
+            #expect(words.contains("are being sent (process \(getpid())): wait"), "\(words)")
+        }
+        #expect(sent == 2)
+        var refusals = 0
+        try copy { text in
+            guard text == "copying log.sqlite ..." else { return }
+            #expect(throws: PromotionError.self) { try place.sendCorrections() }
+            refusals += 1
+        }
+        #expect(refusals == 1)
+        let verification = try BackupVerification(directory: "\(place.path)/backup") { _ in }
+        #expect(verification.faults == [])
+        // The set lies outside of the data directory.
+        #expect(try place.corrections("backup/sets/1").map(\.state) == [.sent, .sent])
+        #expect(try place.sendCorrections() == 0)
     }
 }

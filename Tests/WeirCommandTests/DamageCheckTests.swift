@@ -121,4 +121,17 @@ struct DamageCheckTests {
             try check().hasPrefix(
                 "warning: DIR/conversions.sqlite is of before pages had checksums"))
     }
+
+    @Test("a file that was emptied is wrong, unless it is a store that its worker begins anew")
+    func emptied() throws {
+        for name in ["corrections", "conversions", "deliveries"] {
+            let path = try place.write("", to: "\(name).sqlite")
+            #expect(
+                try check().contains(
+                    "wrong: DIR/\(name).sqlite is damaged (it is empty): put it back from a"))
+            try FileManager.default.removeItem(atPath: path)
+        }
+        try place.write("", to: "bids.sqlite")
+        #expect(try !check().contains("wrong: "))
+    }
 }

@@ -3,6 +3,7 @@ import Engine
 import EventLog
 import Foundation
 import Program
+import Store
 import TestKit
 import Testing
 
@@ -112,5 +113,12 @@ struct DeliveryCheckTests {
         try #require(DeliveryCheck(in: place.path)).run(other, topic: nil, into: &report)
         #expect(report.text.contains("was created anew, or lies in another cluster"))
         #expect(DeliveryCheck(in: place.path + "/none") == nil)
+    }
+
+    @Test("deliveries that were emptied are damaged, and nobody is told to begin them anew")
+    func emptied() throws {
+        try place.write("", to: "deliveries.sqlite")
+        let emptied = StoreError.emptied(path: place.path + "/deliveries.sqlite")
+        #expect(try check() == "wrong: \(emptied)\n".replacing(place.path, with: "DIR"))
     }
 }

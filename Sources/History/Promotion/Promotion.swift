@@ -250,8 +250,12 @@ package final class Promotion {
         do {
             return try CorrectionStore(of: emittingStream, in: sets)
         } catch {
-            guard case .correctionsGone = error, order.acceptsLostHistory else { throw error }
-            return nil
+            switch error {
+            case .correctionsGone, .emptied:
+                guard order.acceptsLostHistory else { throw error }
+                return nil
+            default: throw error
+            }
         }
     }
 

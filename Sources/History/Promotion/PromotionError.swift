@@ -23,7 +23,7 @@ package enum PromotionError: OperatorError, Equatable, Sendable {
     case notGivenUp(store: String, owner: String, seconds: Int)
     /// The worker of a stream is not known, or not configured.
     case noWorker(stream: String, pipelines: String)
-    /// Corrections are sent, or a set is promoted, at the same time.
+    /// Corrections are sent or backed up, or a set is promoted, at the same time.
     case correctionsInUse(String, owner: String)
     /// Another set has come into force before the corrections of this one were sent.
     case notInForce(String)
@@ -61,7 +61,7 @@ package enum PromotionError: OperatorError, Equatable, Sendable {
         case .noWorker(let stream, let pipelines):
             "\(pipelines) has no \(stream).yaml, which says how \(stream) is folded: give --pipelines"
         case .correctionsInUse(let path, let owner):
-            "\(path) is in use by another weir promote\(owner): wait until that has ended, then send what is due with --emit"
+            "\(path) is in use by another weir promote, or is being backed up\(owner): wait until that has ended, then send what is due with --emit"
         case .notInForce(let directory):
             "the stores of \(directory) are not in force any more: none of their corrections was sent"
         case .stopped: "it was stopped: nothing has changed"

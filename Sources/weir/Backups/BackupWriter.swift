@@ -43,8 +43,21 @@ struct BackupWriter {
             throw CommandError.failure(
                 "a promotion is under way in \(data): wait until it is done, then back up")
         }
+        if let logPath { try Self.requireLog(logPath) }
         sets = try PromotionJournal(directory: data)
         manifest = BackupManifest(atMilliseconds: WallClock.milliseconds, data: data)
+    }
+
+    /// A backup without the log that its stores follow would look as whole as one of a directory whose log is in Kafka.
+    private static func requireLog(_ path: String) throws {
+        do throws(LogError) {
+            _ = try EmbeddedLog(path: path, mode: .existing)
+        } catch {
+            guard case .noLog = error else { throw error }
+            throw CommandError.failure(
+                "no log at \(path): give --data the directory in use, and --log the log that it follows (kafka://HOST:PORT when that is in Kafka)"
+            )
+        }
     }
 
     /// Writes the backup under a temporary name, which an error removes. It gets its own name once
@@ -52,10 +65,7 @@ struct BackupWriter {
     mutating func write() throws -> BackupManifest {
         do {
             try FileManager.default.createDirectory(atPath: work, withIntermediateDirectories: true)
-            try copyStores()
-            try copyIfThere(DeliveryStore.path(in: data), "deliveries.sqlite", .deliveries)
-            try copyIfThere("\(data)/conversions.sqlite", "conversions.sqlite", .conversions)
-            if let logPath { try copyIfThere(logPath, "log.sqlite", .log) }
+            try copyFiles()
             guard !manifest.files.isEmpty else {
                 throw CommandError.failure(
                     "nothing to back up in \(data): give --data a directory that is in use")
@@ -87,6 +97,36 @@ struct BackupWriter {
         }
     }
 
+    /// Meanwhile nobody sends corrections: their copy would say that one is due which the copy of the log has.
+    private mutating func copyFiles() throws {
+        let corrections = try lockCorrections()
+        defer { withExtendedLifetime(corrections) {} }
+        try copyStores()
+        try copyIfThere(DeliveryStore.path(in: data), "deliveries.sqlite", .deliveries)
+        try copyIfThere("\(data)/conversions.sqlite", "conversions.sqlite", .conversions)
+        if let logPath { try copyIfThere(logPath, "log.sqlite", .log) }
+        // Where this user could lock nothing, another one may have begun to send.
+        if corrections == nil, try lockCorrections() != nil {
+            throw CommandError.failure(
+                "corrections were sent in \(data) meanwhile: back up again")
+        }
+    }
+
+    /// Nil when no promotion has left corrections, or nothing can be locked there.
+    private func lockCorrections() throws -> StoreLock? {
+        guard let path = try CorrectionStore.presentPath(of: emittingStream, in: sets) else {
+            return nil
+        }
+        do throws(StoreError) {
+            return try StoreLock(copying: path)
+        } catch {
+            guard case .locked(_, let owner) = error else { throw error }
+            throw CommandError.failure(
+                "corrections of \(path) are being sent\(owner): wait until weir promote has ended, then back up"
+            )
+        }
+    }
+
     /// Copies the stores in force to the places that the copied `sets.json` names.
     private mutating func copyStores() throws {
         var relocated: [String: String] = [:]
@@ -104,7 +144,6 @@ struct BackupWriter {
             directories[prefix] = sets.resolve(set)
             try copyIfThere(sets.presentPath(of: stream), "\(prefix)\(stream).sqlite", .store)
         }
-        _ = try CorrectionStore.presentPath(of: emittingStream, in: sets)
         for (prefix, directory) in directories.sorted(by: { $0.key < $1.key }) {
             let corrections = CorrectionStore.fileName
             try copyIfThere("\(directory)/\(corrections)", prefix + corrections, .corrections)
@@ -135,7 +174,14 @@ struct BackupWriter {
         show("copying \(name) ...")
         do {
             // The copy would be sound, page by page.
-            if kind == .store { try StoreReader(path: path).snapshot { _ in } }
+            switch kind {
+            case .store: try StoreReader(path: path).snapshot { _ in }
+            case .corrections, .deliveries, .conversions:
+                try CheckedPages.openToRead(path).inDatabase {
+                    try StoreMark.requireTables(in: $0, path: path)
+                }
+            case .log, .note: break
+            }
             try FileCopy.write(path, to: copy) { done, all in
                 show("copying \(name): \(done * 100 / max(all, 1)) %")
             }

@@ -14,17 +14,21 @@ struct PageCheck {
     /// The stores in force, what belongs to them, and the deliveries.
     let paths: [String]
     let logPath: String?
+    /// Those that are damaged when they are empty. A worker begins a store anew there.
+    private let kept: Set<String>
 
     init(dataDirectories: [String], logAddress: String) throws(StoreError) {
         var paths: [String] = []
+        var kept: [String] = []
         for directory in dataDirectories {
             let sets = try PromotionJournal(directory: directory)
             for stream in OpenStores.streams { paths.append(sets.path(of: stream)) }
-            paths.append("\(sets.directory(of: "postbacks"))/\(CorrectionStore.fileName)")
-            paths.append(DeliveryStore.path(in: directory))
-            paths.append("\(directory)/conversions.sqlite")
+            kept.append(CorrectionStore.path(in: sets.directory(of: emittingStream)))
+            kept.append(DeliveryStore.path(in: directory))
+            kept.append("\(directory)/conversions.sqlite")
         }
-        self.paths = paths.filter(FileManager.default.fileExists)
+        self.paths = (paths + kept).filter(FileManager.default.fileExists)
+        self.kept = Set(kept)
         guard case .sqlite(let path)? = try? LogAddress(logAddress),
             FileManager.default.fileExists(atPath: path)
         else {
@@ -45,6 +49,9 @@ struct PageCheck {
                 let queue = try CheckedPages.openToRead(path)
                 let (areChecked, damage) = try queue.inDatabase { db in
                     let damage = try CheckedPages.findDamage(db, path: path)
+                    if damage == nil, kept.contains(path) {
+                        try StoreMark.requireTables(in: db, path: path)
+                    }
                     return (damage == nil ? try CheckedPages.areThere(db) : true, damage)
                 }
                 if let damage { throw StoreError.damaged(path: path, detail: damage) }
@@ -52,7 +59,10 @@ struct PageCheck {
                 sound += 1
             } catch {
                 let error = StoreError(error, operation: "read", path: path)
-                if case .damaged = error { damaged.insert(path) }
+                switch error {
+                case .damaged, .emptied: damaged.insert(path)
+                default: break
+                }
                 report.note(wrong: error.description)
             }
         }

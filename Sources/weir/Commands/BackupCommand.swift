@@ -30,7 +30,8 @@ struct BackupWriteCommand: ParsableCommand {
         abstract: "Copies a data directory to a new one.",
         discussion: """
             Nothing has to stop, and nothing is lost or changed. weir-partner-postbacks waits while its \
-            file is copied. An existing directory is never written to.
+            file is copied. While weir promote --emit sends corrections there is no backup. An existing directory \
+            is never written to.
             """)
 
     @Argument(help: "The directory to make.")
