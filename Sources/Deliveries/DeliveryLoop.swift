@@ -38,6 +38,11 @@ package final class DeliveryLoop {
     private let batch = RecordBatch()
     private var nextOffsets: [Int32: Int64] = [:]
     private var ends: [Int32: Int64] = [:]
+    /// Until where partitions are taken over again, of a store that is an older copy. Nothing is sent before: a higher
+    /// revision of a document may come there.
+    private var takenOverBefore: [Int32: Int64] = [:]
+    /// Tells this store's offsets from those of other instances.
+    private var note = ""
     private var hasUncommittedOffsets = false
     private var lastOffsetCommit = ContinuousClock.now
     private var lastLook = ContinuousClock.now
@@ -103,6 +108,7 @@ package final class DeliveryLoop {
             for partition in partitions {
                 nextOffsets[partition] = nil
                 ends[partition] = nil
+                takenOverBefore[partition] = nil
             }
         case .records: try accept()
         case .idle:
@@ -111,8 +117,13 @@ package final class DeliveryLoop {
                 try commitOffsets()
             }
         }
-        let sent = try dispatcher.turn(
-            waitMilliseconds: reading == .idle ? Self.busyWaitMilliseconds : 0)
+        takenOverBefore = takenOverBefore.filter { partition, end in
+            reader.position(partition: partition).map { $0 < end } ?? false
+        }
+        let sent =
+            takenOverBefore.isEmpty
+            ? try dispatcher.turn(
+                waitMilliseconds: reading == .idle ? Self.busyWaitMilliseconds : 0) : 0
         try look()
         guard settings.untilEnd, sent == 0, isAtEnd else { return true }
         return try !dispatcher.isSettled()
@@ -178,7 +189,7 @@ package final class DeliveryLoop {
         hasUncommittedOffsets = false
         lastOffsetCommit = .now
         guard !nextOffsets.isEmpty else { return }
-        try reader.commit(nextOffsets.mapValues { GroupOffset($0) })
+        try reader.commit(nextOffsets.mapValues { GroupOffset($0, note: note) })
     }
 
     private var isAtEnd: Bool {
@@ -225,16 +236,32 @@ package final class DeliveryLoop {
 
 extension DeliveryLoop {
     /// Starts where the store is, or where the group is when another instance got further, or else
-    /// at the oldest record.
+    /// at the oldest record. A store that is behind what it has told the group itself is an older copy: it takes
+    /// over again what it does not have. The embedded log does not say who told it an offset, and partitions of
+    /// instances are set by hand there.
     private func take(_ partitions: [Int32]) throws {
         guard !partitions.isEmpty else { return }
+        note = "weir-deliveries \(try store.identity())"
         let committed = try reader.committedOffsets()
         let stored = try store.nextOffsets()
         for bounds in try reader.bounds(of: partitions) {
             let partition = bounds.partition
             let place = TopicPartition(topic: reader.topic, partition: partition)
-            let begun = [stored[partition], committed[partition]?.next].compactMap(\.self).max()
-            let next = begun ?? bounds.earliestOffset
+            let group = committed[partition]
+            var next =
+                [stored[partition], group?.next].compactMap(\.self).max() ?? bounds.earliestOffset
+            if let own = stored[partition], let group, own < group.next,
+                [note, ""].contains(group.note)
+            {
+                logger.warning(
+                    "this store is an older copy: what came after it is taken over again, and may be sent again",
+                    metadata: [
+                        "partition": "\(partition)", "from_offset": "\(own)",
+                        "to_offset": "\(group.next)",
+                    ])
+                next = own
+                takenOverBefore[partition] = min(group.next, bounds.endOffset)
+            }
             // Records that another instance has taken over may be gone from the log.
             let start = stored[partition] == next ? next : max(next, bounds.earliestOffset)
             let refusal = FoldedLog.refusal(

@@ -30,7 +30,9 @@ package final class DeliveryStore {
             try StoreError.naming("create", path) {
                 try Self.mark.makeFile(Self.schema, at: path) { db in
                     try db.execute(
-                        sql: "INSERT INTO store VALUES (?, ?)", arguments: [topic, logIdentity])
+                        sql: "INSERT INTO store (topic, log_identity) VALUES (?, ?)",
+                        arguments: [topic, logIdentity])
+                    try db.execute(sql: Self.setIdentity)
                 }
             }
         }
@@ -89,6 +91,11 @@ package final class DeliveryStore {
         return (row?["topic"] ?? "", row?["log_identity"] ?? "")
     }
 
+    /// What tells this store, and copies of it, from those of other instances.
+    func identity() throws(StoreError) -> String {
+        try read { try String.fetchOne($0, sql: "SELECT identity FROM store") } ?? ""
+    }
+
     /// The first record of each partition that is not taken over yet.
     package func nextOffsets() throws(StoreError) -> [Int32: Int64] {
         try read { db in
@@ -101,13 +108,14 @@ package final class DeliveryStore {
 extension DeliveryStore {
     /// "WeiD".
     private static let mark = StoreMark(
-        applicationID: 0x5765_6944, version: 3, foreign: "it is no store of deliveries")
+        applicationID: 0x5765_6944, version: 4, foreign: "it is no store of deliveries")
 
     private static let schema = """
         CREATE TABLE store (
           -- One row: what this file is.
           topic TEXT NOT NULL, -- the topic that is delivered
-          log_identity TEXT NOT NULL -- tells the log from others
+          log_identity TEXT NOT NULL, -- tells the log from others
+          \(identity) -- random; a copy of the file has the same one
         ) STRICT;
 
         CREATE TABLE partitions (
@@ -161,6 +169,9 @@ extension DeliveryStore {
         ) STRICT, WITHOUT ROWID;
         """
 
+    private static let identity = "identity TEXT NOT NULL DEFAULT ''"
+    private static let setIdentity = "UPDATE store SET identity = lower(hex(randomblob(16)))"
+
     private static let status = "status INTEGER NOT NULL DEFAULT 410"
 
     private static let resting = """
@@ -191,6 +202,9 @@ extension DeliveryStore {
             if found < 2 { try db.execute(sql: resting) }
             if found < 3 {
                 try db.execute(sql: "ALTER TABLE disabled_partners ADD COLUMN \(status)")
+            }
+            if found < 4 {
+                try db.execute(sql: "ALTER TABLE store ADD COLUMN \(identity); \(setIdentity)")
                 try db.execute(sql: "PRAGMA user_version = \(mark.version)")
             }
             return .commit

@@ -202,7 +202,7 @@ struct RestTests {
         try file.write {
             try $0.execute(
                 sql: """
-                    DROP TABLE disabled_partners;
+                    ALTER TABLE store DROP COLUMN identity; DROP TABLE disabled_partners;
                     CREATE TABLE disabled_partners (
                       -- Partners that answered 410.
                       name TEXT PRIMARY KEY,

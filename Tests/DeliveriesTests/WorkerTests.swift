@@ -83,6 +83,36 @@ struct DeliveringWorkerTests {
         #expect(partner.requests.count == 2)
     }
 
+    @Test(
+        "a copy of a store takes over again what came after it, and sends only the highest revision"
+    )
+    func olderCopy() throws {
+        let partner = try ScriptedPartner()
+        let place = try LogPlace(url: partner.url)
+        let path = DeliveryStore.path(in: place.files.path)
+        try place.publish([Documents.install()])
+        try place.deliver()
+        try FileManager.default.copyItem(atPath: path, toPath: path + ".copy")
+        try place.publish([
+            Documents.install(id: Documents.id(1)),
+            Documents.install(id: Documents.id(1), revision: 2),
+            Documents.install(id: Documents.id(2)),
+        ])
+        try place.deliver()
+        #expect(partner.requests.count == 3)
+        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.moveItem(atPath: path + ".copy", toPath: path)
+        try place.deliver()
+        let keys = partner.requests.compactMap { $0.headers["idempotency-key"] }
+        #expect(
+            keys.sorted()
+                == (["\(Documents.id):1"]
+                + Array(repeating: "\(Documents.id(1)):2", count: 2)
+                + Array(repeating: "\(Documents.id(2)):1", count: 2)).sorted())
+        try place.deliver()
+        #expect(partner.requests.count == 5)
+    }
+
     @Test("a failure between answer and mark sends the document again, under the same key")
     func unmarked() throws {
         let partner = try ScriptedPartner()
