@@ -136,6 +136,10 @@ extension StreamFold {
         let store = try AggregateStore(
             path: path, fold: Self.self, topic: topic, logIdentity: try reader.identity(),
             partitionCount: 0)
+        let count = try reader.partitionCount()
+        if let refusal = try store.foldedLog().refusal(of: reader, accepting: count) {
+            throw WorkerError.changed(refusal)
+        }
         let states = try store.partitionStates()
         for state in states {
             guard let emitted = committed[state.partition]?.next, emitted > state.emitFrom else {

@@ -208,7 +208,7 @@ extension StreamFold {
 }
 
 extension AggregateStore {
-    fileprivate func foldedLog() throws(StoreError) -> FoldedLog {
+    func foldedLog() throws(StoreError) -> FoldedLog {
         let origin = try origin()
         return FoldedLog(
             store: path, topic: origin.topic, logIdentity: origin.logIdentity,

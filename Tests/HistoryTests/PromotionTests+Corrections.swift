@@ -171,7 +171,7 @@ extension PromotionTests {
     @Test(
         "Without the present store, or with an older one than its group has published of, nothing is promoted",
         arguments: [true, false])
-    func untoldByPresent(isGone: Bool) throws {
+    func unknownDocuments(isGone: Bool) throws {
         let place = try makePlace(postbacks(40))
         let store = place.path + "/data/postbacks.sqlite"
         if isGone {
@@ -186,7 +186,7 @@ extension PromotionTests {
         }
         try place.replay(["postbacks"], place.order(mode: .present))
         let error = #expect(throws: PromotionError.self) { try place.promote() }
-        #expect("\(try #require(error))".contains("what partners were told cannot be compared"))
+        #expect("\(try #require(error))".contains("weir cannot say which documents partners have"))
         #expect(throws: PromotionError.self) {
             try place.promotion(.directory(place.path + "/set")).check()
         }

@@ -58,7 +58,7 @@ struct CorrectionSearch {
                 id, before[id], partition, isCorrected: corrected.contains(id))
             let correction =
                 published.revision > 0 && published.firstOrigin < begin ?? 0
-                ? try untold(after[id], published, partition: partition, boundary: boundary)
+                ? try notCompared(after[id], published, partition: partition, boundary: boundary)
                 : try correction(after[id], published, partition: partition, boundary: boundary)
             if let correction { try body(correction) }
         }
@@ -172,7 +172,7 @@ struct CorrectionSearch {
     }
 
     /// Of an id whose first record lies before the set's beginning: its numbers go on.
-    private func untold(
+    private func notCompared(
         _ own: Own?, _ published: Published, partition: Int32, boundary: Int64
     ) throws -> Correction? {
         guard let postback = try postback(published, partition) else { return nil }

@@ -17,8 +17,9 @@ package enum PromotionError: OperatorError, Equatable, Sendable {
     case lessHistory(store: String, partition: Int32, first: Int64?, wanted: Int64)
     /// The set begins in the middle of the log, and no present store says that this is enough.
     case lostBeginning(store: String, partition: Int32, first: Int64)
-    /// What partners were told cannot be compared: the present store is gone, or is not as far as what its group has published.
-    case untoldByPresent(store: String, partition: Int32, next: Int64?, published: Int64)
+    /// The present store does not know all documents that partners have: it is gone, or its group has published more than it
+    /// has folded.
+    case unknownDocuments(store: String, partition: Int32, next: Int64?, published: Int64)
     /// A worker does not give its store up.
     case notGivenUp(store: String, owner: String, seconds: Int)
     /// The worker of a stream is not known, or not configured.
@@ -52,10 +53,10 @@ package enum PromotionError: OperatorError, Equatable, Sendable {
                 ?? "\(store) has no partition \(partition), which the present store has: what it holds would be lost; replay it too, or say --accept-lost-history"
         case .lostBeginning(let store, let partition, let first):
             "\(store) begins partition \(partition) at offset \(first), and there is no present store to hold it against: what lies before would be in no number; replay it from an archive (weir replay --archive), or say --accept-lost-history"
-        case .untoldByPresent(let store, let partition, let next, let published):
+        case .unknownDocuments(let store, let partition, let next, let published):
             (next.map { "\(store) has folded partition \(partition) up to offset \($0)" }
                 ?? "\(store) is not there")
-                + ", and its group has published up to \(published) of partition \(partition): what partners were told cannot be compared. Bring the store back from a backup or let its worker fold it again under the configuration that it had; promote where the partition is folded; or say --accept-lost-history, which corrects nothing of it; nothing has changed"
+                + ", and its group has published up to \(published) of partition \(partition): weir cannot say which documents partners have. Restore the store from a backup, or let its worker fold the log again with its old configuration, then promote; where another data directory folds the partition, promote there. --accept-lost-history promotes without corrections for the partition; nothing has changed"
         case .notGivenUp(let store, let owner, let seconds):
             "\(store) was not given up within \(seconds) s\(owner): stop that, then start again; nothing has changed"
         case .noWorker(let stream, let pipelines):

@@ -50,7 +50,7 @@ struct StreamPromotion<Fold: StreamFold> {
         }
         var promoted = PromotedStream(stream: stream, from: from, to: to, behind: 0)
         guard hasOld else {
-            try requireTold(by: [:])
+            try requireKnownDocuments(by: [:])
             for (number, state) in try state(newPath).states.sorted(by: { $0.key < $1.key })
             where state.firstOffset > 0 && !order.acceptsLostHistory {
                 throw PromotionError.lostBeginning(
@@ -72,15 +72,15 @@ struct StreamPromotion<Fold: StreamFold> {
             }
             if let other { promoted.behind += max(0, state.nextOffset - other.nextOffset) }
         }
-        try requireTold(by: old.states)
+        try requireKnownDocuments(by: old.states)
         return promoted
     }
 
     /// Refuses when documents were published that the present store does not know.
-    private func requireTold(by states: [Int32: PartitionState]) throws {
+    private func requireKnownDocuments(by states: [Int32: PartitionState]) throws {
         guard !order.acceptsLostHistory, let first = try partitionsAhead(of: states).min(by: <)
         else { return }
-        throw PromotionError.untoldByPresent(
+        throw PromotionError.unknownDocuments(
             store: oldPath, partition: first.key, next: states[first.key]?.nextOffset,
             published: first.value)
     }
