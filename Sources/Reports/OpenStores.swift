@@ -4,7 +4,8 @@ import Streams
 
 /// The stores of all streams under some data directories, opened for reading.
 ///
-/// Several directories may hold copies of a partition's state; the one that is folded furthest counts.
+/// Several directories may hold copies of a partition's state; the one that is folded furthest counts, and of equal ones
+/// the one that was promoted last, so that a promotion in one of them holds in whatever order they are given.
 package final class OpenStores {
     /// The directories, as they were given.
     package let directories: [String]
@@ -41,7 +42,9 @@ package final class OpenStores {
         var opened: [(stream: String, readers: [StoreReader])] = []
         for stream in Self.streams {
             var paths: [String] = []
-            for set in sets { paths.append(try Self.path(of: stream, in: set, at: instant)) }
+            let inOrder = PromotionJournal.lastPromotedFirst(
+                sets, of: stream, atMilliseconds: instant ?? .max)
+            for set in inOrder { paths.append(try Self.path(of: stream, in: set, at: instant)) }
             opened.append((stream, try Self.open(paths, of: stream)))
         }
         readers = opened

@@ -106,6 +106,28 @@ package struct PromotionJournal: Sendable {
         return isBack
     }
 
+    /// Data directories in the order in which their copies of a partition count where they are folded equally far:
+    /// the one whose store of the stream came into force last is first, then as they were given.
+    ///
+    /// - Parameter instant: up to when promotions count, in milliseconds since 1970.
+    package static func lastPromotedFirst(
+        _ directories: [PromotionJournal], of stream: String, atMilliseconds instant: Int64 = .max
+    ) -> [PromotionJournal] {
+        let begins = directories.map { journal in
+            journal.moves(of: stream).last { $0.promotion.atMilliseconds <= instant }?
+                .promotion.atMilliseconds ?? .min
+        }
+        return directories.indices.sorted { (begins[$1], $0) < (begins[$0], $1) }
+            .map { directories[$0] }
+    }
+
+    /// Whether a promotion has put the stores of a set in force, or others in their place.
+    package func names(_ set: String) -> Bool {
+        promotions.contains { promotion in
+            promotion.streams.values.contains { $0.to == set || $0.from == set }
+        }
+    }
+
     /// Whether a promotion has put the store of a stream in force that is.
     package func hasPromoted(_ stream: String) -> Bool { !moves(of: stream).isEmpty }
 

@@ -2,6 +2,7 @@ import Engine
 import EventLog
 import Foundation
 import Program
+import Reports
 import Store
 import Streams
 import Synchronization
@@ -124,6 +125,46 @@ struct PromotionTests {
         #expect(
             try place.records("bids.dlq").count
                 == refused.count { !["conflict", "untrusted"].contains($0.reason) })
+    }
+
+    @Test("Of copies that are folded equally far the one that was promoted last counts")
+    func promotedOfSeveral() throws {
+        let place = try makePlace(postbacks(40))
+        try place.write(Samples.modelFile, Samples.model)
+        try place.foldPostbacks(data: "other")
+        try place.write(Samples.modelFile, Samples.correctedModel)
+        try place.replay(["postbacks"], place.order(mode: .present))
+        func digest(_ directories: String...) throws -> String {
+            try OpenStores(directories: directories.map { "\(place.path)/\($0)" }).digest()
+        }
+        let before = try digest("other")
+        #expect(try digest("data", "other") == before)
+        try place.promote()
+        let promoted = try digest("set")
+        #expect(promoted != before)
+        #expect(try digest("data", "other") == promoted)
+        #expect(try digest("other", "data") == promoted)
+        _ = try place.promotion(.back).run(stop: StopSignal())
+        #expect(try digest("other", "data") == before)
+    }
+
+    @Test("A set that is in force for one data directory is refused for another one")
+    func setOfOther() throws {
+        let place = try makePlace(postbacks(8))
+        try place.foldPostbacks(data: "other")
+        try place.replay(["postbacks"], place.order(mode: .present))
+        let set = PromotionOrder.Target.directory(place.path + "/set")
+        // Interrupted before the switch, it is not in force.
+        #expect(throws: Crash.self) {
+            try place.promotion(set).run(
+                stop: StopSignal(), onStep: { if $0 == .takenOver { throw Crash() } })
+        }
+        _ = try place.promotion(set, data: "other")
+        try place.promote()
+        #expect(
+            throws: PromotionError.ofOther(place.path + "/set", data: place.path + "/data")
+        ) { try place.promotion(set, data: "other") }
+        _ = try place.promotion(set)
     }
 
     @Test("Going back twice is refused in words; with emit it sends what going back corrects")

@@ -55,14 +55,21 @@ package final class Promotion {
         return Dictionary(uniqueKeysWithValues: found.map { ($0, directory) })
     }
 
-    /// Refuses what a replay that was killed, or is under way, has not begun all stores of.
+    /// Refuses what another data directory goes on with, and what a replay that was killed, or is under way, has not begun
+    /// all stores of.
     private static func requireWhole(
         _ set: String, in directory: String, streams: [String], sets: PromotionJournal
     ) throws {
-        let wasPromoted = sets.promotions.contains { promotion in
-            promotion.streams.values.contains { $0.to == set || $0.from == set }
+        guard !sets.names(set), let manifest = try ReplayManifest.read(in: directory) else {
+            return
         }
-        guard !wasPromoted, let manifest = try ReplayManifest.read(in: directory) else { return }
+        // Its stores take over the numbers and the corrections of one data directory.
+        if let other = manifest.promotedIn, other != ReplayManifest.absolute(sets.directory),
+            case let others = try PromotionJournal(directory: other),
+            others.names(others.set(at: directory))
+        {
+            throw PromotionError.ofOther(directory, data: other)
+        }
         let begun = try streams.map { stream in
             try StoreReader(path: "\(directory)/\(stream).sqlite").snapshot { $0.topic }
         }
@@ -156,6 +163,9 @@ package final class Promotion {
             locks[stream] = try lock(sets.path(of: stream), stop: stop, tell: tell)
         }
         try onStep(.published)
+        for directory in Set(targets.values).sorted() {
+            try ReplayManifest.read(in: directory)?.note(promotionIn: order.data, in: directory)
+        }
         var boundaries: [Int32: Int64] = [:]
         for (index, entry) in promotions.enumerated() {
             let taken = try entry.value.takeOver()

@@ -1,5 +1,6 @@
 import Engine
 import Program
+import Store
 
 /// Why a set of stores is not put in force: what, where, and what to do.
 package enum PromotionError: OperatorError, Equatable, Sendable {
@@ -7,6 +8,8 @@ package enum PromotionError: OperatorError, Equatable, Sendable {
     case notASet(String, detail: String)
     /// The replay has not come to some of its topics.
     case unfinished(String, missing: [String])
+    /// It was promoted for another data directory.
+    case ofOther(String, data: String)
     /// Nothing was promoted yet, so that there is nothing to go back to.
     case nothingToGoBackTo(data: String)
     /// The set before the promotion is in force again already.
@@ -40,6 +43,8 @@ package enum PromotionError: OperatorError, Equatable, Sendable {
             "\(directory) is no set of replayed stores (\(detail)): make one with weir replay --into"
         case .unfinished(let directory, let missing):
             "\(directory) has no store of \(missing.joined(separator: ", ")) yet, which its \(ReplayManifest.fileName) lists: run the same weir replay again, which goes on where it was stopped, then promote; nothing has changed"
+        case .ofOther(let directory, let data):
+            "\(directory) was promoted for \(data), whose \(PromotionJournal.fileName) names it: replay into another directory for this one; nothing has changed"
         case .nothingToGoBackTo(let data):
             "nothing was promoted in \(data): there is no set to go back to"
         case .alreadyBack(let inForce, let other):

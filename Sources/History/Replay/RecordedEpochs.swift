@@ -12,7 +12,7 @@ struct RecordedEpochs {
         var epochs: [Epoch]
     }
 
-    /// By number; of several copies the one that is folded furthest.
+    /// By number; of several copies the one that readers take.
     private(set) var partitions: [Int32: Partition] = [:]
 
     /// Reads the stores that are in force in some data directories; nil when there is none.
@@ -22,8 +22,9 @@ struct RecordedEpochs {
         stream: String, directories: [String], topic: String, logIdentity: String
     ) throws {
         var isFound = false
-        for directory in directories {
-            let path = try PromotionJournal(settledIn: directory).path(of: stream)
+        let sets = try directories.map { try PromotionJournal(settledIn: $0) }
+        for set in PromotionJournal.lastPromotedFirst(sets, of: stream) {
+            let path = set.path(of: stream)
             guard FileManager.default.fileExists(atPath: path) else { continue }
             isFound = true
             try read(path, topic: topic, logIdentity: logIdentity)

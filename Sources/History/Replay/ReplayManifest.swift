@@ -19,10 +19,13 @@ package struct ReplayManifest: Codable, Equatable, Sendable {
     package var archive: String?
     /// The data directories of the live stores.
     package var data: [String]
+    /// The data directory that the set was promoted for, or is being; nil before.
+    package private(set) var promotedIn: String?
 
     private enum CodingKeys: String, CodingKey {
         case topics, range, log, archive, data
         case mode = "configuration"
+        case promotedIn = "promoted_in"
     }
 
     /// Describes what is ordered; paths are made absolute.
@@ -73,6 +76,17 @@ package struct ReplayManifest: Codable, Equatable, Sendable {
         if let file = files.sorted().first(where: { $0 != Self.fileName + ".new" }) {
             throw ReplayError.notEmpty(directory: directory, file: file)
         }
+        try write(to: directory)
+    }
+
+    /// Notes for which data directory the set is promoted.
+    func note(promotionIn data: String, in directory: String) throws {
+        var noted = self
+        noted.promotedIn = Self.absolute(data)
+        if noted != self { try noted.write(to: directory) }
+    }
+
+    private func write(to directory: String) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         try DurableFile.replace(

@@ -34,11 +34,11 @@ extension Workplace {
 
     package func promotion(
         _ target: PromotionOrder.Target, acceptsLostHistory: Bool = false,
-        sendsCorrections: Bool = false, patienceSeconds: Int = 30
+        sendsCorrections: Bool = false, patienceSeconds: Int = 30, data: String = "data"
     ) throws -> Promotion {
         try Promotion(
             PromotionOrder(
-                data: "\(path)/data", target: target, source: source(),
+                data: "\(path)/\(data)", target: target, source: source(),
                 acceptsLostHistory: acceptsLostHistory, sendsCorrections: sendsCorrections,
                 threadCount: 2, patienceSeconds: patienceSeconds))
     }
