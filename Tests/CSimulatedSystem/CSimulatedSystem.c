@@ -642,8 +642,10 @@ static void sleep_simulated(int64_t nanoseconds) {
     weir_sim_let_others();
 }
 
+// Threads of libdispatch sleep while they wait for work, by the real clock.
+
 int nanosleep(const struct timespec *wanted, struct timespec *left) {
-    if (!is_active) return (int)syscall(SYS_nanosleep, wanted, left);
+    if (!is_simulated_thread()) return (int)syscall(SYS_nanosleep, wanted, left);
     sleep_simulated((int64_t)wanted->tv_sec * 1000000000 + wanted->tv_nsec);
     return 0;
 }

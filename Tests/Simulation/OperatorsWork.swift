@@ -87,6 +87,7 @@ extension Simulation {
         try FileManager.default.copyItem(
             atPath: copy, toPath: "\(worker.directory)/\(worker.program.topic).sqlite")
         worker.windows = windows
+        restored.insert(worker.name)
         cluster.note(.restored)
         note("\(worker.name) goes on with the copy of its store")
         return true
@@ -195,6 +196,9 @@ extension Simulation {
             } catch PromotionError.stopped where stop.isRequested {
                 isRefused = true
                 cluster.note(.promotionStopped)
+            } catch PromotionError.unknownDocuments where restored.contains(worker.name) {
+                // The copy has not been folded as far as documents were published; its worker does that first.
+                isRefused = true
             } catch PromotionError.lessHistory(_, _, first: nil, _) where isBack {
                 // The store before was never begun, for want of room or a disk: nobody goes back to that.
                 isRefused = true

@@ -73,6 +73,8 @@ package final class Simulation {
     var madeAnew: Set<String> = []
     /// Copies of stores, and what was in force when they were folded, by the names of their workers.
     var backups: [String: (store: String, windows: [Int32: WindowsInForce])] = [:]
+    /// The workers that have gone on with a copy of their stores.
+    var restored: Set<String> = []
     /// How many sets were replayed for a worker, by its name.
     var sets: [String: Int] = [:]
 
