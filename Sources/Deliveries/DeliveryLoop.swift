@@ -38,6 +38,8 @@ package final class DeliveryLoop {
     private let batch = RecordBatch()
     private var nextOffsets: [Int32: Int64] = [:]
     private var ends: [Int32: Int64] = [:]
+    /// Whether partitions were assigned, perhaps none. Until then nothing is sent: the store may be an older copy.
+    private var hasTaken = false
     /// Until where partitions are taken over again, of a store that is an older copy. Nothing is sent before: a higher
     /// revision of a document may come there.
     private var takenOverBefore: [Int32: Int64] = [:]
@@ -90,7 +92,7 @@ package final class DeliveryLoop {
     }
 
     /// False when nothing is left to do.
-    func step() throws -> Bool {
+    private func step() throws -> Bool {
         metrics?.turn()
         if let known = files?.look() {
             partners = known.partners
@@ -120,18 +122,24 @@ package final class DeliveryLoop {
         takenOverBefore = takenOverBefore.filter { partition, end in
             reader.position(partition: partition).map { $0 < end } ?? false
         }
-        let sent =
-            takenOverBefore.isEmpty
-            ? try dispatcher.turn(
-                waitMilliseconds: reading == .idle ? Self.busyWaitMilliseconds : 0) : 0
+        var sent = 0
+        if maySend {
+            sent = try dispatcher.turn(
+                waitMilliseconds: reading == .idle ? Self.busyWaitMilliseconds : 0)
+        } else {
+            try dispatcher.collect(waitMilliseconds: 0)
+        }
         try look()
         guard settings.untilEnd, sent == 0, isAtEnd else { return true }
         return try !dispatcher.isSettled()
     }
 
+    /// The group is told where the store is before anything of it is sent: that shows which copy is older.
+    private var maySend: Bool { hasTaken && takenOverBefore.isEmpty && !hasUncommittedOffsets }
+
     /// How long to wait for records while nothing is in flight.
     private func idleMilliseconds() throws -> Int {
-        guard let due = try dispatcher.nextDueMilliseconds() else {
+        guard maySend, let due = try dispatcher.nextDueMilliseconds() else {
             return settings.waitMilliseconds
         }
         let rest = due - clock.nowMilliseconds
@@ -186,10 +194,12 @@ package final class DeliveryLoop {
     }
 
     private func commitOffsets() throws {
-        hasUncommittedOffsets = false
         lastOffsetCommit = .now
-        guard !nextOffsets.isEmpty else { return }
-        try reader.commit(nextOffsets.mapValues { GroupOffset($0, note: note) })
+        // A lower offset would hide that the store is an older copy.
+        let told = nextOffsets.filter { takenOverBefore[$0.key] == nil }
+        hasUncommittedOffsets = told.count < nextOffsets.count
+        guard !told.isEmpty else { return }
+        try reader.commit(told.mapValues { GroupOffset($0, note: note) })
     }
 
     private var isAtEnd: Bool {
@@ -240,6 +250,7 @@ extension DeliveryLoop {
     /// over again what it does not have. The embedded log does not say who told it an offset, and partitions of
     /// instances are set by hand there.
     private func take(_ partitions: [Int32]) throws {
+        hasTaken = true
         guard !partitions.isEmpty else { return }
         note = "weir-deliveries \(try store.identity())"
         let committed = try reader.committedOffsets()
@@ -250,9 +261,9 @@ extension DeliveryLoop {
             let group = committed[partition]
             var next =
                 [stored[partition], group?.next].compactMap(\.self).max() ?? bounds.earliestOffset
-            if let own = stored[partition], let group, own < group.next,
-                [note, ""].contains(group.note)
-            {
+            // Who has told the group of a partition has stored where it begins.
+            let own = stored[partition] ?? (group?.note == note ? bounds.earliestOffset : nil)
+            if let own, let group, own < group.next, [note, ""].contains(group.note) {
                 logger.warning(
                     "this store is an older copy: what came after it is taken over again, and may be sent again",
                     metadata: [
@@ -260,7 +271,7 @@ extension DeliveryLoop {
                         "to_offset": "\(group.next)",
                     ])
                 next = own
-                takenOverBefore[partition] = min(group.next, bounds.endOffset)
+                takenOverBefore[partition] = bounds.endOffset
             }
             // Records that another instance has taken over may be gone from the log.
             let start = stored[partition] == next ? next : max(next, bounds.earliestOffset)
@@ -268,6 +279,7 @@ extension DeliveryLoop {
                 of: place, nextOffset: start, in: bounds, store: store.path)
             if let refusal { throw refusal }
             nextOffsets[partition] = start
+            if start > group?.next ?? 0 { hasUncommittedOffsets = true }
             ends[partition] = bounds.endOffset
             try reader.seek(partition: partition, to: start)
             logger.info(
@@ -277,6 +289,9 @@ extension DeliveryLoop {
                     "end": "\(bounds.endOffset)",
                 ])
         }
+        _ = try store.accept(
+            [], topic: reader.topic, nextOffsets: nextOffsets, partners: partners,
+            nowMilliseconds: clock.nowMilliseconds)
         metrics?.setPositions(nextOffsets, ends: ends)
         metrics?.setReady(unless: nil)
     }

@@ -22,13 +22,14 @@ struct ClockTests {
             partners: KnownPartners(try place.files.partners()), parser: try #require(JSONParser()),
             clock: place.clock,
             settings: .init(
-                assignment: .all, untilEnd: false, batchRecords: 10, maxRecordBytes: 1 << 20,
+                assignment: .partitions([]), untilEnd: false, batchRecords: 10,
+                maxRecordBytes: 1 << 20,
                 waitMilliseconds: 1), stop: StopSignal(), logger: Logger(label: "test"))
     }
 
     private func turn(_ loop: DeliveryLoop, until isSo: () throws -> Bool) throws {
         let isInTime = try Wait.until {
-            _ = try loop.step()
+            _ = try loop.turn()
             return try isSo()
         }
         try #require(isInTime, "what was waited for did not come to be")
@@ -75,7 +76,7 @@ struct ClockTests {
         for _ in 0..<3 {
             #expect(try place.store.misplaced(nowMilliseconds: now).isEmpty)
             loop = try self.loop(place)
-            for _ in 0..<3 { _ = try loop.step() }
+            for _ in 0..<3 { _ = try loop.turn() }
         }
         #expect(partner.requests.count == 2)
         #expect(try place.delivery().nextAttemptMilliseconds == next)

@@ -54,8 +54,9 @@ extension Simulation {
             weir_sim_jump(chance(1, in: 2) ? nanoseconds : -nanoseconds)
             partners.endPauses()
         case .backup, .restore, .archive, .promotion:
-            guard let worker = one(of: workers.filter { feed(of: $0) != nil }) else { return }
-            guard try operate(kind, on: worker) else { return }
+            guard let worker = one(of: workers.filter { isOperated($0, kind) }),
+                try operate(kind, on: worker)
+            else { return }
         case .flood:
             guard chance(1, in: 3), let feed = one(of: feeds),
                 feed.flood(machine ?? cluster, count: 500, at: eventMilliseconds)
@@ -86,6 +87,13 @@ extension Simulation {
         default: return
         }
         meet(kind)
+    }
+
+    /// A deliverer knows that its store is an older copy by what it has told its group.
+    private func isOperated(_ worker: SimulatedWorker, _ kind: FaultKind) -> Bool {
+        guard worker === deliverer else { return feed(of: worker) != nil }
+        return [.backup, .restore].contains(kind)
+            && kinds.isDisjoint(with: [.offsetsNotTaken, .pause])
     }
 
     /// What an operator, or a setting of the topic, does to a topic.

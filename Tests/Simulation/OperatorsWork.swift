@@ -1,6 +1,7 @@
 import CSimulatedSystem
 import ConfigurationFiles
 import DatabaseFiles
+import Deliveries
 import Engine
 import EventLog
 import Foundation
@@ -60,8 +61,7 @@ extension Simulation {
     // MARK: Backups
 
     private func backUp(_ worker: SimulatedWorker) throws -> Bool {
-        let stream = worker.program.topic
-        let store = try Comparison.storePath(worker.directory, stream)
+        let store = try storePath(of: worker)
         guard FileManager.default.fileExists(atPath: store) else { return false }
         let directory = "\(root)/disks/backups"
         weir_sim_enter(0)
@@ -77,6 +77,12 @@ extension Simulation {
         return true
     }
 
+    private func storePath(of worker: SimulatedWorker) throws -> String {
+        worker === deliverer
+            ? DeliveryStore.path(in: worker.directory)
+            : try Comparison.storePath(worker.directory, worker.program.topic)
+    }
+
     /// The machine was lost: another one begins with the last copy of its store.
     private func restore(_ worker: SimulatedWorker) throws -> Bool {
         guard let (copy, windows) = backups[worker.name] else { return false }
@@ -85,8 +91,9 @@ extension Simulation {
         try FileManager.default.createDirectory(
             atPath: worker.directory, withIntermediateDirectories: true)
         try FileManager.default.copyItem(
-            atPath: copy, toPath: "\(worker.directory)/\(worker.program.topic).sqlite")
+            atPath: copy, toPath: storePath(of: worker))
         worker.windows = windows
+        if worker === deliverer { partners.forgetSettled() }
         restored.insert(worker.name)
         cluster.note(.restored)
         note("\(worker.name) goes on with the copy of its store")

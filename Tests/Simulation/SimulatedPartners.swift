@@ -94,6 +94,12 @@ final class SimulatedPartners {
     /// The clock of the day has jumped, or somebody has ended the pauses.
     func endPauses() { pauses = ([:], [:]) }
 
+    /// The sender goes on with an older copy of its store: it may send what it delivered since, under the same keys.
+    func forgetSettled() {
+        settled = []
+        endPauses()
+    }
+
     /// Whether there is a reason that a document is not sent any more.
     func mayBeDead(_ key: String) -> Bool { ended.contains(key) || attempts[key] ?? 0 >= 10 }
 

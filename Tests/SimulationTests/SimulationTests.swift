@@ -62,6 +62,17 @@ import Testing
         #expect(run.status == 0, "\(run.output.suffix(3000)) \(run.error.suffix(1000))")
     }
 
+    @Test("A store of deliveries that is an older copy never sends a revision behind a higher one")
+    func restoredDeliveries() throws {
+        // A copy that was stopped while it caught up is the least of them.
+        let run = try Program(
+            "weir-simulate",
+            ["--streams", "partner-postbacks", "--seed", "5301", "--count", "150"])
+        try run.waitForExit(seconds: Self.patience)
+        #expect(run.status == 0, "\(run.output.suffix(3000)) \(run.error.suffix(1000))")
+        #expect(run.output.contains("\nrestore: "))
+    }
+
     @Test("Each fault that the documentation lists is met by the run of its seed")
     func faults() throws {
         let text = try String(
