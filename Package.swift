@@ -286,7 +286,7 @@ let package = Package(
             dependencies: [
                 "Store", "EventLog", "History", "Reports", "ConfigurationFiles", "Streams",
                 "TestKit", "Engine",
-                "weir", "weir-bids", "weir-postbacks", grdb,
+                "weir", "weir-bids", "weir-postbacks", grdb, logging,
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: strict),

@@ -18,7 +18,7 @@ struct AcceptedRecords: Equatable, Sendable {
 
 extension DeliveryStore {
     /// Takes records over in one transaction with the next offsets. A document that is already
-    /// there changes nothing. A higher revision supersedes lower ones that are not delivered yet.
+    /// there changes nothing. A higher revision supersedes lower ones that were not delivered, dead ones among them.
     func accept(
         _ records: [IncomingRecord], topic: String, nextOffsets: [Int32: Int64],
         partners: KnownPartners, nowMilliseconds now: Int64
@@ -82,7 +82,7 @@ extension DeliveryStore {
             sql: """
                 UPDATE deliveries SET state = 'superseded', reason = '', next_attempt_ms = NULL,
                   changed_ms = ?
-                WHERE id = ? AND revision < ? AND state IN ('pending', 'held')
+                WHERE id = ? AND revision < ? AND state IN ('pending', 'held', 'dead')
                 """,
             arguments: [now, document.id, document.revision])
         return true
@@ -143,6 +143,13 @@ extension DeliveryStore {
     func prune(changedBefore milliseconds: Int64) throws(StoreError) {
         let condition = "state IN ('delivered', 'superseded') AND changed_ms < ?"
         try commit { db in
+            // Once the higher revision is forgotten, nothing would keep a lower one from being sent again.
+            try db.execute(
+                sql: """
+                    UPDATE deliveries SET state = 'superseded', reason = ''
+                    WHERE state = 'dead' AND EXISTS (SELECT 1 FROM deliveries AS other
+                      WHERE other.id = deliveries.id AND other.revision > deliveries.revision)
+                    """)
             try db.execute(
                 sql: """
                     DELETE FROM attempts WHERE delivery IN

@@ -272,6 +272,13 @@ extension DeliveryLoop {
                     ])
                 next = own
                 takenOverBefore[partition] = bounds.endOffset
+            } else if let own, own < next {
+                logger.warning(
+                    "another instance has taken over what this store lacks: it sends that",
+                    metadata: [
+                        "partition": "\(partition)", "from_offset": "\(own)",
+                        "to_offset": "\(next)",
+                    ])
             }
             // Records that another instance has taken over may be gone from the log.
             let start = stored[partition] == next ? next : max(next, bounds.earliestOffset)

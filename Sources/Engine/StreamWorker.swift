@@ -126,8 +126,8 @@ extension StreamFold {
         return try worker?.run() ?? .interrupted
     }
 
-    /// Opens the store that is in force, and what works on it; nil when another store has come into force
-    /// meanwhile.
+    /// Opens the store that is in force, and what works on it; nil when another store has come into force meanwhile, or a
+    /// promotion is under way.
     ///
     /// - Parameters:
     ///   - directory: of the store, as the options' data directory has it in force.
@@ -151,9 +151,13 @@ extension StreamFold {
             path: "\(directory)/\(streamName).sqlite", fold: Self.self,
             topic: stream.topic, logIdentity: try reader.identity(),
             partitionCount: partitionCount)
-        // While it is locked nobody takes its place; until then somebody may have.
+        // While it is locked nobody takes its place; until then somebody may have, or may be about to: a promotion lets
+        // go of it while it publishes what is left.
         let sets = try sets(options)
-        guard sets.directory(of: streamName) == directory else { return nil }
+        let isPromoting =
+            PromotionRequest.isMade(in: options.dataDirectory)
+            && PromotionRequest.isHeld(in: options.dataDirectory)
+        guard sets.directory(of: streamName) == directory, !isPromoting else { return nil }
         let accepted = try options.acceptedPartitionCount
         if let refusal = try store.foldedLog().refusal(of: reader, accepting: accepted) {
             throw WorkerError.changed(refusal)

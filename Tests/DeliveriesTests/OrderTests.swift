@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import JSON
 import TestKit
 import Testing
@@ -32,6 +33,32 @@ struct OrderTests {
         #expect(
             try place.store.history(of: Documents.id).map(\.delivery.state)
                 == [.superseded, .superseded, .delivered])
+    }
+
+    @Test(
+        "a revision that nobody wanted is not sent behind a higher one, though that is forgotten",
+        arguments: [false, true])
+    func deadLower(wasDeadBefore: Bool) throws {
+        let partner = try ScriptedPartner { _, number in .answer(number == 0 ? 404 : 200) }
+        let place = try DeliveryPlace(["acme": "url: \(partner.url)/\nallow_private: true"])
+        try place.accept(Documents.install(revision: 1))
+        try place.sendAll()
+        #expect(try place.states(partner: "acme") == [.dead: 1])
+        try place.accept(Documents.install(revision: 2))
+        if wasDeadBefore {
+            // As earlier versions left it.
+            try DatabaseQueue(path: place.store.path).write {
+                try $0.execute(sql: "UPDATE deliveries SET state = 'dead' WHERE revision = 1")
+            }
+        }
+        try place.sendAll()
+        let now = place.clock.nowMilliseconds
+        try place.store.prune(changedBefore: now + 1)
+        _ = try place.store.retry(.allDead, nowMilliseconds: now)
+        try place.sendAll()
+        #expect(
+            partner.requests.map { $0.headers["idempotency-key"] }
+                == ["\(Documents.id):1", "\(Documents.id):2"])
     }
 
     @Test("a higher revision waits while a lower one is on its way, and is sent behind it")
@@ -136,7 +163,7 @@ struct OrderTests {
         #expect(second.requests.count == 2)
     }
 
-    @Test("a retry begins the schedule anew and keeps the history; a lower revision is left")
+    @Test("a retry begins the schedule anew and keeps the history; a lower revision is superseded")
     func retry() throws {
         let partner = try ScriptedPartner { _, number in .answer(number < 2 ? 400 : 200) }
         let place = try DeliveryPlace(["acme": "url: \(partner.url)/\nallow_private: true"])
@@ -145,10 +172,10 @@ struct OrderTests {
             try place.sendAll()
         }
         let retried = try place.store.retry(.allDead, nowMilliseconds: place.clock.nowMilliseconds)
-        #expect(retried == RetriedDeliveries(retried: 1, left: 1))
+        #expect(retried == RetriedDeliveries(retried: 1, left: 0))
         try place.sendAll()
         let history = try place.store.history(of: Documents.id)
-        #expect(history.map(\.delivery.state) == [.dead, .delivered])
+        #expect(history.map(\.delivery.state) == [.superseded, .delivered])
         #expect(history[1].attempts.map(\.status) == [400, 200])
         #expect(history[1].attempts.map(\.number) == [1, 2])
     }

@@ -198,6 +198,23 @@ extension PromotionTests {
         #expect(try place.records("partner-postbacks").count == 40)
     }
 
+    @Test("Corrections are sent to the log that their set was folded from, and to no other")
+    func correctionsOfOtherLog() throws {
+        let place = try makePlace(postbacks(20))
+        try place.replay(["postbacks"], place.order(mode: .present))
+        try place.promote()
+        let path = place.path + "/other.sqlite"
+        let other = try EmbeddedLog(path: path, mode: .create)
+        try other.createTopic("postbacks", partitionCount: 4)
+        let sending = try CorrectionSending(
+            directory: place.path + "/set", data: place.path + "/data",
+            source: place.source(log: .sqlite(path: path)))
+        let error = #expect(throws: WorkerError.self) { try sending.run(stop: StopSignal()) }
+        #expect("\(try #require(error))".contains("postbacks"))
+        #expect(try other.topics().map(\.name) == ["postbacks"])
+        #expect(try place.sendCorrections() == 10)
+    }
+
     @Test(
         "While corrections are sent no other set comes into force; those of a set that was left are not sent"
     )

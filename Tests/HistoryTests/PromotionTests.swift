@@ -1,6 +1,8 @@
+import ConfigurationFiles
 import Engine
 import EventLog
 import Foundation
+import Logging
 import Program
 import Reports
 import Store
@@ -146,6 +148,48 @@ struct PromotionTests {
         #expect(try digest("other", "data") == promoted)
         _ = try place.promotion(.back).run(stop: StopSignal())
         #expect(try digest("other", "data") == before)
+    }
+
+    @Test(
+        "Of two promotions of one set the second changes nothing; going back means the set that it found"
+    )
+    func twice() throws {
+        let place = try makePlace(postbacks(8))
+        try place.replay(["postbacks"], place.order(mode: .present))
+        let second = try place.promotion(.directory(place.path + "/set"))
+        try place.promote()
+        let back = try place.promotion(.back)
+        #expect(try second.run(stop: StopSignal()).isEmpty)
+        #expect(try PromotionJournal(directory: place.path + "/data").promotions.count == 1)
+        _ = try place.promotion(.back).run(stop: StopSignal())
+        #expect(throws: PromotionError.changedMeanwhile(data: place.path + "/data")) {
+            try back.run(stop: StopSignal())
+        }
+        #expect(try place.inForce("postbacks") == "data")
+    }
+
+    @Test("No worker takes a store while a promotion is under way, though its lock is free")
+    func notTaken() throws {
+        let place = try makePlace(postbacks(8))
+        try place.write(Samples.modelFile, Samples.model)
+        let options = place.options()
+        let configuration = try PostbacksFold.readConfiguration(PipelineDirectory(place.pipelines))
+        let log = try place.openLog()
+        let reader = try log.reader(topic: "postbacks", group: "weir-postbacks")
+        defer { reader.close() }
+        func makeWorker() throws -> Worker<PostbacksFold>? {
+            try PostbacksFold.makeWorker(
+                options, configuration, lanes: 1, in: place.path + "/data", log: log,
+                reader: reader, stop: StopSignal(), logger: Logger(label: "test"))
+        }
+        do {
+            let request = try PromotionRequest(directory: place.path + "/data")
+            defer { withExtendedLifetime(request) {} }
+            let worker = try makeWorker()
+            #expect(worker == nil)
+        }
+        let worker = try makeWorker()
+        #expect(worker != nil)
     }
 
     @Test("A set that is in force for one data directory is refused for another one")

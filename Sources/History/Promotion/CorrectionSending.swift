@@ -36,7 +36,7 @@ package struct CorrectionSending {
         let lock = try lock()
         defer { withExtendedLifetime(lock) {} }
         guard let corrections = try correctionsInForce() else { return 0 }
-        var due: [(row: Int64, record: OutgoingRecord)] = []
+        var due: [(row: Int64, correction: Correction)] = []
         var sent = 0
         let (topic, partitionCount) = try origin()
         guard let parser = JSONParser() else {
@@ -44,11 +44,19 @@ package struct CorrectionSending {
         }
         let names = PartnerRecord(
             topic: topic, partnerTopic: partnerTopic.name, catalog: catalog, parser: parser)
-        let later = try LaterCopies(directory: directory)
-        let log = try source.openLog()
+        let log = try openLog(topic)
         var writer: (any LogWriter)?
         func send() throws {
             guard !due.isEmpty, !stop.isRequested else { return due.removeAll() }
+            // One that may be in the log is finished; another is left out when a better copy is there, which the worker
+            // may have published just now.
+            let later = try LaterCopies(directory: directory)
+            let late = try due.filter {
+                try $0.correction.state == .due && later.has($0.correction)
+            }
+            try corrections.note(.obsolete, of: late.map(\.row))
+            due.removeAll { place in late.contains { $0.row == place.row } }
+            guard !due.isEmpty else { return }
             if writer == nil {
                 try log.createTopic(
                     partnerTopic.name, partitionCount: partitionCount,
@@ -57,18 +65,15 @@ package struct CorrectionSending {
             }
             let rows = due.map(\.row)
             try corrections.note(.sending, of: rows)
-            try writer?.append(due.map(\.record), while: { !stop.isRequested })
+            let records = try due.map { try names.record(of: $0.correction) }
+            try writer?.append(records, while: { !stop.isRequested })
             try onPiece()
             try corrections.note(.sent, of: rows)
             sent += rows.count
             due.removeAll()
         }
         try corrections.forEach(states: [.due, .sending]) { row, correction in
-            // One that may be in the log is finished; another is left out when a better copy is there.
-            if correction.state == .due, try later.has(correction) {
-                return try corrections.note(.obsolete, of: [row])
-            }
-            due.append((row, try names.record(of: correction)))
+            due.append((row, correction))
             if due.count >= Self.rowsAtOnce { try send() }
         }
         try send()
@@ -90,6 +95,19 @@ package struct CorrectionSending {
             throw PromotionError.notInForce(directory)
         }
         return try CorrectionStore(of: emittingStream, in: sets)
+    }
+
+    /// The log that the set was folded from: in another one nobody would see that these are corrections.
+    private func openLog(_ topic: String) throws -> any LogBackend {
+        let path = "\(directory)/\(emittingStream).sqlite"
+        let folded = try StoreReader(path: path).snapshot {
+            FoldedLog(store: path, topic: $0.topic, logIdentity: $0.logIdentity)
+        }
+        let log = try source.openLog()
+        let reader = try log.reader(topic: topic, group: nil)
+        defer { reader.close() }
+        if let refusal = try folded.refusal(of: reader) { throw WorkerError.changed(refusal) }
+        return log
     }
 
     private func origin() throws -> (topic: String, partitionCount: Int32) {

@@ -137,7 +137,16 @@ package final class Promotion {
         let request = try PromotionRequest(directory: order.data)
         defer { withExtendedLifetime(request) {} }
         // Whoever promoted just before may have changed what is in force.
+        let before = sets
         sets = try PromotionJournal(settledIn: order.data)
+        if case .back = order.target, sets.promotions != before.promotions {
+            throw PromotionError.changedMeanwhile(data: order.data)
+        }
+        guard !streams.isEmpty else { return [] }
+        for (directory, streams) in Dictionary(grouping: targets.keys, by: { targets[$0] ?? "" }) {
+            try Self.requireWhole(
+                sets.set(at: directory), in: directory, streams: streams.sorted(), sets: sets)
+        }
         let promotions = promotions
         try onStep(.requested)
         var locks: [String: StoreLock] = [:]
@@ -161,6 +170,7 @@ package final class Promotion {
             try promotion.publishRest(
                 stream == emittingStream ? correctionsInForce() : nil, stop: stop)
             locks[stream] = try lock(sets.path(of: stream), stop: stop, tell: tell)
+            try promotion.catchUp(stop: stop)
         }
         try onStep(.published)
         for directory in Set(targets.values).sorted() {

@@ -22,13 +22,16 @@ package enum PromotionError: OperatorError, Equatable, Sendable {
     case lostBeginning(store: String, partition: Int32, first: Int64)
     /// The present store does not know all documents that partners have: it is gone, or its group has published more than it
     /// has folded.
-    case unknownDocuments(store: String, partition: Int32, next: Int64?, published: Int64)
+    case unknownDocuments(
+        store: String, isThere: Bool, partition: Int32, next: Int64?, published: Int64)
     /// A worker does not give its store up.
     case notGivenUp(store: String, owner: String, seconds: Int)
     /// The worker of a stream is not known, or not configured.
     case noWorker(stream: String, pipelines: String)
     /// Corrections are sent or backed up, or a set is promoted, at the same time.
     case correctionsInUse(String, owner: String)
+    /// Another promotion has changed which set is the one before.
+    case changedMeanwhile(data: String)
     /// Another set has come into force before the corrections of this one were sent.
     case notInForce(String)
     /// It was stopped before anything was changed.
@@ -58,9 +61,9 @@ package enum PromotionError: OperatorError, Equatable, Sendable {
                 ?? "\(store) has no partition \(partition), which the present store has: what it holds would be lost; replay it too, or say --accept-lost-history"
         case .lostBeginning(let store, let partition, let first):
             "\(store) begins partition \(partition) at offset \(first), and there is no present store to hold it against: what lies before would be in no number; replay it from an archive (weir replay --archive), or say --accept-lost-history"
-        case .unknownDocuments(let store, let partition, let next, let published):
+        case .unknownDocuments(let store, let isThere, let partition, let next, let published):
             (next.map { "\(store) has folded partition \(partition) up to offset \($0)" }
-                ?? "\(store) is not there")
+                ?? (isThere ? "\(store) has no partition \(partition)" : "\(store) is not there"))
                 + ", and its group has published up to \(published) of partition \(partition): weir cannot say which documents partners have. Restore the store from a backup, or let its worker fold the log again with its old configuration, then promote; where another data directory folds the partition, promote there. --accept-lost-history promotes without corrections for the partition; nothing has changed"
         case .notGivenUp(let store, let owner, let seconds):
             "\(store) was not given up within \(seconds) s\(owner): stop that, then start again; nothing has changed"
@@ -68,6 +71,8 @@ package enum PromotionError: OperatorError, Equatable, Sendable {
             "\(pipelines) has no \(stream).yaml, which says how \(stream) is folded: give --pipelines"
         case .correctionsInUse(let path, let owner):
             "\(path) is in use by another weir promote, or is being backed up\(owner): wait until that has ended, then send what is due with --emit"
+        case .changedMeanwhile(let data):
+            "another weir promote has changed meanwhile what is in force in \(data): look at weir promote --back --dry-run, then start again; nothing has changed"
         case .notInForce(let directory):
             "the stores of \(directory) are not in force any more: none of their corrections was sent"
         case .stopped: "it was stopped: nothing has changed"

@@ -49,8 +49,10 @@ struct StreamPromotion<Fold: StreamFold> {
             throw PromotionError.noWorker(stream: stream, pipelines: order.source.pipelines.path)
         }
         var promoted = PromotedStream(stream: stream, from: from, to: to, behind: 0)
+        // Its worker may go on meanwhile: what the group has published is read before the store that published it.
+        let published = try publishedDocuments()
         guard hasOld else {
-            try requireKnownDocuments(by: [:])
+            try requireKnown(published, by: [:])
             for (number, state) in try state(newPath).states.sorted(by: { $0.key < $1.key })
             where state.firstOffset > 0 && !order.acceptsLostHistory {
                 throw PromotionError.lostBeginning(
@@ -72,26 +74,27 @@ struct StreamPromotion<Fold: StreamFold> {
             }
             if let other { promoted.behind += max(0, state.nextOffset - other.nextOffset) }
         }
-        try requireKnownDocuments(by: old.states)
+        try requireKnown(published, by: old.states)
         return promoted
     }
 
     /// Refuses when documents were published that the present store does not know.
-    private func requireKnownDocuments(by states: [Int32: PartitionState]) throws {
-        guard !order.acceptsLostHistory, let first = try partitionsAhead(of: states).min(by: <)
+    private func requireKnown(
+        _ published: [Int32: Int64], by states: [Int32: PartitionState]
+    ) throws {
+        guard !order.acceptsLostHistory,
+            let first = published.filter({ states.isBehind($0.value, of: $0.key) }).min(by: <)
         else { return }
         throw PromotionError.unknownDocuments(
-            store: oldPath, partition: first.key, next: states[first.key]?.nextOffset,
-            published: first.value)
+            store: oldPath, isThere: hasOld, partition: first.key,
+            next: states[first.key]?.nextOffset, published: first.value)
     }
 
-    /// How far the group has published documents of partitions that the present store has not folded so far.
-    private func partitionsAhead(of states: [Int32: PartitionState]) throws -> [Int32: Int64] {
+    /// Before which offset the group has published the documents of each partition.
+    private func publishedDocuments() throws -> [Int32: Int64] {
         guard Fold.emits, let reader = try groupReader() else { return [:] }
         defer { reader.close() }
-        return try reader.committedOffsets().mapValues(\.next).filter { partition, next in
-            next > states[partition]?.nextOffset ?? 0
-        }
+        return try reader.committedOffsets().mapValues(\.next)
     }
 
     /// Of the topic, as a member of the worker's group that reads nothing; nil for an archive, which has no groups.
@@ -190,15 +193,16 @@ struct StreamPromotion<Fold: StreamFold> {
     /// What was published of the old store counts as published for the new one, which publishes what comes
     /// later. Says from which offsets on that is, by partition, and why the worker would refuse to go on.
     func takeOver() throws -> (boundaries: [Int32: Int64], refusal: String?) {
+        let known = try publishedDocuments()
         let old = hasOld ? try state(oldPath) : nil
         let new = try state(newPath)
-        let ahead = try partitionsAhead(of: old?.states ?? [:])
         let store = try AggregateStore(
             path: newPath, fold: Fold.self, topic: new.topic,
             logIdentity: new.logIdentity, partitionCount: 0)
         var boundaries: [Int32: Int64] = [:]
         for (number, published) in old?.published ?? [:] where new.states[number] != nil {
-            if ahead[number] == nil { boundaries[number] = published.outbox }
+            let isBehind = old?.states.isBehind(known[number] ?? 0, of: number) ?? false
+            if !isBehind { boundaries[number] = published.outbox }
             try store.takeOverEmission(
                 partition: number, from: published.outbox, deadLetters: published.deadLetters)
         }
@@ -208,10 +212,12 @@ struct StreamPromotion<Fold: StreamFold> {
     /// Offsets from which on the new store would publish by itself, as far as both are folded.
     func boundaries() throws -> [Int32: Int64] {
         guard hasOld else { return [:] }
+        let known = try publishedDocuments()
         let (old, new) = (try state(oldPath), try state(newPath))
-        let ahead = try partitionsAhead(of: old.states)
         return old.published.reduce(into: [:]) { boundaries, published in
-            guard let state = new.states[published.key], ahead[published.key] == nil else { return }
+            guard let state = new.states[published.key],
+                !old.states.isBehind(known[published.key] ?? 0, of: published.key)
+            else { return }
             boundaries[published.key] = min(published.value.outbox, state.nextOffset)
         }
     }
@@ -221,6 +227,13 @@ struct StreamPromotion<Fold: StreamFold> {
             return nil
         }
         return try store.snapshot { try present.faultInHistory(of: $0) }
+    }
+}
+
+extension [Int32: PartitionState] {
+    /// Whether a partition is folded to an offset before this one, or not at all.
+    fileprivate func isBehind(_ offset: Int64, of partition: Int32) -> Bool {
+        offset > self[partition]?.nextOffset ?? 0
     }
 }
 
