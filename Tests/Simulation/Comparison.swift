@@ -1,4 +1,5 @@
 import ConfigurationFiles
+import Crypto
 import EventLog
 import Foundation
 import History
@@ -41,7 +42,8 @@ struct Comparison {
         var furthest: [Int32: [Int64: String]] = [:]
         // A store that was left behind is a fold of the first part of each of its partitions.
         for (worker, offsets) in copies {
-            let refused = try Self.refused(worker.directory, stream)
+            let refusals = try Self.refusals(worker.directory, stream)
+            let refused = refusals.mapValues { $0.mapValues(\.reason) }
             for (partition, reasons) in refused where offsets[partition] == folded[partition] {
                 furthest[partition] = reasons
             }
@@ -51,7 +53,9 @@ struct Comparison {
                 let partition = topic.partitions[Int(number)]
                 return partition.oldEndOffset > 0 && range.upperBound <= partition.earliestOffset
             }
-            guard !isOfOldTopic, copies.count > 1 else { continue }
+            guard !isOfOldTopic else { continue }
+            try compareKept(refusals, by: worker)
+            guard copies.count > 1 else { continue }
             let alone = try OpenStores(directories: [worker.directory])
             if let difference = try feed.difference(
                 alone, at: offsets, under: worker.windows, refused: refused)
@@ -138,14 +142,39 @@ struct Comparison {
         }
     }
 
-    /// Why a store has refused records, by partition and offset.
-    private static func refused(
+    /// A refused record is kept as it was sent; of one that is too large its digest.
+    private func compareKept(
+        _ refusals: [Int32: [Int64: StoredRefusal]], by worker: SimulatedWorker
+    ) throws {
+        for (number, refusals) in refusals {
+            for record in topic.partitions[Int(number)].records {
+                guard let refusal = refusals[record.offset] else { continue }
+                let isLarge = refusal.reason == ContractReason.tooLarge.rawValue
+                let parts = [
+                    ("key", refusal.key == record.key),
+                    ("value", refusal.value == (isLarge ? nil : record.value)),
+                    ("digest", refusal.valueSHA256 == (isLarge ? record.valueSHA256 : nil)),
+                    ("time", refusal.timestampMilliseconds == max(0, record.timestampMilliseconds)),
+                    ("type", refusal.type == record.type),
+                ]
+                if let other = parts.first(where: { !$0.1 }) {
+                    throw SimulationFault(
+                        "\(worker.name) keeps a record with another \(other.0) than \(stream)/\(number) has at \(record.offset): \(refusal.reason), \(refusal.type), \(refusal.timestampMilliseconds)"
+                    )
+                }
+            }
+        }
+    }
+
+    /// What a store has refused, by partition and offset.
+    private static func refusals(
         _ directory: String, _ stream: String
-    ) throws -> [Int32: [Int64: String]] {
+    ) throws -> [Int32: [Int64: StoredRefusal]] {
         try StoreReader(path: storePath(directory, stream)).snapshot { snapshot in
             try snapshot.partitionStates().reduce(into: [:]) { refused, state in
                 for record in try snapshot.refused(partition: state.partition) {
-                    refused[state.partition, default: [:]][record.offset] = record.reason
+                    refused[state.partition, default: [:]][record.offset] =
+                        try snapshot.refusal(partition: state.partition, offset: record.offset)
                 }
             }
         }
@@ -232,22 +261,25 @@ struct Comparison {
     func compareDeadLetters(_ letters: SimulatedCluster.Topic?) throws {
         let name = "\(stream).dlq"
         var found: [Int32: [Int64]] = [:]
+        let refused = feed.refused
         for record in letters?.recordsAsAppended ?? [] {
-            func header(_ name: String) -> String? {
-                record.headers.last { $0.name == name }?.value
-                    .map { String(decoding: $0, as: UTF8.self) }
-            }
-            guard let partition = header("weir_partition").flatMap({ Int64($0) }),
-                let offset = header("weir_offset").flatMap({ Int64($0) })
+            guard let partition = record.header("weir_partition").flatMap({ Int64($0) }),
+                let offset = record.header("weir_offset").flatMap({ Int64($0) })
             else {
                 throw SimulationFault("\(name): a dead letter does not say where it is from")
             }
             let records = topic.partitions[Int(partition)].records
             let original = records.first { $0.offset == offset }
-            let isLeftBehind = header("weir_sha256") != nil
-            guard let original, record.key == original.key,
+            // The model does not know every rejection's reason.
+            let said = record.header("weir_reason") ?? ""
+            let reason = refused[Int32(partition)]?[offset].flatMap { $0.isEmpty ? said : $0 }
+            let isLarge = reason == ContractReason.tooLarge.rawValue
+            guard let original, record.key == original.key, said == reason,
+                ContractReason(rawValue: said) != nil, record.header("weir_topic") == stream,
+                record.header("weir_detail") != nil,
                 record.headers.starts(with: original.headers),
-                isLeftBehind ? record.value == nil : record.value == original.value
+                record.value == (isLarge ? nil : original.value),
+                record.header("weir_sha256") == (isLarge ? original.valueSHA256 : nil)
             else {
                 throw SimulationFault(
                     "\(name) has another record of partition \(partition) at \(offset)")
@@ -266,5 +298,23 @@ struct Comparison {
                 )
             }
         }
+    }
+}
+
+extension SimulatedCluster.Record {
+    /// The last header of a name, as text.
+    fileprivate func header(_ name: String) -> String? {
+        headers.last { $0.name == name }?.value.map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// What the first header of several says, as text.
+    fileprivate var type: String {
+        headers.first { $0.name == "ce_type" }?.value.map { String(decoding: $0, as: UTF8.self) }
+            ?? ""
+    }
+
+    fileprivate var valueSHA256: String {
+        SHA256.hash(data: value ?? []).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
+            .joined()
     }
 }

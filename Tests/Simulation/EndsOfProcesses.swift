@@ -30,7 +30,7 @@ extension Simulation {
 
     private func judge(_ error: LogError, of worker: SimulatedWorker) throws {
         switch error {
-        case .unavailable: cluster.note(.logFailed)
+        case .unavailable where !kinds.isEmpty: cluster.note(.logFailed)
         case .disk where worker.hasDiskFaults: cluster.note(.logDiskFailed)
         default: throw error
         }
@@ -45,10 +45,12 @@ extension Simulation {
         case .changed(.logStartsLater) where isOf(trimmed, worker):
             cluster.note(.startsLater)
             try worker.moveStoresAway()
-        case .dedupeMemoryFull where report.kinds.contains(.fewIDs):
+        case .dedupeMemoryFull(let ids, let bound, _)
+        where report.kinds.contains(.fewIDs) && bound <= Self.mostIDs && ids >= bound:
             cluster.note(.memoryFull)
             try raiseBound(of: worker.program.topic)
-        case .changed(.partitionCountChanged(_, _, let now, _)):
+        case .changed(.partitionCountChanged(_, _, let now, _))
+        where Int(now) == cluster.topic(worker.program.topic)?.partitions.count && machine == nil:
             cluster.note(.otherPartitions)
             worker.acceptedPartitionCount = now
         case .changed(.groupBeyondEnd) where isOf(madeAnew, worker),

@@ -49,6 +49,8 @@ protocol Feed: AnyObject {
     var reasons: [String] { get }
     /// Offsets of the rejected records by partition.
     var rejected: [Int32: [Int64]] { get }
+    /// Why records are refused, by partition and offset; empty for a rejection whose reason the model does not know.
+    var refused: [Int32: [Int64: String]] { get }
     /// What partners are told; nil for streams that tell them nothing.
     var documents: PartnerDocumentsModel? { get }
 }
@@ -212,6 +214,8 @@ final class ModelFeed<Model: StreamModel>: Feed {
     }
 
     var rejected: [Int32: [Int64]] { rows.rejected }
+
+    var refused: [Int32: [Int64: String]] { rows.refused }
 
     var documents: PartnerDocumentsModel? { rows.documents?() }
 

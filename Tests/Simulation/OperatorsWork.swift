@@ -48,7 +48,7 @@ extension Simulation {
                 report.kinds.contains(.fewIDs)
             {
                 try raiseBound(of: stream)
-            } else if chances.isAny {
+            } else if chances.isAny, !Self.isOfNoDisk(failure) {
                 // Each program says it in words of its own.
                 cluster.note(.operatorFailed)
             } else {
@@ -56,6 +56,18 @@ extension Simulation {
             }
         }
         return !isDead && failure == nil
+    }
+
+    /// What a failing disk is no reason for.
+    private static func isOfNoDisk(_ failure: any Error) -> Bool {
+        switch failure {
+        case StoreError.damaged, StoreError.notAStore, StoreError.otherColumns,
+            StoreError.overflow, StoreError.fenced, StoreError.badSets, StoreError.correctionsGone,
+            StoreError.promotedStoreGone, LogError.damaged, LogError.damagedRecord,
+            LogError.notALog, LogError.corrupt, LogError.offsetGone:
+            true
+        default: false
+        }
     }
 
     // MARK: Backups
@@ -217,6 +229,7 @@ extension Simulation {
         if !isBack { machine.replayed[worker.name] = nil }
         guard isDone, !isRefused else { return true }
         try worker.checkPromotions()
+        restored.remove(worker.name)
         cluster.note(isBack ? .rolledBack : .promoted)
         note(isBack ? "\(worker.name) is back" : "\(worker.name) goes on with \(set)")
         if !isBack, stream == emittingStream {

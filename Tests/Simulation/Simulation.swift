@@ -81,6 +81,8 @@ package final class Simulation {
     private static let beginNanoseconds: Int64 = 1_795_219_200_000_000_000
     static let mostTurnsToCatchUp = 20_000
     static let mostPartitions: Int32 = 8
+    /// The largest `dedupe_max_ids` that is too small.
+    static let mostIDs = 100
 
     /// - Parameter root: an absolute directory that is there, without links in its path; what is in it is removed.
     package init(seed: UInt64, root: String, options: Options = Options()) {
@@ -409,7 +411,7 @@ package final class Simulation {
             feed.windowSeconds = window
         }
         if !isBounded, !isOther { meet(.otherBatches) }
-        let bound = isBounded ? "dedupe_max_ids: \(1 + number(below: 100))\n" : ""
+        let bound = isBounded ? "dedupe_max_ids: \(1 + number(below: Self.mostIDs))\n" : ""
         try feed.writeConfiguration(to: "\(root)/pipelines", settings: drawSettings() + bound)
     }
 
