@@ -50,11 +50,15 @@ final class SimulatedPartners {
     private var handed: [Int32: Set<String>] = [:]
     /// What a process has stored as delivered: it is not sent again.
     private var settled: Set<String> = []
-    /// What was answered in a way that ends a delivery, and how often each was tried, by idempotency key.
+    /// What a process has read of an answer that ends a delivery, and how many answers of each use up an attempt, by
+    /// idempotency key, since it was retried.
     private var ended: Set<String> = []
     private var attempts: [String: Int] = [:]
-    /// Until when a process may send nothing to a partner, by both: what it has read in its last turn, and before.
-    private var pauses: (read: [String: Int64], known: [String: Int64]) = ([:], [:])
+    /// Until when nothing may be sent to a partner that has asked for it: what a process has read in its turn, and what
+    /// is stored.
+    private var pauses: (read: [String: Int64], stored: [String: Int64]) = ([:], [:])
+    /// Partners that want nothing more, or not from this sender, in the same way.
+    private var shut: (read: Set<String>, stored: Set<String>) = ([], [])
     /// The first request that should not have been.
     private(set) var fault: SimulationFault?
 
@@ -71,32 +75,62 @@ final class SimulatedPartners {
         let ready = answers.filter { $0.process == process && $0.left == 0 }
         answers.removeAll { $0.process == process && $0.left == 0 }
         for answer in ready {
-            switch answer.result {
-            case .answered(200...299, _): handed[process, default: []].insert(answer.key)
-            case .answered(429, let pause?), .answered(503, let pause?):
-                // A day at most.
-                let until = weir_sim_now() + min(pause, 86_400_000) * 1_000_000
-                let place = "\(process) \(answer.partner)"
-                pauses.read[place] = max(until, pauses.read[place] ?? 0)
-            default: break
-            }
+            note(answer)
             answer.completion(answer.result)
+        }
+    }
+
+    /// What a process may store of an answer.
+    private func note(_ answer: Answer) {
+        guard case .answered(let status, let pause) = answer.result else {
+            attempts[answer.key, default: 0] += 1
+            return
+        }
+        switch status {
+        case 200...299: handed[answer.process, default: []].insert(answer.key)
+        case 401, 403: shut.read.insert(answer.partner)
+        case 410:
+            shut.read.insert(answer.partner)
+            ended.insert(answer.key)
+        case 429, 500...599:
+            attempts[answer.key, default: 0] += 1
+            guard let pause, status == 429 || status == 503 else { return }
+            // A day at most.
+            let until = weir_sim_now() + min(pause, 86_400_000) * 1_000_000
+            pauses.read[answer.partner] = max(until, pauses.read[answer.partner] ?? 0)
+        default: ended.insert(answer.key)
         }
     }
 
     /// A turn went well, and what was answered before it is stored.
     func settle(_ process: Int32) {
         settled.formUnion(handed.removeValue(forKey: process) ?? [])
-        pauses.known.merge(pauses.read) { max($0, $1) }
+        pauses.stored.merge(pauses.read) { max($0, $1) }
         pauses.read = [:]
+        shut.stored.formUnion(shut.read)
+        shut.read = []
     }
 
-    /// The clock of the day has jumped, or somebody has ended the pauses.
+    /// The clock of the day has jumped.
     func endPauses() { pauses = ([:], [:]) }
 
-    /// The sender goes on with an older copy of its store: it may send what it delivered since, under the same keys.
+    /// An operator has retried what there is for a partner.
+    func reopen(_ partner: String) {
+        shut.stored.remove(partner)
+        pauses.stored[partner] = nil
+    }
+
+    /// An operator has retried deliveries: their attempts count anew.
+    func beginAnew(_ keys: Set<String>) {
+        ended.subtract(keys)
+        for key in keys { attempts[key] = nil }
+    }
+
+    /// The sender goes on with an older copy of its store: it may send what it delivered since, under the same keys, and
+    /// to partners that have shut or asked for pauses since.
     func forgetSettled() {
         settled = []
+        shut = ([], [])
         endPauses()
     }
 
@@ -106,6 +140,8 @@ final class SimulatedPartners {
     /// The process is over: its connections are closed.
     func forget(_ process: Int32) {
         answers.removeAll { $0.process == process }
+        pauses.read = [:]
+        shut.read = []
         if handed.removeValue(forKey: process)?.isEmpty == false {
             cluster.note(.acceptanceUnstored)
         }
@@ -123,21 +159,18 @@ final class SimulatedPartners {
             case .failed(.timeout, _): true
             default: false
             }
-        attempts[key, default: 0] += 1
-        if case .answered(let status, _) = result, 300...499 ~= status,
-            ![401, 403, 429].contains(status)
-        {
-            ended.insert(key)
-        }
         let partner = request.url.split(separator: "/").last.map(String.init) ?? ""
         // The start and the duration of an attempt are kept in whole milliseconds.
-        if let pause = pauses.known["\(process) \(partner)"],
+        if let pause = pauses.stored[partner],
             case let early = pause - weir_sim_now(),
             early >= 2_000_000
         {
             note(
                 "\(key) is sent to \(partner), which has asked for a pause: \(early) ns too early"
             )
+        }
+        if shut.stored.contains(partner) {
+            note("\(key) is sent to \(partner), which has refused everything")
         }
         let parts = key.split(separator: ":")
         if case .failed(.connection, _) = result {
@@ -222,7 +255,7 @@ final class SimulatedSender: PartnerSender, @unchecked Sendable {
 final class SimulatedDocuments {
     static let topic = "partner-postbacks"
     /// The last one has no address, and there is no file of a further one.
-    private static let partners = ["acme", "zenith", "off"]
+    private static let partners = PartnerDocumentsModel.trust.map(\.key)
 
     private var random: SeededGenerator
     private var revisions: [Int64] = []
@@ -239,14 +272,14 @@ final class SimulatedDocuments {
     static func writeConfiguration(to directory: String, settings: String) throws {
         try FileManager.default.createDirectory(
             atPath: "\(directory)/partners", withIntermediateDirectories: true)
-        for partner in partners {
+        for (partner, verdicts) in PartnerDocumentsModel.trust {
             let address =
                 partner == "off"
                 ? "" : "\n  url: http://127.0.0.1:9/\(partner)\n  allow_private: true"
             let rate = partner == "zenith" ? "\n  rate_per_second: 3\n  concurrency: 2" : ""
             try """
             name: \(partner)
-            trust: [valid, development]
+            trust: [\(verdicts.joined(separator: ", "))]
             delivery:
               method: POST\(address)\(rate)
 
@@ -360,17 +393,24 @@ extension DeliveryStore {
     /// What the operator does who sees that partners are well: retries what they have refused. Returns how many
     /// deliveries still wait.
     func retryRefused(by partners: SimulatedPartners) throws -> Int {
-        for delivery in try deliveries(state: .dead, limit: .max)
+        let dead = try deliveries(state: .dead, limit: .max)
+        for delivery in dead
         where !delivery.partner.isEmpty && !partners.mayBeDead(delivery.idempotencyKey) {
             throw SimulationFault(
                 "\(delivery.idempotencyKey) is dead without a reason: \(delivery.reason)")
         }
-        partners.endPauses()
+        var retried = Set(dead.map(\.idempotencyKey))
         let now = weir_sim_now() / 1_000_000
         for partner in try disabledPartners() {
+            let pending = try deliveries(partner: partner.name, state: .pending, limit: .max)
+            retried.formUnion(pending.map(\.idempotencyKey))
             _ = try retry(.partner(partner.name), nowMilliseconds: now)
+            partners.reopen(partner.name)
         }
         _ = try retry(.allDead, nowMilliseconds: now)
+        // A revision below another one is left.
+        let left = try deliveries(state: .dead, limit: .max).map(\.idempotencyKey)
+        partners.beginAnew(retried.subtracting(left))
         return try waiting().count
     }
 }

@@ -1,10 +1,12 @@
 import Crypto
 import Foundation
 
-/// What partners are told: the end of section 6 of the contract, for partners that trust development and have no filter,
-/// without a catalog.
+/// What partners are told: the end of section 6 of the contract, for partners without a filter, and without a catalog.
 struct PartnerDocumentsModel {
-    private static let partners = ["acme", "off", "zenith"]
+    /// The verdicts that each partner trusts.
+    static let trust: KeyValuePairs = [
+        "acme": ["valid", "development"], "zenith": ["valid"], "off": ["valid", "development"],
+    ]
     private static let day: Int64 = 86_400_000
 
     /// By `id:revision`, what a document may say: a postback that came to several partitions is a document in each.
@@ -21,7 +23,7 @@ struct PartnerDocumentsModel {
     }
 
     init(_ accepted: [Accepted]) {
-        for copy in accepted where ["valid", "development"].contains(copy.copy.verdict) {
+        for copy in accepted {
             add(copy.record, copy.copy, copy.event, isModelled: copy.isModelled)
         }
     }
@@ -30,7 +32,7 @@ struct PartnerDocumentsModel {
         _ record: LoggedMeaning<PostbacksModel.Meaning>, _ copy: PostbacksModel.Postback,
         _ event: PostbacksModel.DecodedEvent?, isModelled: Bool
     ) {
-        for partner in Self.partners {
+        for (partner, verdicts) in Self.trust where verdicts.contains(copy.verdict) {
             let id = Self.id(
                 [partner, copy.framework, copy.network.lowercased(), copy.transaction.lowercased()]
                     + ["\(copy.signedIndex)"])
