@@ -183,7 +183,9 @@ extension Simulation {
         let losesNames = kinds.contains(.unsyncedNames)
         if losesNames { meet(.unsyncedNames) }
         note("\(worker.name) loses power")
-        installs?.mayBeDamaged = true
+        for other in machine == nil ? [worker] : workers {
+            installs?.losePower(in: other.directory)
+        }
         guard let machine else {
             kill(worker)
             return worker.losePower(

@@ -11,6 +11,8 @@ final class SimulatedCluster: RecordSink {
         let key: [UInt8]?
         let headers: [OutgoingRecord.Header]
         let value: [UInt8]?
+        /// Whether the brokers have appended it once more.
+        var isRepetition = false
     }
 
     struct Partition {
@@ -222,7 +224,8 @@ final class SimulatedCluster: RecordSink {
     /// Appends a record as the brokers do. Returns where it lies.
     @discardableResult
     func append(
-        _ record: OutgoingRecord, to topic: Topic, at milliseconds: Int64
+        _ record: OutgoingRecord, to topic: Topic, at milliseconds: Int64,
+        isRepetition: Bool = false
     ) -> RecordPosition {
         let partition =
             record.partition
@@ -236,7 +239,8 @@ final class SimulatedCluster: RecordSink {
             Record(
                 number: appends, offset: offset,
                 timestampMilliseconds: record.timestampMilliseconds ?? milliseconds,
-                key: record.key, headers: record.headers, value: record.value))
+                key: record.key, headers: record.headers, value: record.value,
+                isRepetition: isRepetition))
         topic.partitions[place].endOffset = offset + 1
         return RecordPosition(partition: partition, offset: offset)
     }

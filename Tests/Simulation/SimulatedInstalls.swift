@@ -29,8 +29,8 @@ final class SimulatedInstalls {
     private var aheadMilliseconds: Int64 = 0
     /// Each knows within a second what the others have answered.
     var hasSeveralCollectors = false
-    /// Whether anything can be wrong with the file of states.
-    var mayBeDamaged = false
+    /// The data directories that lost power since their file of states was made: its commits are not synced.
+    private var mayBeDamaged: Set<String> = []
     /// The first thing that a collector should not have said.
     private(set) var fault: SimulationFault?
 
@@ -44,10 +44,31 @@ final class SimulatedInstalls {
 
     private static let appWithoutModel: Int64 = 7
 
+    func losePower(in directory: String) { mayBeDamaged.insert(directory) }
+
     /// A file is made again where it was damaged, and for no other reason: its topic stays the same.
-    func warn(_ reason: String) {
+    fileprivate func warn(_ reason: String, in place: ProcessPlace) {
+        guard !weir_sim_is_dead(place.number) else { return }
         cluster.note(.statesMadeAnew)
-        if !mayBeDamaged { fault = fault ?? SimulationFault(reason) }
+        guard mayBeDamaged.remove(place.directory) == nil else { return }
+        fault = fault ?? SimulationFault(reason)
+    }
+
+    /// A collector goes on after an error: that of a log that is away, or of a disk that fails.
+    fileprivate func judge(_ error: ConversionServiceError, of place: ProcessPlace) {
+        guard !weir_sim_is_dead(place.number) else { return }
+        switch error {
+        case .log(.unavailable): return
+        case .log(.disk) where place.hasDiskFaults, .store(.disk) where place.hasDiskFaults: return
+        default: fault = fault ?? SimulationFault("a collector could not answer: \(error)")
+        }
+    }
+
+    var askCount: Int { asks.count }
+
+    /// The first of the requests from a number on that has no answer.
+    func unanswered(from first: Int) -> Int? {
+        asks.indices[first...].first { asks[$0].answer == nil }
     }
 
     /// Has a few requests answered by a process.
@@ -147,8 +168,14 @@ final class SimulatedInstalls {
             guard let update, let number = update.appVersion.flatMap({ Int($0) }),
                 asks.indices.contains(number)
             else { throw SimulationFault("\(partition) has another record at \(record.offset)") }
-            // What the log has twice was asked once.
-            guard found.insert(number).inserted else { continue }
+            // What the brokers have appended twice was asked once.
+            guard found.insert(number).inserted else {
+                guard record.isRepetition else {
+                    throw SimulationFault(
+                        "\(partition) has request \(number) once more at \(record.offset)")
+                }
+                continue
+            }
             let ask = asks[number]
             let wanted = ConversionEngine.answer(
                 ask.request,
@@ -194,17 +221,13 @@ struct CollectorProgram: SimulatedProgram {
 
     func open(_ place: ProcessPlace) throws -> (program: any Turning, reader: (any LogReader)?) {
         do throws(ConversionServiceError) {
-            nonisolated(unsafe) let installs = installs
+            nonisolated(unsafe) let (installs, place) = (installs, place)
             try? FileManager.default.createDirectory(
                 atPath: place.directory, withIntermediateDirectories: true)
             let ledger = try InstallLedger(
                 log: place.log, storePath: "\(place.directory)/\(ConversionStoreProgress.fileName)",
-                models: installs.apps, warn: { installs.warn($0) })
-            return (
-                CollectorTurns(
-                    ledger: ledger, installs: installs, process: place.number, stop: place.stop),
-                nil
-            )
+                models: installs.apps, warn: { installs.warn($0, in: place) })
+            return (CollectorTurns(ledger: ledger, installs: installs, place: place), nil)
         } catch {
             throw error.cause
         }
@@ -214,31 +237,31 @@ struct CollectorProgram: SimulatedProgram {
 private final class CollectorTurns: Turning {
     private let ledger: InstallLedger
     private let installs: SimulatedInstalls
-    private let process: Int32
-    private let stop: StopSignal
+    private let place: ProcessPlace
 
-    init(ledger: InstallLedger, installs: SimulatedInstalls, process: Int32, stop: StopSignal) {
+    init(ledger: InstallLedger, installs: SimulatedInstalls, place: ProcessPlace) {
         self.ledger = ledger
         self.installs = installs
-        self.process = process
-        self.stop = stop
+        self.place = place
     }
 
     var isCaughtUp: Bool { !ledger.isBehind }
 
     /// As the collector does: what cannot be answered is asked again, and a file that cannot be used is made again.
     func takeTurn() throws -> WorkerEnd? {
-        guard !stop.isRequested else {
+        guard !place.stop.isRequested else {
             ledger.close()
             return .stopped
         }
         do throws(ConversionServiceError) {
             try ledger.catchUp()
-            try installs.ask(ledger, of: process)
+            try installs.ask(ledger, of: place.number)
         } catch {
-            guard !error.isOfFile else {
-                try? ledger.makeAnew(error)
-                return nil
+            do throws(ConversionServiceError) {
+                guard error.isOfFile else { throw error }
+                try ledger.makeAnew(error)
+            } catch {
+                installs.judge(error, of: place)
             }
         }
         if let fault = installs.fault { throw fault }

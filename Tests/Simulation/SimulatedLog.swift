@@ -360,7 +360,7 @@ final class SimulatedWriter: LogWriter {
             let milliseconds = weir_sim_now() / 1_000_000
             positions.append(cluster.append(record, to: topic, at: milliseconds))
             if cluster.happens(cluster.chances.repeated, .appendedTwice) {
-                cluster.append(record, to: topic, at: milliseconds)
+                cluster.append(record, to: topic, at: milliseconds, isRepetition: true)
             }
         }
         if isLost { throw log.unavailable(.append) }

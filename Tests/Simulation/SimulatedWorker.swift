@@ -41,6 +41,8 @@ struct ProcessPlace {
     let options: WorkerOptions
     let log: any LogBackend
     let stop: StopSignal
+    /// Whether the process was given reason to fail.
+    let hasDiskFaults: Bool
 }
 
 /// A log that processes open.
@@ -237,7 +239,7 @@ final class SimulatedWorker {
         let (worker, reader) = try program.open(
             ProcessPlace(
                 name: name, number: number, lanes: lanes, directory: directory, options: options,
-                log: log, stop: stop))
+                log: log, stop: stop, hasDiskFaults: hasDiskFaults))
         return Incarnation(number: number, worker: worker, reader: reader, stop: stop)
     }
 

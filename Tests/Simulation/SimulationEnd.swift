@@ -25,6 +25,7 @@ extension Simulation {
             weir_sim_pass(60 * 1_000_000_000)
             try catchUp()
         }
+        try requireAnswers()
         for worker in workers {
             worker.stop()
             for _ in 0..<100 where worker.isRunning { try turn(worker) }
@@ -64,6 +65,22 @@ extension Simulation {
             idleTurns = try workers.allSatisfy(isCaughtUp) ? idleTurns + 1 : 0
         }
         throw SimulationFault("it has not caught up after \(Self.mostTurnsToCatchUp) turns")
+    }
+
+    /// Nothing is in the way of an answer to an install any more.
+    private func requireAnswers() throws {
+        guard let installs else { return }
+        for worker in workers where worker.program.topic == CollectorProgram.name {
+            let first = installs.askCount
+            // A request may be none that is answered.
+            for _ in 0..<20 where installs.askCount == first { try turn(worker) }
+            guard installs.askCount > first else {
+                throw SimulationFault("\(worker.name) takes no requests")
+            }
+            if let request = installs.unanswered(from: first) {
+                throw SimulationFault("\(worker.name) does not answer request \(request)")
+            }
+        }
     }
 
     private func compare(_ feed: any Feed) throws {
