@@ -1,4 +1,5 @@
 import CSimulatedSystem
+import Deliveries
 import Engine
 import EventLog
 import Foundation
@@ -57,6 +58,8 @@ extension Simulation {
             guard let worker = one(of: workers.filter { isOperated($0, kind) }),
                 try operate(kind, on: worker)
             else { return }
+        case .partnerRefuses, .partnerShut:
+            guard try retryRefused() else { return }
         case .flood:
             guard chance(1, in: 3), let feed = one(of: feeds),
                 feed.flood(machine ?? cluster, count: 500, at: eventMilliseconds)
@@ -94,6 +97,18 @@ extension Simulation {
         guard worker === deliverer else { return feed(of: worker) != nil }
         return [.backup, .restore].contains(kind)
             && kinds.isDisjoint(with: [.offsetsNotTaken, .pause])
+    }
+
+    /// The operator retries what partners have refused, unless the worker may go on with a copy from before.
+    private func retryRefused() throws -> Bool {
+        guard let deliverer, backups[deliverer.name] == nil, !restored.contains(deliverer.name)
+        else { return false }
+        let path = DeliveryStore.path(in: deliverer.directory)
+        guard FileManager.default.fileExists(atPath: path) else { return false }
+        weir_sim_enter(0)
+        _ = try DeliveryStore(existing: path).retryRefused(by: partners)
+        note("an operator retries what partners have refused")
+        return true
     }
 
     /// What an operator, or a setting of the topic, does to a topic.
