@@ -67,6 +67,8 @@ typedef struct page_file {
     identity shared;
     bool has_shared;
     bool is_checked;
+    /// Whether this connection alone may write the log.
+    bool is_writing;
     int page_size;
     /// In the log, frames from here on may have been written again by the transaction that is under way,
     /// and have their sums again only at its commit.
@@ -237,18 +239,37 @@ static int check_frame(page_file *file, const void *page, int size, sqlite3_int6
     return note_damage(file, (start - log_header_bytes) / frame_size + 1, true);
 }
 
+/// Writes a log that another program has left once more as it is, and syncs it. That program may have been killed before
+/// its sync, or the sync may have failed: readers see a whole transaction, which recovery takes for committed, and a
+/// loss of power can still take it or tear it. After a failed sync the system has what it could not write for
+/// written, so that another sync alone would do nothing.
+static int settle_log(page_file *file) {
+    sqlite3_file *real = below(&file->base);
+    enum { bytes_at_once = 1 << 16 };
+    uint8_t *bytes = buffer(file, bytes_at_once);
+    if (bytes == NULL) return SQLITE_IOERR_NOMEM;
+    sqlite3_int64 size = 0;
+    int code = real->pMethods->xFileSize(real, &size);
+    // Nobody else writes the log while it is recovered, but where this one may not write the directory.
+    if (file->is_read_only || !file->database->is_writing) size = 0;
+    for (sqlite3_int64 offset = 0; offset < size && code == SQLITE_OK; offset += bytes_at_once) {
+        const int count = size - offset < bytes_at_once ? (int)(size - offset) : bytes_at_once;
+        code = real->pMethods->xRead(real, bytes, count, offset);
+        if (code == SQLITE_OK) code = real->pMethods->xWrite(real, bytes, count, offset);
+    }
+    if (code == SQLITE_OK) code = real->pMethods->xSync(real, SQLITE_SYNC_NORMAL);
+    // Not every file system knows syncs of what it does not let be written.
+    return file->is_read_only ? SQLITE_OK : note_refusal(file, code);
+}
+
 /// The header of the log is read on its own when the log is recovered, and at no other time that matters.
 static int check_recovery(page_file *file) {
     sqlite3_int64 frame = -1;
     sqlite3_file *real = below(&file->base);
-    int code = weir_recovery_look(real, file->database->page_size, &frame);
+    const int code = weir_recovery_look(real, file->database->page_size, &frame);
     if (code != SQLITE_OK) return note_refusal(file, code);
     if (frame >= 0) return note_damage(file, frame, true);
-    // A program that was killed before its sync has left a whole transaction that a loss of power can still tear, and
-    // recovery takes it for committed. SQLite does not sync it.
-    code = real->pMethods->xSync(real, SQLITE_SYNC_NORMAL);
-    // Not every file system knows syncs of what it does not let be written.
-    return file->is_read_only ? SQLITE_OK : note_refusal(file, code);
+    return settle_log(file);
 }
 
 /// A new frame is written as its header and then its page. A page without its header is written over one
@@ -420,10 +441,16 @@ static int map_shared(sqlite3_file *base, int region, int size, int extends, voi
 }
 
 static int lock_shared(sqlite3_file *base, int offset, int count, int flags) {
-    // The transaction is over: its frames have their sums again, or count for nothing.
-    if (offset == write_lock && flags == (SQLITE_SHM_UNLOCK | SQLITE_SHM_EXCLUSIVE))
-        ((page_file *)base)->rewritten_from = nowhere;
-    return below(base)->pMethods->xShmLock(below(base), offset, count, flags);
+    page_file *file = (page_file *)base;
+    const bool is_about_writing = offset == write_lock && (flags & SQLITE_SHM_EXCLUSIVE);
+    if (is_about_writing && (flags & SQLITE_SHM_UNLOCK)) {
+        // The transaction is over: its frames have their sums again, or count for nothing.
+        file->rewritten_from = nowhere;
+        file->is_writing = false;
+    }
+    const int code = below(base)->pMethods->xShmLock(below(base), offset, count, flags);
+    if (is_about_writing && (flags & SQLITE_SHM_LOCK) && code == SQLITE_OK) file->is_writing = true;
+    return code;
 }
 
 static void barrier_shared(sqlite3_file *base) { below(base)->pMethods->xShmBarrier(below(base)); }

@@ -23,6 +23,8 @@ enum { sector = 512, most_descriptors = 4096 };
 /// A change of a file that is not synced: bytes at an offset, and how long the file was before and is after.
 struct change {
     struct change *next;
+    /// Which one it is of all changes.
+    uint64_t number;
     int64_t offset;
     size_t count;
     uint8_t *before;
@@ -32,11 +34,22 @@ struct change {
     int64_t size_after;
 };
 
+/// A sector whose write failed at a sync. Systems then take what they have in memory for written, so that no later sync
+/// writes it: until it is written once more, the disk holds something else than readers see.
+struct unwritten {
+    struct unwritten *next;
+    int64_t offset;
+    /// The last change before the failure.
+    uint64_t number;
+    uint8_t on_disk[sector];
+};
+
 struct file {
     struct file *next;
     char *path;
     struct change *first;
     struct change *last;
+    struct unwritten *unwritten;
 };
 
 /// A change of the names in a directory that is not synced. What was replaced or removed is kept under another name.
@@ -71,6 +84,7 @@ static int process_count;
 static struct file *files;
 static struct naming *namings;
 static uint64_t held_count;
+static uint64_t change_count;
 static struct {
     struct file *file;
     int process;
@@ -129,15 +143,45 @@ static struct file *file_at(const char *path) {
     return file;
 }
 
-static void forget_changes(struct file *file) {
+/// What failed in a part of a file, before the change of a number, is mended by it, or cut off.
+static void supersede(struct file *file, uint64_t number, int64_t begin, int64_t end) {
+    for (struct unwritten **link = &file->unwritten; *link;) {
+        struct unwritten *place = *link;
+        if (place->number < number && place->offset + sector > begin && place->offset < end) {
+            *link = place->next;
+            free(place);
+        } else {
+            link = &place->next;
+        }
+    }
+}
+
+/// The first sector that lies wholly behind a file of a size.
+static int64_t sector_behind(int64_t size) { return (size + sector - 1) / sector * sector; }
+
+/// The disk holds what changes have made of the file, but for what failed.
+static void settle_changes(struct file *file) {
     while (file->first) {
         struct change *change = file->first;
+        if (change->count > 0)
+            supersede(file, change->number, change->offset, change->offset + (int64_t)change->count);
+        else
+            supersede(file, change->number, sector_behind(change->size_after), INT64_MAX);
         file->first = change->next;
         free(change->before);
         free(change->after);
         free(change);
     }
     file->last = NULL;
+}
+
+static void forget_changes(struct file *file) {
+    settle_changes(file);
+    while (file->unwritten) {
+        struct unwritten *place = file->unwritten;
+        file->unwritten = place->next;
+        free(place);
+    }
 }
 
 static bool is_in(const char *path, const char *directory) {
@@ -199,6 +243,7 @@ static int64_t size_of(int descriptor) {
 /// Keeps in mind what a file holds where it is about to change.
 static struct change *begin_change(struct file *file, int descriptor, int64_t offset, size_t count) {
     struct change *change = must(calloc(1, sizeof *change));
+    change->number = ++change_count;
     change->offset = offset;
     change->size_before = size_of(descriptor);
     if (offset < change->size_before && count > 0) {
@@ -419,6 +464,91 @@ int ftruncate64(int descriptor, off64_t size) {
 
 int ftruncate(int descriptor, off_t size) { return ftruncate64(descriptor, size); }
 
+// MARK: What the disk holds
+
+static void put(int descriptor, const void *bytes, size_t count, int64_t offset) {
+    if (count > 0 && syscall(SYS_pwrite64, descriptor, bytes, count, offset) != (ssize_t)count) abort();
+}
+
+static void cut(int descriptor, int64_t size) {
+    if (syscall(SYS_ftruncate, descriptor, size) != 0) abort();
+}
+
+/// Makes of a file what it was before its changes. Returns them, in their order, and NULL after the last.
+static struct change **undo_changes(struct file *file, int descriptor) {
+    size_t count = 0;
+    for (struct change *change = file->first; change; change = change->next) count++;
+    struct change **changes = must(calloc(count + 1, sizeof *changes));
+    size_t place = 0;
+    for (struct change *change = file->first; change; change = change->next) changes[place++] = change;
+    while (place-- > 0) {
+        put(descriptor, changes[place]->before, changes[place]->before_count, changes[place]->offset);
+        cut(descriptor, changes[place]->size_before);
+    }
+    return changes;
+}
+
+/// Does a change again, or, when it is torn, some of its sectors.
+static void redo(struct file *file, int descriptor, const struct change *change, bool is_torn, uint64_t *random) {
+    if (change->count == 0) {
+        supersede(file, change->number, sector_behind(change->size_after), INT64_MAX);
+        return cut(descriptor, change->size_after);
+    }
+    for (size_t at = 0; at < change->count;) {
+        int64_t offset = change->offset + (int64_t)at;
+        size_t rest = sector - (size_t)(offset % sector);
+        size_t count = change->count - at < rest ? change->count - at : rest;
+        if (!is_torn || next_random(random) % 2 == 0) {
+            put(descriptor, change->after + at, count, offset);
+            supersede(file, change->number, offset, offset + (int64_t)count);
+        }
+        at += count;
+    }
+}
+
+/// Notes that the write of a sector has failed; `on_disk` is what the disk holds there if none has before.
+static void add_unwritten(struct file *file, int64_t offset, const uint8_t on_disk[sector]) {
+    struct unwritten *place = file->unwritten;
+    while (place && place->offset != offset) place = place->next;
+    if (place == NULL) {
+        place = must(calloc(1, sizeof *place));
+        place->offset = offset;
+        memcpy(place->on_disk, on_disk, sector);
+        place->next = file->unwritten;
+        file->unwritten = place;
+    }
+    place->number = change_count;
+}
+
+/// A sync fails: nothing that it had to write is on the disk, or not all of its pages or sectors. How long the file is
+/// stands elsewhere, and comes with the next sync.
+static void fail_changes(struct file *file, uint64_t *random) {
+    enum { page = 4096 };
+    int descriptor = file->first ? (int)syscall(SYS_openat, AT_FDCWD, file->path, O_RDWR | O_CLOEXEC, 0) : -1;
+    if (descriptor < 0) return;
+    uint64_t kind = next_random(random) % 3, seed = next_random(random);
+    struct change **changes = undo_changes(file, descriptor);
+    int64_t shortest = INT64_MAX;
+    for (struct change **at = changes; *at; at++) {
+        struct change *change = *at;
+        if (change->count == 0) shortest = smaller(shortest, change->size_after);
+        int64_t offset = change->offset / sector * sector;
+        for (; offset < change->offset + (int64_t)change->count; offset += sector) {
+            uint64_t part = seed + (uint64_t)(kind == 1 ? offset / page : offset / sector);
+            if (kind > 0 && next_random(&part) % 2) continue;
+            uint8_t on_disk[sector] = {0};
+            if (offset < shortest && syscall(SYS_pread64, descriptor, on_disk, sector, offset) < 0) abort();
+            add_unwritten(file, offset, on_disk);
+        }
+    }
+    for (struct change **at = changes; *at; at++) {
+        if ((*at)->count > 0) put(descriptor, (*at)->after, (*at)->count, (*at)->offset);
+        else cut(descriptor, (*at)->size_after);
+    }
+    free(changes);
+    syscall(SYS_close, descriptor);
+}
+
 static int sync_file(int descriptor, long call) {
     if (!is_known(descriptor)) return (int)syscall(call, descriptor);
     pthread_mutex_lock(&lock);
@@ -429,9 +559,10 @@ static int sync_file(int descriptor, long call) {
         errno = EIO;
     } else if (happens(&process->random, process->chances.sync_error)) {
         counts[WEIR_SIM_SYNC_ERRORS]++;
+        fail_changes(descriptors[descriptor].file, &process->random);
         errno = EIO;
     } else {
-        forget_changes(descriptors[descriptor].file);
+        settle_changes(descriptors[descriptor].file);
         settle_names(is_directly_in, descriptors[descriptor].file->path);
         result = 0;
     }
@@ -467,7 +598,9 @@ int unlink(const char *path) {
 static void move_changes(struct file *old, struct file *new) {
     new->first = old->first;
     new->last = old->last;
+    new->unwritten = old->unwritten;
     old->first = old->last = NULL;
+    old->unwritten = NULL;
     for (int descriptor = 0; descriptor < most_descriptors; descriptor++)
         if (descriptors[descriptor].file == old) descriptors[descriptor].file = new;
 }
@@ -805,49 +938,37 @@ bool weir_sim_is_dead(int number) {
     return is_dead;
 }
 
-static void put(int descriptor, const void *bytes, size_t count, int64_t offset) {
-    if (count > 0 && syscall(SYS_pwrite64, descriptor, bytes, count, offset) != (ssize_t)count) abort();
-}
-
-static void cut(int descriptor, int64_t size) {
-    if (syscall(SYS_ftruncate, descriptor, size) != 0) abort();
-}
-
-/// Does a change again, or, when it is torn, some of its sectors.
-static void redo(int descriptor, const struct change *change, bool is_torn, uint64_t *random) {
-    if (change->count == 0) return cut(descriptor, change->size_after);
-    for (size_t at = 0; at < change->count;) {
-        size_t rest = sector - (size_t)((change->offset + (int64_t)at) % sector);
-        size_t count = change->count - at < rest ? change->count - at : rest;
-        if (!is_torn || next_random(random) % 2 == 0)
-            put(descriptor, change->after + at, count, change->offset + (int64_t)at);
-        at += count;
-    }
+/// A cut is lost, and what failed after it lay on what was cut off.
+static void forget_unwritten_after(struct file *file, const struct change *change) {
+    for (struct unwritten *place = file->unwritten; place; place = place->next)
+        if (place->number >= change->number && place->offset >= sector_behind(change->size_after))
+            place->offset = INT64_MAX;
 }
 
 static void lose(struct file *file, uint64_t *random) {
     int descriptor = (int)syscall(SYS_openat, AT_FDCWD, file->path, O_RDWR | O_CLOEXEC, 0);
     if (descriptor < 0) return forget_changes(file);
-    size_t count = 0;
-    for (struct change *change = file->first; change; change = change->next) count++;
-    struct change **changes = must(calloc(count + 1, sizeof *changes));
-    size_t place = 0;
-    for (struct change *change = file->first; change; change = change->next) changes[place++] = change;
     // What was synced, and nothing else.
-    for (place = count; place-- > 0;) {
-        struct change *change = changes[place];
-        put(descriptor, change->before, change->before_count, change->offset);
-        cut(descriptor, change->size_before);
-    }
+    struct change **changes = undo_changes(file, descriptor);
+    size_t count = 0;
+    while (changes[count]) count++;
     uint64_t kind = next_random(random) % 4;
     size_t first_lost = kind == 1 ? count : (size_t)(next_random(random) % (count + 1));
-    for (place = 0; place < count; place++) {
+    for (size_t place = 0; place < count; place++) {
+        struct change *change = changes[place];
         bool is_kept = kind == 1 || (kind == 2 && place < first_lost) || (kind == 3 && next_random(random) % 2);
         bool is_torn = kind >= 2 && next_random(random) % 8 == 0;
-        if (is_kept || is_torn) redo(descriptor, changes[place], is_torn, random);
+        if (is_kept || is_torn) redo(file, descriptor, change, is_torn, random);
+        else if (change->size_after < change->size_before) forget_unwritten_after(file, change);
         counts[is_torn ? WEIR_SIM_TORN_WRITES : is_kept ? WEIR_SIM_KEPT_WRITES : WEIR_SIM_LOST_WRITES]++;
     }
     free(changes);
+    int64_t size = size_of(descriptor);
+    for (struct unwritten *place = file->unwritten; place; place = place->next) {
+        if (place->offset >= size) continue;
+        put(descriptor, place->on_disk, (size_t)smaller(sector, size - place->offset), place->offset);
+        counts[WEIR_SIM_UNWRITTEN]++;
+    }
     syscall(SYS_close, descriptor);
     forget_changes(file);
 }
@@ -898,7 +1019,7 @@ void weir_sim_lose_power(const char *directory, uint64_t seed, bool loses_names)
         // The order of files must not matter to what becomes of one.
         uint64_t random = seed;
         for (const char *at = file->path + length; *at; at++) random = random * 31 + (uint8_t)*at;
-        if (file->first) lose(file, &random);
+        if (file->first || file->unwritten) lose(file, &random);
         size_t path_length = strlen(file->path);
         char *shared = must(malloc(path_length + 5));
         memcpy(shared, file->path, path_length);
@@ -935,6 +1056,7 @@ const char *weir_sim_event_name(enum weir_sim_event event) {
         [WEIR_SIM_DISK_FULL] = "disk: full", [WEIR_SIM_SYNC_ERRORS] = "disk: sync fails",
         [WEIR_SIM_READ_ERRORS] = "disk: read fails", [WEIR_SIM_SHORT_READS] = "disk: short read",
         [WEIR_SIM_SHORT_WRITES] = "disk: short write", [WEIR_SIM_LOST_WRITES] = "disk: unsynced write lost",
+        [WEIR_SIM_UNWRITTEN] = "disk: sector lost after its sync failed",
         [WEIR_SIM_LOST_NAMES] = "disk: unsynced name lost", [WEIR_SIM_KEPT_WRITES] = "disk: unsynced write kept", [WEIR_SIM_TORN_WRITES] = "disk: write torn",
         [WEIR_SIM_POWER_LOSSES] = "disk: power lost", [WEIR_SIM_SLEEPS] = "sleeps",
     };

@@ -11,6 +11,8 @@
 //
 // Files below the simulation's root lie on simulated disks. What is written there is in the file at once, as in the
 // page cache of an operating system, and kept in mind until it is synced, so that a loss of power can take it back.
+// What a failed sync had to write is as on Linux: readers see it, no later sync writes it, and a loss of power takes it
+// back, unless it is written again.
 
 /// Begins a simulation: files below `root` are on simulated disks, and the clock stands still. When the program crashes,
 /// it says of which seed.
@@ -71,7 +73,7 @@ void weir_sim_jump(int64_t nanoseconds);
 enum weir_sim_event {
     WEIR_SIM_WRITES, WEIR_SIM_SYNCS, WEIR_SIM_CRASHES, WEIR_SIM_WRITE_ERRORS, WEIR_SIM_DISK_FULL,
     WEIR_SIM_SYNC_ERRORS, WEIR_SIM_READ_ERRORS, WEIR_SIM_SHORT_READS, WEIR_SIM_SHORT_WRITES, WEIR_SIM_LOST_WRITES,
-    WEIR_SIM_LOST_NAMES, WEIR_SIM_KEPT_WRITES, WEIR_SIM_TORN_WRITES, WEIR_SIM_POWER_LOSSES, WEIR_SIM_SLEEPS, WEIR_SIM_EVENTS
+    WEIR_SIM_UNWRITTEN, WEIR_SIM_LOST_NAMES, WEIR_SIM_KEPT_WRITES, WEIR_SIM_TORN_WRITES, WEIR_SIM_POWER_LOSSES, WEIR_SIM_SLEEPS, WEIR_SIM_EVENTS
 };
 
 uint64_t weir_sim_count(enum weir_sim_event event);
