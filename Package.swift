@@ -149,8 +149,8 @@ let package = Package(
         .target(
             name: "History",
             dependencies: [
-                "ConversionModels", "Engine", "Store", "Signatures", "EventLog", "Reports", "JSON",
-                "Monitoring", "ConfigurationFiles", "Program", "Streams", crypto,
+                "ConversionModels", "DatabaseFiles", "Engine", "Store", "Signatures", "EventLog",
+                "Reports", "JSON", "Monitoring", "ConfigurationFiles", "Program", "Streams", crypto,
             ],
             swiftSettings: strict),
         .target(

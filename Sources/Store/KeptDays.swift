@@ -144,7 +144,7 @@ struct FileState: Equatable {
     /// The header of the log, which has its salts; empty without one.
     private let log: Data
 
-    /// Nil when there is no file.
+    /// Nil when there is no file, or the disk fails.
     init?(_ path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
@@ -152,8 +152,12 @@ struct FileState: Equatable {
             Int(status.st_dev), Int(status.st_ino), Int(status.st_size), status.st_ctim.tv_sec,
             status.st_ctim.tv_nsec,
         ]
-        let file = FileHandle(forReadingAtPath: path + "-wal")
-        defer { try? file?.close() }
-        log = (try? file?.read(upToCount: 32)) ?? Data()
+        guard let file = FileHandle(forReadingAtPath: path + "-wal") else {
+            log = Data()
+            return
+        }
+        defer { try? file.close() }
+        guard let header = try? file.read(upToCount: 32) ?? Data() else { return nil }
+        log = header
     }
 }

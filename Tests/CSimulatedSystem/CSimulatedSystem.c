@@ -420,23 +420,28 @@ ssize_t write(int descriptor, const void *bytes, size_t count) {
     return written;
 }
 
-ssize_t pread64(int descriptor, void *bytes, size_t count, off64_t offset) {
-    if (is_known(descriptor)) {
-        pthread_mutex_lock(&lock);
-        struct process *process = process_of(descriptors[descriptor].process);
-        bool fails = !process->is_dead && happens(&process->random_of_reads, process->chances.read_error);
-        if (fails) counts[WEIR_SIM_READ_ERRORS]++;
-        if (!fails && count > 1 && happens(&process->random_of_reads, process->chances.short_read)) {
-            counts[WEIR_SIM_SHORT_READS]++;
-            count = 1 + (size_t)(next_random(&process->random_of_reads) % (count - 1));
-        }
-        pthread_mutex_unlock(&lock);
-        if (fails) {
-            errno = EIO;
-            return -1;
-        }
+/// Whether a read fails; else how much it gives at most.
+static bool fails_to_read(int descriptor, size_t *count) {
+    if (!is_known(descriptor)) return false;
+    pthread_mutex_lock(&lock);
+    struct process *process = process_of(descriptors[descriptor].process);
+    bool fails = !process->is_dead && happens(&process->random_of_reads, process->chances.read_error);
+    if (fails) counts[WEIR_SIM_READ_ERRORS]++;
+    if (!fails && *count > 1 && happens(&process->random_of_reads, process->chances.short_read)) {
+        counts[WEIR_SIM_SHORT_READS]++;
+        *count = 1 + (size_t)(next_random(&process->random_of_reads) % (*count - 1));
     }
-    return syscall(SYS_pread64, descriptor, bytes, count, offset);
+    pthread_mutex_unlock(&lock);
+    if (fails) errno = EIO;
+    return fails;
+}
+
+ssize_t pread64(int descriptor, void *bytes, size_t count, off64_t offset) {
+    return fails_to_read(descriptor, &count) ? -1 : syscall(SYS_pread64, descriptor, bytes, count, offset);
+}
+
+ssize_t read(int descriptor, void *bytes, size_t count) {
+    return fails_to_read(descriptor, &count) ? -1 : syscall(SYS_read, descriptor, bytes, count);
 }
 
 ssize_t pread(int descriptor, void *bytes, size_t count, off_t offset) {

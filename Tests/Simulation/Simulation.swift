@@ -428,6 +428,10 @@ package final class Simulation {
             return
         }
         weir_sim_enter(0)
+        // A log that its last process removed could come back with a loss of power, and with a commit that had failed: more
+        // would be folded under the window of before.
+        let store = try Comparison.storePath(worker.directory, worker.program.topic)
+        weir_sim_forget_names(URL(fileURLWithPath: store).deletingLastPathComponent().path)
         let folded = try Comparison.foldedOffsets(worker.directory, worker.program.topic)
         for partition in 0..<Self.mostPartitions {
             worker.windows[partition, default: WindowsInForce()].begin(

@@ -1,3 +1,4 @@
+import DatabaseFiles
 import Foundation
 import Store
 
@@ -43,14 +44,17 @@ package struct ReplayManifest: Codable, Equatable, Sendable {
     }
 
     /// Reads what a directory is of; nil when no replay has begun there.
-    package static func read(in directory: String) throws(ReplayError) -> ReplayManifest? {
+    package static func read(in directory: String) throws -> ReplayManifest? {
         let path = "\(directory)/\(fileName)"
         guard FileManager.default.fileExists(atPath: path) else { return nil }
         do {
             return try JSONDecoder().decode(
                 Self.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
+        } catch let error as DecodingError {
+            throw ReplayError.badManifest(path: path, detail: error.localizedDescription)
         } catch {
-            throw .badManifest(path: path, detail: error.localizedDescription)
+            throw StoreError.disk(
+                operation: "read", path: path, detail: SystemRefusal.explanation(of: error))
         }
     }
 
