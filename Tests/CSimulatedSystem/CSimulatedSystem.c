@@ -195,11 +195,24 @@ static bool is_directly_in(const char *path, const char *directory) {
 
 static bool exists(const char *path) { return syscall(SYS_faccessat, AT_FDCWD, path, F_OK) == 0; }
 
-/// Keeps the file at a path that is about to be replaced or removed; empty for none.
+static void move_changes(struct file *old, struct file *new) {
+    forget_changes(new);
+    new->first = old->first;
+    new->last = old->last;
+    new->unwritten = old->unwritten;
+    old->first = old->last = NULL;
+    old->unwritten = NULL;
+    for (int descriptor = 0; descriptor < most_descriptors; descriptor++)
+        if (descriptors[descriptor].file == old) descriptors[descriptor].file = new;
+}
+
+/// Keeps the file at a path that is about to be replaced or removed, and its changes; empty for none.
 static char *hold(const char *path) {
     char held[sizeof root + 32];
     snprintf(held, sizeof held, "%s/held-%llu", root, (unsigned long long)held_count++);
-    return must(strdup(syscall(SYS_linkat, AT_FDCWD, path, AT_FDCWD, held, 0) == 0 ? held : ""));
+    if (syscall(SYS_linkat, AT_FDCWD, path, AT_FDCWD, held, 0) != 0) return must(strdup(""));
+    move_changes(file_at(path), file_at(held));
+    return must(strdup(held));
 }
 
 /// `held` is given away.
@@ -212,8 +225,23 @@ static void add_naming(const char *path, const char *old_path, char *held) {
     namings = naming;
 }
 
+static void forget_file(const char *path) {
+    for (struct file **link = &files; *link; link = &(*link)->next)
+        if (strcmp((*link)->path, path) == 0) {
+            struct file *file = *link;
+            // Who still has it open writes to nothing that lasts.
+            for (int descriptor = 0; descriptor < most_descriptors; descriptor++)
+                if (descriptors[descriptor].file == file) descriptors[descriptor].file = NULL;
+            *link = file->next;
+            forget_changes(file);
+            free(file->path);
+            free(file);
+            return;
+        }
+}
+
 static void end_naming(struct naming *naming) {
-    if (naming->held[0]) syscall(SYS_unlinkat, AT_FDCWD, naming->held, 0);
+    if (naming->held[0] && syscall(SYS_unlinkat, AT_FDCWD, naming->held, 0) == 0) forget_file(naming->held);
     free(naming->path);
     free(naming->old_path);
     free(naming->held);
@@ -298,9 +326,10 @@ static ssize_t simulated_write(int descriptor, const void *bytes, size_t count, 
     counts[WEIR_SIM_WRITES]++;
     *moved = 0;
     if (dies(process)) {
-        // The call at which it is killed may have been done.
-        if (!was_dead && next_random(&process->random) % 2 == 0)
-            change_by_writing(file, descriptor, bytes, count, offset);
+        // The call at which it is killed may have been done, or a part of it.
+        uint64_t done = was_dead ? 0 : next_random(&process->random) % 3;
+        size_t part = done == 1 ? part_of(&process->random, count, offset) : count;
+        if (done > 0 && part > 0) change_by_writing(file, descriptor, bytes, part, offset);
         errno = EIO;
         return -1;
     }
@@ -592,33 +621,21 @@ int unlink(const char *path) {
     if (is_refused(path)) return -1;
     if (is_simulated(path)) {
         pthread_mutex_lock(&lock);
-        forget_changes(file_at(path));
         if (current == 0) settle_names(is_same, path);
         else if (!is_volatile(path) && exists(path)) add_naming(path, path, hold(path));
+        forget_changes(file_at(path));
         pthread_mutex_unlock(&lock);
     }
     return (int)syscall(SYS_unlink, path);
-}
-
-static void move_changes(struct file *old, struct file *new) {
-    new->first = old->first;
-    new->last = old->last;
-    new->unwritten = old->unwritten;
-    old->first = old->last = NULL;
-    old->unwritten = NULL;
-    for (int descriptor = 0; descriptor < most_descriptors; descriptor++)
-        if (descriptors[descriptor].file == old) descriptors[descriptor].file = new;
 }
 
 int rename(const char *old, const char *new) {
     if (is_refused(new)) return -1;
     if (is_simulated(new)) {
         pthread_mutex_lock(&lock);
-        struct file *replaced = file_at(new);
-        forget_changes(replaced);
-        move_changes(file_at(old), replaced);
         if (current == 0) settle_names(is_same, new);
         else add_naming(new, old, hold(new));
+        move_changes(file_at(old), file_at(new));
         pthread_mutex_unlock(&lock);
     }
     return (int)syscall(SYS_rename, old, new);
@@ -984,14 +1001,15 @@ static void undo_naming(const struct naming *naming) {
     bool was_removed = strcmp(naming->path, naming->old_path) == 0;
     if (!was_removed && naming->old_path[0]) {
         syscall(SYS_renameat2, AT_FDCWD, naming->path, AT_FDCWD, naming->old_path, 0);
-        struct file *old = file_at(naming->old_path);
-        forget_changes(old);
-        move_changes(file_at(naming->path), old);
+        move_changes(file_at(naming->path), file_at(naming->old_path));
     } else if (!was_removed) {
         syscall(SYS_unlinkat, AT_FDCWD, naming->path, 0);
         forget_changes(file_at(naming->path));
     }
-    if (naming->held[0]) syscall(SYS_renameat2, AT_FDCWD, naming->held, AT_FDCWD, naming->path, 0);
+    if (naming->held[0]) {
+        syscall(SYS_renameat2, AT_FDCWD, naming->held, AT_FDCWD, naming->path, 0);
+        move_changes(file_at(naming->held), file_at(naming->path));
+    }
 }
 
 /// The last names of a directory that were not synced are lost, and those before them are not.
