@@ -312,6 +312,16 @@ static bool dies(struct process *process) {
     return true;
 }
 
+/// Whether a call of a living process that changes a file or a name fails; says how, as the system does.
+static bool fails_to_change(struct process *process) {
+    bool fails = happens(&process->random, process->chances.write_error);
+    bool is_full = !fails && happens(&process->random, process->chances.disk_full);
+    if (!fails && !is_full) return false;
+    counts[fails ? WEIR_SIM_WRITE_ERRORS : WEIR_SIM_DISK_FULL]++;
+    errno = fails ? EIO : ENOSPC;
+    return true;
+}
+
 /// How much of a write is done, when not all of it is: it ends where a sector does, as parts of files are kept by the
 /// page.
 static size_t part_of(uint64_t *random, size_t count, int64_t offset) {
@@ -333,13 +343,9 @@ static ssize_t simulated_write(int descriptor, const void *bytes, size_t count, 
         errno = EIO;
         return -1;
     }
-    bool fails = happens(&process->random, process->chances.write_error);
-    bool is_full = !fails && happens(&process->random, process->chances.disk_full);
-    if (fails || is_full) {
-        counts[fails ? WEIR_SIM_WRITE_ERRORS : WEIR_SIM_DISK_FULL]++;
+    if (fails_to_change(process)) {
         size_t part = part_of(&process->random, count, offset);
         if (part > 0) change_by_writing(file, descriptor, bytes, part, offset);
-        errno = fails ? EIO : ENOSPC;
         return -1;
     }
     if (count > 1 && happens(&process->random, process->chances.short_write)) {
@@ -358,6 +364,14 @@ static bool is_known(int descriptor) {
 
 // MARK: Calls that come before those of the C library
 
+static bool cannot_change_name(void) {
+    pthread_mutex_lock(&lock);
+    bool fails = fails_to_change(process_of(current));
+    if (fails) counts[WEIR_SIM_NAME_ERRORS]++;
+    pthread_mutex_unlock(&lock);
+    return fails;
+}
+
 static int open_simulated(const char *path, int flags, mode_t mode) {
     if (is_simulated(path)) {
         pthread_mutex_lock(&lock);
@@ -370,6 +384,7 @@ static int open_simulated(const char *path, int flags, mode_t mode) {
     }
     bool is_kept = is_simulated(path) && !is_volatile(path);
     bool is_made = is_kept && flags & O_CREAT && !exists(path);
+    if (is_made && cannot_change_name()) return -1;
     int descriptor = (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
     if (descriptor >= 0 && descriptor < most_descriptors) {
         pthread_mutex_lock(&lock);
@@ -484,7 +499,7 @@ int ftruncate64(int descriptor, off64_t size) {
     int result = -1;
     if (dies(process)) {
         errno = EIO;
-    } else {
+    } else if (!fails_to_change(process)) {
         int64_t present = size_of(descriptor);
         int64_t kept = smaller(size, present);
         struct change *change =
@@ -632,6 +647,7 @@ int unlink(const char *path) {
 int rename(const char *old, const char *new) {
     if (is_refused(new)) return -1;
     if (is_simulated(new)) {
+        if (cannot_change_name()) return -1;
         pthread_mutex_lock(&lock);
         if (current == 0) settle_names(is_same, new);
         else add_naming(new, old, hold(new));
@@ -1079,6 +1095,7 @@ const char *weir_sim_event_name(enum weir_sim_event event) {
         [WEIR_SIM_DISK_FULL] = "disk: full", [WEIR_SIM_SYNC_ERRORS] = "disk: sync fails",
         [WEIR_SIM_READ_ERRORS] = "disk: read fails", [WEIR_SIM_SHORT_READS] = "disk: short read",
         [WEIR_SIM_SHORT_WRITES] = "disk: short write", [WEIR_SIM_LOST_WRITES] = "disk: unsynced write lost",
+        [WEIR_SIM_NAME_ERRORS] = "disk: making or renaming a file fails",
         [WEIR_SIM_UNWRITTEN] = "disk: sector lost after its sync failed",
         [WEIR_SIM_LOST_NAMES] = "disk: unsynced name lost", [WEIR_SIM_KEPT_WRITES] = "disk: unsynced write kept", [WEIR_SIM_TORN_WRITES] = "disk: write torn",
         [WEIR_SIM_POWER_LOSSES] = "disk: power lost", [WEIR_SIM_SLEEPS] = "sleeps",

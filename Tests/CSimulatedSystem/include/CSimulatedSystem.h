@@ -24,7 +24,7 @@ void weir_sim_enter(int process);
 
 /// What may happen to the writing calls of a process: each number is one in a million.
 struct weir_sim_chances {
-    /// The write fails; a part of it may be in the file.
+    /// The write fails; a part of it may be in the file. Files cannot be made, cut or renamed either.
     uint32_t write_error;
     /// The disk is full; a part of the write may be in the file.
     uint32_t disk_full;
@@ -73,7 +73,7 @@ void weir_sim_jump(int64_t nanoseconds);
 enum weir_sim_event {
     WEIR_SIM_WRITES, WEIR_SIM_SYNCS, WEIR_SIM_CRASHES, WEIR_SIM_WRITE_ERRORS, WEIR_SIM_DISK_FULL,
     WEIR_SIM_SYNC_ERRORS, WEIR_SIM_READ_ERRORS, WEIR_SIM_SHORT_READS, WEIR_SIM_SHORT_WRITES, WEIR_SIM_LOST_WRITES,
-    WEIR_SIM_UNWRITTEN, WEIR_SIM_LOST_NAMES, WEIR_SIM_KEPT_WRITES, WEIR_SIM_TORN_WRITES, WEIR_SIM_POWER_LOSSES, WEIR_SIM_SLEEPS, WEIR_SIM_EVENTS
+    WEIR_SIM_UNWRITTEN, WEIR_SIM_NAME_ERRORS, WEIR_SIM_LOST_NAMES, WEIR_SIM_KEPT_WRITES, WEIR_SIM_TORN_WRITES, WEIR_SIM_POWER_LOSSES, WEIR_SIM_SLEEPS, WEIR_SIM_EVENTS
 };
 
 uint64_t weir_sim_count(enum weir_sim_event event);
