@@ -85,6 +85,7 @@ enum Transition: String, CaseIterable {
     case trimmedArchived = "operator: archived records were trimmed"
     case replayed = "operator: a stream was replayed"
     case followedEpochs = "digest compared with a replay under the recorded windows"
+    case trimmedLeftOut = "compared with the model only: a trimmed topic"
     case digestLeftOut = "digest not compared: several windows, and no embedded log"
     case promoted = "operator: a replayed store was promoted"
     case handedOver = "operator: a worker gave its store up to a promotion"

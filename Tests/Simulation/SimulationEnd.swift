@@ -93,7 +93,7 @@ extension Simulation {
             report.met[Coverage.rejected(stream, reason), default: 0] += 1
         }
         // What a store knows of records that are gone, and what it has published, no other one can tell.
-        guard !trimmed.contains(stream) else { return }
+        guard !trimmed.contains(stream) else { return cluster.note(.trimmedLeftOut) }
         processes += 1
         let anew = "\(machine?.directory ?? "\(root)/disks")/anew-\(stream)"
         if try comparison.isUnderOneWindow() {

@@ -175,7 +175,10 @@ struct WeirSimulate: ParsableCommand {
             else { continue }
             try? FileManager.default.removeItem(atPath: "\(base)/\(entry)")
         }
-        let root = URL(fileURLWithPath: "\(base)/\(name)\(getpid())")
+        // Of one length, since some files say where others are.
+        let process = String(getpid())
+        let padding = String(repeating: "0", count: 10 - process.count)
+        let root = URL(fileURLWithPath: "\(base)/\(name)\(padding)\(process)")
         try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
         return root.resolvingSymlinksInPath().path
     }
