@@ -18,6 +18,8 @@ extension Simulation {
         if let machine, [.kill, .crashAtCall].contains(kind), chance(1, in: 3) {
             if kind == .kill {
                 machine.kill()
+                // All of its processes: whoever comes next recovers what they have left of the log.
+                if chance(1, in: 2) { for worker in running { kill(worker) } }
             } else {
                 machine.crash(after: Int64(number(below: 8)))
             }
