@@ -134,7 +134,7 @@ package final class DeliveryLoop {
         return try !dispatcher.isSettled()
     }
 
-    /// The group is told where the store is before anything of it is sent: that shows which copy is older.
+    /// The store reports its offsets to the group before it sends anything: by them an older copy is recognised.
     private var maySend: Bool { hasTaken && takenOverBefore.isEmpty && !hasUncommittedOffsets }
 
     /// How long to wait for records while nothing is in flight.
@@ -196,10 +196,10 @@ package final class DeliveryLoop {
     private func commitOffsets() throws {
         lastOffsetCommit = .now
         // A lower offset would hide that the store is an older copy.
-        let told = nextOffsets.filter { takenOverBefore[$0.key] == nil }
-        hasUncommittedOffsets = told.count < nextOffsets.count
-        guard !told.isEmpty else { return }
-        try reader.commit(told.mapValues { GroupOffset($0, note: note) })
+        let reported = nextOffsets.filter { takenOverBefore[$0.key] == nil }
+        hasUncommittedOffsets = reported.count < nextOffsets.count
+        guard !reported.isEmpty else { return }
+        try reader.commit(reported.mapValues { GroupOffset($0, note: note) })
     }
 
     private var isAtEnd: Bool {
@@ -261,7 +261,7 @@ extension DeliveryLoop {
             let group = committed[partition]
             var next =
                 [stored[partition], group?.next].compactMap(\.self).max() ?? bounds.earliestOffset
-            // Who has told the group of a partition has stored where it begins.
+            // A store that has reported a partition to the group has also noted where the partition begins.
             let own = stored[partition] ?? (group?.note == note ? bounds.earliestOffset : nil)
             if let own, let group, own < group.next, [note, ""].contains(group.note) {
                 logger.warning(

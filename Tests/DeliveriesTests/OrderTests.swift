@@ -36,7 +36,7 @@ struct OrderTests {
     }
 
     @Test(
-        "a revision that nobody wanted is not sent behind a higher one, though that is forgotten",
+        "a revision that nobody wanted is not sent after a higher one, even when the higher one is forgotten",
         arguments: [false, true])
     func deadLower(wasDeadBefore: Bool) throws {
         let partner = try ScriptedPartner { _, number in .answer(number == 0 ? 404 : 200) }

@@ -45,7 +45,7 @@ enum Transition: String, CaseIterable {
     case offsetGone = "offset gone while reading"
     case offsetsNotTaken = "offsets not taken"
     case olderGeneration = "offsets of an older generation"
-    case toldAtRevocation = "offsets that a member told when it gave partitions up"
+    case toldAtRevocation = "offsets that a member reported when it gave partitions up"
     case waitedForMembers = "a member that waited for others to give partitions up"
     case lostAnswer = "lost answer to an append"
     case appendedTwice = "record appended twice"

@@ -94,7 +94,7 @@ extension Simulation {
         meet(kind)
     }
 
-    /// A deliverer knows that its store is an older copy by what it has told its group.
+    /// A deliverer recognises an older copy of its store by the offsets that it has reported to its group.
     private func isOperated(_ worker: SimulatedWorker, _ kind: FaultKind) -> Bool {
         guard worker === deliverer else { return feed(of: worker) != nil }
         return [.backup, .restore].contains(kind)

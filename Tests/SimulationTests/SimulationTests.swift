@@ -62,7 +62,9 @@ import Testing
         #expect(run.status == 0, "\(run.output.suffix(3000)) \(run.error.suffix(1000))")
     }
 
-    @Test("A store of deliveries that is an older copy never sends a revision behind a higher one")
+    @Test(
+        "A store of deliveries that is an older copy never sends a lower revision after a higher one"
+    )
     func restoredDeliveries() throws {
         // A copy that was stopped while it caught up is the least of them.
         let run = try Program(
