@@ -374,11 +374,21 @@ let fuzzed: [Target.Dependency] = [
     httpCore, httpTypes, logging, nio,
 ]
 if Context.environment["WEIR_FUZZ"] != nil {
+    // After each input libFuzzer goes over the counters of the whole program: those of libraries would take longer than
+    // the input does.
+    for target in package.targets where target.type == .regular {
+        target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-sanitize=fuzzer"])]
+        target.cSettings =
+            (target.cSettings ?? []) + [.unsafeFlags(["-fsanitize=fuzzer-no-link"])]
+        target.cxxSettings =
+            (target.cxxSettings ?? []) + [.unsafeFlags(["-fsanitize=fuzzer-no-link"])]
+    }
     package.targets.append(
         .executableTarget(
             name: "weir-fuzz", dependencies: fuzzed, path: "Tests/weir-fuzz",
             exclude: ["CorpusTests.swift", "corpora", "fuzz"],
-            swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])]))
+            swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])],
+            linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])]))
 } else {
     package.targets.append(
         .testTarget(
