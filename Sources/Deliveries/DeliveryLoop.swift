@@ -271,10 +271,11 @@ extension DeliveryLoop {
                         "to_offset": "\(group.next)",
                     ])
                 next = own
+                // Not only to where the group is: it may not have taken the last offset that this store reported.
                 takenOverBefore[partition] = bounds.endOffset
             } else if let own, own < next {
                 logger.warning(
-                    "another instance has taken over what this store lacks: it sends that",
+                    "another instance has taken the partition over: what lies between is not sent by this one",
                     metadata: [
                         "partition": "\(partition)", "from_offset": "\(own)",
                         "to_offset": "\(next)",

@@ -64,8 +64,8 @@ package struct CorrectionSending {
                 writer = try log.writer()
             }
             let rows = due.map(\.row)
-            try corrections.note(.sending, of: rows)
             let records = try due.map { try names.record(of: $0.correction) }
+            try corrections.note(.sending, of: rows)
             try writer?.append(records, while: { !stop.isRequested })
             try onPiece()
             try corrections.note(.sent, of: rows)
