@@ -250,7 +250,8 @@ static int settle_log(page_file *file) {
     if (bytes == NULL) return SQLITE_IOERR_NOMEM;
     sqlite3_int64 size = 0;
     int code = real->pMethods->xFileSize(real, &size);
-    // Nobody else writes the log while it is recovered, but where this one may not write the directory.
+    // Nobody else writes the log while it is recovered, unless this one may not write beside it: it has an index of its own
+    // then, and locks nobody out.
     if (file->is_read_only || !file->database->is_writing) size = 0;
     for (sqlite3_int64 offset = 0; offset < size && code == SQLITE_OK; offset += bytes_at_once) {
         const int count = size - offset < bytes_at_once ? (int)(size - offset) : bytes_at_once;

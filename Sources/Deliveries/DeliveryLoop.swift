@@ -43,8 +43,8 @@ package final class DeliveryLoop {
     /// Until where partitions are taken over again, of a store that is an older copy. Nothing is sent before: a higher
     /// revision of a document may come there.
     private var takenOverBefore: [Int32: Int64] = [:]
-    /// Tells this store's offsets from those of other instances.
-    private var note = ""
+    /// Who took each partition over, this store last.
+    private var takers: [Int32: PartitionTakers] = [:]
     private var hasUncommittedOffsets = false
     private var lastOffsetCommit = ContinuousClock.now
     private var lastLook = ContinuousClock.now
@@ -111,6 +111,7 @@ package final class DeliveryLoop {
                 nextOffsets[partition] = nil
                 ends[partition] = nil
                 takenOverBefore[partition] = nil
+                takers[partition] = nil
             }
         case .records: try accept()
         case .idle:
@@ -199,7 +200,11 @@ package final class DeliveryLoop {
         let reported = nextOffsets.filter { takenOverBefore[$0.key] == nil }
         hasUncommittedOffsets = reported.count < nextOffsets.count
         guard !reported.isEmpty else { return }
-        try reader.commit(reported.mapValues { GroupOffset($0, note: note) })
+        try reader.commit(
+            Dictionary(
+                uniqueKeysWithValues: reported.map { partition, next in
+                    (partition, GroupOffset(next, note: takers[partition]?.note ?? ""))
+                }))
     }
 
     private var isAtEnd: Bool {
@@ -245,41 +250,37 @@ package final class DeliveryLoop {
 // MARK: Partitions coming
 
 extension DeliveryLoop {
-    /// Starts where the store is, or where the group is when another instance got further, or else
-    /// at the oldest record. A store that is behind what it has told the group itself is an older copy: it takes
-    /// over again what it does not have. The embedded log does not say who told it an offset, and partitions of
-    /// instances are set by hand there.
+    /// Starts where the store is, or where the group is when another instance got further, or else at the oldest record.
+    /// A store that lacks what it once took over is an older copy: it takes that over again.
     private func take(_ partitions: [Int32]) throws {
         hasTaken = true
-        guard !partitions.isEmpty else { return }
-        note = "weir-deliveries \(try store.identity())"
+        let identity = try store.identity()
         let committed = try reader.committedOffsets()
         let stored = try store.nextOffsets()
+        func lostStart(_ partition: Int32, _ known: PartitionTakers) -> Int64? {
+            known.lostStart(
+                of: identity, at: stored[partition] ?? 0, before: committed[partition]?.next ?? 0)
+        }
         for bounds in try reader.bounds(of: partitions) {
             let partition = bounds.partition
             let place = TopicPartition(topic: reader.topic, partition: partition)
             let group = committed[partition]
-            var next =
-                [stored[partition], group?.next].compactMap(\.self).max() ?? bounds.earliestOffset
-            // A store that has reported a partition to the group has also noted where the partition begins.
-            let own = stored[partition] ?? (group?.note == note ? bounds.earliestOffset : nil)
-            if let own, let group, own < group.next, [note, ""].contains(group.note) {
+            var known = PartitionTakers(note: group?.note ?? "")
+            // The embedded log keeps no notes, and partitions of instances are set by hand there.
+            if group?.note == "", stored[partition] != nil { known.begin(identity, at: 0) }
+            let lost = lostStart(partition, known)
+            let next =
+                lost ?? [stored[partition], group?.next].compactMap(\.self).max()
+                ?? bounds.earliestOffset
+            if let lost {
                 logger.warning(
                     "this store is an older copy: what came after it is taken over again, and may be sent again",
                     metadata: [
-                        "partition": "\(partition)", "from_offset": "\(own)",
-                        "to_offset": "\(group.next)",
+                        "partition": "\(partition)", "from_offset": "\(lost)",
+                        "to_offset": "\(group?.next ?? lost)",
                     ])
-                next = own
                 // Not only to where the group is: it may not have taken the last offset that this store reported.
                 takenOverBefore[partition] = bounds.endOffset
-            } else if let own, own < next {
-                logger.warning(
-                    "another instance has taken the partition over: what lies between is not sent by this one",
-                    metadata: [
-                        "partition": "\(partition)", "from_offset": "\(own)",
-                        "to_offset": "\(next)",
-                    ])
             }
             // Records that another instance has taken over may be gone from the log.
             let start = stored[partition] == next ? next : max(next, bounds.earliestOffset)
@@ -287,6 +288,8 @@ extension DeliveryLoop {
                 of: place, nextOffset: start, in: bounds, store: store.path)
             if let refusal { throw refusal }
             nextOffsets[partition] = start
+            known.begin(identity, at: min(start, group?.next ?? start))
+            takers[partition] = known
             if start > group?.next ?? 0 { hasUncommittedOffsets = true }
             ends[partition] = bounds.endOffset
             try reader.seek(partition: partition, to: start)
@@ -297,6 +300,20 @@ extension DeliveryLoop {
                     "end": "\(bounds.endOffset)",
                 ])
         }
+        for (partition, group) in committed.sorted(by: { $0.key < $1.key })
+        where nextOffsets[partition] == nil {
+            guard let lost = lostStart(partition, PartitionTakers(note: group.note)) else {
+                continue
+            }
+            logger.warning(
+                "this store is an older copy, and another instance has the partition: what is missing may never be sent",
+                metadata: [
+                    "partition": "\(partition)", "from_offset": "\(lost)",
+                    "to_offset": "\(group.next)",
+                    "remedy": "let this instance run alone until it has caught up",
+                ])
+        }
+        guard !partitions.isEmpty else { return }
         _ = try store.accept(
             [], topic: reader.topic, nextOffsets: nextOffsets, partners: partners,
             nowMilliseconds: clock.nowMilliseconds)

@@ -27,6 +27,9 @@ package enum FaultKind: String, CaseIterable, Sendable {
     /// Those that are done to a log in one file only.
     static let ofEmbeddedLogs: Set<FaultKind> = [.archive, .promotion]
 
+    /// With these the group's offset does not show that a store of deliveries is an older copy.
+    static let hidingCopiesOfDeliveries: Set<FaultKind> = [.offsetsNotTaken, .pause]
+
     /// Those that a log in one file does not have.
     static let ofClusters: Set<FaultKind> = [
         .unavailableLog, .slowLog, .lostAnswer, .repeatedAppend, .offsetsNotTaken, .gaps, .trimming,

@@ -96,19 +96,21 @@ extension Simulation {
 
     /// A deliverer recognises an older copy of its store by the offsets that it has reported to its group.
     private func isOperated(_ worker: SimulatedWorker, _ kind: FaultKind) -> Bool {
-        guard worker === deliverer else { return feed(of: worker) != nil }
+        guard isDelivering(worker) else { return feed(of: worker) != nil }
         return [.backup, .restore].contains(kind)
-            && kinds.isDisjoint(with: [.offsetsNotTaken, .pause])
+            && kinds.isDisjoint(with: FaultKind.hidingCopiesOfDeliveries)
     }
 
     /// The operator retries what partners have refused, unless the worker may go on with a copy from before.
     private func retryRefused() throws -> Bool {
-        guard let deliverer, backups[deliverer.name] == nil, !restored.contains(deliverer.name)
-        else { return false }
+        let steady = deliverers.filter { backups[$0.name] == nil && !restored.contains($0.name) }
+        guard let deliverer = steady.count > 1 ? one(of: steady) : steady.first else {
+            return false
+        }
         let path = DeliveryStore.path(in: deliverer.directory)
         guard FileManager.default.fileExists(atPath: path) else { return false }
         weir_sim_enter(0)
-        _ = try DeliveryStore(existing: path).retryRefused(by: partners)
+        _ = try DeliveryStore(existing: path).retryRefused(by: partners, at: deliverer.name)
         note("an operator retries what partners have refused")
         return true
     }
@@ -190,7 +192,7 @@ extension Simulation {
     }
 
     func kill(_ worker: SimulatedWorker) {
-        if let process = worker.process { partners.forget(process) }
+        if let process = worker.process { partners.forget(process, of: worker.name) }
         worker.kill()
     }
 
@@ -261,7 +263,7 @@ extension Simulation {
             meet(.leaderAway)
             cluster.appendsToRefuse = number(below: 100)
         }
-        guard deliverer != nil else { return }
+        guard !deliverers.isEmpty else { return }
         partners.chances = SimulatedPartners.Chances(
             away: draw(.partnerAway, 600_000), lostAnswer: draw(.partnerLostAnswer, 300_000),
             busy: draw(.partnerBusy, 300_000), refuses: draw(.partnerRefuses, 300_000),

@@ -90,7 +90,7 @@ extension Simulation {
     }
 
     private func storePath(of worker: SimulatedWorker) throws -> String {
-        worker === deliverer
+        isDelivering(worker)
             ? DeliveryStore.path(in: worker.directory)
             : try Comparison.storePath(worker.directory, worker.program.topic)
     }
@@ -105,7 +105,9 @@ extension Simulation {
         try FileManager.default.copyItem(
             atPath: copy, toPath: storePath(of: worker))
         worker.windows = windows
-        if worker === deliverer { partners.forgetSettled() }
+        if isDelivering(worker) {
+            partners.forgetSettled(worker.name, isShared: deliverers.count > 1)
+        }
         restored.insert(worker.name)
         cluster.note(.restored)
         note("\(worker.name) goes on with the copy of its store")

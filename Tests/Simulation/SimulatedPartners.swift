@@ -8,6 +8,7 @@ import TestKit
 /// Partners behind their addresses: what each request had, and how it is answered.
 final class SimulatedPartners {
     struct Request {
+        let sender: String
         let partner: String
         let id: String
         let revision: Int64
@@ -32,8 +33,26 @@ final class SimulatedPartners {
         var late: UInt64 = 0
     }
 
+    /// What an instance that delivers knows and has stored, by the name of its machine.
+    private struct Sender {
+        /// What a process has stored as delivered: it is not sent again.
+        var settled: Set<String> = []
+        /// What a process has read of an answer that ends a delivery, and how many answers of each use up an attempt, by
+        /// idempotency key, since it was retried.
+        var ended: Set<String> = []
+        var attempts: [String: Int] = [:]
+        /// Until when nothing may be sent to a partner that has asked for it: what a process has read in its turn, and
+        /// what is stored.
+        var pauses: (read: [String: Int64], stored: [String: Int64]) = ([:], [:])
+        /// Partners that want nothing more, or not from this sender, in the same way.
+        var shut: (read: Set<String>, stored: Set<String>) = ([], [])
+        /// Requests before are not held against what it sends.
+        var firstRequest = 0
+    }
+
     private struct Answer {
         let process: Int32
+        let sender: String
         let partner: String
         let key: String
         let result: AttemptResult
@@ -48,17 +67,7 @@ final class SimulatedPartners {
     private var answers: [Answer] = []
     /// Acceptances that were handed to a process, by its number, until its turn is over.
     private var handed: [Int32: Set<String>] = [:]
-    /// What a process has stored as delivered: it is not sent again.
-    private var settled: Set<String> = []
-    /// What a process has read of an answer that ends a delivery, and how many answers of each use up an attempt, by
-    /// idempotency key, since it was retried.
-    private var ended: Set<String> = []
-    private var attempts: [String: Int] = [:]
-    /// Until when nothing may be sent to a partner that has asked for it: what a process has read in its turn, and what
-    /// is stored.
-    private var pauses: (read: [String: Int64], stored: [String: Int64]) = ([:], [:])
-    /// Partners that want nothing more, or not from this sender, in the same way.
-    private var shut: (read: Set<String>, stored: Set<String>) = ([], [])
+    private var senders: [String: Sender] = [:]
     /// The first request that should not have been.
     private(set) var fault: SimulationFault?
 
@@ -75,80 +84,91 @@ final class SimulatedPartners {
         let ready = answers.filter { $0.process == process && $0.left == 0 }
         answers.removeAll { $0.process == process && $0.left == 0 }
         for answer in ready {
-            note(answer)
+            note(answer, of: &senders[answer.sender, default: Sender()])
             answer.completion(answer.result)
         }
     }
 
     /// What a process may store of an answer.
-    private func note(_ answer: Answer) {
+    private func note(_ answer: Answer, of sender: inout Sender) {
         guard case .answered(let status, let pause) = answer.result else {
-            attempts[answer.key, default: 0] += 1
+            sender.attempts[answer.key, default: 0] += 1
             return
         }
         switch status {
         case 200...299: handed[answer.process, default: []].insert(answer.key)
-        case 401, 403: shut.read.insert(answer.partner)
+        case 401, 403: sender.shut.read.insert(answer.partner)
         case 410:
-            shut.read.insert(answer.partner)
-            ended.insert(answer.key)
+            sender.shut.read.insert(answer.partner)
+            sender.ended.insert(answer.key)
         case 429, 500...599:
-            attempts[answer.key, default: 0] += 1
+            sender.attempts[answer.key, default: 0] += 1
             guard let pause, status == 429 || status == 503 else { return }
             // A day at most.
             let until = weir_sim_now() + min(pause, 86_400_000) * 1_000_000
-            pauses.read[answer.partner] = max(until, pauses.read[answer.partner] ?? 0)
-        default: ended.insert(answer.key)
+            sender.pauses.read[answer.partner] = max(
+                until, sender.pauses.read[answer.partner] ?? 0)
+        default: sender.ended.insert(answer.key)
         }
     }
 
     /// A turn went well, and what was answered before it is stored.
-    func settle(_ process: Int32) {
-        settled.formUnion(handed.removeValue(forKey: process) ?? [])
-        pauses.stored.merge(pauses.read) { max($0, $1) }
-        pauses.read = [:]
-        shut.stored.formUnion(shut.read)
-        shut.read = []
+    func settle(_ process: Int32, of name: String) {
+        guard var sender = senders[name] else { return }
+        sender.settled.formUnion(handed.removeValue(forKey: process) ?? [])
+        sender.pauses.stored.merge(sender.pauses.read) { max($0, $1) }
+        sender.pauses.read = [:]
+        sender.shut.stored.formUnion(sender.shut.read)
+        sender.shut.read = []
+        senders[name] = sender
     }
 
     /// The clock of the day has jumped.
-    func endPauses() { pauses = ([:], [:]) }
+    func endPauses() {
+        for name in senders.keys { senders[name]?.pauses = ([:], [:]) }
+    }
 
     /// An operator has retried what there is for a partner.
-    func reopen(_ partner: String) {
-        shut.stored.remove(partner)
-        pauses.stored[partner] = nil
+    func reopen(_ partner: String, by name: String) {
+        senders[name]?.shut.stored.remove(partner)
+        senders[name]?.pauses.stored[partner] = nil
     }
 
     /// An operator has retried deliveries: their attempts count anew.
-    func beginAnew(_ keys: Set<String>) {
-        ended.subtract(keys)
-        for key in keys { attempts[key] = nil }
+    func beginAnew(_ keys: Set<String>, by name: String) {
+        senders[name]?.ended.subtract(keys)
+        for key in keys { senders[name]?.attempts[key] = nil }
     }
 
     /// The sender goes on with an older copy of its store: it may send what it delivered since, under the same keys, and
     /// to partners that have shut or asked for pauses since.
-    func forgetSettled() {
-        settled = []
-        shut = ([], [])
-        endPauses()
+    ///
+    /// - Parameter isShared: whether another instance may have partitions of which it has lost something. Then it may
+    ///   also send a revision below one that it sent before.
+    func forgetSettled(_ name: String, isShared: Bool) {
+        senders[name]?.settled = []
+        senders[name]?.shut = ([], [])
+        senders[name]?.pauses = ([:], [:])
+        if isShared { senders[name]?.firstRequest = requests.count }
     }
 
     /// Whether there is a reason that a document is not sent any more.
-    func mayBeDead(_ key: String) -> Bool { ended.contains(key) || attempts[key] ?? 0 >= 10 }
+    func mayBeDead(_ key: String, at name: String) -> Bool {
+        senders[name].map { $0.ended.contains(key) || $0.attempts[key] ?? 0 >= 10 } ?? false
+    }
 
     /// The process is over: its connections are closed.
-    func forget(_ process: Int32) {
+    func forget(_ process: Int32, of name: String) {
         answers.removeAll { $0.process == process }
-        pauses.read = [:]
-        shut.read = []
+        senders[name]?.pauses.read = [:]
+        senders[name]?.shut.read = []
         if handed.removeValue(forKey: process)?.isEmpty == false {
             cluster.note(.acceptanceUnstored)
         }
     }
 
     fileprivate func take(
-        _ request: PartnerRequest, from process: Int32,
+        _ request: PartnerRequest, from process: Int32, of name: String,
         _ completion: @escaping @Sendable (AttemptResult) -> Void
     ) {
         let key = request.headers.first { $0.name == "Idempotency-Key" }?.value ?? ""
@@ -161,7 +181,8 @@ final class SimulatedPartners {
             }
         let partner = request.url.split(separator: "/").last.map(String.init) ?? ""
         // The start and the duration of an attempt are kept in whole milliseconds.
-        if let pause = pauses.stored[partner],
+        let sender = senders[name, default: Sender()]
+        if let pause = sender.pauses.stored[partner],
             case let early = pause - weir_sim_now(),
             early >= 2_000_000
         {
@@ -169,7 +190,7 @@ final class SimulatedPartners {
                 "\(key) is sent to \(partner), which has asked for a pause: \(early) ns too early"
             )
         }
-        if shut.stored.contains(partner) {
+        if sender.shut.stored.contains(partner) {
             note("\(key) is sent to \(partner), which has refused everything")
         }
         let parts = key.split(separator: ":")
@@ -177,10 +198,11 @@ final class SimulatedPartners {
         } else {
             let revision = parts.last.flatMap { Int64($0) } ?? 0
             let id = String(parts.first ?? "")
-            if settled.contains(key) {
+            if sender.settled.contains(key) {
                 note("\(key) is sent again after it was delivered")
             }
-            if let higher = requests.last(where: { $0.id == id && $0.revision > revision }) {
+            let earlier = requests[sender.firstRequest...].filter { $0.sender == name }
+            if let higher = earlier.last(where: { $0.id == id && $0.revision > revision }) {
                 note("\(key) is sent after revision \(higher.revision)")
             }
             if let other = requests.last(where: { $0.id == id && $0.revision == revision }),
@@ -190,13 +212,14 @@ final class SimulatedPartners {
             }
             requests.append(
                 Request(
-                    partner: partner, id: id, revision: revision, body: request.body ?? [],
+                    sender: name, partner: partner, id: id, revision: revision,
+                    body: request.body ?? [],
                     isAccepted: isAccepted))
         }
         let isLate = cluster.happens(chances.late, .partnerLate)
         answers.append(
             Answer(
-                process: process, partner: partner, key: key, result: result,
+                process: process, sender: name, partner: partner, key: key, result: result,
                 left: 1 + (isLate ? cluster.random.next() % 8 : 0), completion: completion))
     }
 
@@ -236,10 +259,12 @@ final class SimulatedPartners {
 final class SimulatedSender: PartnerSender, @unchecked Sendable {
     private let partners: SimulatedPartners
     private let process: Int32
+    private let name: String
 
-    init(_ partners: SimulatedPartners, process: Int32) {
+    init(_ partners: SimulatedPartners, process: Int32, of name: String) {
         self.partners = partners
         self.process = process
+        self.name = name
     }
 
     func send(
@@ -247,7 +272,7 @@ final class SimulatedSender: PartnerSender, @unchecked Sendable {
         completion: @escaping @Sendable (AttemptResult) -> Void
     ) {
         guard !weir_sim_is_dead(process) else { return }
-        partners.take(request, from: process, completion)
+        partners.take(request, from: process, of: name, completion)
     }
 }
 
@@ -323,9 +348,10 @@ final class SimulatedDocuments {
     /// Each document's highest revision was delivered, where its partner has an address; nothing waits, and nothing was
     /// sent that is not in the topic.
     ///
+    /// - Parameter stores: of all instances.
     /// - Returns: how many documents were delivered.
     func compare(
-        _ topic: SimulatedCluster.Topic, _ partners: SimulatedPartners, _ store: DeliveryStore
+        _ topic: SimulatedCluster.Topic, _ partners: SimulatedPartners, _ stores: [DeliveryStore]
     ) throws -> Int {
         if let fault = partners.fault { throw fault }
         struct Document: Decodable {
@@ -363,27 +389,35 @@ final class SimulatedDocuments {
         {
             throw SimulationFault("\(lost) was not delivered")
         }
-        var held = highest.values.count { !["acme", "zenith"].contains($0.partner) }
-        var dead = unreadable.values.reduce(0) { $0 + $1.count }
-        for (partner, state, count) in try store.counts() {
-            switch state {
-            case .delivered, .superseded: continue
-            case .held: held -= count
-            case .dead where partner.isEmpty: dead -= count
-            case .dead: continue
-            case .pending: throw SimulationFault("\(count) deliveries to \(partner) wait")
+        let withoutAddress = highest.values.filter { !["acme", "zenith"].contains($0.partner) }
+        var missing = Set(withoutAddress.map { "\($0.id):\($0.revision)" })
+        var unread = Set(
+            unreadable.flatMap { partition, offsets in
+                offsets.map { "\(Self.topic)/\(partition)/\($0)" }
+            })
+        for store in stores {
+            for delivery in try store.deliveries(state: .pending, limit: 1) {
+                throw SimulationFault("\(delivery.idempotencyKey) waits")
+            }
+            // Another instance may hold a higher revision, and this one what it had taken over before.
+            for delivery in try store.deliveries(state: .held, limit: .max)
+            where missing.remove(delivery.idempotencyKey) == nil && stores.count == 1 {
+                throw SimulationFault("\(delivery.idempotencyKey) is held")
+            }
+            for delivery in try store.deliveries(state: .dead, limit: .max) {
+                if delivery.partner.isEmpty {
+                    guard unread.remove(delivery.id) != nil || stores.count > 1 else {
+                        throw SimulationFault("\(delivery.id) is dead, and a document")
+                    }
+                } else if highest[delivery.id]?.revision ?? 0 <= delivery.revision {
+                    // What a partner has refused is sent again, unless there is a higher revision.
+                    throw SimulationFault("\(delivery.idempotencyKey) is dead: \(delivery.reason)")
+                }
             }
         }
-        // What a partner has refused is sent again, unless there is a higher revision.
-        for delivery in try store.deliveries(state: .dead, limit: .max)
-        where !delivery.partner.isEmpty
-            && highest[delivery.id]?.revision ?? 0 <= delivery.revision
-        {
-            throw SimulationFault("\(delivery.idempotencyKey) is dead: \(delivery.reason)")
-        }
-        guard held == 0, dead == 0 else {
+        guard missing.isEmpty, unread.isEmpty else {
             throw SimulationFault(
-                "\(held) documents more should be held, and \(dead) more unreadable")
+                "not held: \(missing.sorted()), and not dead: \(unread.sorted())")
         }
         return accepted.count
     }
@@ -392,10 +426,10 @@ final class SimulatedDocuments {
 extension DeliveryStore {
     /// What the operator does who sees that partners are well: retries what they have refused. Returns how many
     /// deliveries still wait.
-    func retryRefused(by partners: SimulatedPartners) throws -> Int {
+    func retryRefused(by partners: SimulatedPartners, at name: String) throws -> Int {
         let dead = try deliveries(state: .dead, limit: .max)
         for delivery in dead
-        where !delivery.partner.isEmpty && !partners.mayBeDead(delivery.idempotencyKey) {
+        where !delivery.partner.isEmpty && !partners.mayBeDead(delivery.idempotencyKey, at: name) {
             throw SimulationFault(
                 "\(delivery.idempotencyKey) is dead without a reason: \(delivery.reason)")
         }
@@ -405,12 +439,12 @@ extension DeliveryStore {
             let pending = try deliveries(partner: partner.name, state: .pending, limit: .max)
             retried.formUnion(pending.map(\.idempotencyKey))
             _ = try retry(.partner(partner.name), nowMilliseconds: now)
-            partners.reopen(partner.name)
+            partners.reopen(partner.name, by: name)
         }
         _ = try retry(.allDead, nowMilliseconds: now)
         // A revision below another one is left.
         let left = try deliveries(state: .dead, limit: .max).map(\.idempotencyKey)
-        partners.beginAnew(retried.subtracting(left))
+        partners.beginAnew(retried.subtracting(left), by: name)
         return try waiting().count
     }
 }

@@ -121,7 +121,8 @@ struct DeliveryProgram: SimulatedProgram {
         do {
             let loop = try PartnerPostbacksWorker.makeLoop(
                 place.options, configuration, reader: reader,
-                sender: SimulatedSender(partners, process: place.number), stop: place.stop,
+                sender: SimulatedSender(partners, process: place.number, of: place.name),
+                stop: place.stop,
                 logger: Logger(label: place.name))
             return (loop, reader)
         } catch {

@@ -183,6 +183,13 @@ package final class Simulation {
         {
             cluster.make(documentTopic, partitionCount: Int32(1 + number(below: 4)))
             addWorker(documentTopic, DeliveryProgram(partners: partners))
+            if isDrawn(1, in: 3, by: 0xD2) {
+                addWorker("\(documentTopic)-2", DeliveryProgram(partners: partners))
+                if isDrawn(1, in: 2, by: 0xD3) {
+                    kinds.formUnion([.backup, .restore])
+                    kinds.subtract(FaultKind.hidingCopiesOfDeliveries.union(options.without))
+                }
+            }
         }
         try drawCollector()
         let drawn = FaultKind.allCases.filter { kinds.contains($0) }
@@ -272,9 +279,11 @@ package final class Simulation {
         feeds.first { $0.stream.streamName == worker.program.topic }
     }
 
-    /// The worker that delivers to partners, where there is one.
-    var deliverer: SimulatedWorker? {
-        workers.first { $0.program.topic == SimulatedDocuments.topic }
+    /// The workers that deliver to partners, where there are some.
+    var deliverers: [SimulatedWorker] { workers.filter(isDelivering) }
+
+    func isDelivering(_ worker: SimulatedWorker) -> Bool {
+        worker.program.topic == SimulatedDocuments.topic
     }
 
     // MARK: Choices
@@ -314,7 +323,7 @@ package final class Simulation {
     }
 
     private func send() throws {
-        if deliverer != nil, chance(1, in: 3) {
+        if !deliverers.isEmpty, chance(1, in: 3) {
             for _ in 0...number(below: 3) {
                 documents.send(to: cluster, at: weir_sim_now() / 1_000_000)
             }
@@ -369,8 +378,8 @@ package final class Simulation {
         partners.answer(process)
         let turn = worker.takeTurn()
         switch turn {
-        case .goesOn, .ended: partners.settle(process)
-        case .died, .failed: partners.forget(process)
+        case .goesOn, .ended: partners.settle(process, of: worker.name)
+        case .died, .failed: partners.forget(process, of: worker.name)
         }
         if let fault = partners.fault ?? cluster.fault { throw fault }
         switch turn {

@@ -18,43 +18,56 @@ extension Simulation {
             worker.goOn()
             worker.mendDisk()
         }
-        try catchUp()
+        if deliverers.count > 1 {
+            // What docs/backup.md says: the copy takes over alone what it has lost.
+            for copy in deliverers where restored.contains(copy.name) {
+                for other in deliverers where other !== copy { try end(other) }
+                try catchUp([copy])
+            }
+        }
+        try catchUp(workers)
         if !madeAnew.isEmpty {
             // A worker looks every 30 seconds whether its topic is another one. One that was made anew between two
             // looks, and is as long as the old one when the worker reads on, shows at the next.
             weir_sim_pass(60 * 1_000_000_000)
-            try catchUp()
+            try catchUp(workers)
         }
         try requireAnswers()
-        for worker in workers {
-            worker.stop()
-            for _ in 0..<100 where worker.isRunning { try turn(worker) }
-            guard !worker.isRunning else { throw SimulationFault("\(worker.name) does not stop") }
-        }
+        for worker in workers { try end(worker) }
         for worker in workers { try worker.checkPromotions() }
         try machine?.verify()
         for feed in feeds { try compare(feed) }
         if let installs, let topic = try topic(InstallLedger.topic) {
             try installs.compare(with: topic)
         }
-        guard let deliverer, let topic = cluster.topic(SimulatedDocuments.topic) else { return }
-        let store = try DeliveryStore(existing: DeliveryStore.path(in: deliverer.directory))
+        guard !deliverers.isEmpty, let topic = cluster.topic(SimulatedDocuments.topic) else {
+            return
+        }
+        let stores = try deliverers.map {
+            try DeliveryStore(existing: DeliveryStore.path(in: $0.directory))
+        }
         report.met[Transition.delivered.rawValue, default: 0] += try documents.compare(
-            topic, partners, store)
+            topic, partners, stores)
     }
 
     /// Whether everything in the log was taken over; what partners have refused is then sent again, and time passes
     /// until it is due.
     private func isCaughtUp(_ worker: SimulatedWorker) throws -> Bool {
         guard worker.isCaughtUp else { return false }
-        guard worker === deliverer else { return true }
+        guard isDelivering(worker) else { return true }
         let store = try DeliveryStore(existing: DeliveryStore.path(in: worker.directory))
-        guard try store.retryRefused(by: partners) > 0 else { return true }
+        guard try store.retryRefused(by: partners, at: worker.name) > 0 else { return true }
         weir_sim_pass(600 * 1_000_000_000)
         return false
     }
 
-    private func catchUp() throws {
+    private func end(_ worker: SimulatedWorker) throws {
+        worker.stop()
+        for _ in 0..<100 where worker.isRunning { try turn(worker) }
+        guard !worker.isRunning else { throw SimulationFault("\(worker.name) does not stop") }
+    }
+
+    private func catchUp(_ workers: [SimulatedWorker]) throws {
         guard !workers.isEmpty else { return }
         var idleTurns = 0
         for turn in 0..<Self.mostTurnsToCatchUp {

@@ -170,6 +170,7 @@ package final class Promotion {
             try promotion.publishRest(
                 stream == emittingStream ? correctionsInForce() : nil, stop: stop)
             locks[stream] = try lock(sets.path(of: stream), stop: stop, tell: tell)
+            // A worker of an earlier version may have had the store meanwhile.
             try promotion.catchUp(stop: stop)
         }
         try onStep(.published)
