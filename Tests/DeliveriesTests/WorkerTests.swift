@@ -248,38 +248,44 @@ private final class LogPlace {
 struct KafkaTests {
     @Test("documents of all partitions are sent once, and a new store begins where the group is")
     func kafka() throws {
-        let cluster = try MockCluster()
-        try cluster.createTopic("partner-postbacks", partitionCount: 4)
         let partner = try ScriptedPartner()
-        let files = try PartnerFiles("url: \(partner.url)/\nallow_private: true")
-        let log = try KafkaLog(
-            KafkaSettings(brokers: cluster.brokers),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-        func publish(_ numbers: Range<Int>) throws {
-            try log.writer().append(
-                numbers.map { number in
-                    let id = Documents.id(number)
-                    return OutgoingRecord(
-                        topic: "partner-postbacks", key: Array(id.utf8), headers: [],
-                        value: Array(Documents.install(id: id).utf8))
-                })
-        }
-        func deliver(_ data: String) throws {
-            try PartnerPostbacksWorker.work(
-                WorkerOptions(
-                    log: LogAddress("kafka://" + cluster.brokers.joined(separator: ",")),
-                    data: "\(files.path)/\(data)", pipelines: files.path, untilEnd: true),
-                stop: StopSignal())
-        }
-        try publish(0..<40)
-        try deliver("one")
+        let place = try KafkaPlace(url: partner.url)
+        try place.publish(0..<40)
+        try place.deliver("one")
         #expect(partner.requests.count == 40)
-        try deliver("one")
-        try publish(40..<60)
-        try deliver("other")
+        try place.deliver("one")
+        try place.publish(40..<60)
+        try place.deliver("other")
         let keys = partner.requests.compactMap { $0.headers["idempotency-key"] }
         #expect(keys.count == 60)
         #expect(Set(keys) == Set((0..<60).map { "\(Documents.id($0)):1" }))
+    }
+
+    @Test(
+        "a copy of a store sends what its lost file had, although another instance has gone on after that"
+    )
+    func copyBehindAnother() throws {
+        let isAway = Mutex(false)
+        let partner = try ScriptedPartner { _, _ in .answer(isAway.withLock { $0 } ? 503 : 200) }
+        let place = try KafkaPlace(url: partner.url)
+        try place.publish(0..<20)
+        try place.deliver("one")
+        try FileManager.default.copyItem(
+            atPath: place.path("one"), toPath: place.path("one") + ".copy")
+        try place.publish(20..<40)
+        isAway.withLock { $0 = true }
+        try place.deliver("one")
+        isAway.withLock { $0 = false }
+        try FileManager.default.removeItem(atPath: place.path("one"))
+        try place.publish(40..<60)
+        try place.deliver("other")
+        try FileManager.default.moveItem(
+            atPath: place.path("one") + ".copy", toPath: place.path("one"))
+        try place.deliver("one")
+        let delivered = try DeliveryStore(existing: place.path("one"))
+            .deliveries(state: .delivered, limit: 100).map(\.id)
+        #expect(delivered.count == 60)
+        #expect(Set(delivered) == Set((0..<60).map { Documents.id($0) }))
     }
 
     @Test("the metrics of a partner go with its file")
@@ -293,5 +299,43 @@ struct KafkaTests {
         metrics.setPartners(["acme"])
         #expect(registry.text.contains("acme"))
         #expect(!registry.text.contains("globex"))
+    }
+}
+
+/// Four partitions on librdkafka's mock cluster, and instances of one group by the names of their data directories.
+private struct KafkaPlace {
+    private let cluster: MockCluster
+    private let files: PartnerFiles
+    private let log: KafkaLog
+
+    init(url: String) throws {
+        cluster = try MockCluster()
+        try cluster.createTopic("partner-postbacks", partitionCount: 4)
+        files = try PartnerFiles("url: \(url)/\nallow_private: true")
+        log = try KafkaLog(
+            KafkaSettings(brokers: cluster.brokers),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    func publish(_ numbers: Range<Int>) throws {
+        try log.writer().append(
+            numbers.map { number in
+                let id = Documents.id(number)
+                return OutgoingRecord(
+                    topic: "partner-postbacks", key: Array(id.utf8), headers: [],
+                    value: Array(Documents.install(id: id).utf8))
+            })
+    }
+
+    func deliver(_ instance: String) throws {
+        try PartnerPostbacksWorker.work(
+            WorkerOptions(
+                log: LogAddress("kafka://" + cluster.brokers.joined(separator: ",")),
+                data: "\(files.path)/\(instance)", pipelines: files.path, untilEnd: true),
+            stop: StopSignal())
+    }
+
+    func path(_ instance: String) -> String {
+        DeliveryStore.path(in: "\(files.path)/\(instance)")
     }
 }
