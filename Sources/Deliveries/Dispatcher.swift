@@ -120,6 +120,8 @@ final class Dispatcher {
             guard case .attempt(let attempt) = delivery.ending,
                 let index = queues.firstIndex(where: { $0.route.name == delivery.partner })
             else { continue }
+            // A pause that is asked for now is a new one, where an operator has ended the last.
+            try endRest(of: &queues[index])
             let before = queues[index].breaker.rest
             queues[index].noteEnded(delivery.number, attempt.result, nowMilliseconds: now)
             metrics?.note(attempt, partner: delivery.partner)
@@ -162,13 +164,17 @@ final class Dispatcher {
         metrics?.setBreaker(isOpen: queue.breaker.isOpen, partner: queue.route.name)
     }
 
+    /// An operator may have ended the pause of a partner in the store.
+    private func endRest(of queue: inout PartnerQueue) throws {
+        guard queue.breaker.isOpen, try !store.isResting(partner: queue.route.name) else { return }
+        queue.resume(nil)
+        noteBreaker(of: queue)
+    }
+
     private func send(_ queue: inout PartnerQueue) throws -> Int {
         guard !leaving.contains(queue.route.name) else { return 0 }
         let now = clock.nowMilliseconds
-        if queue.breaker.isOpen, try !store.isResting(partner: queue.route.name) {
-            queue.resume(nil)
-            noteBreaker(of: queue)
-        }
+        try endRest(of: &queue)
         let room = queue.room(nowMilliseconds: now)
         guard room > 0, try !store.isDisabled(partner: queue.route.name) else { return 0 }
         let due = try store.due(

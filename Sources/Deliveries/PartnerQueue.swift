@@ -96,13 +96,10 @@ struct Breaker: Equatable, Sendable {
 
     var isOpen: Bool { rest != nil }
 
-    /// Whether a request may be sent now. It may when the pause is over, or when the pause ends so
-    /// far ahead that the clock must have gone back since it was set.
+    /// Whether a request may be sent now.
     func admits(nowMilliseconds: Int64) -> Bool {
         guard let rest else { return true }
-        let left = rest.untilMilliseconds - nowMilliseconds
-        let longest = rest.pauseMilliseconds + DeliveryStore.clockSlackMilliseconds
-        return !isProbing && (left <= 0 || left > longest)
+        return !isProbing && rest.isOver(nowMilliseconds: nowMilliseconds)
     }
 
     mutating func noteSent() {
@@ -135,6 +132,7 @@ struct Breaker: Equatable, Sendable {
         failures = 0
         // When several answers ask for a pause, the longest counts.
         if !isProbing, let rest, rest.cause == .asked,
+            !rest.isOver(nowMilliseconds: nowMilliseconds),
             rest.untilMilliseconds >= nowMilliseconds + pause
         {
             return
@@ -169,6 +167,12 @@ package struct PartnerRest: Equatable, Sendable {
     package var pauseMilliseconds: Int64
     /// When the probe may be sent, milliseconds since 1970.
     package var untilMilliseconds: Int64
+
+    /// Also when it ends so far ahead that the clock must have gone back since it was set.
+    func isOver(nowMilliseconds: Int64) -> Bool {
+        let left = untilMilliseconds - nowMilliseconds
+        return left <= 0 || left > pauseMilliseconds + DeliveryStore.clockSlackMilliseconds
+    }
 }
 
 /// A partner that gets nothing until its address changes or an operator retries. It answered 410,

@@ -182,6 +182,41 @@ struct RestTests {
         #expect(breaker == Breaker())
     }
 
+    @Test("a pause that is asked for after the clock has gone back is kept")
+    func askedAfterClockWentBack() {
+        var breaker = Breaker()
+        breaker.note(pauseAskedMilliseconds: 60_000, nowMilliseconds: 10_000_000)
+        breaker.note(pauseAskedMilliseconds: 60_000, nowMilliseconds: 4_000_000)
+        #expect(breaker.rest?.untilMilliseconds == 4_060_000)
+        #expect(!breaker.admits(nowMilliseconds: 4_059_999))
+        #expect(breaker.admits(nowMilliseconds: 4_060_000))
+    }
+
+    @Test("a pause that is asked for after an operator has ended a longer one is kept")
+    func askedAfterRetry() throws {
+        let isRetried = Mutex(false)
+        let partner = try ScriptedPartner { _, number in
+            switch number {
+            case 0: return .answer(429, ["Retry-After: 7200"])
+            case 3:
+                Wait.until { isRetried.withLock { $0 } }
+                return .answer(429, ["Retry-After: 60"])
+            default: return .answer(200)
+            }
+        }
+        let place = try DeliveryPlace(["acme": "url: \(partner.url)/\nallow_private: true"])
+        try place.accept(documents(10))
+        try place.turn(until: { place.dispatcher.inFlightCount == 1 })
+        let now = place.clock.nowMilliseconds
+        #expect(try place.store.restingPartners()["acme"]?.untilMilliseconds == now + 7_200_000)
+        _ = try place.store.retry(.partner("acme"), nowMilliseconds: now)
+        isRetried.withLock { $0 = true }
+        try place.dispatcher.collect(waitMilliseconds: 10_000)
+        try place.sendDue()
+        #expect(partner.requests.count == 4)
+        #expect(try place.store.restingPartners()["acme"]?.untilMilliseconds == now + 60_000)
+    }
+
     @Test("a pause of no time at all is a second, and doubles while the partner goes on so")
     func shortest() {
         var breaker = Breaker()
