@@ -266,8 +266,10 @@ extension DeliveryLoop {
             let place = TopicPartition(topic: reader.topic, partition: partition)
             let group = committed[partition]
             var known = PartitionTakers(note: group?.note ?? "")
-            // The embedded log keeps no notes, and partitions of instances are set by hand there.
-            if group?.note == "", stored[partition] != nil { known.begin(identity, at: 0) }
+            // Where no note says who it was, the store was alone. On the embedded log partitions of instances are set by hand.
+            if group == nil || !reader.keepsNotes, stored[partition] != nil {
+                known.begin(identity, at: 0)
+            }
             let lost = lostStart(partition, known)
             let next =
                 lost ?? [stored[partition], group?.next].compactMap(\.self).max()
@@ -282,8 +284,17 @@ extension DeliveryLoop {
                 // Not only to where the group is: it may not have taken the last offset that this store reported.
                 takenOverBefore[partition] = bounds.endOffset
             }
-            // Records that another instance has taken over may be gone from the log.
-            let start = stored[partition] == next ? next : max(next, bounds.earliestOffset)
+            // What a copy or another instance had may be gone from the log. What comes next must not be.
+            let isOwn = lost == nil && stored[partition] == next
+            let start = isOwn ? next : max(next, bounds.earliestOffset)
+            if let lost, lost < start {
+                logger.warning(
+                    "the log no longer has what came after this older copy: what was pending of it is sent by nobody",
+                    metadata: [
+                        "partition": "\(partition)", "from_offset": "\(lost)",
+                        "to_offset": "\(start)",
+                    ])
+            }
             let refusal = FoldedLog.refusal(
                 of: place, nextOffset: start, in: bounds, store: store.path)
             if let refusal { throw refusal }
@@ -306,7 +317,7 @@ extension DeliveryLoop {
                 continue
             }
             logger.warning(
-                "this store is an older copy, and another instance has the partition: what is missing may never be sent",
+                "this store is an older copy, and is not given the partition: what it lacks may never be sent",
                 metadata: [
                     "partition": "\(partition)", "from_offset": "\(lost)",
                     "to_offset": "\(group.next)",

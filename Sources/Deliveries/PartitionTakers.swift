@@ -6,12 +6,12 @@ struct PartitionTakers: Equatable {
         let from: Int64
     }
 
-    /// Brokers take no note of more than 4096 bytes. What was before is another store's then.
-    static let mostTakers = 32
+    /// Brokers take no note of more than 4096 bytes.
+    static let mostTakers = 70
     private static let tag = "weir-deliveries"
     private var takers: [Taker]
 
-    /// Of a note of another program, or of none, nobody.
+    /// Of a note of another program, or of none, nobody is known.
     init(note: String) {
         let words = note.split(separator: " ")
         takers = words.dropFirst(words.first == Substring(Self.tag) ? 1 : words.count).map { word in
@@ -42,7 +42,9 @@ struct PartitionTakers: Equatable {
     func lostStart(of store: String, at next: Int64, before end: Int64) -> Int64? {
         for (place, taker) in takers.enumerated() where taker.store == store {
             let until = takers.dropFirst(place + 1).first?.from ?? end
-            if max(next, taker.from) < min(until, end) { return max(next, taker.from) }
+            guard max(next, taker.from) < min(until, end) else { continue }
+            // Who took over what lies before the first that is known cannot be told.
+            return next < takers[0].from ? next : max(next, taker.from)
         }
         return nil
     }

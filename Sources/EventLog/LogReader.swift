@@ -119,6 +119,9 @@ package protocol LogReader: AnyObject {
     /// none.
     func offset(partition: Int32, atOrAfter timestampMilliseconds: Int64) throws(LogError) -> Int64?
 
+    /// Whether the group's offsets keep their notes.
+    var keepsNotes: Bool { get }
+
     /// The committed offsets of the consumer group for this topic, by partition.
     func committedOffsets() throws(LogError) -> [Int32: GroupOffset]
 
@@ -144,6 +147,8 @@ extension LogReader {
     }
 
     package var batchBytes: Int { 32 << 20 }
+
+    package var keepsNotes: Bool { false }
 
     /// A log that stops at a recreated topic leaves nothing to doubt.
     package func takeDoubt() -> Bool { false }

@@ -344,6 +344,8 @@ extension KafkaReader {
         return found[partition].flatMap { $0 >= 0 ? $0 : nil }
     }
 
+    var keepsNotes: Bool { true }
+
     func committedOffsets() throws(LogError) -> [Int32: GroupOffset] {
         guard group != nil else { return [:] }
         let consumer = try openConsumer()

@@ -16,6 +16,14 @@ struct PartitionTakersTests {
         #expect(takers.lostStart(of: "c", at: 0, before: 1150) == nil)
     }
 
+    @Test("a copy takes over from where it is, where nobody knows who came next")
+    func unknown() {
+        let takers = PartitionTakers(note: "weir-deliveries b:500 a:1000")
+        #expect(takers.lostStart(of: "a", at: 300, before: 1100) == 300)
+        #expect(takers.lostStart(of: "a", at: 1100, before: 1100) == nil)
+        #expect(takers.lostStart(of: "b", at: 1000, before: 1100) == nil)
+    }
+
     @Test("who takes it over again has all that others took over since")
     func again() {
         var takers = PartitionTakers(note: "weir-deliveries a:0 b:1000 c:1100")

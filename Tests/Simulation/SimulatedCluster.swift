@@ -109,6 +109,8 @@ final class SimulatedCluster: RecordSink {
     var appendsToRefuse = 0
     /// Is told which process has to wait because of that.
     var onRefusal: (_ process: Int32) -> Void = { _ in }
+    /// Whether a process delivers from an older copy of its store.
+    var mayTakeAgain: (_ process: Int32) -> Bool = { _ in false }
     /// The first thing that a member of a group should not have done.
     var fault: SimulationFault?
     var publications = Publications()

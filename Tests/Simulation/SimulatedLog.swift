@@ -141,6 +141,13 @@ final class SimulatedReader: LogReader {
 
     func seek(partition: Int32, to offset: Int64) throws(LogError) {
         try log.call(.seek)
+        if let committed = group?.committed[partition]?.next, offset < committed,
+            topic == SimulatedDocuments.topic, !log.cluster.mayTakeAgain(log.process)
+        {
+            log.cluster.fault = SimulationFault(
+                "\(topic)/\(partition) is taken over again from \(offset), and the group is at \(committed)"
+            )
+        }
         positions[partition] = offset
     }
 
@@ -278,6 +285,8 @@ final class SimulatedReader: LogReader {
         return try self.partition(partition, in: log.found(topic)).records
             .first { $0.timestampMilliseconds >= timestampMilliseconds }?.offset
     }
+
+    var keepsNotes: Bool { true }
 
     func committedOffsets() throws(LogError) -> [Int32: GroupOffset] {
         try log.call(.ask)

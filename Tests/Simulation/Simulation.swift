@@ -183,6 +183,9 @@ package final class Simulation {
         {
             cluster.make(documentTopic, partitionCount: Int32(1 + number(below: 4)))
             addWorker(documentTopic, DeliveryProgram(partners: partners))
+            cluster.mayTakeAgain = { [unowned self] process in
+                workers.contains { $0.process == process && restored.contains($0.name) }
+            }
             if isDrawn(1, in: 3, by: 0xD2) {
                 addWorker("\(documentTopic)-2", DeliveryProgram(partners: partners))
                 if isDrawn(1, in: 2, by: 0xD3) {
