@@ -63,16 +63,21 @@ extension FuzzTarget {
             { try stream.records() },
             samples: {
                 try recordValues(of: stream.streamName).flatMap { value in
-                    (0..<4).map { [UInt8($0)] + value }
+                    stream.recordTypes.indices.map { [UInt8($0)] + value }
                 }
             })
     }
 }
 
 extension StreamFold {
+    /// Those that a header can name, none and an unknown one.
+    fileprivate static var recordTypes: [String?] {
+        [nil] + Kind.allCases.map { "\($0.name)" } + ["another"]
+    }
+
     fileprivate static func records() throws -> FuzzTarget.Run {
         let folding = try FoldedTwice<Self>(shippedPipelines)
-        let types = [nil] + Kind.allCases.map { "\($0.name)" } + ["another"]
+        let types = recordTypes
         let reader = RecordKeyReader()
         let isProduced = producedStreams.contains { $0.streamName == streamName }
         return { bytes in
@@ -80,18 +85,25 @@ extension StreamFold {
             let type = types[Int(first) % types.count]
             let value = Array(bytes.dropFirst())
             let reason = try folding.fold(value, type: type).rejection
-            guard isProduced else { return }
-            // The collector knows before what the worker says of an event.
-            var said: String?
+            guard isProduced, let reader else { return }
+            // The collector knows before what the worker says of an event, and of each part that it appends.
+            let events: [KeyedEvent]
             do throws(Rejection) {
-                _ = try reader?.events(
+                events = try reader.events(
                     value, stream: Self.self, type: type ?? defaultType, at: FoldedTwice<Self>.now)
             } catch {
-                said = error.reason.name
+                return try require(
+                    error.reason.name == reason,
+                    "the collector says \(error.reason.name), the worker \(reason ?? "nothing")")
             }
-            try require(
-                said == reason,
-                "the collector says \(said ?? "nothing"), the worker \(reason ?? "nothing")")
+            for event in events {
+                let refusal =
+                    if let part = event.value {
+                        try folding.fold(part, type: type).rejection
+                    } else { reason }
+                try require(
+                    refusal == nil, "the collector takes what the worker calls \(refusal ?? "")")
+            }
         }
     }
 }

@@ -33,14 +33,20 @@ extension ImpressionsFold: ProducedStream {
         guard kind == .listingsViewed else {
             return [KeyedEvent(key: key(of: value, kind, &faults), value: nil)]
         }
-        let requests = try requests(of: value, &faults)
-        if requests.count == 1 { return [KeyedEvent(key: requests[0], value: nil)] }
+        let requests = requests(of: value, &faults)
+        // What is wrong elsewhere in the event may come first in the order of reasons: its decoder has to see all of it.
+        if requests.count == 1 || faults.rejection != nil {
+            return [KeyedEvent(key: requests.first ?? [], value: nil)]
+        }
+        guard requests.count <= maxRequests else {
+            throw Rejection(.outOfRange, "listings name more than \(maxRequests) requests")
+        }
         return requests.map { KeyedEvent(key: $0, value: part(of: value, request: $0)) }
     }
 
     private static func requests(
         of value: JSONValue, _ faults: inout FieldFaults
-    ) throws(Rejection) -> [[UInt8]] {
+    ) -> [[UInt8]] {
         if value.member("listings") == nil { _ = faults.missing("listings") }
         var requests: [[UInt8]] = []
         for listing in faults.array(value, "listings") {
@@ -49,10 +55,6 @@ extension ImpressionsFold: ProducedStream {
             if !requests.contains(id) { requests.append(id) }
         }
         if requests.isEmpty { faults.note(.outOfRange, "listings", "name no request") }
-        if let rejection = faults.rejection { throw rejection }
-        guard requests.count <= maxRequests else {
-            throw Rejection(.outOfRange, "listings name more than \(maxRequests) requests")
-        }
         return requests
     }
 
