@@ -86,14 +86,21 @@ where Decoder.Kind == Stream.Kind {
         guard let kind = kind(named: name) else { return [] }
         var faults = FieldFaults()
         let events = try Stream.keyedEvents(of: value, kind, &faults)
+        // Of all parts, the reason that comes first.
+        var refusal: Rejection?
         for event in events {
-            if let part = event.value {
-                try check(part, kind, timestampMilliseconds, parser)
-            } else {
-                try check(value, kind, timestampMilliseconds)
+            do throws(Rejection) {
+                if let part = event.value {
+                    try check(part, kind, timestampMilliseconds, parser)
+                } else {
+                    try check(value, kind, timestampMilliseconds)
+                }
+            } catch {
+                if let known = refusal, known.reason <= error.reason { continue }
+                refusal = error
             }
         }
-        if let rejection = faults.rejection { throw rejection }
+        if let rejection = refusal ?? faults.rejection { throw rejection }
         return events
     }
 
