@@ -284,9 +284,8 @@ extension DeliveryLoop {
                 // Not only to where the group is: it may not have taken the last offset that this store reported.
                 takenOverBefore[partition] = bounds.endOffset
             }
-            // What a copy or another instance had may be gone from the log. What comes next must not be.
-            let isOwn = lost == nil && stored[partition] == next
-            let start = isOwn ? next : max(next, bounds.earliestOffset)
+            // What a copy had may be gone from the log. What nobody has taken over must not be.
+            let start = lost == nil ? next : max(next, bounds.earliestOffset)
             if let lost, lost < start {
                 logger.warning(
                     "the log no longer has what came after this older copy: what was pending of it is sent by nobody",
@@ -295,9 +294,11 @@ extension DeliveryLoop {
                         "to_offset": "\(start)",
                     ])
             }
-            let refusal = FoldedLog.refusal(
-                of: place, nextOffset: start, in: bounds, store: store.path)
-            if let refusal { throw refusal }
+            if let refusal = LogChange.ofDeliveries(
+                place, next: start, group: group?.next, in: bounds, store: store.path)
+            {
+                throw refusal
+            }
             nextOffsets[partition] = start
             known.begin(identity, at: min(start, group?.next ?? start))
             takers[partition] = known

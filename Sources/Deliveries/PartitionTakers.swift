@@ -8,18 +8,19 @@ struct PartitionTakers: Equatable {
 
     /// Brokers take no note of more than 4096 bytes.
     static let mostTakers = 70
+    private static let longestName = 32
     private static let tag = "weir-deliveries"
     private var takers: [Taker]
 
     /// Of a note of another program, or of none, nobody is known.
     init(note: String) {
         let words = note.split(separator: " ")
-        takers = words.dropFirst(words.first == Substring(Self.tag) ? 1 : words.count).map { word in
+        takers = words.dropFirst(words.first == Substring(Self.tag) ? 1 : words.count).compactMap {
+            word in
             let parts = word.split(separator: ":", maxSplits: 1)
+            guard let store = parts.first, store.utf8.count <= Self.longestName else { return nil }
             // Earlier versions named the last store alone.
-            return Taker(
-                store: String(parts.first ?? ""),
-                from: parts.count > 1 ? Int64(parts[1]) ?? 0 : 0)
+            return Taker(store: String(store), from: parts.count > 1 ? Int64(parts[1]) ?? 0 : 0)
         }
     }
 

@@ -175,14 +175,17 @@ extension rd_kafka_topic_partition_t {
     /// The metadata of a group's offset. Set once; the list frees it.
     var note: String {
         get {
+            // Some programs end what they write with a zero.
             String(
-                decoding: UnsafeRawBufferPointer(start: metadata, count: metadata_size),
+                decoding: UnsafeRawBufferPointer(start: metadata, count: metadata_size)
+                    .prefix { $0 != 0 },
                 as: UTF8.self)
         }
         set {
             guard !newValue.isEmpty else { return }
-            metadata = UnsafeMutableRawPointer(strdup(newValue))
-            metadata_size = newValue.utf8.count
+            let copy = strdup(newValue)
+            metadata = UnsafeMutableRawPointer(copy)
+            metadata_size = copy.map { strlen($0) } ?? 0
         }
     }
 }

@@ -81,6 +81,8 @@ package struct FoldedLog {
 package enum LogChange: OperatorError {
     /// The log no longer holds records that the store has not folded.
     case logStartsLater(TopicPartition, nextOffset: Int64, earliest: Int64, store: String)
+    /// The log no longer holds documents for partners that nobody has taken over.
+    case documentsGone(TopicPartition, nextOffset: Int64, earliest: Int64)
     /// The log starts at a lower offset than when the store began the partition, and nothing is folded yet.
     case logStartsEarlier(TopicPartition, expected: Int64, earliest: Int64, store: String)
     /// The group has an offset beyond the log's end.
@@ -100,6 +102,22 @@ package enum LogChange: OperatorError {
     /// The topic has another number of partitions than the store has folded.
     case partitionCountChanged(topic: String, folded: Int32, now: Int32, store: String)
 
+    /// Why documents for partners cannot be taken over from an offset on; nil when they can.
+    ///
+    /// - Parameter group: where the group is. Its offset may be the one that lies beyond the end.
+    package static func ofDeliveries(
+        _ place: TopicPartition, next: Int64, group: Int64?, in bounds: PartitionBounds,
+        store: String
+    ) -> LogChange? {
+        switch FoldedLog.refusal(of: place, nextOffset: next, in: bounds, store: store) {
+        case .logStartsLater:
+            .documentsGone(place, nextOffset: next, earliest: bounds.earliestOffset)
+        case .logEndsEarlier where next == group:
+            .groupBeyondEnd(place, offset: next, end: bounds.endOffset)
+        case let other: other
+        }
+    }
+
     private static let wayOutOfOldOffset =
         "the topic was created anew, or its log lost its end. Records below the offset would not be published. Stop the workers of the topic, delete the group's offsets of it (or set them to the end of what is left of a log that lost records), then start them again (ops/runbooks/topic-made-anew.md)"
 
@@ -107,6 +125,8 @@ package enum LogChange: OperatorError {
         switch self {
         case .logStartsLater(let partition, let next, let earliest, let store):
             "\(partition) now starts at offset \(earliest), and \(store) has folded up to \(next): the records between are gone; give --archive a copy that has them, or fold what is left into a fresh --data directory"
+        case .documentsGone(let partition, let next, let earliest):
+            "\(partition) now starts at offset \(earliest), and documents were taken over up to \(next): those between are gone from the log, and nobody has sent them. Stop all instances, set the group's offset of the partition to \(earliest) to go on without them, and start again; keep deliveries.sqlite"
         case .logStartsEarlier(let partition, let expected, let earliest, let store):
             "\(partition) starts at offset \(earliest), and started at \(expected) when \(store) began: the topic was created anew. Nothing of the partition is folded yet; start again, and it is folded from its new beginning"
         case .groupBeyondEnd(let partition, let offset, let end):

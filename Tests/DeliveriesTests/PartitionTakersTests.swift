@@ -45,6 +45,13 @@ struct PartitionTakersTests {
         #expect(PartitionTakers(note: note).lostStart(of: "a", at: 5, before: 9) == lost)
     }
 
+    @Test("what no store is called does not stay in a note")
+    func notOfWeir() {
+        var takers = PartitionTakers(note: "weir-deliveries " + "x".repeated(4000))
+        takers.begin("a", at: 5)
+        #expect(takers.note == "weir-deliveries a:5")
+    }
+
     @Test("brokers take the note of a partition that has moved a thousand times")
     func moves() {
         var takers = PartitionTakers(note: "")

@@ -45,6 +45,19 @@ extension PromotionTests {
         #expect(try place.records("partner-postbacks").count == 450)
     }
 
+    @Test("That the worker will refuse to go on with a set is said before it is put in force")
+    func refusedSet() throws {
+        let place = try makePlace([postback("t1")])
+        try place.replay(["postbacks"], place.order(mode: .present))
+        func refusals() throws -> [String?] {
+            try place.promotion(.directory(place.path + "/set")).check().map(\.refusal)
+        }
+        #expect(try refusals() == [nil])
+        try place.write(Samples.modelFile, Samples.model)
+        let refusal = try #require(try refusals().first ?? nil)
+        #expect(refusal.contains("was edited"), "\(refusal)")
+    }
+
     @Test("Sending that is killed is finished by the same command, under the same ids and no other")
     func interruptedSending() throws {
         let place = try makePlace(postbacks(500))

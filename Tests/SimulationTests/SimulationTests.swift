@@ -115,14 +115,16 @@ import Testing
 
     @Test("Asked to stop, it ends after the seed at hand, with its summary and where to go on")
     func stopped() throws {
-        let run = try Program("weir-simulate", ["--count", "1000000", "--trace"])
+        let run = try Program("weir-simulate", ["--count", "1000000", "--workers", "2", "--trace"])
         #expect(Wait.until(seconds: Self.patience) { run.output.contains("\nmet: ") })
         #expect(try run.stop(seconds: Self.patience) == 1)
         #expect(run.process.terminationReason == .exit)
         #expect(run.output.contains("\n0 findings; "), "\(run.output.suffix(1000))")
         let last = try #require(run.output.split(separator: "\n").last)
         let match = last.wholeMatch(
-            of: /stopped after (\d+) of 1000000 seeds: --seed (\d+) --count (\d+) goes on/)
+            of:
+                /stopped after (\d+) of 1000000 seeds: weir-simulate --seed (\d+) --count (\d+) --steps 300 --workers 2 goes on/
+        )
         let words = try #require(match, "\(last)")
         let done = try #require(Int(words.1))
         #expect(done > 0)

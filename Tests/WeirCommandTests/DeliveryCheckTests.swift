@@ -43,11 +43,11 @@ struct DeliveryCheckTests {
     }
 
     /// Delivers what is in the log, one attempt each.
-    private func deliver() throws {
+    private func deliver(into instance: String = "") throws {
         try place.write("commit_interval_ms: 5\n", to: "partner-postbacks.yaml")
         try PartnerPostbacksWorker.work(
             WorkerOptions(
-                log: .sqlite(path: place.path + "/log.sqlite"), data: place.path,
+                log: .sqlite(path: place.path + "/log.sqlite"), data: place.path + instance,
                 pipelines: place.path, untilEnd: true), stop: StopSignal())
     }
 
@@ -113,6 +113,39 @@ struct DeliveryCheckTests {
         try #require(DeliveryCheck(in: place.path)).run(other, topic: nil, into: &report)
         #expect(report.text.contains("was created anew, or lies in another cluster"))
         #expect(DeliveryCheck(in: place.path + "/none") == nil)
+    }
+
+    @Test(
+        "documents that are gone before anybody took them over end each instance, until the group is set forward"
+    )
+    func documentsGone() throws {
+        try addPartner("away", "http://127.0.0.1:1/", allowsPrivate: true)
+        try deliver()
+        try publish(["away-again", "later", "last"])
+        try log.trim(topic: "partner-postbacks", partition: 0, before: 6)
+        let partition = TopicPartition(topic: "partner-postbacks", partition: 0)
+        let gone = LogChange.documentsGone(partition, nextOffset: 4, earliest: 6)
+        for instance in ["", "/new"] {
+            let fault = #expect(throws: LogChange.self) { try deliver(into: instance) }
+            #expect(fault.map { "\($0)" } == "\(gone)")
+        }
+        #expect(try check().contains("wrong: \(gone)"))
+        let group = try log.reader(
+            topic: "partner-postbacks", group: PartnerPostbacksWorker.programName)
+        try group.commit([0: 6])
+        try deliver()
+        #expect(try check().hasPrefix("warning: DIR/deliveries.sqlite: 1 for gone are held"))
+    }
+
+    @Test("a store is right where another instance is further, and what lies between is gone")
+    func takenByOther() throws {
+        try addPartner("away", "http://127.0.0.1:1/", allowsPrivate: true)
+        try deliver()
+        let before: String = try check()
+        try publish(["away-again", "later"])
+        try deliver(into: "/other")
+        try log.trim(topic: "partner-postbacks", partition: 0, before: 6)
+        #expect(try check() == before)
     }
 
     @Test("deliveries that were emptied are damaged, and nobody is told to begin them anew")

@@ -124,7 +124,7 @@ struct WeirSimulate: ParsableCommand {
             let rest = self.seed + count - next
             Self.say(
                 "stopped after \(count - rest) of \(count) seeds: "
-                    + "--seed \(next) --count \(rest) goes on")
+                    + "\(options.command(seed: next, count: rest)) goes on")
         }
         if tally.findings > 0 || misses || stoppedBefore != nil { throw ExitCode.failure }
     }
@@ -213,10 +213,10 @@ private struct Tally {
 }
 
 extension Simulation.Options {
-    /// What is typed to run a seed with these options.
-    fileprivate func command(seed: UInt64) -> String {
+    /// What is typed to run seeds with these options.
+    fileprivate func command(seed: UInt64, count: UInt64 = 1) -> String {
         let usual = Simulation.Options()
-        var command = "weir-simulate --seed \(seed) --count 1 --steps \(steps)"
+        var command = "weir-simulate --seed \(seed) --count \(count) --steps \(steps)"
         if mostWorkers != usual.mostWorkers { command += " --workers \(mostWorkers)" }
         if !isSwarm { command += " --no-swarm" }
         if !streams.isEmpty { command += " --streams \(streams.sorted().joined(separator: ","))" }

@@ -110,7 +110,11 @@ package final class Promotion {
 
     /// Checks what can be checked while everybody goes on, and says what would take whose place.
     package func check() throws -> [PromotedStream] {
-        try promotions.map { try $0.value.check() }
+        try promotions.map {
+            var promoted = try $0.value.check()
+            promoted.refusal = try $0.value.refusal()
+            return promoted
+        }
     }
 
     /// The corrections, as far as both sets are folded now.

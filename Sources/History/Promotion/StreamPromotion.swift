@@ -206,7 +206,7 @@ struct StreamPromotion<Fold: StreamFold> {
             try store.takeOverEmission(
                 partition: number, from: published.outbox, deadLetters: published.deadLetters)
         }
-        return (boundaries, try refusal(of: store))
+        return (boundaries, try store.snapshot(faultInHistory))
     }
 
     /// Offsets from which on the new store would publish by itself, as far as both are folded.
@@ -222,11 +222,12 @@ struct StreamPromotion<Fold: StreamFold> {
         }
     }
 
-    private func refusal(of store: AggregateStore) throws -> String? {
-        guard let present = try? Fold.rules(in: order.source.pipelines).configuration else {
-            return nil
-        }
-        return try store.snapshot { try present.faultInHistory(of: $0) }
+    /// Why its worker will refuse to go on with the new store; nil when it will not.
+    func refusal() throws -> String? { try StoreReader(path: newPath).snapshot(faultInHistory) }
+
+    private func faultInHistory(of store: StoreSnapshot) throws -> String? {
+        let present = try? Fold.rules(in: order.source.pipelines).configuration
+        return try present?.faultInHistory(of: store)
     }
 }
 
@@ -249,6 +250,7 @@ extension StreamFold {
 protocol StreamPromoting {
     var hasOld: Bool { get }
     func check() throws -> PromotedStream
+    func refusal() throws -> String?
     func catchUp(stop: StopSignal) throws
     func publishRest(_ corrections: CorrectionStore?, stop: StopSignal) throws
     func takeOver() throws -> (boundaries: [Int32: Int64], refusal: String?)

@@ -108,16 +108,17 @@ struct DeliveryCheck {
     ///
     /// - Parameters:
     ///   - configured: the topic that the configuration names; nil for that of the store.
+    ///   - group: the consumer group of the program; nil for its name.
     ///   - now: the present, milliseconds since 1970.
     func run(
-        _ log: (any LogBackend)?, topic configured: String?,
+        _ log: (any LogBackend)?, topic configured: String?, group: String? = nil,
         nowMilliseconds now: Int64 = WallClock.milliseconds,
         into report: inout CheckReport
     ) {
         do {
             let store = try DeliveryStore(existing: path)
             let faults =
-                try refusals(of: store, log, configured).map(\.description)
+                try refusals(of: store, log, configured, group).map(\.description)
                 + (disabledPartners(in: store) + deadDeliveries(in: store)).map { "\(path): \($0)" }
             for fault in faults { report.note(wrong: fault) }
             for misplaced in try store.misplaced(nowMilliseconds: now) {
@@ -144,11 +145,23 @@ struct DeliveryCheck {
     }
 
     private func refusals(
-        of store: DeliveryStore, _ log: (any LogBackend)?, _ configured: String?
+        of store: DeliveryStore, _ log: (any LogBackend)?, _ configured: String?, _ group: String?
     ) throws -> [LogChange] {
         guard let log else { return [] }
-        return try store.foldedLog().refusals(
-            in: log, topic: configured, nextOffsets: store.nextOffsets())
+        let folded = try store.foldedLog()
+        let reader = try log.reader(
+            topic: configured ?? folded.topic, group: group ?? PartnerPostbacksWorker.programName)
+        defer { reader.close() }
+        if let refusal = try folded.refusal(of: reader) { return [refusal] }
+        let (stored, committed) = (try store.nextOffsets(), try reader.committedOffsets())
+        return try reader.bounds(of: stored.keys.sorted()).compactMap { bounds in
+            // Another instance may have gone on.
+            let group = committed[bounds.partition]?.next
+            return LogChange.ofDeliveries(
+                TopicPartition(topic: reader.topic, partition: bounds.partition),
+                next: max(stored[bounds.partition] ?? 0, group ?? 0), group: group, in: bounds,
+                store: path)
+        }
     }
 
     private func disabledPartners(in store: DeliveryStore) throws -> [String] {

@@ -59,9 +59,9 @@ struct CheckCommand: ParsableCommand {
                 log, topic: configured, group: groups?[store.stream],
                 pipelines: configured == nil ? nil : directory, into: &report)
         }
-        let delivered = try? directory.partnerPostbacks().topic
+        let delivered = try? directory.partnerPostbacks()
         for store in deliveries where !damaged.contains(store.path) {
-            store.run(log, topic: delivered, into: &report)
+            store.run(log, topic: delivered?.topic, group: delivered?.group, into: &report)
         }
         if stores.isEmpty, deliveries.isEmpty {
             report.note(right: "no stores yet in \(data.listed)")
