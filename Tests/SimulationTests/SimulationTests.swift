@@ -63,6 +63,22 @@ import Testing
     }
 
     @Test(
+        "Options that cannot work are refused with what is wrong with them",
+        arguments: [
+            (["--streams", "costs, bidz"], "no stream is named 'bidz'"),
+            (["--without", "rain"], "no kind of fault is named 'rain'"),
+            (["--steps", "0"], "numbers have to be above 0"),
+            (["--seed", "18446744073709551615"], "reach beyond 18446744073709551615"),
+            (["--shrink-seconds", "nan"], "--shrink-seconds is nan: write 0 or more"),
+        ])
+    func wrongOptions(arguments: [String], words: String) throws {
+        let run = try Program("weir-simulate", arguments)
+        try run.waitForExit(seconds: Self.patience)
+        #expect(run.status == 64)
+        #expect(run.error.contains(words), "\(run.error)")
+    }
+
+    @Test(
         "A store of deliveries that is an older copy never sends a lower revision after a higher one"
     )
     func restoredDeliveries() throws {

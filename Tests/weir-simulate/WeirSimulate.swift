@@ -57,6 +57,9 @@ struct WeirSimulate: ParsableCommand {
         guard count > 0, steps > 0, workers > 0 else {
             throw ValidationError("numbers have to be above 0")
         }
+        guard shrinkSeconds >= 0, shrinkSeconds.isFinite else {
+            throw ValidationError("--shrink-seconds is \(shrinkSeconds): write 0 or more")
+        }
         guard seed <= .max - count else {
             throw ValidationError("seed and count reach beyond \(UInt64.max)")
         }
@@ -84,7 +87,8 @@ struct WeirSimulate: ParsableCommand {
     }
 
     private static func names(_ list: String?) -> [String] {
-        list?.split(separator: ",", omittingEmptySubsequences: false).map(String.init) ?? []
+        list?.split(separator: ",", omittingEmptySubsequences: false)
+            .map { $0.trimmingCharacters(in: .whitespaces) } ?? []
     }
 
     func run() throws {

@@ -64,7 +64,7 @@ package enum PromotionError: OperatorError, Equatable, Sendable {
         case .unknownDocuments(let store, let isThere, let partition, let next, let published):
             (next.map { "\(store) has folded partition \(partition) up to offset \($0)" }
                 ?? (isThere ? "\(store) has no partition \(partition)" : "\(store) is not there"))
-                + ", and its group has published up to \(published) of partition \(partition): weir cannot say which documents partners have. Restore the store from a backup, or let its worker fold the log again with its old configuration, then promote; where another data directory folds the partition, fold all of them in one, and promote there. --accept-lost-history promotes without corrections for the partition; nothing has changed"
+                + ", and its group has published up to \(published) of partition \(partition): weir cannot say which documents partners have. Restore the store from a backup, or, unless another set was in force since, let its worker fold the log again with its old configuration, then promote; where another data directory folds the partition, fold all of them in one, and promote there. --accept-lost-history promotes without corrections for the partition; nothing has changed"
         case .notGivenUp(let store, let owner, let seconds):
             "\(store) was not given up within \(seconds) s\(owner): stop that, then start again; nothing has changed"
         case .noWorker(let stream, let pipelines):
