@@ -295,7 +295,7 @@ extension DeliveryLoop {
                     ])
             }
             if let refusal = LogChange.ofDeliveries(
-                place, next: start, group: group?.next, in: bounds, store: store.path)
+                place, next: start, stored: stored[partition], in: bounds, store: store.path)
             {
                 throw refusal
             }

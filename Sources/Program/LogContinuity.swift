@@ -104,15 +104,15 @@ package enum LogChange: OperatorError {
 
     /// Why documents for partners cannot be taken over from an offset on; nil when they can.
     ///
-    /// - Parameter group: where the group is. Its offset may be the one that lies beyond the end.
+    /// - Parameter stored: where the store is; nil when it has nothing. The offset may be the group's, which others told.
     package static func ofDeliveries(
-        _ place: TopicPartition, next: Int64, group: Int64?, in bounds: PartitionBounds,
+        _ place: TopicPartition, next: Int64, stored: Int64?, in bounds: PartitionBounds,
         store: String
     ) -> LogChange? {
         switch FoldedLog.refusal(of: place, nextOffset: next, in: bounds, store: store) {
         case .logStartsLater:
             .documentsGone(place, nextOffset: next, earliest: bounds.earliestOffset)
-        case .logEndsEarlier where next == group:
+        case .logEndsEarlier where stored ?? 0 <= bounds.endOffset:
             .groupBeyondEnd(place, offset: next, end: bounds.endOffset)
         case let other: other
         }

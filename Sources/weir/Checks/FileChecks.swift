@@ -155,11 +155,11 @@ struct DeliveryCheck {
         if let refusal = try folded.refusal(of: reader) { return [refusal] }
         let (stored, committed) = (try store.nextOffsets(), try reader.committedOffsets())
         return try reader.bounds(of: stored.keys.sorted()).compactMap { bounds in
-            // Another instance may have gone on.
-            let group = committed[bounds.partition]?.next
+            let next = stored[bounds.partition] ?? 0
             return LogChange.ofDeliveries(
                 TopicPartition(topic: reader.topic, partition: bounds.partition),
-                next: max(stored[bounds.partition] ?? 0, group ?? 0), group: group, in: bounds,
+                // Another instance may have gone on.
+                next: max(next, committed[bounds.partition]?.next ?? 0), stored: next, in: bounds,
                 store: path)
         }
     }
