@@ -19,8 +19,13 @@ struct AcceptedRecords: Equatable, Sendable {
 extension DeliveryStore {
     /// Takes records over in one transaction with the next offsets. A document that is already
     /// there changes nothing. A higher revision supersedes lower ones that were not delivered, dead ones among them.
+    ///
+    /// - Parameters:
+    ///   - last: the last record of each partition in `records`.
+    ///   - known: records by which partitions are recognised, where they changed.
     func accept(
         _ records: [IncomingRecord], topic: String, nextOffsets: [Int32: Int64],
+        last: [Int32: RecordFingerprint] = [:], known: [Int32: RecordFingerprint] = [:],
         partners: KnownPartners, nowMilliseconds now: Int64
     ) throws(StoreError) -> AcceptedRecords {
         try commit { db in
@@ -48,10 +53,18 @@ extension DeliveryStore {
             for (partition, offset) in nextOffsets {
                 try db.execute(
                     sql: """
-                        INSERT INTO partitions VALUES (?, ?)
-                        ON CONFLICT DO UPDATE SET next_offset = excluded.next_offset
+                        INSERT INTO partitions VALUES (?, ?, ?, ?, ?)
+                        ON CONFLICT DO UPDATE SET
+                          last_record = iif(next_offset = excluded.next_offset, last_record,
+                            excluded.last_record),
+                          next_offset = excluded.next_offset,
+                          known_offset = coalesce(excluded.known_offset, known_offset),
+                          known_record = coalesce(excluded.known_record, known_record)
                         """,
-                    arguments: [partition, offset])
+                    arguments: [
+                        partition, offset, last[partition]?.fingerprint ?? "",
+                        known[partition]?.offset, known[partition]?.fingerprint,
+                    ])
             }
             return counts
         }

@@ -14,6 +14,7 @@ package final class DeliveryLoop {
         var batchRecords: Int
         var maxRecordBytes: Int
         var waitMilliseconds: Int
+        var lookInterval = Duration.seconds(30)
     }
 
     /// How often the log is read while requests are in flight.
@@ -36,6 +37,7 @@ package final class DeliveryLoop {
     private let logger: Logger
     private let metrics: DeliveryMetrics?
     private let batch = RecordBatch()
+    private let watch: LogWatch
     private var nextOffsets: [Int32: Int64] = [:]
     private var ends: [Int32: Int64] = [:]
     /// Whether partitions were assigned, perhaps none. Until then nothing is sent: the store may be an older copy.
@@ -56,7 +58,7 @@ package final class DeliveryLoop {
         store: DeliveryStore, reader: any LogReader, dispatcher: Dispatcher,
         partners: KnownPartners, parser: JSONParser, clock: any DeliveryClock, settings: Settings,
         stop: StopSignal, logger: Logger, metrics: DeliveryMetrics? = nil,
-        files: FollowedPartners? = nil
+        files: FollowedPartners? = nil, openReader: @escaping LogWatch.OpenReader
     ) {
         self.store = store
         self.reader = reader
@@ -69,6 +71,9 @@ package final class DeliveryLoop {
         self.logger = logger
         self.metrics = metrics
         self.files = files
+        watch = LogWatch(
+            store: store, topic: reader.topic, interval: settings.lookInterval,
+            openReader: openReader)
     }
 
     /// Runs until a stop is requested. With `untilEnd` it runs until everything that was in the log
@@ -100,9 +105,7 @@ package final class DeliveryLoop {
         }
         try mindClock()
         let isBusy = dispatcher.inFlightCount > 0
-        let reading = try reader.read(
-            into: batch, maxRecords: settings.batchRecords, maxBytes: Self.batchBytes,
-            waitMilliseconds: isBusy ? 0 : idleMilliseconds())
+        let reading = try read(waitMilliseconds: isBusy ? 0 : idleMilliseconds())
         switch reading {
         case .assigned(let partitions): try take(partitions)
         case .revoked(let partitions):
@@ -112,6 +115,7 @@ package final class DeliveryLoop {
                 ends[partition] = nil
                 takenOverBefore[partition] = nil
                 takers[partition] = nil
+                watch.drop(partition)
             }
         case .records: try accept()
         case .idle:
@@ -119,6 +123,7 @@ package final class DeliveryLoop {
             if hasUncommittedOffsets || lastOffsetCommit.duration(to: .now) > .seconds(3600) {
                 try commitOffsets()
             }
+            try watch.lookNowAndThen()
         }
         takenOverBefore = takenOverBefore.filter { partition, end in
             reader.position(partition: partition).map { $0 < end } ?? false
@@ -157,22 +162,61 @@ package final class DeliveryLoop {
         try commitOffsets()
     }
 
+    /// Reads on. What ends that may be that the topic is another one now, which is then said instead.
+    private func read(waitMilliseconds: Int) throws -> LogReading {
+        defer { if reader.takeDoubt() { watch.doubt() } }
+        do throws(LogError) {
+            return try reader.read(
+                into: batch, maxRecords: settings.batchRecords, maxBytes: Self.batchBytes,
+                waitMilliseconds: waitMilliseconds)
+        } catch {
+            switch error {
+            case .unknownTopic, .unknownPartition, .offsetGone, .backend: try watch.lookNow()
+            default: break
+            }
+            throw error
+        }
+    }
+
     private func accept() throws {
         var records: [IncomingRecord] = []
         records.reserveCapacity(batch.count)
         var next = nextOffsets
         for index in 0..<batch.count {
             let record = batch[index]
+            if let expected = next[record.partition], record.offset != expected {
+                try check(record.offset, of: record.partition, expected: expected)
+            }
             records.append(incoming(record))
             next[record.partition] = record.offset + 1
         }
+        try watch.resolveDoubts(Set(records.map(\.partition)))
+        try watch.lookNowAndThen()
+        let last = watch.mark(batch)
+        var known: [Int32: RecordFingerprint] = [:]
+        for partition in last.keys {
+            known[partition] = try watch.mark(of: partition, below: next[partition] ?? 0)
+        }
         let counts = try store.accept(
-            records, topic: reader.topic, nextOffsets: next, partners: partners,
-            nowMilliseconds: clock.nowMilliseconds)
+            records, topic: reader.topic, nextOffsets: next, last: last, known: known,
+            partners: partners, nowMilliseconds: clock.nowMilliseconds)
         nextOffsets = next
         hasUncommittedOffsets = true
         metrics?.note(counts)
         try commitOffsets()
+    }
+
+    /// Offsets that come again are another topic's; a gap is normal, unless the log was trimmed ahead of this instance.
+    private func check(_ offset: Int64, of partition: Int32, expected: Int64) throws {
+        let place = TopicPartition(topic: reader.topic, partition: partition)
+        guard offset > expected else {
+            try watch.lookNow()
+            throw LogChange.otherDocuments(place, offset: offset, store: store.path)
+        }
+        for bounds in try reader.bounds(of: [partition]) where bounds.earliestOffset > expected {
+            throw LogChange.documentsGone(
+                place, nextOffset: expected, earliest: bounds.earliestOffset)
+        }
     }
 
     private func incoming(_ record: RecordView) -> IncomingRecord {
@@ -200,11 +244,14 @@ package final class DeliveryLoop {
         let reported = nextOffsets.filter { takenOverBefore[$0.key] == nil }
         hasUncommittedOffsets = reported.count < nextOffsets.count
         guard !reported.isEmpty else { return }
-        try reader.commit(
-            Dictionary(
-                uniqueKeysWithValues: reported.map { partition, next in
-                    (partition, GroupOffset(next, note: takers[partition]?.note ?? ""))
-                }))
+        var offsets: [Int32: GroupOffset] = [:]
+        for (partition, next) in reported {
+            var offset = GroupOffset(
+                next, mark: try watch.mark(of: partition, below: next))
+            offset.note += " \(takers[partition]?.note ?? "")"
+            offsets[partition] = offset
+        }
+        try reader.commit(offsets)
     }
 
     private var isAtEnd: Bool {
@@ -254,6 +301,7 @@ extension DeliveryLoop {
     /// A store that lacks what it once took over is an older copy: it takes that over again.
     private func take(_ partitions: [Int32]) throws {
         hasTaken = true
+        try watch.take(partitions)
         let identity = try store.identity()
         let committed = try reader.committedOffsets()
         let stored = try store.nextOffsets()
@@ -261,7 +309,10 @@ extension DeliveryLoop {
             known.lostStart(
                 of: identity, at: stored[partition] ?? 0, before: committed[partition]?.next ?? 0)
         }
-        for bounds in try reader.bounds(of: partitions) {
+        let bounds = try reader.bounds(of: partitions)
+        try watch.compare(committed, in: bounds)
+        var told: [Int32: RecordFingerprint] = [:]
+        for bounds in bounds {
             let partition = bounds.partition
             let place = TopicPartition(topic: reader.topic, partition: partition)
             let group = committed[partition]
@@ -294,12 +345,16 @@ extension DeliveryLoop {
                         "to_offset": "\(start)",
                     ])
             }
-            if let refusal = LogChange.ofDeliveries(
-                place, next: start, stored: stored[partition], in: bounds, store: store.path)
+            if let refusal = FoldedLog.refusal(
+                of: place, nextOffset: start, in: bounds, store: store.path)
             {
-                throw refusal
+                throw refusal.ofDocuments
             }
             nextOffsets[partition] = start
+            if let mark = group?.mark(in: partition), mark.offset >= stored[partition] ?? 0 {
+                told[partition] = mark
+                watch.mark(mark)
+            }
             known.begin(identity, at: min(start, group?.next ?? start))
             takers[partition] = known
             if start > group?.next ?? 0 { hasUncommittedOffsets = true }
@@ -327,7 +382,7 @@ extension DeliveryLoop {
         }
         guard !partitions.isEmpty else { return }
         _ = try store.accept(
-            [], topic: reader.topic, nextOffsets: nextOffsets, partners: partners,
+            [], topic: reader.topic, nextOffsets: nextOffsets, known: told, partners: partners,
             nowMilliseconds: clock.nowMilliseconds)
         metrics?.setPositions(nextOffsets, ends: ends)
         metrics?.setReady(unless: nil)

@@ -37,6 +37,11 @@ package final class DeliveryStore {
             }
         }
         queue = try Self.open(path)
+        // One that begins anew belongs to the log that it finds.
+        guard try self.logIdentity().isEmpty else { return }
+        try commit {
+            try $0.execute(sql: "UPDATE store SET log_identity = ?", arguments: [logIdentity])
+        }
     }
 
     /// Opens an existing store, for the operator's commands.
@@ -98,9 +103,76 @@ package final class DeliveryStore {
 
     /// The first record of each partition that is not taken over yet.
     package func nextOffsets() throws(StoreError) -> [Int32: Int64] {
+        try watched().reduce(into: [:]) { $0[$1.partition] = $1.nextOffset }
+    }
+}
+
+extension DeliveryStore: WatchedStore {
+    package var holdsDocuments: Bool { true }
+
+    package func logIdentity() throws(StoreError) -> String { try origin().logIdentity }
+
+    package func watched() throws(StoreError) -> [WatchedPartition] {
         try read { db in
-            let rows = try Row.fetchAll(db, sql: "SELECT partition, next_offset FROM partitions")
-            return Dictionary(uniqueKeysWithValues: rows.map { ($0[0], $0[1]) })
+            try Row.fetchAll(db, sql: "SELECT * FROM partitions ORDER BY partition").map { row in
+                WatchedPartition(
+                    partition: row["partition"], nextOffset: row["next_offset"],
+                    last: Self.fingerprints(row).last)
+            }
+        }
+    }
+
+    package func fingerprints(
+        of partition: WatchedPartition, from offset: Int64
+    ) throws(StoreError) -> [RecordFingerprint] {
+        try read { db in
+            try Row.fetchOne(
+                db, sql: "SELECT * FROM partitions WHERE partition = ?",
+                arguments: [partition.partition]
+            ).map(Self.fingerprints) ?? []
+        }.filter { $0.offset >= offset }
+    }
+
+    private static func fingerprints(_ row: Row) -> [RecordFingerprint] {
+        let next: Int64 = row["next_offset"]
+        let records: [(offset: Int64?, record: String?)] = [
+            (row["known_offset"], row["known_record"]), (next - 1, row["last_record"]),
+        ]
+        return records.compactMap { offset, record in
+            guard let offset, let record, !record.isEmpty else { return nil }
+            return RecordFingerprint(
+                partition: row["partition"], offset: offset, fingerprint: record)
+        }
+    }
+}
+
+/// What is left of a store that begins its topic anew.
+package struct DeliveriesKept {
+    package let path: String
+    /// How many partitions it forgot.
+    package let partitions: Int
+    package let waiting: WaitingDeliveries
+}
+
+extension DeliveryStore {
+    /// Has a store whose topic is another one take it over from its beginning. Deliveries stay, so that documents that come
+    /// again are recognised. Throws `locked` while an instance runs on it.
+    package static func beginAnew(_ path: String) throws(StoreError) -> DeliveriesKept {
+        let store = try DeliveryStore(existing: path)
+        return try withExtendedLifetime(StoreLock(storePath: path)) { () throws(StoreError) in
+            let partitions = try store.commit { db in
+                try db.execute(sql: "UPDATE store SET log_identity = ''; DELETE FROM partitions")
+                let count = db.changesCount
+                // Those of records that are no documents name places of the topic of before.
+                try db.execute(
+                    sql: """
+                        UPDATE deliveries SET id = id || '#' || number
+                        WHERE partner = '' AND instr(id, '#') = 0
+                        """)
+                return count
+            }
+            return DeliveriesKept(
+                path: path, partitions: partitions, waiting: try store.waiting())
         }
     }
 }
@@ -108,7 +180,7 @@ package final class DeliveryStore {
 extension DeliveryStore {
     /// "WeiD".
     private static let mark = StoreMark(
-        applicationID: 0x5765_6944, version: 4, foreign: "it is no store of deliveries")
+        applicationID: 0x5765_6944, version: 5, foreign: "it is no store of deliveries")
 
     private static let schema = """
         CREATE TABLE store (
@@ -121,7 +193,10 @@ extension DeliveryStore {
         CREATE TABLE partitions (
           -- How far each partition of the topic is taken over.
           partition INTEGER PRIMARY KEY,
-          next_offset INTEGER NOT NULL -- the first record that is not taken over yet
+          next_offset INTEGER NOT NULL, -- the first record that is not taken over yet
+          \(lastRecord), -- what the record before it was; '' when this store did not take it over
+          known_offset INTEGER, -- a record of before, as of the last look at the log; null when there is none
+          known_record TEXT -- what it was
         ) STRICT;
 
         CREATE TABLE disabled_partners (
@@ -172,6 +247,8 @@ extension DeliveryStore {
     private static let identity = "identity TEXT NOT NULL DEFAULT ''"
     private static let setIdentity = "UPDATE store SET identity = lower(hex(randomblob(16)))"
 
+    private static let lastRecord = "last_record TEXT NOT NULL DEFAULT ''"
+
     private static let status = "status INTEGER NOT NULL DEFAULT 410"
 
     private static let resting = """
@@ -205,6 +282,11 @@ extension DeliveryStore {
             }
             if found < 4 {
                 try db.execute(sql: "ALTER TABLE store ADD COLUMN \(identity); \(setIdentity)")
+            }
+            if found < 5 {
+                for column in [lastRecord, "known_offset INTEGER", "known_record TEXT"] {
+                    try db.execute(sql: "ALTER TABLE partitions ADD COLUMN \(column)")
+                }
                 try db.execute(sql: "PRAGMA user_version = \(mark.version)")
             }
             return .commit

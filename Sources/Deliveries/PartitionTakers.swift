@@ -15,7 +15,8 @@ struct PartitionTakers: Equatable {
     /// Of a note of another program, or of none, nobody is known.
     init(note: String) {
         let words = note.split(separator: " ")
-        takers = words.dropFirst(words.first == Substring(Self.tag) ? 1 : words.count).compactMap {
+        let start = words.firstIndex { $0 == Self.tag }.map { $0 + 1 } ?? words.endIndex
+        takers = words[start...].compactMap {
             word in
             let parts = word.split(separator: ":", maxSplits: 1)
             guard let store = parts.first, store.utf8.count <= Self.longestName else { return nil }

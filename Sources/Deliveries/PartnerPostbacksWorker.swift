@@ -61,7 +61,10 @@ package struct PartnerPostbacksWorker: CommandLineProgram {
         let configuration = try DeliveryConfiguration(options)
         let stream = configuration.stream
         let logger = Logger(label: programName)
-        let reader = try openReader(options, configuration, logger)
+        let log = try stream.openLog(
+            options.address, pipelines: configuration.pipelines, memberName: options.memberName,
+            logger: logger)
+        let reader = try openReader(options, stream, log)
         defer { reader.close() }
         let monitor = try options.metricsAddress.map {
             try DeliveryMonitor(
@@ -74,31 +77,35 @@ package struct PartnerPostbacksWorker: CommandLineProgram {
         defer { http?.stop() }
         guard let sender = sender ?? http else { return }
         try makeLoop(
-            options, configuration, reader: reader, sender: sender, clock: clock, stop: stop,
+            options, configuration, log: log, reader: reader, sender: sender, clock: clock,
+            stop: stop,
             metrics: monitor?.metrics, logger: logger
         ).run()
     }
 
     /// The loop over a reader and a sender of the caller, by the system's clock.
     package static func makeLoop(
-        _ options: WorkerOptions, _ configuration: DeliveryConfiguration, reader: any LogReader,
-        sender: any PartnerSender, stop: StopSignal, logger: Logger
+        _ options: WorkerOptions, _ configuration: DeliveryConfiguration, log: any LogBackend,
+        reader: any LogReader, sender: any PartnerSender, stop: StopSignal, logger: Logger
     ) throws -> DeliveryLoop {
         try makeLoop(
-            options, configuration, reader: reader, sender: sender, clock: SystemClock(),
+            options, configuration, log: log, reader: reader, sender: sender, clock: SystemClock(),
             stop: stop, metrics: nil, logger: logger)
     }
 
     private static func makeLoop(
-        _ options: WorkerOptions, _ configuration: DeliveryConfiguration, reader: any LogReader,
-        sender: any PartnerSender, clock: any DeliveryClock, stop: StopSignal,
+        _ options: WorkerOptions, _ configuration: DeliveryConfiguration, log: any LogBackend,
+        reader: any LogReader, sender: any PartnerSender, clock: any DeliveryClock,
+        stop: StopSignal,
         metrics: DeliveryMetrics?, logger: Logger
     ) throws -> DeliveryLoop {
         let stream = configuration.stream
         let store = try DeliveryStore(
             path: DeliveryStore.path(in: options.dataDirectory), topic: stream.topic,
             logIdentity: try reader.identity())
-        if let refusal = try store.foldedLog().refusal(of: reader) { throw refusal }
+        if let refusal = try store.foldedLog().refusal(of: reader) {
+            throw refusal.ofDocuments
+        }
         let known = KnownPartners(configuration.partners)
         for name in known.off.sorted() {
             logger.info(
@@ -120,16 +127,13 @@ package struct PartnerPostbacksWorker: CommandLineProgram {
                 waitMilliseconds: stream.commitIntervalMilliseconds),
             stop: stop, logger: logger, metrics: metrics,
             files: FollowedPartners(
-                configuration.pipelines, from: configuration.partners, logger: logger))
+                configuration.pipelines, from: configuration.partners, logger: logger),
+            openReader: { try log.lookingReader(topic: stream.topic) })
     }
 
     private static func openReader(
-        _ options: WorkerOptions, _ configuration: DeliveryConfiguration, _ logger: Logger
+        _ options: WorkerOptions, _ stream: StreamSettings, _ log: any LogBackend
     ) throws -> any LogReader {
-        let stream = configuration.stream
-        let log = try stream.openLog(
-            options.address, pipelines: configuration.pipelines, memberName: options.memberName,
-            logger: logger)
         let reader = try log.reader(topic: stream.topic, group: stream.group)
         let partitionCount = try reader.partitionCount()
         if case .partitions(let wanted) = try options.assignment,

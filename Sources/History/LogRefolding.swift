@@ -97,7 +97,8 @@ package final class LogRefolding {
         let states = try snapshot.partitionStates()
         guard let state = states.first(where: { $0.partition == partition }) else { return [] }
         let known = try snapshot.allFingerprints(of: state)
-        for record in try snapshot.fingerprints(of: state, from: 0) {
+        let watched = try state.watched.map { try snapshot.fingerprints(of: $0, from: 0) } ?? []
+        for record in watched {
             let batch = lanes[0].batch
             _ = try reader.read(
                 partition: partition, offsets: record.offset..<record.offset + 1, into: { batch }

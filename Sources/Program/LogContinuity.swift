@@ -6,7 +6,7 @@ package struct FoldedLog {
     /// Path of the store.
     package let store: String
     package let topic: String
-    /// What told the log from others when the store began.
+    /// What told the log from others when the store began; empty when it is to begin anew.
     package let logIdentity: String
     /// How many partitions the topic had; nil where that does not matter.
     package let partitionCount: Int32?
@@ -27,7 +27,8 @@ package struct FoldedLog {
         guard topic == reader.topic else {
             return .topicRenamed(store: store, folded: topic, configured: reader.topic)
         }
-        guard logIdentity == (try reader.identity()) else {
+        let identity = try reader.identity()
+        guard logIdentity.isEmpty || logIdentity == identity else {
             return .otherTopic(topic: topic, store: store)
         }
         guard let partitionCount else { return nil }
@@ -83,6 +84,12 @@ package enum LogChange: OperatorError {
     case logStartsLater(TopicPartition, nextOffset: Int64, earliest: Int64, store: String)
     /// The log no longer holds documents for partners that nobody has taken over.
     case documentsGone(TopicPartition, nextOffset: Int64, earliest: Int64)
+    /// The log ends before the documents for partners that were taken over.
+    case documentsEndEarlier(TopicPartition, nextOffset: Int64, end: Int64, store: String)
+    /// The topic of documents for partners was deleted and created again since the store began.
+    case documentsOfOtherTopic(topic: String, store: String)
+    /// The document that was taken over is not the one that stands in its place now.
+    case otherDocuments(TopicPartition, offset: Int64, store: String)
     /// The log starts at a lower offset than when the store began the partition, and nothing is folded yet.
     case logStartsEarlier(TopicPartition, expected: Int64, earliest: Int64, store: String)
     /// The group has an offset beyond the log's end.
@@ -102,24 +109,25 @@ package enum LogChange: OperatorError {
     /// The topic has another number of partitions than the store has folded.
     case partitionCountChanged(topic: String, folded: Int32, now: Int32, store: String)
 
-    /// Why documents for partners cannot be taken over from an offset on; nil when they can.
-    ///
-    /// - Parameter stored: where the store is; nil when it has nothing. The offset may be the group's, which others told.
-    package static func ofDeliveries(
-        _ place: TopicPartition, next: Int64, stored: Int64?, in bounds: PartitionBounds,
-        store: String
-    ) -> LogChange? {
-        switch FoldedLog.refusal(of: place, nextOffset: next, in: bounds, store: store) {
-        case .logStartsLater:
-            .documentsGone(place, nextOffset: next, earliest: bounds.earliestOffset)
-        case .logEndsEarlier where stored ?? 0 <= bounds.endOffset:
-            .groupBeyondEnd(place, offset: next, end: bounds.endOffset)
-        case let other: other
+    /// The same of a store of deliveries, which cannot be made anew from a log.
+    package var ofDocuments: LogChange {
+        switch self {
+        case .logStartsLater(let place, let next, let earliest, _):
+            .documentsGone(place, nextOffset: next, earliest: earliest)
+        case .logEndsEarlier(let place, let next, let end, let store):
+            .documentsEndEarlier(place, nextOffset: next, end: end, store: store)
+        case .otherTopic(let topic, let store): .documentsOfOtherTopic(topic: topic, store: store)
+        case .otherRecords(let place, let offset, let store):
+            .otherDocuments(place, offset: offset, store: store)
+        default: self
         }
     }
 
     private static let wayOutOfOldOffset =
-        "the topic was created anew, or its log lost its end. Records below the offset would not be published. Stop the workers of the topic, delete the group's offsets of it (or set them to the end of what is left of a log that lost records), then start them again (ops/runbooks/topic-made-anew.md)"
+        "the topic was created anew, or its log lost its end. Records below the offset would be left out. Stop the workers of the topic, delete the group's offsets of it (or set them to the end of what is left of a log that lost records), then start them again (ops/runbooks/topic-made-anew.md)"
+
+    private static let wayOutOfOtherDocuments =
+        "documents would not be sent. Stop all instances, have each store begin anew (weir deliveries begin-anew), and start again; keep what is in it (ops/runbooks/topic-made-anew.md)"
 
     package var description: String {
         switch self {
@@ -127,6 +135,12 @@ package enum LogChange: OperatorError {
             "\(partition) now starts at offset \(earliest), and \(store) has folded up to \(next): the records between are gone; give --archive a copy that has them, or fold what is left into a fresh --data directory"
         case .documentsGone(let partition, let next, let earliest):
             "\(partition) now starts at offset \(earliest), and documents were taken over up to \(next): those between are gone from the log, and nobody has sent them. Stop all instances, set the group's offset of the partition to \(earliest) to go on without them, and start again; keep deliveries.sqlite"
+        case .documentsEndEarlier(let partition, let next, let end, let store):
+            "\(partition) ends at offset \(end), before \(next) up to which \(store) has taken documents over: the topic was created anew, or its log lost its end; \(Self.wayOutOfOtherDocuments)"
+        case .documentsOfOtherTopic(let topic, let store):
+            "topic '\(topic)' was created anew, or lies in another cluster, since \(store) began: \(Self.wayOutOfOtherDocuments)"
+        case .otherDocuments(let partition, let offset, let store):
+            "\(partition) holds another document at offset \(offset) than \(store) has taken over: the topic was created anew, or its log lost its end and was written on; \(Self.wayOutOfOtherDocuments)"
         case .logStartsEarlier(let partition, let expected, let earliest, let store):
             "\(partition) starts at offset \(earliest), and started at \(expected) when \(store) began: the topic was created anew. Nothing of the partition is folded yet; start again, and it is folded from its new beginning"
         case .groupBeyondEnd(let partition, let offset, let end):

@@ -123,9 +123,9 @@ extension StoreSnapshot {
     ///
     /// - Parameter hours: how many of the latest hours to include without gaps.
     package func fingerprints(
-        of state: PartitionState, from offset: Int64, hours: Int = 0
+        of state: WatchedPartition, from offset: Int64, hours: Int = 0
     ) throws -> [RecordFingerprint] {
-        var fingerprints = Set([state.lastFingerprint].compactMap { $0 })
+        var fingerprints = Set([state.last].compactMap { $0 })
         for step in Set(Self.steps).union(0..<hours).sorted() {
             let row = try Row.fetchOne(
                 db.cachedStatement(

@@ -24,7 +24,8 @@ struct ClockTests {
             settings: .init(
                 assignment: .partitions([]), untilEnd: false, batchRecords: 10,
                 maxRecordBytes: 1 << 20,
-                waitMilliseconds: 1), stop: StopSignal(), logger: Logger(label: "test"))
+                waitMilliseconds: 1), stop: StopSignal(), logger: Logger(label: "test"),
+            openReader: { try log.lookingReader(topic: "partner-postbacks") })
     }
 
     private func turn(_ loop: DeliveryLoop, until isSo: () throws -> Bool) throws {

@@ -238,6 +238,9 @@ struct RestTests {
             try $0.execute(
                 sql: """
                     ALTER TABLE store DROP COLUMN identity; DROP TABLE disabled_partners;
+                    ALTER TABLE partitions DROP COLUMN last_record;
+                    ALTER TABLE partitions DROP COLUMN known_offset;
+                    ALTER TABLE partitions DROP COLUMN known_record;
                     CREATE TABLE disabled_partners (
                       -- Partners that answered 410.
                       name TEXT PRIMARY KEY,

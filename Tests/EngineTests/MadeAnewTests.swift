@@ -2,6 +2,8 @@ import ConfigurationFiles
 import EventLog
 import Foundation
 import History
+import Logging
+import Program
 import Reports
 import Store
 import Streams
@@ -408,4 +410,51 @@ private final class IdentifiedLog: LogBackend {
         try topic.reader()
     }
     func writer() throws(LogError) -> any LogWriter { throw .noLog(address: address) }
+}
+
+extension Workplace {
+    /// Folds bids with a worker of this process until it fails or `isDone` says that it is enough, which is
+    /// asked a few times a second between two batches.
+    ///
+    /// - Parameters:
+    ///   - identity: of the log, for a store that is made.
+    ///   - publishes: where dead letters would go; nil for a worker that tells its group nothing either.
+    func foldBids(
+        _ reader: any LogReader, identity: String = "the cluster's",
+        every interval: Duration = .seconds(3600), untilEnd: Bool = false,
+        publishes log: (any LogBackend)? = nil,
+        openReader: @escaping LogWatch.OpenReader, isDone: @escaping () -> Bool = { false }
+    ) throws {
+        defer { reader.close() }
+        let directory = PipelineDirectory(pipelines)
+        let rules = try BidsFold.rules(in: directory)
+        let partitionCount = try reader.partitionCount()
+        let store = try AggregateStore(
+            path: path + "/data/bids.sqlite", fold: BidsFold.self, topic: "bids",
+            logIdentity: identity, partitionCount: partitionCount)
+        var settings = WorkerSettings(
+            try BidsFold.file(in: directory).settings, assignment: .all,
+            partitionCount: partitionCount)
+        settings.untilEnd = untilEnd
+        settings.batchRecords = 500
+        settings.commitIntervalMilliseconds = 20
+        settings.showsProgress = false
+        settings.lookInterval = interval
+        let stop = StopSignal()
+        let emitter = log.map { log in
+            Emitter(
+                store: store, log: log, topic: "bids",
+                deadLetters: .deadLetters(ofTopic: "bids", stream: BidsFold.self),
+                partitionCount: partitionCount, catalog: Catalog(), partnerTopic: nil,
+                corrections: nil,
+                patience: EmissionPatience(
+                    address: log.address, stop: stop, logger: .quiet, metrics: nil))
+        }
+        try Worker(
+            lanes: [BidsFold.make(rules, topic: "bids", memory: store, threadCount: 1)],
+            store: store, reader: reader, emitter: emitter, settings: settings,
+            configuration: rules.configuration, stop: stop, logger: .quiet,
+            interruption: isDone, openReader: openReader
+        ).run()
+    }
 }

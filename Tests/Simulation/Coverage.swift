@@ -74,6 +74,8 @@ enum Transition: String, CaseIterable {
     case startsLater = "ended: the log starts later"
     case endsEarlier = "ended: the new topic ends or begins earlier"
     case otherRecords = "ended: the new topic has other records or offsets again"
+    case documentsGone = "ended: documents are gone that nobody had taken over"
+    case otherDocuments = "ended: the new topic has other documents, or fewer"
     case memoryFull = "ended: more ids than dedupe_max_ids"
     case otherPartitions = "ended: the topic has more partitions"
     case refused = "refused: a second process on a store"

@@ -69,6 +69,10 @@ extension Simulation {
             if let fault = machine?.fault { throw fault }
             note("\(feed.stream.streamName) is flooded with records that are rejected")
         case .trimming, .topicMadeAnew, .morePartitions:
+            if kind != .morePartitions, haveOwnTopic, chance(1, in: 2) {
+                guard chance(1, in: 2), try changeDocuments(kind) else { return }
+                break
+            }
             // These are rare, and each of them asks for an operator.
             guard chance(1, in: 3), let feed = one(of: feeds) else { return }
             guard kind == .topicMadeAnew else {
@@ -128,6 +132,13 @@ extension Simulation {
                 topic, partition: Int32(partition), below: Int64(number(below: end + 1)))
             trimmed.insert(name)
             note("\(name)/\(partition) is trimmed below \(offset)")
+            // One that was started since the topic was made anew has no mark of the old one until it takes a partition.
+            for worker in workers
+            where worker.program.topic == name && topic.partitions[partition].isTrimmedOverOldTopic
+                && worker.process ?? 0 > topic.lastProcessOfOld
+            {
+                kill(worker)
+            }
         case .topicMadeAnew:
             makeAnew(name, partitionCount: Int32(count))
             clearPublished(name)
@@ -141,6 +152,64 @@ extension Simulation {
             cluster.addPartition(to: topic)
             note("\(name) has \(count + 1) partitions")
         }
+    }
+
+    /// Whether deliverers have documents that no worker publishes: of one it would have to be replayed.
+    private var haveOwnTopic: Bool {
+        !deliverers.isEmpty && !feeds.contains { $0.stream.streamName == emittingStream }
+    }
+
+    /// What an operator, or a setting of the topic, does to the topic of documents. False when nothing would tell a
+    /// store that the topic is another one.
+    private func changeDocuments(_ kind: FaultKind) throws -> Bool {
+        let name = SimulatedDocuments.topic
+        guard let topic = cluster.topic(name) else { return false }
+        let count = topic.partitions.count
+        // What a copy of a store has lost may be gone with it.
+        for deliverer in deliverers where restored.contains(deliverer.name) {
+            partners.forgetSettled(deliverer.name, isShared: true)
+        }
+        guard kind == .topicMadeAnew else {
+            let partition = number(below: count)
+            let end = Int(topic.partitions[partition].endOffset)
+            documents.retire(topic)
+            let offset = cluster.trim(
+                topic, partition: Int32(partition), below: Int64(number(below: end + 1)))
+            trimmed.insert(name)
+            note("\(name)/\(partition) is trimmed below \(offset)")
+            return true
+        }
+        weir_sim_enter(0)
+        var known: [Int32: Int64] = [:]
+        for deliverer in deliverers {
+            // A store that is just made cannot be read yet.
+            guard let store = try? deliverer.deliveries else { continue }
+            for partition in try store.watched() {
+                guard let last = partition.last?.offset else {
+                    guard partition.nextOffset == 0 else { return false }
+                    continue
+                }
+                known[partition.partition] = min(known[partition.partition] ?? .max, last)
+            }
+        }
+        documents.retire(topic)
+        let old = topic.recordsAsAppended
+        cluster.makeAnew(name, partitionCount: Int32(count))
+        guard let topic = cluster.topic(name) else { return false }
+        for (partition, offset) in known {
+            topic.partitions[Int(partition)].lastOldOffset = offset
+        }
+        madeAnew.insert(name)
+        for deliverer in deliverers { backups[deliverer.name] = nil }
+        note("\(name) is made anew")
+        // A producer may send what it had sent once more, and the new topic soon be longer than the old one was.
+        documents.beginAnew(old, in: cluster, at: weir_sim_now() / 1_000_000)
+        if chance(1, in: 2) {
+            for _ in 0..<number(below: 60) {
+                documents.send(to: cluster, at: weir_sim_now() / 1_000_000)
+            }
+        }
+        return true
     }
 
     /// Nothing is left of a topic, and new stores begin where it ends: they have partitions, and nothing folded of them.
@@ -180,6 +249,7 @@ extension Simulation {
     private func makeAnew(_ name: String, partitionCount: Int32) {
         cluster.makeAnew(name, partitionCount: partitionCount)
         guard let topic = cluster.topic(name) else { return }
+        topic.lastProcessOfOld = processes
         weir_sim_enter(0)
         for worker in workers where worker.program.topic == name {
             // A store that is just made cannot be read yet.

@@ -1,5 +1,9 @@
+import CSimulatedSystem
+import Deliveries
 import Engine
 import EventLog
+import Foundation
+import Program
 import Store
 import Streams
 
@@ -30,6 +34,8 @@ extension Simulation {
 
     private func judge(_ error: LogError, of worker: SimulatedWorker) throws {
         switch error {
+        case .offsetGone where isOf(trimmed, worker) || isOf(madeAnew, worker):
+            cluster.note(.recordsGone)
         case .unavailable where !kinds.isEmpty: cluster.note(.logFailed)
         case .disk where worker.hasDiskFaults: cluster.note(.logDiskFailed)
         default: throw error
@@ -37,10 +43,9 @@ extension Simulation {
     }
 
     private func judgeWorker(_ error: any Error, of worker: SimulatedWorker) throws {
+        if let change = error as? LogChange { return try judge(change, ofDeliverer: worker) }
         switch error as? WorkerError {
         case .store(let error): try judge(error, of: worker)
-        case .log(.offsetGone) where isOf(trimmed, worker) || isOf(madeAnew, worker):
-            cluster.note(.recordsGone)
         case .log(let error): try judge(error, of: worker)
         case .changed(.logStartsLater) where isOf(trimmed, worker):
             cluster.note(.startsLater)
@@ -67,6 +72,25 @@ extension Simulation {
         }
     }
 
+    private func judge(_ change: LogChange, ofDeliverer worker: SimulatedWorker) throws {
+        switch change {
+        case .documentsGone(let place, _, let earliest) where isOf(trimmed, worker):
+            cluster.note(.documentsGone)
+            for other in deliverers { kill(other) }
+            cluster.setOffset(earliest, of: place)
+        case .groupBeyondEnd where isOf(madeAnew, worker),
+            .groupOfOther where isOf(madeAnew, worker):
+            cluster.note(.endsEarlier)
+            for other in deliverers { kill(other) }
+            cluster.forgetOffsets(ofTopic: SimulatedDocuments.topic)
+        case .documentsEndEarlier where isOf(madeAnew, worker),
+            .otherDocuments where isOf(madeAnew, worker):
+            cluster.note(.otherDocuments)
+            try beginAnew(worker)
+        default: throw change
+        }
+    }
+
     /// What a worker ends with that has met another topic of the same name; nil for an error of another kind.
     private static func transition(ofTopicMadeAnew error: WorkerError) -> Transition? {
         switch error {
@@ -79,6 +103,7 @@ extension Simulation {
     /// What ops/runbooks/topic-made-anew.md says: all workers of the topic stop, their stores are moved away, and the
     /// group's offsets are deleted.
     func beginAnew(_ worker: SimulatedWorker) throws {
+        guard !isDelivering(worker) else { return try beginDeliveriesAnew() }
         for stream in madeAnew where worker.program.topic == stream {
             for other in workers where other.program.topic == stream {
                 try other.moveStoresAway()
@@ -89,6 +114,24 @@ extension Simulation {
             clearPublished(stream)
             note("\(stream) begins with empty stores")
         }
+    }
+
+    /// The same of documents: the stores keep what they have, and take the topic over from its beginning.
+    private func beginDeliveriesAnew() throws {
+        for deliverer in deliverers {
+            kill(deliverer)
+            // What the copy of a store does not know was sent may follow in the topic behind a lower revision.
+            if restored.contains(deliverer.name) {
+                partners.forgetSettled(deliverer.name, isShared: true)
+            }
+            weir_sim_enter(0)
+            let path = DeliveryStore.path(in: deliverer.directory)
+            guard FileManager.default.fileExists(atPath: path) else { continue }
+            _ = try DeliveryStore.beginAnew(path)
+        }
+        cluster.forgetOffsets(ofTopic: SimulatedDocuments.topic)
+        cluster.endOldTopic(SimulatedDocuments.topic)
+        note("documents are taken over from the beginning")
     }
 
     /// What was published of another topic is not compared.

@@ -51,6 +51,9 @@ final class SimulatedCluster: RecordSink {
         /// Of earlier appends nothing is asked any more.
         var firstNumber = 0
 
+        /// The last process that had been started when this topic replaced another one.
+        var lastProcessOfOld: Int32 = 0
+
         /// The records of all partitions, in the order in which they were appended.
         var recordsAsAppended: [Record] {
             partitions.flatMap(\.records).filter { $0.number >= firstNumber }
@@ -179,6 +182,13 @@ final class SimulatedCluster: RecordSink {
         publications.forgetOffsets(of: name)
         for (group, members) in groups where group.hasSuffix(" \(name)") {
             members.committed = [:]
+        }
+    }
+
+    /// An operator sets a partition's offset of each group, while nobody reads it.
+    func setOffset(_ offset: Int64, of place: TopicPartition) {
+        for (group, members) in groups where group.hasSuffix(" \(place.topic)") {
+            members.committed[place.partition] = GroupOffset(offset)
         }
     }
 

@@ -287,8 +287,39 @@ final class SimulatedDocuments {
     /// Records that are no documents.
     private var unreadable: [Int32: Set<Int64>] = [:]
 
+    /// What was in topics before, or is not in the topic any more: it may have been taken over.
+    private var retired: [SimulatedCluster.Record] = []
+    /// Offsets of the topic are those of another one.
+    private var isMadeAnew = false
+
     init(seed: UInt64) {
         random = SeededGenerator(seed: seed)
+    }
+
+    /// Some of what the topic has will be gone.
+    func retire(_ topic: SimulatedCluster.Topic) {
+        for (number, partition) in topic.partitions.enumerated() {
+            retired += partition.records.filter {
+                unreadable[Int32(number)]?.contains($0.offset) != true
+            }
+        }
+    }
+
+    /// The topic is another one from now on, into which a producer sends a part of the old one's records again.
+    func beginAnew(
+        _ old: [SimulatedCluster.Record], in cluster: SimulatedCluster, at milliseconds: Int64
+    ) {
+        isMadeAnew = true
+        unreadable = [:]
+        guard let topic = cluster.topic(Self.topic), number(below: 2) == 0 else { return }
+        let known = Set(retired.map(\.number))
+        for record in old.dropFirst(number(below: old.count + 1))
+        where known.contains(record.number) {
+            cluster.append(
+                OutgoingRecord(
+                    topic: Self.topic, key: record.key, headers: record.headers,
+                    value: record.value), to: topic, at: milliseconds)
+        }
     }
 
     /// Begins every id that is sent from here: those of postbacks are digests.
@@ -361,15 +392,25 @@ final class SimulatedDocuments {
         }
         var highest: [String: Document] = [:]
         var bodies: [String: [[UInt8]]] = [:]
+        /// Of all that was there at any time.
+        var highestEver: [String: Document] = [:]
+        func note(_ record: SimulatedCluster.Record) throws -> Document {
+            let bytes = record.value ?? []
+            let document = try JSONDecoder().decode(Document.self, from: Data(bytes))
+            let key = "\(document.id):\(document.revision)"
+            // Of a topic that was made anew, or that has another partition, the same document may have another origin:
+            // the first one counts that an instance takes over.
+            if bodies[key] == nil || stores.count > 1 { bodies[key, default: []].append(bytes) }
+            if document.revision > highestEver[document.id]?.revision ?? 0 {
+                highestEver[document.id] = document
+            }
+            return document
+        }
+        for record in retired { _ = try note(record) }
         for (number, partition) in topic.partitions.enumerated() {
             for record in partition.records
             where unreadable[Int32(number)]?.contains(record.offset) != true {
-                let bytes = record.value ?? []
-                let document = try JSONDecoder().decode(Document.self, from: Data(bytes))
-                let key = "\(document.id):\(document.revision)"
-                // Of a topic that was made anew, or that has another partition, the same document may have another origin:
-                // the first one counts that an instance takes over.
-                if bodies[key] == nil || stores.count > 1 { bodies[key, default: []].append(bytes) }
+                let document = try note(record)
                 if document.revision > highest[document.id]?.revision ?? 0 {
                     highest[document.id] = document
                 }
@@ -377,50 +418,73 @@ final class SimulatedDocuments {
         }
         for request in partners.requests
         where bodies["\(request.id):\(request.revision)"]?.contains(request.body) != true
-            || highest[request.id]?.partner != request.partner
+            || highestEver[request.id]?.partner != request.partner
         {
             throw SimulationFault(
                 "\(request.id):\(request.revision) was sent to \(request.partner), and is another")
         }
         let accepted = Set(
             partners.requests.filter(\.isAccepted).map { "\($0.id):\($0.revision)" })
+        /// What is not in the topic any more may have come before, with a higher revision.
+        func isIn(_ found: Set<String>, _ document: Document) -> Bool {
+            (document.revision...(highestEver[document.id]?.revision ?? 0)).contains {
+                found.contains("\(document.id):\($0)")
+            }
+        }
         let addressed = highest.values.filter { ["acme", "zenith"].contains($0.partner) }
-        if let lost = addressed.map({ "\($0.id):\($0.revision)" }).sorted()
-            .first(where: { !accepted.contains($0) })
+        if let lost = addressed.filter({ !isIn(accepted, $0) })
+            .map({ "\($0.id):\($0.revision)" }).min()
         {
             throw SimulationFault("\(lost) was not delivered")
         }
         let withoutAddress = highest.values.filter { !["acme", "zenith"].contains($0.partner) }
-        var missing = Set(withoutAddress.map { "\($0.id):\($0.revision)" })
-        var unread = Set(
-            unreadable.flatMap { partition, offsets in
-                offsets.map { "\(Self.topic)/\(partition)/\($0)" }
-            })
+        var held: Set<String> = []
+        let places = unreadable.flatMap { number, offsets in offsets.map { (number, $0) } }
+        func ids(_ places: [(Int32, Int64)]) -> Set<String> {
+            Set(places.map { "\(Self.topic)/\($0)/\($1)" })
+        }
+        var unread = ids(
+            places.filter { $1 >= topic.partitions[Int($0)].earliestOffset })
+        let unreadOrGone = ids(places)
         for store in stores {
             for delivery in try store.deliveries(state: .pending, limit: 1) {
                 throw SimulationFault("\(delivery.idempotencyKey) waits")
             }
             // Another instance may hold a higher revision, and this one what it had taken over before.
-            for delivery in try store.deliveries(state: .held, limit: .max)
-            where missing.remove(delivery.idempotencyKey) == nil && stores.count == 1 {
-                throw SimulationFault("\(delivery.idempotencyKey) is held")
+            for delivery in try store.deliveries(state: .held, limit: .max) {
+                held.insert(delivery.idempotencyKey)
+                if stores.count == 1, retired.isEmpty,
+                    ["acme", "zenith"].contains(delivery.partner)
+                        || highest[delivery.id]?.revision != delivery.revision
+                {
+                    throw SimulationFault("\(delivery.idempotencyKey) is held")
+                }
             }
             for delivery in try store.deliveries(state: .dead, limit: .max) {
                 if delivery.partner.isEmpty {
-                    guard unread.remove(delivery.id) != nil || stores.count > 1 else {
+                    unread.remove(delivery.id)
+                    guard unreadOrGone.contains(delivery.id) || isMadeAnew else {
                         throw SimulationFault("\(delivery.id) is dead, and a document")
                     }
-                } else if highest[delivery.id]?.revision ?? 0 <= delivery.revision {
+                } else if highestEver[delivery.id]?.revision ?? 0 <= delivery.revision {
                     // What a partner has refused is sent again, unless there is a higher revision.
                     throw SimulationFault("\(delivery.idempotencyKey) is dead: \(delivery.reason)")
                 }
             }
         }
+        let missing = withoutAddress.filter { !isIn(held, $0) }.map { "\($0.id):\($0.revision)" }
         guard missing.isEmpty, unread.isEmpty else {
             throw SimulationFault(
                 "not held: \(missing.sorted()), and not dead: \(unread.sorted())")
         }
         return accepted.count
+    }
+}
+
+extension SimulatedWorker {
+    /// The store of one that delivers.
+    var deliveries: DeliveryStore {
+        get throws { try DeliveryStore(existing: DeliveryStore.path(in: directory)) }
     }
 }
 

@@ -120,7 +120,7 @@ struct DeliveryProgram: SimulatedProgram {
             topic: configuration.stream.topic, group: configuration.stream.group)
         do {
             let loop = try PartnerPostbacksWorker.makeLoop(
-                place.options, configuration, reader: reader,
+                place.options, configuration, log: place.log, reader: reader,
                 sender: SimulatedSender(partners, process: place.number, of: place.name),
                 stop: place.stop,
                 logger: Logger(label: place.name))

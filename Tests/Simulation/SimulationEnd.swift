@@ -43,9 +43,7 @@ extension Simulation {
         guard !deliverers.isEmpty, let topic = cluster.topic(SimulatedDocuments.topic) else {
             return
         }
-        let stores = try deliverers.map {
-            try DeliveryStore(existing: DeliveryStore.path(in: $0.directory))
-        }
+        let stores = try deliverers.map { try $0.deliveries }
         report.met[Transition.delivered.rawValue, default: 0] += try documents.compare(
             topic, partners, stores)
     }
@@ -55,7 +53,7 @@ extension Simulation {
     private func isCaughtUp(_ worker: SimulatedWorker) throws -> Bool {
         guard worker.isCaughtUp else { return false }
         guard isDelivering(worker) else { return true }
-        let store = try DeliveryStore(existing: DeliveryStore.path(in: worker.directory))
+        let store = try worker.deliveries
         guard try store.retryRefused(by: partners, at: worker.name) > 0 else { return true }
         weir_sim_pass(600 * 1_000_000_000)
         return false

@@ -137,22 +137,6 @@ struct DeliveryCheckTests {
         #expect(try check().hasPrefix("warning: DIR/deliveries.sqlite: 1 for gone are held"))
     }
 
-    @Test("what lies beyond a topic's end is the group's offset, or what its store has taken over")
-    func beyondEnd() {
-        let partition = TopicPartition(topic: "partner-postbacks", partition: 0)
-        let bounds = PartitionBounds(partition: 0, earliestOffset: 0, endOffset: 4)
-        func words(next: Int64, stored: Int64?) -> String {
-            LogChange.ofDeliveries(partition, next: next, stored: stored, in: bounds, store: "s")
-                .map { "\($0)" } ?? ""
-        }
-        let group = "\(LogChange.groupBeyondEnd(partition, offset: 9, end: 4))"
-        #expect(words(next: 9, stored: 4) == group)
-        #expect(words(next: 9, stored: nil) == group)
-        let own = LogChange.logEndsEarlier(partition, nextOffset: 9, end: 4, store: "s")
-        #expect(words(next: 9, stored: 9) == "\(own)")
-        #expect(words(next: 4, stored: 4).isEmpty)
-    }
-
     @Test("a store is right where another instance is further, and what lies between is gone")
     func takenByOther() throws {
         try addPartner("away", "http://127.0.0.1:1/", allowsPrivate: true)

@@ -163,7 +163,7 @@ struct LagTests {
         try makeStore("a", [0: 4], identity: "other")
         let stream = try report("a").streams[0]
         #expect(stream.partitions.count == 4)
-        #expect(stream.partitions[0].note?.hasPrefix("folded from another log than") == true)
+        #expect(stream.partitions[0].note?.hasPrefix("read from another log than") == true)
         #expect(stream.partitions[0].lag == nil)
         let other = try TemporaryDirectory()
         let missing = try report("a", log: other.log("other")).streams[0]

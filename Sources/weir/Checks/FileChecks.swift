@@ -152,15 +152,26 @@ struct DeliveryCheck {
         let reader = try log.reader(
             topic: configured ?? folded.topic, group: group ?? PartnerPostbacksWorker.programName)
         defer { reader.close() }
-        if let refusal = try folded.refusal(of: reader) { return [refusal] }
-        let (stored, committed) = (try store.nextOffsets(), try reader.committedOffsets())
-        return try reader.bounds(of: stored.keys.sorted()).compactMap { bounds in
-            let next = stored[bounds.partition] ?? 0
-            return LogChange.ofDeliveries(
-                TopicPartition(topic: reader.topic, partition: bounds.partition),
-                // Another instance may have gone on.
-                next: max(next, committed[bounds.partition]?.next ?? 0), stored: next, in: bounds,
-                store: path)
+        if let refusal = try folded.refusal(of: reader) { return [refusal.ofDocuments] }
+        let (watched, committed) = (try store.watched(), try reader.committedOffsets())
+        let bounds = try reader.bounds(of: watched.map(\.partition))
+        // Another instance may have gone on.
+        let next = watched.reduce(into: [:]) {
+            $0[$1.partition] = max($1.nextOffset, committed[$1.partition]?.next ?? 0)
+        }
+        let watch = LogWatch(store: store, topic: reader.topic) {
+            try log.lookingReader(topic: reader.topic)
+        }
+        do {
+            try watch.take(watched.map(\.partition))
+            try watch.compare(committed, in: bounds)
+        } catch let change as LogChange {
+            return [change]
+        }
+        return bounds.compactMap { bounds in
+            FoldedLog.refusal(
+                of: TopicPartition(topic: reader.topic, partition: bounds.partition),
+                nextOffset: next[bounds.partition] ?? 0, in: bounds, store: path)?.ofDocuments
         }
     }
 

@@ -87,7 +87,8 @@ struct StoreCheck {
         defer { reader.close() }
         let committed = try reader.committedOffsets()
         let change = try LogChange.ofGroup(
-            committed, try reader.bounds(of: states.map(\.partition)), of: topic, states: states,
+            committed, try reader.bounds(of: states.map(\.partition)), of: topic,
+            watched: states.compactMap(\.watched),
             openReader: { try log.lookingReader(topic: topic) })
         if let change { throw change }
         for state in states {
@@ -108,7 +109,7 @@ struct StoreCheck {
         defer { reader.close() }
         let bounds = try reader.bounds(of: states.map(\.partition))
         let fingerprints = try store.snapshot { snapshot in
-            try states.flatMap { state in
+            try states.compactMap(\.watched).flatMap { state in
                 let earliest = bounds.first { $0.partition == state.partition }?.earliestOffset
                 return try snapshot.fingerprints(of: state, from: earliest ?? 0, hours: Self.hours)
             }

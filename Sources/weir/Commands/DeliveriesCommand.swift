@@ -14,6 +14,7 @@ struct DeliveriesCommand: ParsableCommand {
         abstract: "What became of the documents for partners, and trying again.",
         subcommands: [
             DeliveriesListCommand.self, DeliveriesShowCommand.self, DeliveriesRetryCommand.self,
+            DeliveriesBeginAnewCommand.self,
         ])
 }
 
@@ -269,6 +270,32 @@ struct DeliveriesRetryCommand: ParsableCommand {
                 "nothing of '\(id)' can be retried: \(states.joined(separator: ", "))")
         }
         for partner in found.map(\.partner) { try checkFile(of: partner, unknown) }
+    }
+}
+
+struct DeliveriesBeginAnewCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "begin-anew",
+        abstract: "Has the topic of documents taken over from its beginning.",
+        discussion: """
+            For a topic that was deleted and created again, or whose log lost its end. Stop all instances of \
+            weir-partner-postbacks first, give the stores of all of them, and delete the group's offsets of the topic \
+            (ops/runbooks/topic-made-anew.md). Deliveries stay: what is pending is sent, and a document that comes again \
+            is known by its id and revision, and not sent twice.
+
+              weir deliveries begin-anew --data data
+            """)
+
+    @OptionGroup var data: DataOptions
+
+    func run() throws {
+        let stores = try data.deliveryStores()
+        for path in stores.map(\.path) {
+            let kept = try DeliveryStore.beginAnew(path)
+            try BufferedOutput.print(
+                "\(path): where \(kept.partitions) partitions were taken over to is forgotten; \(kept.waiting.count) deliveries wait, and stay\n"
+            )
+        }
     }
 }
 

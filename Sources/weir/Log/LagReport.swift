@@ -48,7 +48,9 @@ struct LagReport {
                 nextOffsets: states.nextOffsets,
                 unfolded: Set(states.filter { $0.records == 0 }.map(\.partition)),
                 oldestExpected: states.oldestExpected,
-                fingerprints: try states.flatMap { try snapshot.fingerprints(of: $0, from: 0) })
+                fingerprints: try states.compactMap(\.watched).flatMap {
+                    try snapshot.fingerprints(of: $0, from: 0)
+                })
         }
     }
 
@@ -57,7 +59,9 @@ struct LagReport {
         let origin = try store.origin()
         return StreamLag.Store(
             path: store.path, topic: origin.topic, logIdentity: origin.logIdentity,
-            nextOffsets: try store.nextOffsets(), waiting: try store.waiting())
+            nextOffsets: try store.nextOffsets(),
+            fingerprints: try store.watched().flatMap { try store.fingerprints(of: $0, from: 0) },
+            waiting: try store.waiting())
     }
 }
 
@@ -118,12 +122,13 @@ struct StreamLag {
         let own = stores.filter { $0.logIdentity == found.identity }
         var partitions = Self.strangers(
             stores.filter { $0.logIdentity != found.identity },
-            "folded from another log than \(log.address), or before the topic was created anew: "
-                + "give --log that one, or fold into a fresh --data directory")
+            "read from another log than \(log.address), or before the topic was created anew: give --log that one, or "
+                + (waiting == nil
+                    ? "fold into a fresh --data directory" : "see what weir check says"))
         for store in own {
             let others = nowMilliseconds == nil ? [] : try Self.otherRecords(store, bounds, in: log)
             partitions += try Self.folded(
-                store, bounds, faults, otherRecords: others, reader, nowMilliseconds)
+                store, bounds, faults, committed, otherRecords: others, reader, nowMilliseconds)
         }
         let folded = Set(own.flatMap(\.nextOffsets.keys))
         partitions += try Self.unfolded(
@@ -177,6 +182,32 @@ struct StreamLag {
     }
 }
 
+extension StreamLag.Store {
+    fileprivate var wayOutOfOtherRecords: String {
+        waiting == nil
+            ? "give the right --log, or move the store away and fold again"
+            : "weir check says what to do"
+    }
+
+    /// Why a store cannot go on with a partition at an offset; nil when it can.
+    fileprivate func fault(_ nextOffset: Int64, _ bounds: PartitionBounds?) -> String? {
+        guard let bounds else {
+            return "the topic has no such partition now: give --log the one it was folded from"
+        }
+        if nextOffset < bounds.earliestOffset {
+            let gone = "the log starts later: up to \(bounds.earliestOffset - nextOffset)"
+            return waiting == nil
+                ? "\(gone) records are gone; start the worker with --archive, or fold into a fresh --data directory"
+                : "\(gone) documents are gone, which nobody has sent; weir check says what to do"
+        }
+        if nextOffset > bounds.endOffset {
+            return "the log ends earlier: it was truncated or is another one; "
+                + (waiting == nil ? "give the right --log" : wayOutOfOtherRecords)
+        }
+        return nil
+    }
+}
+
 extension StreamLag {
     /// The partitions of stores that cannot be compared with the log.
     private static func strangers(_ stores: [Store], _ note: String) -> [PartitionLag] {
@@ -207,7 +238,8 @@ extension StreamLag {
 
     private static func folded(
         _ store: Store, _ bounds: [PartitionBounds], _ faults: [Int32: LogError],
-        otherRecords: [RecordFingerprint], _ reader: any LogReader, _ nowMilliseconds: Int64?
+        _ committed: [Int32: GroupOffset], otherRecords: [RecordFingerprint],
+        _ reader: any LogReader, _ nowMilliseconds: Int64?
     ) throws(LogError) -> [PartitionLag] {
         let nextOffsets = store.nextOffsets.sorted { $0.key < $1.key }
         var partitions = nextOffsets.map { partition, nextOffset in
@@ -228,12 +260,15 @@ extension StreamLag {
             var lag = PartitionLag(
                 partition: partition, store: store.path, nextOffset: nextOffset,
                 earliestOffset: bounds?.earliestOffset, endOffset: bounds?.endOffset)
-            lag.note = fault(nextOffset, bounds)
+            // Another instance may have taken documents over since.
+            let isFurther = store.waiting != nil && committed[partition]?.next ?? 0 > nextOffset
+            lag.note = store.fault(
+                isFurther ? committed[partition]?.next ?? 0 : nextOffset, bounds)
             if let other = otherRecords.first(where: { $0.partition == partition }) {
                 lag.note =
                     lag.note
-                    ?? "another record at offset \(other.offset) than was folded: the topic was created "
-                    + "anew, or lost its end; give the right --log, or move the store away and fold again"
+                    ?? "another record at offset \(other.offset) than was read: the topic was created "
+                    + "anew, or lost its end; \(store.wayOutOfOtherRecords)"
             }
             if let bounds, lag.note == nil { lag.lag = bounds.endOffset - nextOffset }
             lag.isUnfolded = store.unfolded.contains(partition)
@@ -263,22 +298,6 @@ extension StreamLag {
             + "(ops/runbooks/damaged-file.md)"
     }
 
-    /// Why a store cannot go on with a partition; nil when it can.
-    private static func fault(_ nextOffset: Int64, _ bounds: PartitionBounds?) -> String? {
-        guard let bounds else {
-            return "the topic has no such partition now: give --log the one it was folded from"
-        }
-        if nextOffset < bounds.earliestOffset {
-            return
-                "the log starts later: up to \(bounds.earliestOffset - nextOffset) records are gone; "
-                + "start the worker with --archive, or fold into a fresh --data directory"
-        }
-        if nextOffset > bounds.endOffset {
-            return "the log ends earlier: it was truncated or is another one; give the right --log"
-        }
-        return nil
-    }
-
     /// Adds the age of the first record that is not folded. A partition with nothing left but
     /// offsets without a record is caught up.
     private static func addAges(
@@ -287,7 +306,7 @@ extension StreamLag {
         guard let nowMilliseconds else { return }
         var firsts: [Int32: Int64] = [:]
         for lag in partitions where (lag.lag ?? 0) > 0 {
-            firsts[lag.partition] = lag.nextOffset ?? lag.earliestOffset
+            firsts[lag.partition] = max(lag.nextOffset ?? 0, lag.earliestOffset ?? 0)
         }
         let found = try FirstRecords(at: firsts, of: reader)
         for index in partitions.indices where partitions[index].lag != nil {

@@ -1,29 +1,19 @@
-import ConfigurationFiles
 import EventLog
-import Foundation
-import Logging
-import Program
-import Store
-import Streams
-import TestKit
-import Testing
-
-@testable import Engine
 
 /// A topic that is made anew under its readers, which are told nothing and read on where they were: as Kafka
 /// does it. Used from one thread.
-final class SwitchedTopic {
+package final class SwitchedTopic {
     private let directory: Workplace
-    private(set) var log: EmbeddedLog
-    private(set) var generation = 0
-    let name: String
-    let partitionCount: Int32
+    package private(set) var log: EmbeddedLog
+    package private(set) var generation = 0
+    package let name: String
+    package let partitionCount: Int32
     /// Those of the group that readers are in.
-    var groupOffsets: [Int32: GroupOffset] = [:]
+    package var groupOffsets: [Int32: GroupOffset] = [:]
     /// Whether readers hear that something is wrong with the topic.
-    var isHeard = false
+    package var isHeard = false
 
-    init(_ name: String, partitionCount: Int32 = 2, in directory: Workplace) throws {
+    package init(_ name: String, partitionCount: Int32 = 2, in directory: Workplace) throws {
         self.name = name
         self.partitionCount = partitionCount
         self.directory = directory
@@ -38,17 +28,17 @@ final class SwitchedTopic {
         return log
     }
 
-    func publish(_ records: [OutgoingRecord]) throws { try log.writer().append(records) }
+    package func publish(_ records: [OutgoingRecord]) throws { try log.writer().append(records) }
 
     /// Deletes the topic and creates it with other records.
-    func makeAnew(with records: [OutgoingRecord]) throws {
+    package func makeAnew(with records: [OutgoingRecord]) throws {
         let next = try Self.makeLog(generation + 1, name, partitionCount, in: directory)
         try next.writer().append(records)
         log = next
         generation += 1
     }
 
-    func reader() throws(LogError) -> any LogReader { try SwitchedReader(self) }
+    package func reader() throws(LogError) -> any LogReader { try SwitchedReader(self) }
 }
 
 /// Reads whatever topic there is now.
@@ -116,52 +106,6 @@ private final class SwitchedReader: LogReader {
     func commit(_ offsets: [Int32: GroupOffset]) throws(LogError) {
         source.groupOffsets.merge(offsets) { _, new in new }
     }
+    var keepsNotes: Bool { true }
     func close() { inner.close() }
-}
-
-extension Workplace {
-    /// Folds bids with a worker of this process until it fails or `isDone` says that it is enough, which is
-    /// asked a few times a second between two batches.
-    ///
-    /// - Parameters:
-    ///   - identity: of the log, for a store that is made.
-    ///   - publishes: where dead letters would go; nil for a worker that tells its group nothing either.
-    func foldBids(
-        _ reader: any LogReader, identity: String = "the cluster's",
-        every interval: Duration = .seconds(3600), untilEnd: Bool = false,
-        publishes log: (any LogBackend)? = nil,
-        openReader: @escaping LogWatch.OpenReader, isDone: @escaping () -> Bool = { false }
-    ) throws {
-        defer { reader.close() }
-        let directory = PipelineDirectory(pipelines)
-        let rules = try BidsFold.rules(in: directory)
-        let partitionCount = try reader.partitionCount()
-        let store = try AggregateStore(
-            path: path + "/data/bids.sqlite", fold: BidsFold.self, topic: "bids",
-            logIdentity: identity, partitionCount: partitionCount)
-        var settings = WorkerSettings(
-            try BidsFold.file(in: directory).settings, assignment: .all,
-            partitionCount: partitionCount)
-        settings.untilEnd = untilEnd
-        settings.batchRecords = 500
-        settings.commitIntervalMilliseconds = 20
-        settings.showsProgress = false
-        settings.lookInterval = interval
-        let stop = StopSignal()
-        let emitter = log.map { log in
-            Emitter(
-                store: store, log: log, topic: "bids",
-                deadLetters: .deadLetters(ofTopic: "bids", stream: BidsFold.self),
-                partitionCount: partitionCount, catalog: Catalog(), partnerTopic: nil,
-                corrections: nil,
-                patience: EmissionPatience(
-                    address: log.address, stop: stop, logger: .quiet, metrics: nil))
-        }
-        try Worker(
-            lanes: [BidsFold.make(rules, topic: "bids", memory: store, threadCount: 1)],
-            store: store, reader: reader, emitter: emitter, settings: settings,
-            configuration: rules.configuration, stop: stop, logger: .quiet,
-            interruption: isDone, openReader: openReader
-        ).run()
-    }
 }

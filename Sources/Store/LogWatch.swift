@@ -1,7 +1,63 @@
 import EventLog
 import Foundation
 import Program
-import Store
+
+/// A store of what was read of a topic, by which the topic is recognised.
+package protocol WatchedStore: AnyObject {
+    var path: String { get }
+    /// Whether it holds documents for partners, which cannot be made anew from a log.
+    var holdsDocuments: Bool { get }
+
+    /// What told the log from others when the store began.
+    func logIdentity() throws(StoreError) -> String
+
+    /// The partitions of which something was read, in order.
+    func watched() throws(StoreError) -> [WatchedPartition]
+
+    /// A few records of a partition at or after an offset that were read, in order.
+    func fingerprints(
+        of partition: WatchedPartition, from offset: Int64
+    ) throws(StoreError) -> [RecordFingerprint]
+}
+
+/// How far a store is with a partition.
+package struct WatchedPartition {
+    package let partition: Int32
+    /// The first record that was not read.
+    package let nextOffset: Int64
+    /// The last record by which the log is recognised.
+    package let last: RecordFingerprint?
+
+    package init(partition: Int32, nextOffset: Int64, last: RecordFingerprint?) {
+        self.partition = partition
+        self.nextOffset = nextOffset
+        self.last = last
+    }
+}
+
+extension PartitionState {
+    /// Nil when nothing is folded.
+    package var watched: WatchedPartition? {
+        guard records > 0 else { return nil }
+        return WatchedPartition(partition: partition, nextOffset: nextOffset, last: lastFingerprint)
+    }
+}
+
+extension AggregateStore: WatchedStore {
+    package var holdsDocuments: Bool { false }
+
+    package func logIdentity() throws(StoreError) -> String { try origin().logIdentity }
+
+    package func watched() throws(StoreError) -> [WatchedPartition] {
+        try partitionStates().compactMap(\.watched)
+    }
+
+    package func fingerprints(
+        of partition: WatchedPartition, from offset: Int64
+    ) throws(StoreError) -> [RecordFingerprint] {
+        try snapshot { try $0.fingerprints(of: partition, from: offset) }
+    }
+}
 
 /// Sees to it that a log still holds what a store has folded, while both are at work: a topic may be made
 /// anew at any time, and a log lose its end and be written on, and Kafka tells readers of neither.
@@ -9,7 +65,7 @@ package final class LogWatch {
     /// Opens a reader of the topic that is closed after a look.
     package typealias OpenReader = () throws -> any LogReader
 
-    private let store: AggregateStore
+    private let store: any WatchedStore
     private let topic: String
     private let openReader: OpenReader
     private let interval: Duration
@@ -37,8 +93,8 @@ package final class LogWatch {
     /// How long a log that gives reason to doubt it may take to answer.
     private static let patience = Duration.seconds(20)
 
-    init(
-        store: AggregateStore, topic: String, interval: Duration,
+    package init(
+        store: any WatchedStore, topic: String, interval: Duration = .seconds(30),
         openReader: @escaping OpenReader
     ) {
         self.store = store
@@ -50,7 +106,7 @@ package final class LogWatch {
     /// Looks at partitions before anything of them is folded, and at what the store has of others: readers take
     /// the copy that is furthest, which must not be of another log. Throws `WorkerError` when the log is another
     /// one, and `LogError` when it does not answer.
-    func take(_ partitions: [Int32]) throws {
+    package func take(_ partitions: [Int32]) throws {
         taken.formUnion(partitions)
         let unread = try look(at: Set(partitions), thoroughly: true)
         if let partition = unread.min() {
@@ -61,62 +117,68 @@ package final class LogWatch {
     }
 
     private var stored: Set<Int32> {
-        get throws { Set(try store.partitionStates().map(\.partition)) }
+        get throws { Set(try store.watched().map(\.partition)) }
     }
 
     /// Forgets a partition, but for its marks: they tell what the store has of it.
-    func drop(_ partition: Int32) {
+    package func drop(_ partition: Int32) {
         taken.remove(partition)
         compared.remove(partition)
         doubted.remove(partition)
     }
 
-    /// Keeps the last record of each partition in mind, of a batch that is folded now. With a mark for each batch, the
-    /// first one that the log still has is of the topic that was folded before, as long as it has any record of that:
-    /// however soon a new topic is trimmed.
-    func mark(_ batch: RecordBatch) {
-        var marked: Set<Int32> = []
+    /// Keeps a record in mind that the log was just seen to have.
+    package func mark(_ known: RecordFingerprint) { marks[known.partition] = [known] }
+
+    /// Keeps the last record of each partition in mind, of a batch that is folded now, and returns them. With a mark for
+    /// each batch, the first one that the log still has is of the topic that was folded before, as long as it has any
+    /// record of that: however soon a new topic is trimmed.
+    @discardableResult
+    package func mark(_ batch: RecordBatch) -> [Int32: RecordFingerprint] {
+        var last: [Int32: RecordFingerprint] = [:]
         var current: Int32 = -1
         for index in (0..<batch.count).reversed() {
             let (partition, offset) = batch.position(index)
             guard partition != current else { continue }
             current = partition
-            guard marked.insert(partition).inserted else { continue }
+            guard last[partition] == nil else { continue }
+            let mark = RecordFingerprint(
+                partition: partition, offset: offset, fingerprint: batch[index].fingerprint)
+            last[partition] = mark
             var known = marks[partition] ?? []
             marks[partition] = nil
             if known.count >= Self.marksKept {
                 known = known.enumerated().filter { $0.offset.isMultiple(of: 2) }.map(\.element)
             }
-            known.append(
-                RecordFingerprint(
-                    partition: partition, offset: offset, fingerprint: batch[index].fingerprint))
+            known.append(mark)
             marks[partition] = known
         }
+        return last
     }
 
     /// A folded record that tells the log of a partition: the last one as of the look before, since what is folded later
     /// may be of another log; nil when nothing is folded.
-    func mark(of partition: Int32, below offset: Int64) throws -> RecordFingerprint? {
+    package func mark(of partition: Int32, below offset: Int64) throws -> RecordFingerprint? {
         if let mark = marks[partition]?.first, mark.offset < offset { return mark }
-        return try store.partitionStates().first { $0.partition == partition }?.lastFingerprint
+        return try store.watched().first { $0.partition == partition }?.last
     }
 
     /// Throws a `LogChange` when offsets of the group are of another log, and `LogError` when the log does not answer.
-    func compare(_ committed: [Int32: GroupOffset], in bounds: [PartitionBounds]) throws {
+    package func compare(_ committed: [Int32: GroupOffset], in bounds: [PartitionBounds]) throws {
         let change = try LogChange.ofGroup(
-            committed, bounds, of: topic, states: try store.partitionStates(),
+            committed, bounds, of: topic, watched: try store.watched(),
             openReader: openReader)
         if let change { throw change }
     }
 
     /// Everything that is folded may be another log's now.
-    func doubt() {
+    package func doubt() {
         doubted = taken
         isDoubtNew = true
     }
 
     /// Notes that the times of a partition's records have jumped back, if they have.
-    func note(_ milliseconds: Int64, after newest: Int64, in partition: Int32) {
+    package func note(_ milliseconds: Int64, after newest: Int64, in partition: Int32) {
         guard max(milliseconds, 0) < max(newest, 0) - Self.timeBound,
             lastTimeDoubt.map({ $0.duration(to: .now) > Self.timeDoubtPause }) ?? true
         else { return }
@@ -126,7 +188,7 @@ package final class LogWatch {
 
     /// Looks at those of these partitions that there is reason to doubt, until they answer: nothing may be
     /// folded of them before.
-    func resolveDoubts(_ partitions: @autoclosure () -> Set<Int32>) throws {
+    package func resolveDoubts(_ partitions: @autoclosure () -> Set<Int32>) throws {
         guard !doubted.isEmpty else { return }
         let partitions = partitions()
         let deadline = ContinuousClock.now + Self.patience
@@ -147,13 +209,13 @@ package final class LogWatch {
 
     /// Looks now and then without a reason, and after one. A log that does not answer now is asked again
     /// later.
-    func lookNowAndThen() throws {
+    package func lookNowAndThen() throws {
         guard isDoubtNew || lastLook.duration(to: .now) > interval else { return }
         try lookNow(thoroughly: !doubted.isEmpty)
     }
 
     /// Looks at all that the store has, as far as the log answers.
-    func lookNow(thoroughly: Bool = true) throws {
+    package func lookNow(thoroughly: Bool = true) throws {
         lastLook = .now
         isDoubtNew = false
         do {
@@ -165,13 +227,13 @@ package final class LogWatch {
 
     /// - Returns: the partitions that do not answer.
     private func look(at partitions: Set<Int32>, thoroughly: Bool) throws -> Set<Int32> {
-        let folded = try store.partitionStates()
-            .filter { partitions.contains($0.partition) && $0.lastFingerprint != nil }
+        let folded = try store.watched()
+            .filter { partitions.contains($0.partition) && $0.last != nil }
         guard !folded.isEmpty else { return [] }
         let reader = try openReader()
         defer { reader.close() }
-        guard try reader.identity() == store.origin().logIdentity else {
-            throw LogChange.otherTopic(topic: topic, store: store.path)
+        guard try reader.identity() == store.logIdentity() else {
+            throw refusal(.otherTopic(topic: topic, store: store.path))
         }
         // How many there are is asked elsewhere.
         let count = try reader.partitionCount()
@@ -183,31 +245,33 @@ package final class LogWatch {
                 continue
             }
             guard state.nextOffset <= bounds.endOffset else {
-                throw LogChange.logEndsEarlier(
-                    TopicPartition(topic: topic, partition: state.partition),
-                    nextOffset: state.nextOffset, end: bounds.endOffset, store: store.path)
+                throw refusal(
+                    .logEndsEarlier(
+                        TopicPartition(topic: topic, partition: state.partition),
+                        nextOffset: state.nextOffset, end: bounds.endOffset, store: store.path))
             }
             fingerprints += try self.fingerprints(
                 of: state, from: bounds.earliestOffset, thoroughly)
         }
         let look = try FingerprintCheck(fingerprints, with: reader)
         if let other = look.others.min(by: { $0.partition < $1.partition }) {
-            throw LogChange.otherRecords(
-                TopicPartition(topic: topic, partition: other.partition), offset: other.offset,
-                store: store.path)
+            throw refusal(
+                .otherRecords(
+                    TopicPartition(topic: topic, partition: other.partition), offset: other.offset,
+                    store: store.path))
         }
         let unread = look.unread.union(faults.keys)
         for state in states where !unread.contains(state.partition) {
-            marks[state.partition] = [state.lastFingerprint].compactMap { $0 }
+            marks[state.partition] = [state.last].compactMap { $0 }
             compared.insert(state.partition)
         }
         return unread
     }
 
     private func fingerprints(
-        of state: PartitionState, from earliest: Int64, _ thoroughly: Bool
+        of state: WatchedPartition, from earliest: Int64, _ thoroughly: Bool
     ) throws -> [RecordFingerprint] {
-        let held = ((marks[state.partition] ?? []) + [state.lastFingerprint].compactMap { $0 })
+        let held = ((marks[state.partition] ?? []) + [state.last].compactMap { $0 })
             .filter { $0.offset >= earliest && $0.offset < state.nextOffset }
         // The first ones, in case a new topic has no record where the first one was, and those 1, 2, 4, ... before the
         // last.
@@ -220,12 +284,16 @@ package final class LogWatch {
         // reveal that, so they are compared once after a partition is taken.
         guard thoroughly || !compared.contains(state.partition) else { return Array(known) }
         return Array(
-            known.union(try store.snapshot { try $0.fingerprints(of: state, from: earliest) }))
+            known.union(try store.fingerprints(of: state, from: earliest)))
+    }
+
+    private func refusal(_ change: LogChange) -> LogChange {
+        store.holdsDocuments ? change.ofDocuments : change
     }
 }
 
 extension LogError {
-    static func unanswered(_ place: TopicPartition) -> LogError {
+    package static func unanswered(_ place: TopicPartition) -> LogError {
         .unavailable(
             operation: "read", address: "\(place)",
             detail: "it does not answer: see weir lag and the cluster")

@@ -1,6 +1,5 @@
 import EventLog
 import Program
-import Store
 
 /// Reads folded records again, to see whether a log still holds them.
 package struct FingerprintCheck {
@@ -65,14 +64,14 @@ package struct FingerprintCheck {
 
 extension GroupOffset {
     /// - Parameter mark: a folded record below the offset.
-    init(_ next: Int64, mark: RecordFingerprint?) {
+    package init(_ next: Int64, mark: RecordFingerprint?) {
         self.init(next, note: mark.map { "\(Self.tag) \($0.offset) \($0.fingerprint)" } ?? "")
     }
 
     /// The record that the worker had folded; nil when another program committed the offset.
     package func mark(in partition: Int32) -> RecordFingerprint? {
         let parts = note.split(separator: " ")
-        guard parts.count == 3, parts[0] == Self.tag, let offset = Int64(parts[1]), offset < next
+        guard parts.count >= 3, parts[0] == Self.tag, let offset = Int64(parts[1]), offset < next
         else { return nil }
         return RecordFingerprint(
             partition: partition, offset: offset, fingerprint: String(parts[2]))
@@ -88,16 +87,16 @@ extension LogChange {
     /// published.
     ///
     /// - Parameters:
-    ///   - states: of the store that is to go on. An offset that it has folded beyond changes nothing.
+    ///   - watched: of the store that is to go on. An offset that it is beyond changes nothing.
     ///   - openReader: opens a reader of the log itself, without an archive.
     package static func ofGroup(
         _ committed: [Int32: GroupOffset], _ bounds: [PartitionBounds], of topic: String,
-        states: [PartitionState],
+        watched: [WatchedPartition],
         openReader: LogWatch.OpenReader
     ) throws -> LogChange? {
         var marks: [RecordFingerprint] = []
         for bounds in bounds {
-            let state = states.first { $0.partition == bounds.partition && $0.records > 0 }
+            let state = watched.first { $0.partition == bounds.partition }
             guard let offset = committed[bounds.partition],
                 offset.next > state?.nextOffset ?? bounds.earliestOffset
             else { continue }

@@ -1,0 +1,205 @@
+import EventLog
+import Foundation
+import JSON
+import Logging
+import Program
+import Store
+import TestKit
+import Testing
+
+@testable import Deliveries
+
+@Suite(
+    "Documents of a topic that is made anew, or that lost its end and was written on", .serialized)
+struct MadeAnewTests {
+    private let partner: ScriptedPartner
+    private let place: SwitchedPlace
+
+    init() throws {
+        partner = try ScriptedPartner()
+        place = try SwitchedPlace(url: partner.url)
+        try place.publish(0..<20)
+    }
+
+    private func refusal(_ body: () throws -> Void) throws -> String {
+        let error = #expect(throws: (any Error).self) { try body() }
+        let words = "\(try #require(error))"
+        #expect(!words.contains("\n"))
+        return words
+    }
+
+    private var sent: [String] {
+        partner.requests.compactMap { $0.headers["idempotency-key"] }.sorted()
+    }
+
+    private func keys(_ numbers: Range<Int>...) -> [String] {
+        numbers.flatMap(\.self).map { "\(Documents.id($0)):1" }.sorted()
+    }
+
+    /// The new topic has the last of the old documents again.
+    private func beginAnew() throws {
+        #expect(throws: StoreError.self) {
+            let loop = try place.loop("one")
+            try withExtendedLifetime(loop) { _ = try DeliveryStore.beginAnew(place.path("one")) }
+        }
+        let kept = try DeliveryStore.beginAnew(place.path("one"))
+        #expect(kept.partitions == 2)
+        place.topic.groupOffsets = [:]
+        try place.deliver("one")
+        // What was under way when an instance was killed is sent once more.
+        #expect(Set(sent) == Set(keys(0..<20, 100..<180)))
+        let count = sent.count
+        try place.deliver("one")
+        #expect(sent.count == count)
+    }
+
+    @Test("end the next start, however many there are, and come over once the store begins anew")
+    func stopped() throws {
+        try place.deliver("one")
+        try place.makeAnew(with: 10..<20, 100..<180)
+        place.topic.groupOffsets = [:]
+        for _ in 0..<2 {
+            #expect(try refusal { try place.deliver("one") }.contains("holds another document at"))
+        }
+        #expect(sent == keys(0..<20))
+        try beginAnew()
+    }
+
+    @Test(
+        "end an instance that runs, within its interval or at a sign of it, and nothing is lost",
+        arguments: [true, false])
+    func running(isHeard: Bool) throws {
+        place.topic.isHeard = isHeard
+        let loop = try place.loop(
+            "one", untilEnd: false, every: isHeard ? .seconds(3600) : .milliseconds(300))
+        let words = try refusal {
+            try Wait.until {
+                if sent.count == 20, place.topic.generation == 0 {
+                    try place.makeAnew(with: 10..<20, 100..<180)
+                }
+                return try !loop.turn()
+            }
+        }
+        #expect(words.contains("holds another document at"))
+        if isHeard { #expect(sent == keys(0..<20)) }
+        withExtendedLifetime(loop) {}
+    }
+
+    @Test("end the next start, although the one before took some over as if nothing had happened")
+    func takenOver() throws {
+        var loop: DeliveryLoop? = try place.loop("one", untilEnd: false)
+        try Wait.until {
+            _ = try loop?.turn()
+            return sent.count == 20
+        }
+        try place.makeAnew(with: 10..<20, 100..<180)
+        try Wait.until {
+            _ = try loop?.turn()
+            return sent.count > 20
+        }
+        // Killed.
+        loop = nil
+        place.topic.groupOffsets = [:]
+        #expect(try refusal { try place.deliver("one") }.contains("holds another document at"))
+        try beginAnew()
+    }
+
+    @Test("end another instance that goes by the offset of one that did not notice")
+    func otherInstance() throws {
+        try place.deliver("one")
+        try place.makeAnew(with: 10..<20, 100..<180)
+        let words = try refusal { try place.deliver("other") }
+        #expect(words.contains("than the worker had read that told the group"))
+        #expect(sent == keys(0..<20))
+    }
+
+    @Test("end an instance that took only the offset of another one over")
+    func offsetOfOther() throws {
+        try place.deliver("one")
+        try place.deliver("other")
+        try place.makeAnew(with: 10..<20, 100..<180)
+        place.topic.groupOffsets = [:]
+        #expect(try refusal { try place.deliver("other") }.contains("holds another document at"))
+    }
+
+    @Test("end an instance that has taken more over than there is")
+    func fewer() throws {
+        try place.deliver("one")
+        try place.makeAnew(with: 10..<14)
+        place.topic.groupOffsets = [:]
+        #expect(try refusal { try place.deliver("one") }.contains("up to which"))
+    }
+
+    @Test("leave what is no document of the topic before beside that of the new one")
+    func unreadable() throws {
+        try place.topic.publish([place.record("{", partition: 0)])
+        try place.deliver("one")
+        try place.makeAnew(with: 0..<20)
+        try place.topic.publish([place.record("[", partition: 0)])
+        place.topic.groupOffsets = [:]
+        for _ in 0..<2 { _ = try DeliveryStore.beginAnew(place.path("one")) }
+        try place.deliver("one")
+        let dead = try DeliveryStore(existing: place.path("one"))
+            .deliveries(state: .dead, limit: 10).map(\.id).sorted()
+        #expect(dead == ["partner-postbacks/0/10", "partner-postbacks/0/10#21"])
+    }
+}
+
+/// Two partitions of a topic that is made anew under its readers, and instances by the names of their data directories.
+private final class SwitchedPlace {
+    let topic: SwitchedTopic
+    private let files: PartnerFiles
+    private let sender = HTTPSender(partnerCount: 1)
+
+    init(url: String) throws {
+        files = try PartnerFiles("url: \(url)/\nallow_private: true")
+        topic = try SwitchedTopic("partner-postbacks", in: Workplace())
+    }
+
+    deinit { sender.stop() }
+
+    func record(_ text: String, partition: Int32) -> OutgoingRecord {
+        OutgoingRecord(
+            topic: "partner-postbacks", partition: partition, key: nil, headers: [],
+            value: Array(text.utf8))
+    }
+
+    private func records(_ numbers: [Int]) -> [OutgoingRecord] {
+        numbers.enumerated().map { place, number in
+            record(Documents.install(id: Documents.id(number)), partition: Int32(place % 2))
+        }
+    }
+
+    func publish(_ numbers: Range<Int>) throws { try topic.publish(records(Array(numbers))) }
+
+    func makeAnew(with numbers: Range<Int>...) throws {
+        try topic.makeAnew(with: records(numbers.flatMap(\.self)))
+    }
+
+    func path(_ instance: String) -> String {
+        DeliveryStore.path(in: "\(files.path)/\(instance)")
+    }
+
+    func deliver(_ instance: String) throws { try loop(instance).run() }
+
+    func loop(
+        _ instance: String, untilEnd: Bool = true, every interval: Duration = .seconds(3600)
+    ) throws -> DeliveryLoop {
+        let store = try DeliveryStore(
+            path: path(instance), topic: topic.name, logIdentity: "the cluster's")
+        let clock = ManualClock()
+        let dispatcher = Dispatcher(
+            store: store, routes: try files.routes(), sender: sender,
+            clock: clock, parser: try #require(JSONParser()), attemptsOnce: untilEnd)
+        try dispatcher.begin(isStart: true)
+        return DeliveryLoop(
+            store: store, reader: try topic.reader(), dispatcher: dispatcher,
+            partners: KnownPartners(try files.partners()), parser: try #require(JSONParser()),
+            clock: clock,
+            settings: .init(
+                assignment: .all, untilEnd: untilEnd, batchRecords: 10, maxRecordBytes: 1 << 20,
+                waitMilliseconds: 5, lookInterval: interval),
+            stop: StopSignal(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            openReader: topic.reader)
+    }
+}
