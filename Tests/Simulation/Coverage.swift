@@ -75,7 +75,7 @@ enum Transition: String, CaseIterable {
     case endsEarlier = "ended: the new topic ends or begins earlier"
     case otherRecords = "ended: the new topic has other records or offsets again"
     case documentsGone = "ended: documents are gone that nobody had taken over"
-    case otherDocuments = "ended: the new topic has other documents, or fewer"
+    case otherDocuments = "ended: the new topic has other or fewer documents"
     case memoryFull = "ended: more ids than dedupe_max_ids"
     case otherPartitions = "ended: the topic has more partitions"
     case refused = "refused: a second process on a store"
