@@ -102,6 +102,8 @@ enum CommandError: Error, Equatable {
     case failure(String)
     /// The things that were compared differ, and the exit code reports it: 1. Nothing is written.
     case differs
+    /// The command cannot read what it is asked to judge: exit code 2. Nil: standard output contains the reason.
+    case unreadable(String?)
     /// Nobody reads the output any more: the command ends quietly.
     case outputClosed
 
@@ -119,6 +121,7 @@ enum CommandError: Error, Equatable {
     var explanation: String? {
         switch self {
         case .usage(let explanation), .failure(let explanation): explanation
+        case .unreadable(let explanation): explanation
         case .differs, .outputClosed: nil
         }
     }
@@ -127,6 +130,7 @@ enum CommandError: Error, Equatable {
         switch self {
         case .usage: 64
         case .failure, .differs: 1
+        case .unreadable: 2
         case .outputClosed: 0
         }
     }

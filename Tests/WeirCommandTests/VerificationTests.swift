@@ -56,6 +56,62 @@ struct VerificationTests {
         #expect(rejected == [.outOfRange, .missingField, .missingField])
     }
 
+    /// Documents of a file, and the exit code of `weir verify`.
+    private static let files: [(documents: [String], status: Int32)] = [
+        (["postback-4.0"], 0), (["postback-2.0"], 0), (["altered"], 1),
+        (["postback-adattributionkit"], 1), (["postback-4.0", "altered"], 1), (["{"], 2),
+        ([""], 2), ([#"{"transaction-id": 7}"#], 2), (["not JSON"], 2),
+        (["altered", "{", "postback-4.0"], 2),
+        ([#"{"version":"9.0","ad-network-id":"n","transaction-id":"t","app-id":1}"#], 1),
+    ]
+
+    @Test(
+        "scripts see the result in the exit code: 0 genuine, 1 not, 2 what cannot be judged, the worst of all",
+        arguments: files)
+    func exitCodes(_ documents: [String], _ status: Int32) throws {
+        let place = try TemporaryDirectory()
+        let text = try documents.map { name in
+            if name == "altered" {
+                return try Repository.text("examples/requests/postback-4.0.json")
+                    .replacing("525463029", with: "525463030")
+            }
+            return name.hasPrefix("postback-")
+                ? try Repository.text("examples/requests/\(name).json") : name
+        }
+        let file = try place.write(text.joined(separator: "\n"), to: "documents.json")
+        for format in ["table", "json"] {
+            let program = try Program.run(
+                "weir",
+                ["verify", file, "--format", format, "--pipelines", Repository.path("pipelines")])
+            #expect(program.status == status, "\(program.output) \(program.error)")
+        }
+    }
+
+    @Test("a signature of a development device is genuine where the configuration trusts these")
+    func trustedDevelopment() throws {
+        let place = try TemporaryDirectory()
+        try place.write("trust_development: true\n", to: "postbacks.yaml")
+        let file = Repository.path("examples/requests/postback-adattributionkit.json")
+        let program = try Program.run("weir", ["verify", file, "--pipelines", place.path])
+        #expect(program.status == 0, "\(program.error)")
+        #expect(program.output.contains("verdict: development"))
+    }
+
+    @Test(
+        "what keeps the command from judging ends it with 2 and a line, a wrong command line with 64"
+    )
+    func unreadable() throws {
+        let place = try TemporaryDirectory()
+        let missing = try Program.run("weir", ["verify", "\(place.path)/none.json"])
+        #expect(missing.status == 2 && missing.error.contains("none.json"))
+        try place.write("trust_development: perhaps\n", to: "postbacks.yaml")
+        let file = Repository.path("examples/requests/postback-4.0.json")
+        let misconfigured = try Program.run("weir", ["verify", file, "--pipelines", place.path])
+        #expect(misconfigured.status == 2 && misconfigured.error.contains("postbacks.yaml:1"))
+        #expect(try Program.run("weir", ["verify", file, "--key", "x"]).status == 64)
+        #expect(try Program.run("weir", ["verify", file, "--via", "x"]).status == 64)
+    }
+
     @Test("a line of a record stands for its value, in each of the forms that publish reads")
     func recordLines() throws {
         let text = try #require(

@@ -22,6 +22,12 @@ struct VerifyCommand: ParsableCommand {
 
             Notifications of the App Store are read as their bodies or, of version 2, as the bare JWS; \
             each JWS in them is judged by itself. Passwords and receipts are masked.
+
+            Exit codes, for scripts: 0 if every signature is valid. 1 if a signature is not: invalid, \
+            unverifiable (no key or no layout is known), or development without trust_development in \
+            postbacks.yaml. 2 if the command cannot judge: the input is missing, empty or not JSON, a \
+            worker would reject the document, or the configuration has an error. Of several documents \
+            the highest code counts.
             """)
 
     enum Via: String, ExpressibleByArgument, CaseIterable {
@@ -45,13 +51,27 @@ struct VerifyCommand: ParsableCommand {
 
     func run() throws {
         let format = try Environment().format(format, default: ReportFormat.table)
+        do {
+            try verify(format)
+        } catch {
+            switch CommandError(error) {
+            case .failure(let explanation): throw CommandError.unreadable(explanation)
+            default: throw error
+            }
+        }
+    }
+
+    private func verify(_ format: ReportFormat) throws {
         let verifier = try verifier()
+        let trustsDevelopment = try pipelines.trustsDevelopment()
         let bytes = try InputFile.contents(of: file)
         let output = BufferedOutput()
         var count = 0
+        var result = SignedDocument.Result.genuine
         try bytes.withUnsafeBytes { bytes in
             for document in DocumentSequence(bytes) {
                 let found = verifier.verify(document)
+                result = max(result, found.result(trustsDevelopment: trustsDevelopment))
                 try output.write((count > 0 && format == .table ? "\n" : "") + found.text(format))
                 count += 1
             }
@@ -59,6 +79,11 @@ struct VerifyCommand: ParsableCommand {
         try output.flush()
         guard count > 0 else {
             throw CommandError.failure("\(file ?? "standard input") is empty: give it JSON")
+        }
+        switch result {
+        case .genuine: break
+        case .notGenuine: throw CommandError.differs
+        case .unjudged: throw CommandError.unreadable(nil)
         }
     }
 

@@ -43,6 +43,35 @@ extension SignedDocument {
     }
 }
 
+extension SignedDocument {
+    /// What the exit code reports, the worst last.
+    enum Result: Comparable {
+        /// Every signature is valid.
+        case genuine
+        /// A signature is not valid, or no known key can judge it.
+        case notGenuine
+        /// A worker would reject the document.
+        case unjudged
+    }
+
+    /// - Parameter trustsDevelopment: whether the configuration trusts postbacks of development devices.
+    func result(trustsDevelopment: Bool) -> Result {
+        let results = findings.map { finding -> Result in
+            switch finding {
+            case .rejected: .unjudged
+            case .judged(let judgement):
+                switch judgement.verdict {
+                case .valid: .genuine
+                case .development: trustsDevelopment ? .genuine : .notGenuine
+                case .invalid, .unverifiable: .notGenuine
+                }
+            }
+        }
+        // A document without a signature shows nothing to be genuine.
+        return results.max() ?? .unjudged
+    }
+}
+
 enum SignedDocumentKind: String {
     case skAdNetworkPostback = "skan-postback"
     case adAttributionKitPostback = "aak-postback"
