@@ -60,6 +60,31 @@ struct BackupTests {
         try DemoRecords.all().first { $0.topic == stream }?.records ?? []
     }
 
+    @Test("a backup is not made inside the directory that it is of, wherever links lead")
+    func insideItsSource() throws {
+        try publish("bids", demo("bids").prefix(10))
+        try fold(data)
+        let link = "\(place.path)/link"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: data)
+        for target in ["data/backup", "data/a/b/backup", "data/../data/backup", "link/backup"] {
+            #expect {
+                try backUp(to: target)
+            } throws: {
+                ($0 as? CommandError)?.explanation?.contains("is inside \(data)") == true
+            }
+        }
+        #expect {
+            try backUp(to: "data/backup", data: link)
+        } throws: {
+            ($0 as? CommandError)?.explanation?.contains("is inside") == true
+        }
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: data)
+                .allSatisfy { !$0.contains("backup") && $0 != "a" })
+        // A name that begins alike is another directory.
+        #expect(try backUp(to: "data-backup").files.count == 2)
+    }
+
     @Test("a restored backup goes on with the log where it ended, and comes to the right totals")
     func restore() throws {
         let (bids, postbacks) = (try demo("bids"), try demo("postbacks"))

@@ -39,6 +39,11 @@ struct BackupWriter {
             throw CommandError.failure(
                 "\(path) is there already, and a backup replaces nothing: name another directory")
         }
+        guard !Self.isInside(path, data) else {
+            throw CommandError.failure(
+                "\(path) is inside \(data), which is backed up: name a directory outside of it, on another disk "
+                    + "if there is one")
+        }
         guard !PromotionRequest.isMade(in: data) || !PromotionRequest.isHeld(in: data) else {
             throw CommandError.failure(
                 "a promotion is under way in \(data): wait until it is done, then back up")
@@ -46,6 +51,19 @@ struct BackupWriter {
         if let logPath { try Self.requireLog(logPath) }
         sets = try PromotionJournal(directory: data)
         manifest = BackupManifest(atMilliseconds: WallClock.milliseconds, data: data)
+    }
+
+    /// Whether a directory that does not exist yet would be made in another one, wherever links lead.
+    private static func isInside(_ target: String, _ source: String) -> Bool {
+        var target = URL(fileURLWithPath: target)
+        var missing: [String] = []
+        while access(target.path, F_OK) != 0, target.path != "/" {
+            missing.append(target.lastPathComponent)
+            target.deleteLastPathComponent()
+        }
+        let parent = target.resolvingSymlinksInPath().pathComponents
+        let directory = URL(fileURLWithPath: source).resolvingSymlinksInPath().pathComponents
+        return (parent + missing.reversed()).starts(with: directory)
     }
 
     /// A backup without the log that its stores follow would look as whole as one of a directory whose log is in Kafka.
