@@ -56,7 +56,11 @@ struct EvidenceRefold {
                 Recollection(
                     partition: note.partition, offset: note.offset, answers: [UInt8](answers)))
         }
-        self.notes = byPlace
+        self.notes = byPlace.mapValues { notes in
+            var notes = notes
+            notes.recollections.sort { $0.offset < $1.offset }
+            return notes
+        }
         self.configurations = Dictionary(grouping: configurations) {
             StreamPartition(stream: $0.stream, partition: $0.partition)
         }
@@ -95,15 +99,23 @@ struct EvidenceRefold {
         for (record, next) in zip(records, records.dropFirst()) where record.offset == next.offset {
             faults.append("\(record.description) is there twice")
         }
+        let known = notes[place] ?? RefoldNotes()
+        // Each part is given its own answers only.
+        var answered = known.recollections[...]
         for start in stride(from: 0, to: records.count, by: 1000) {
             let part = records[start..<min(start + 1000, records.count)]
+            let last = part.last?.offset ?? 0
+            let end = answered.firstIndex { $0.offset > last } ?? answered.endIndex
+            var notes = known
+            notes.recollections = Array(answered[..<end])
+            answered = answered[end...]
             let batch = RecordBatch()
             for record in part where !record.append(to: batch) {
                 faults.append("\(record.description) has bytes that are no base64")
             }
             var byOffset: [Int64: EvidenceRecord] = [:]
             for record in part { byOffset[record.offset] = record }
-            try fold.fold(batch, notes: notes[place] ?? RefoldNotes()) { folded in
+            try fold.fold(batch, notes: notes) { folded in
                 guard let record = byOffset[folded.record.offset] else { return }
                 take(folded, record)
             }

@@ -108,11 +108,13 @@ package struct EvidenceVerifier {
                 faults.append("\(file.name) is not what the manifest says")
             }
         }
-        let known = manifest.files.map(\.name) + [EvidenceManifest.name]
+        let known = Set(manifest.files.map(\.name) + [EvidenceManifest.name])
         faults += files.keys.filter { !known.contains($0) }.sorted().map {
             "\($0) is not in the manifest"
         }
-        note("files", faults, "\(manifest.files.count) files have their SHA-256")
+        note(
+            "files", EvidenceRefold.limited(faults),
+            "\(manifest.files.count) files have their SHA-256")
     }
 
     /// Reads one of the files; nil, with a check that says so, when it cannot be read.

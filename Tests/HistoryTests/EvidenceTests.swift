@@ -146,6 +146,38 @@ struct EvidenceTests {
         try handle.close()
     }
 
+    @Test("of many records holds, with what was remembered about those of each part")
+    func manyRecords() throws {
+        let place = try MeasuredPlace("impressions")
+        // Parts have a thousand records of a partition.
+        try place.fold(place.records(6000, seed: 3))
+        let evidence = try WrittenEvidence()
+        let explanation = try place.explainer(place.stores()).writeEvidence(
+            of: DumpNumber(DumpQuery(name: "impressions")), to: evidence.path
+        ) { _ in nil }
+        #expect(explanation.addsUp)
+        #expect(try failures(evidence).isEmpty)
+        // Without what was remembered, duplicates count.
+        try change(evidence, .notes) { _ in "" }
+        #expect(try failures(evidence).contains("signatures"))
+    }
+
+    @Test("takes time in proportion to its entries, of which an archive may have any number")
+    func manyEntries() throws {
+        let evidence = try write("bids")
+        var files = try TarReader.files(in: Data(contentsOf: URL(fileURLWithPath: evidence.path)))
+        files += (0..<40_000).map { ("extra-\($0)", Data()) }
+        try rewrite(evidence, files)
+        let began = ContinuousClock.now
+        let found = try checks(evidence)
+        // Each entry held against all others is 800 million comparisons.
+        #expect(began.duration(to: .now) < .seconds(20))
+        let fault = try #require(found.first { $0.name == "files" })
+        #expect(!fault.holds)
+        #expect(fault.explanation.hasPrefix("extra-0 is not in the manifest; extra-1 is not"))
+        #expect(fault.explanation.hasSuffix("and 39995 more"))
+    }
+
     @Test("whose archive says that a file has less than no bytes is no evidence")
     func negativeSize() throws {
         let evidence = try WrittenEvidence()
