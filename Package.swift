@@ -77,7 +77,7 @@ let package = Package(
         .systemLibrary(
             name: "CRdKafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
         .target(
-            name: "KafkaLog", dependencies: ["CRdKafka", "EventLog", logging],
+            name: "KafkaLog", dependencies: ["CRdKafka", "DatabaseFiles", "EventLog", logging],
             swiftSettings: hot),
         .systemLibrary(
             name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
@@ -91,7 +91,10 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "ConfigurationFiles",
-            dependencies: ["ConversionModels", "EventLog", "KafkaLog", "Program", logging, yams],
+            dependencies: [
+                "ConversionModels", "DatabaseFiles", "EventLog", "KafkaLog", "Program", logging,
+                yams,
+            ],
             swiftSettings: strict),
         .target(
             name: "Streams",

@@ -1,11 +1,9 @@
+import DatabaseFiles
 import Foundation
 import Yams
 
 /// Reads one YAML file.
 enum ConfigurationFile {
-    /// Larger files are refused, so that a wrong file cannot fill the memory.
-    static let maxBytes = 16 << 20
-
     /// The root; an empty file is an empty mapping.
     static func read(_ file: String) throws(ConfigurationError) -> ConfigurationNode {
         try read(text(of: file), of: file)
@@ -36,26 +34,14 @@ enum ConfigurationFile {
         }
     }
 
-    /// Throws when the file is not UTF-8 or too large.
+    /// Throws when it is not a regular file, not UTF-8 or too large.
     static func text(of file: String) throws(ConfigurationError) -> String {
-        func unreadable(_ explanation: String) -> ConfigurationError {
-            ConfigurationError(kind: .unreadable, file: file, explanation: explanation)
-        }
-        let bytes: Data
-        do {
-            let handle = try FileHandle(forReadingFrom: URL(filePath: file))
-            defer { try? handle.close() }
-            bytes = try handle.read(upToCount: maxBytes + 1) ?? Data()
+        do throws(RegularFileError) {
+            return try RegularFile.text(of: file)
         } catch {
-            throw unreadable("cannot be read: make it a file that this user may read")
+            throw ConfigurationError(
+                kind: .unreadable, file: file, explanation: error.description)
         }
-        guard bytes.count <= maxBytes else {
-            throw unreadable("has more than \(maxBytes) bytes: is it the right file?")
-        }
-        guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw unreadable("is not UTF-8: save it as UTF-8")
-        }
-        return text
     }
 
     /// The parser's words. Those that describe its code are replaced by words about the file.

@@ -1,3 +1,4 @@
+import DatabaseFiles
 import EventLog
 import Foundation
 
@@ -95,8 +96,11 @@ package struct KafkaSettings: Sendable {
         }
         if text.hasPrefix("file:") {
             let path = String(text.dropFirst("file:".count))
-            guard let found = try? String(contentsOfFile: path, encoding: .utf8) else {
-                throw .badSetting(subject, detail: "names the file \(path), which cannot be read")
+            let found: String
+            do throws(RegularFileError) {
+                found = try RegularFile.text(of: path)
+            } catch {
+                throw .badSetting(subject, detail: "names the file \(path), which \(error)")
             }
             // Only a PEM key has several lines.
             return name.hasSuffix(".pem")

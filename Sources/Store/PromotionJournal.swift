@@ -29,10 +29,12 @@ package struct PromotionJournal: Sendable {
             return
         }
         do {
-            let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+            let bytes = try RegularFile.contents(of: path)
             promotions = try JSONDecoder().decode(Journal.self, from: bytes).promotions
         } catch let error as DecodingError {
             throw .badSets(path: path, detail: Self.explanation(error))
+        } catch let error as RegularFileError {
+            throw .disk(operation: "read", path: path, detail: "it \(error)")
         } catch {
             throw .disk(operation: "read", path: path, detail: SystemRefusal.explanation(of: error))
         }

@@ -1,5 +1,6 @@
 import ConfigurationFiles
 import Crypto
+import DatabaseFiles
 import Foundation
 
 /// A secret that is part of requests, or a mask in its place. It prints as the mask.
@@ -62,8 +63,11 @@ enum SecretReading: Sendable {
         of path: String, directory: String, _ source: PositionedText
     ) throws(ConfigurationError) -> [String] {
         let path = path.hasPrefix("/") ? path : "\(directory)/\(path)"
-        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
-            throw source.fault("names the file \(path), which cannot be read")
+        let text: String
+        do throws(RegularFileError) {
+            text = try RegularFile.text(of: path)
+        } catch {
+            throw source.fault("names the file \(path), which \(error)")
         }
         return text.split(whereSeparator: \.isNewline)
             .map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }

@@ -49,9 +49,11 @@ package struct ReplayManifest: Codable, Equatable, Sendable {
         guard FileManager.default.fileExists(atPath: path) else { return nil }
         do {
             return try JSONDecoder().decode(
-                Self.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
+                Self.self, from: RegularFile.contents(of: path))
         } catch let error as DecodingError {
             throw ReplayError.badManifest(path: path, detail: error.localizedDescription)
+        } catch let error as RegularFileError {
+            throw StoreError.disk(operation: "read", path: path, detail: "it \(error)")
         } catch {
             throw StoreError.disk(
                 operation: "read", path: path, detail: SystemRefusal.explanation(of: error))

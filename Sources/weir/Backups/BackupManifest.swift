@@ -59,10 +59,10 @@ struct BackupManifest: Codable, Equatable {
         }
         let bytes: Data
         do {
-            bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+            bytes = try RegularFile.contents(of: path)
         } catch {
             throw .failure(
-                "no backup in \(directory): \(Self.fileName) cannot be read; name the directory "
+                "no backup in \(directory): \(Self.fileName) cannot be read (\(error)); name the directory "
                     + "that weir backup wrote")
         }
         do {

@@ -2,6 +2,7 @@ import ArgumentParser
 import Collector
 import ConfigurationFiles
 import Crypto
+import DatabaseFiles
 import Engine
 import Foundation
 import JSON
@@ -341,7 +342,7 @@ struct TokenNewProducerCommand: ParsableCommand {
                 "--topics '\(topic)' is none of \(known.joined(separator: ", "))")
         }
         let file = "\(pipelines.directory.path)/collector.yaml"
-        let text = (try? String(contentsOfFile: file, encoding: .utf8)) ?? ""
+        let text = (try? RegularFile.text(of: file)) ?? ""
         let place = KeysPlace(of: text, file: file)
         let indent = place.indent
         return """

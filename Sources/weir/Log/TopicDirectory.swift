@@ -1,3 +1,4 @@
+import DatabaseFiles
 import EventLog
 import Foundation
 import Yams
@@ -58,7 +59,7 @@ struct TopicDirectory {
     private static func topics(inFile file: String) throws(CommandError) -> [DescribedTopic] {
         let document: Node?
         do {
-            document = try Yams.compose(yaml: String(contentsOfFile: file, encoding: .utf8))
+            document = try Yams.compose(yaml: RegularFile.text(of: file))
         } catch {
             let explanation = "\(error)".split(whereSeparator: \.isNewline).joined(separator: " ")
             throw .failure("\(file) cannot be read: \(explanation)")

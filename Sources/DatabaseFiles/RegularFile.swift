@@ -1,0 +1,65 @@
+import Foundation
+
+/// Reads small files that are configuration: regular files only, so that a FIFO or a device in the place of one is an
+/// error at once and never a program that waits.
+package enum RegularFile {
+    /// The bytes of a file, up to `maxBytes`.
+    ///
+    /// - Throws: `RegularFileError`, whose description follows the name of the file.
+    package static func contents(
+        of path: String, maxBytes: Int = 16 << 20
+    ) throws(RegularFileError) -> Data {
+        // A FIFO without a writer would be waited for.
+        let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .unreadable(errno) }
+        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        var found = stat()
+        guard fstat(descriptor, &found) == 0 else { throw .unreadable(errno) }
+        guard found.st_mode & S_IFMT == S_IFREG else { throw .notRegular(found.st_mode & S_IFMT) }
+        let bytes: Data
+        do {
+            bytes = try file.read(upToCount: maxBytes + 1) ?? Data()
+        } catch {
+            throw .unreadable(EIO)
+        }
+        guard bytes.count <= maxBytes else { throw .tooLarge(maxBytes) }
+        return bytes
+    }
+
+    /// The text of a file.
+    package static func text(of path: String) throws(RegularFileError) -> String {
+        guard let text = String(validating: try contents(of: path), as: UTF8.self) else {
+            throw .notText
+        }
+        return text
+    }
+}
+
+package enum RegularFileError: Error, Equatable, CustomStringConvertible {
+    /// The number of the operating system's error.
+    case unreadable(Int32)
+    /// The kind of file that is there, of its mode.
+    case notRegular(mode_t)
+    case tooLarge(Int)
+    case notText
+
+    package var description: String {
+        switch self {
+        case .unreadable(let number):
+            "cannot be read (\(String(cString: strerror(number)))): make it a file that this user may read"
+        case .notRegular(let kind):
+            "is not a regular file but \(Self.name(of: kind)): put a file in its place"
+        case .tooLarge(let bytes): "has more than \(bytes) bytes: is it the right file?"
+        case .notText: "is not UTF-8: save it as UTF-8"
+        }
+    }
+
+    private static func name(of kind: mode_t) -> String {
+        switch kind {
+        case S_IFDIR: "a directory"
+        case S_IFIFO: "a FIFO"
+        case S_IFSOCK: "a socket"
+        default: "a device"
+        }
+    }
+}
