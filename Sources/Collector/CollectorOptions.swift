@@ -42,6 +42,8 @@ package struct CollectorOptions: ParsableArguments, PlaceOptions {
             discussion: "Default off. [WEIR_METRICS]", valueName: "host:port"))
     package var metrics: String?
 
+    @OptionGroup var access: FileAccessOptions
+
     package init() {}
 
     /// For a collector within another program. Where `listen` or `metrics` is nil, the environment

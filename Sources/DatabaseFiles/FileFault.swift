@@ -54,7 +54,8 @@ package enum FileFault: Equatable, Sendable {
             let refusal = SystemRefusal(errorNumber: fault.error_number)
         {
             // A directory can be opened, but not read or locked.
-            return .refused((SystemRefusal(opening: path, writing: false) ?? refusal).explanation)
+            return .refused(
+                (SystemRefusal(opening: path, writing: false) ?? refusal).explanationHere)
         }
         let isAboutRights = error.resultCode != .SQLITE_IOERR
         if let refusal = SystemRefusal(opening: path, writing: isAboutRights) {
@@ -165,6 +166,15 @@ package enum SystemRefusal: Equatable, Sendable, CaseIterable {
         }
     }
 
+    /// The explanation with the limit of this process that it is about.
+    var explanationHere: String {
+        var limit = rlimit()
+        guard self == .tooLarge, getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0,
+            limit.rlim_cur < rlim_t(Int64.max)
+        else { return explanation }
+        return "\(explanation) (the limit of this process is \(limit.rlim_cur) bytes)"
+    }
+
     /// Nil for a number that is not in the list.
     init?(errorNumber: Int32) {
         let found = Self.allCases.first { refusal in
@@ -176,7 +186,7 @@ package enum SystemRefusal: Equatable, Sendable, CaseIterable {
 
     /// Words for a number of the operating system, by default `errno`.
     package static func explanation(_ errorNumber: Int32 = errno) -> String {
-        SystemRefusal(errorNumber: errorNumber)?.explanation
+        SystemRefusal(errorNumber: errorNumber)?.explanationHere
             ?? String(cString: strerror(errorNumber))
     }
 

@@ -10,8 +10,10 @@ package enum StandardStream: Int32, Sendable {
 
     /// To be called by every program before anything else.
     package static func prepare() {
-        // A reader that went away is seen as an error of the write.
+        FileAccess.begin()
+        // A reader that went away is seen as an error of the write, and so is a limit on the size of files.
         signal(SIGPIPE, SIG_IGN)
+        signal(SIGXFSZ, SIG_IGN)
         // A number that is free is given to the next file or connection, and what is meant for standard error
         // would be written there. The wrong direction keeps writing an error, as it is when it is closed.
         for (descriptor, mode) in [(STDIN_FILENO, O_WRONLY), (1, O_RDONLY), (2, O_RDONLY)]

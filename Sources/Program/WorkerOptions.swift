@@ -124,6 +124,8 @@ package struct WorkerOptions: ParsableArguments, PlaceOptions {
             valueName: "count"))
     package var acceptPartitionCount: Int32?
 
+    @OptionGroup var access: FileAccessOptions
+
     /// Whether progress is shown on a terminal.
     package var showsProgress = true
 

@@ -8,13 +8,15 @@ package final class Program {
     /// Starts a program that is built beside the tests.
     ///
     /// - Parameters:
+    ///   - name: of a program beside the tests, or the path of another one.
     ///   - output: what standard output is instead of a file.
     ///   - error: what standard error is instead of a file.
     package init(
         _ name: String, _ arguments: [String], output: Any? = nil, error: Any? = nil
     ) throws {
         directory = try TemporaryDirectory()
-        process.executableURL = URL(fileURLWithPath: "\(try Self.directory())/\(name)")
+        process.executableURL = URL(
+            fileURLWithPath: name.hasPrefix("/") ? name : "\(try Self.directory())/\(name)")
         process.arguments = arguments
         // Many run at the same time, and nobody looks at the pages of most.
         process.environment = ProcessInfo.processInfo.environment.merging(
@@ -49,6 +51,11 @@ package final class Program {
         let program = try Program(name, arguments)
         try program.waitForExit()
         return program
+    }
+
+    /// Runs a command line of the shell to its end. It finds the programs that are built beside the tests.
+    package static func shell(_ line: String) throws -> Program {
+        try run("/bin/sh", ["-c", "PATH=\(try directory()):$PATH; \(line)"])
     }
 
     /// What it has written to standard output so far.

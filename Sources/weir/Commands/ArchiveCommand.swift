@@ -53,6 +53,7 @@ struct ArchiveCommand: ParsableCommand {
     var untilEnd = false
     @Flag(help: "Go on with what is appended, until it is stopped (WEIR_FOLLOW=1).")
     var follow = false
+    @OptionGroup var access: FileAccessOptions
 
     func run() throws {
         let environment = Environment()

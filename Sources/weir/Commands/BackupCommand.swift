@@ -38,6 +38,7 @@ struct BackupWriteCommand: ParsableCommand {
     var directory: String
     @OptionGroup var data: DataOptions
     @OptionGroup var log: LogOptions
+    @OptionGroup var access: FileAccessOptions
     @OptionGroup var format: ReportFormatOptions
 
     func run() throws {

@@ -4,6 +4,7 @@ import Deliveries
 import EventLog
 import Foundation
 import JSON
+import Program
 import Reports
 import Store
 import Streams
@@ -287,6 +288,7 @@ struct DeliveriesBeginAnewCommand: ParsableCommand {
             """)
 
     @OptionGroup var data: DataOptions
+    @OptionGroup var access: FileAccessOptions
 
     func run() throws {
         let stores = try data.deliveryStores()

@@ -24,6 +24,7 @@ struct DemoCommand: ParsableCommand {
     var data: String?
     @OptionGroup var pipelines: PipelinesOptions
     @OptionGroup var topics: TopicsOptions
+    @OptionGroup var access: FileAccessOptions
 
     func run() throws {
         LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }

@@ -3,6 +3,7 @@ import Engine
 import EventLog
 import History
 import JSON
+import Program
 import Reports
 import Streams
 
@@ -371,6 +372,7 @@ struct EvidenceWriteCommand: ParsableCommand {
     @Option(help: "The file to write; none may be there.")
     var out: String
     @OptionGroup var source: SourceOptions
+    @OptionGroup var access: FileAccessOptions
 
     func run() throws {
         let number = try selection.number(source.pipelines)

@@ -52,6 +52,7 @@ struct PromoteCommand: ParsableCommand {
             valueName: "address"))
     var archive: String?
     @OptionGroup var pipelines: PipelinesOptions
+    @OptionGroup var access: FileAccessOptions
     @Option(
         help: ArgumentHelp(
             "How long workers may take to give their stores up (default: 120).",

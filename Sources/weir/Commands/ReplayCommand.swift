@@ -70,6 +70,7 @@ struct ReplayCommand: ParsableCommand {
     var archive: String?
     @OptionGroup var data: DataOptions
     @OptionGroup var pipelines: PipelinesOptions
+    @OptionGroup var access: FileAccessOptions
     @Option(
         name: .customLong("configuration"),
         help: ArgumentHelp(

@@ -1,6 +1,7 @@
 import ArgumentParser
 import EventLog
 import JSON
+import Program
 import Reports
 import Streams
 
@@ -30,6 +31,7 @@ struct TopicsApplyCommand: ParsableCommand {
     @OptionGroup var log: LogOptions
     @OptionGroup var data: DataOptions
     @OptionGroup var pipelines: PipelinesOptions
+    @OptionGroup var access: FileAccessOptions
 
     func run() throws {
         let described = try topics.directory(pipelines.directory).topics()
