@@ -75,6 +75,45 @@ struct CostsImportTests {
         #expect(rows.map { $0.measures[4] } == [1, 0])
     }
 
+    @Test("a network that the catalog does not have is reported by the import and by weir check")
+    func unknownNetwork() throws {
+        let place = try Place()
+        try FileManager.default.copyItem(
+            atPath: Repository.path("pipelines"), toPath: place.path + "/pipelines")
+        try place.files.write(
+            """
+            columns: {source: source, day: day, ad_network_id: network, currency: currency, amount: amount}
+            day_format: yyyy-MM-dd
+
+            """, to: "pipelines/costs/networks.yaml")
+        try place.files.write(
+            """
+            source,day,network,currency,amount
+            s,2026-11-19,Com.Example,USD,1
+            s,2026-11-20,com.exampel,USD,2
+            s,2026-11-21,,USD,3
+
+            """, to: "costs.csv")
+        func run(_ line: String) throws -> Program {
+            try Program.shell("cd \(place.path) && \(line)")
+        }
+        let topics = Repository.path("topics")
+        for more in ["--dry-run", ""] {
+            let imported = try run(
+                "weir costs import costs.csv --mapping networks --topics \(topics) \(more)")
+            #expect(imported.status == 0, "\(imported.error)")
+            let warnings = imported.error.split(separator: "\n").filter { $0.contains("warning") }
+            #expect(warnings.count == 1)
+            #expect(
+                warnings.first?.contains(
+                    "costs of network 'com.exampel': pipelines/catalog.yaml does not have") == true)
+        }
+        #expect(try run("weir-costs --until-end").status == 0)
+        let check = try run("weir check --quick --topics \(topics)")
+        #expect(check.output.components(separatedBy: "costs of network").count == 2)
+        #expect(check.output.contains("warning: costs of network 'com.exampel'"), "\(check.output)")
+    }
+
     @Test("a dry run publishes nothing, and makes no log")
     func dryRun() throws {
         let place = try Place()

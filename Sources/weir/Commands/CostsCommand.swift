@@ -51,6 +51,10 @@ struct CostsImportCommand: ParsableCommand {
             mapping: directory.costMapping(mapping), named: mapping,
             nowMilliseconds: WallClock.milliseconds)
         try BufferedOutput.print(found.report, as: format)
+        let unknown = try pipelines.catalog().unknownNetworks(among: found.report.networks)
+        for network in unknown {
+            Console.write("warning: \(Catalog.explanation(ofUnknown: network, directory.path))")
+        }
         guard !dryRun else {
             return StandardError.write(
                 line:
@@ -187,6 +191,8 @@ struct CostsImportReport: Report {
     }
 
     private var entries: [Key: Entry] = [:]
+    /// The ad networks that the lines name.
+    private(set) var networks: Set<String> = []
     var skippedLines = 0
 
     mutating func add(_ line: CostsLine) {
@@ -199,6 +205,7 @@ struct CostsImportReport: Report {
         entry.lastDay = max(entry.lastDay, day)
         entry.costMicros += Int128(line.amountMicros ?? 0)
         entries[key] = entry
+        if let network = line.values[.network], !network.isEmpty { networks.insert(network) }
     }
 
     private var sorted: [(key: Key, value: Entry)] { entries.sorted { $0.key < $1.key } }

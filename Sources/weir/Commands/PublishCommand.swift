@@ -1,8 +1,10 @@
 import ArgumentParser
+import ConfigurationFiles
 import Engine
 import EventLog
 import Foundation
 import Program
+import Streams
 
 struct PublishCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -14,17 +16,38 @@ struct PublishCommand: ParsableCommand {
             in the file; without a value the record is a tombstone. Bytes that are no text go as \
             "key_base64", and as {"base64": string} in a header. Ends with 0 once everything is on \
             disk; a line that cannot be read ends it with 1, what stands before it is published.
+
+            The command first checks that the records belong to the topic. It publishes nothing if a \
+            record's ce_type is not a type of the topic, or if a record without ce_type has the fields \
+            of another topic's records. Of a pipe it checks each batch of up to 10,000 records before \
+            it publishes the batch. --force publishes without this check.
             """)
 
     @Option(help: "The topic.")
     var topic: String
     @OptionGroup var destination: PublishingOptions
+    @Flag(help: "Publish records that do not belong to the topic, too (WEIR_FORCE).")
+    var force = false
     @Argument(help: "A file of NDJSON; - or none: standard input.")
     var file: String?
 
     func run() throws {
         let lines = try LineReader(path: file)
-        try destination.publish(to: topic) { publisher throws(CommandError) in
+        let pipelines = PipelineDirectory(Environment().pipelines(nil))
+        var check =
+            try Environment().isSet("WEIR_FORCE", option: force)
+            ? nil : TopicCheck(topic: topic, pipelines: pipelines)
+        if check != nil, lines.canRewind {
+            try Console.removingProgress {
+                try check?.read(lines) { Console.show(progress: "checked \($0) records") }
+            }
+            let fault = check?.fault(in: lines.name, outcome: "Nothing was published")
+            if let fault { throw fault }
+            check = nil
+            try lines.rewind()
+        }
+        try destination.publish(to: topic) { [check] publisher throws(CommandError) in
+            publisher.check = check
             try publisher.publish(lines)
         }
     }
@@ -35,6 +58,7 @@ struct PublishingOptions: ParsableArguments {
     @OptionGroup var log: LogOptions
     @OptionGroup var data: DataOptions
     @OptionGroup var topics: TopicsOptions
+    @OptionGroup var access: FileAccessOptions
 
     /// Lets `body` publish to a topic, which is created when it is described and not there, and says what came
     /// of it.
@@ -81,6 +105,8 @@ struct Publisher {
     private var batchBytes = 0
 
     private(set) var published = 0
+    /// Checks each batch of lines before it is appended; nil for lines that were checked.
+    var check: TopicCheck?
     /// Called after each transaction with the number of durable records.
     var onProgress: (Int) -> Void = { _ in }
 
@@ -103,15 +129,18 @@ struct Publisher {
                     line, topic: topic.name, partitionCount: topic.partitionCount)
                 batch.append(record)
                 batchBytes += line.count
+                check?.check(record, line: lines.lineNumber)
             } catch {
-                try append()
+                try append(lines)
                 throw .failure(
                     "\(lines.name):\(lines.lineNumber): \(error.explanation) "
                         + "(\(published) records before it are in \(address))")
             }
-            if batch.count >= Self.batchRecords || batchBytes >= Self.batchBytes { try append() }
+            if batch.count >= Self.batchRecords || batchBytes >= Self.batchBytes {
+                try append(lines)
+            }
         }
-        try append()
+        try append(lines)
     }
 
     /// Publishes records of the topic.
@@ -130,11 +159,20 @@ struct Publisher {
         do throws(CommandError) {
             return try lines.next()
         } catch {
-            try append()
+            try append(lines)
             throw .failure(
                 "\(error.explanation ?? lines.name) (\(published) records before it are in \(address))"
             )
         }
+    }
+
+    /// Appends the batch, whose lines belong to the topic.
+    private mutating func append(_ lines: LineReader) throws(CommandError) {
+        let outcome =
+            published == 0
+            ? "Nothing was published" : "\(published) records before them are in \(address)"
+        if let fault = check?.fault(in: lines.name, outcome: outcome) { throw fault }
+        try append()
     }
 
     private mutating func append() throws(CommandError) {

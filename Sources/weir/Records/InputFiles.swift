@@ -28,6 +28,8 @@ final class LineReader {
     let name: String
 
     private let file: FileHandle
+    /// Where a regular file was when it was given; nil for what can be read once, such as a pipe.
+    private let start: off_t?
     private var buffer: UnsafeMutableRawBufferPointer
     private var unread = 0..<0
     private var isAtEnd = false
@@ -47,7 +49,25 @@ final class LineReader {
             name = "standard input"
             file = .standardInput
         }
+        var status = stat()
+        let isRegular =
+            fstat(file.fileDescriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+        let position = isRegular ? lseek(file.fileDescriptor, 0, SEEK_CUR) : -1
+        start = position < 0 ? nil : position
         buffer = .allocate(byteCount: 2 * Self.pieceBytes, alignment: 16)
+    }
+
+    /// Whether the lines can be read again. A pipe can be read once.
+    var canRewind: Bool { start != nil }
+
+    /// Begins with the first line again.
+    func rewind() throws(CommandError) {
+        guard let start, lseek(file.fileDescriptor, start, SEEK_SET) == start else {
+            throw .failure("\(name) cannot be read twice: give a file that does not change")
+        }
+        unread = 0..<0
+        isAtEnd = false
+        lineNumber = 0
     }
 
     deinit {

@@ -1,0 +1,103 @@
+import ConfigurationFiles
+import EventLog
+import Streams
+
+/// Finds records that do not belong to a stream's topic: their type is not one of the topic's, or they have no type
+/// and only another stream recognises their value. The log is append-only: a record in the wrong topic stays there.
+struct TopicCheck {
+    private struct Stranger {
+        var count: Int
+        let firstLine: Int
+        /// The topic that the records belong to; nil if no stream has the type.
+        let topic: String?
+    }
+
+    private let topic: String
+    private let own: any StreamFold.Type
+    /// The topics of the streams, by the streams' names.
+    private let topics: [String: String]
+    private let reader: RecordKeyReader
+    private(set) var checked = 0
+    private var strangers: [String: Stranger] = [:]
+
+    /// - Returns: nil for a topic that no stream reads.
+    init?(topic: String, pipelines: PipelineDirectory) throws(CommandError) {
+        var topics: [String: String] = [:]
+        for stream in allStreams {
+            // A file with an error is reported by the programs that need it.
+            let configured =
+                stream.isConfigured(in: pipelines) ? try? stream.file(in: pipelines) : nil
+            topics[stream.streamName] = configured?.settings.topic ?? stream.streamName
+        }
+        guard let own = allStreams.first(where: { topics[$0.streamName] == topic }) else {
+            return nil
+        }
+        guard let reader = RecordKeyReader() else { throw .failure("no memory for a JSON parser") }
+        self.topic = topic
+        self.own = own
+        self.topics = topics
+        self.reader = reader
+    }
+
+    /// Checks all records of a file. Lines with errors are left to publishing, which reports them.
+    mutating func read(
+        _ lines: LineReader, onProgress: (Int) -> Void
+    ) throws(CommandError) {
+        while let line = try lines.next() {
+            let record = try? RecordLine.record(line, topic: topic, partitionCount: .max)
+            guard let record else { continue }
+            check(record, line: lines.lineNumber)
+            if checked.isMultiple(of: 10_000) { onProgress(checked) }
+        }
+    }
+
+    mutating func check(_ record: OutgoingRecord, line: Int) {
+        checked += 1
+        func header(_ name: String) -> String? {
+            record.headers.first { $0.name == name }?.value
+                .map { String(decoding: $0, as: UTF8.self) }
+        }
+        if header("content-type")?.lowercased().hasPrefix("application/cloudevents") == true {
+            return note("CloudEvents in structured mode", of: nil, line: line)
+        }
+        if let type = header("ce_type") {
+            guard !own.typeNames.contains(type) else { return }
+            let owner = allStreams.first { $0.typeNames.contains(type) }
+            return note("type \(type)", of: owner, line: line)
+        }
+        guard let value = record.value, reader.recognises(value, as: own) == false,
+            let owner = allStreams.first(where: { reader.recognises(value, as: $0) == true })
+        else { return }
+        note("no ce_type, but the fields of \(owner.defaultType)", of: owner, line: line)
+    }
+
+    private mutating func note(_ kind: String, of owner: (any StreamFold.Type)?, line: Int) {
+        let topic = owner.flatMap { topics[$0.streamName] }
+        strangers[
+            kind, default: Stranger(count: 0, firstLine: line, topic: topic)
+        ].count += 1
+    }
+
+    /// What is wrong with the records so far; nil if all of them may be published.
+    ///
+    /// - Parameters:
+    ///   - name: of the file.
+    ///   - outcome: what is in the log by now.
+    func fault(in name: String, outcome: String) -> CommandError? {
+        guard !strangers.isEmpty else { return nil }
+        let kinds = strangers.sorted { $0.value.firstLine < $1.value.firstLine }
+        let count = kinds.reduce(0) { $0 + $1.value.count }
+        let listed = kinds.map { kind, stranger in
+            let owner = stranger.topic.map { ", of topic \($0)" } ?? ""
+            return "\(stranger.count) with \(kind) (first in line \(stranger.firstLine)\(owner))"
+        }
+        let owners = Set(kinds.map(\.value.topic))
+        let other = owners.count == 1 ? owners.first ?? nil : nil
+        let remedy = other.map { "Give --topic \($0), or" } ?? "Correct them, or give"
+        return .failure(
+            "\(name): \(count) of \(counted(checked, "record")) "
+                + "\(count == 1 ? "does" : "do") not belong to topic \(topic): "
+                + "\(listed.joined(separator: ", ")). \(outcome). "
+                + "\(remedy) --force to publish them anyway")
+    }
+}
