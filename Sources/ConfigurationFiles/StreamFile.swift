@@ -51,6 +51,9 @@ package struct StreamSettings: Equatable, Sendable {
     package let commitIntervalMilliseconds: Int
     /// `dedupe_max_ids`: most ids in the dedupe memory; nil for no bound.
     package let dedupeMaxIDs: Int?
+    /// `broker_patience_seconds`: how long a worker that runs waits for brokers that do not answer, 0...86,400; by
+    /// default 600.
+    package let brokerPatienceSeconds: Int
     /// `max_record_bytes`: the longest value that is decoded, 1...1,048,576 bytes, which is the
     /// default.
     package let maxRecordBytes: Int
@@ -61,7 +64,7 @@ package struct StreamSettings: Equatable, Sendable {
 
     static let keys = [
         "topic", "group", "batch_records", "commit_interval_ms", "dedupe_max_ids",
-        "max_record_bytes", "kafka",
+        "broker_patience_seconds", "max_record_bytes", "kafka",
     ]
 
     init(_ mapping: ConfigurationMapping, stream: String) throws(ConfigurationError) {
@@ -72,6 +75,8 @@ package struct StreamSettings: Equatable, Sendable {
         commitIntervalMilliseconds =
             try mapping.integer("commit_interval_ms", in: 1...60_000, default: 200).asInt
         dedupeMaxIDs = try mapping["dedupe_max_ids"]?.integer(in: 1...1_000_000_000_000).asInt
+        brokerPatienceSeconds =
+            try mapping.integer("broker_patience_seconds", in: 0...86_400, default: 600).asInt
         maxRecordBytes =
             try mapping.integer("max_record_bytes", in: 1...1_048_576, default: 1_048_576).asInt
         kafka = try mapping["kafka"]?.kafkaSettings() ?? [:]

@@ -92,11 +92,14 @@ struct FollowedPartners {
     private let fault = StandingFault()
     /// Whether the directory of partners has existed: its disappearance is then a mistake.
     private var hasDirectory: Bool
+    /// The partners that can be sent to.
+    private var known: Set<String>
 
     init(_ pipelines: PipelineDirectory, from partners: [Partner], logger: Logger) {
         self.pipelines = pipelines
         self.logger = logger
         hasDirectory = pipelines.has(.partners)
+        known = Set(partners.filter { !$0.delivery.isOff }.map(\.name))
         watch = ConfigurationWatch(Self.files(pipelines, partners))
     }
 
@@ -123,6 +126,12 @@ struct FollowedPartners {
             logger.notice(
                 "the partners were read again",
                 metadata: ["partners": "\(names.isEmpty ? "none" : names)"])
+            for name in routes.map(\.name) where !known.contains(name) {
+                logger.notice(
+                    "documents that wait for a new partner are sent now, and weir-postbacks makes further ones from its next start on: restart it",
+                    metadata: ["partner": "\(name)"])
+            }
+            known = Set(routes.map(\.name))
             return (KnownPartners(partners), routes)
         } catch {
             watch.tryAgain()

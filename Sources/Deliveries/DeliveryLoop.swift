@@ -30,6 +30,8 @@ package final class DeliveryLoop {
     private let dispatcher: Dispatcher
     private var partners: KnownPartners
     private var files: FollowedPartners?
+    /// Waits for a log that does not answer; nil for not at all.
+    private let patience: BrokerPatience?
     private let parser: JSONParser
     private let clock: any DeliveryClock
     private let settings: Settings
@@ -58,7 +60,8 @@ package final class DeliveryLoop {
         store: DeliveryStore, reader: any LogReader, dispatcher: Dispatcher,
         partners: KnownPartners, parser: JSONParser, clock: any DeliveryClock, settings: Settings,
         stop: StopSignal, logger: Logger, metrics: DeliveryMetrics? = nil,
-        files: FollowedPartners? = nil, openReader: @escaping LogWatch.OpenReader
+        files: FollowedPartners? = nil, patience: BrokerPatience? = nil,
+        openReader: @escaping LogWatch.OpenReader
     ) {
         self.store = store
         self.reader = reader
@@ -71,9 +74,10 @@ package final class DeliveryLoop {
         self.logger = logger
         self.metrics = metrics
         self.files = files
+        self.patience = patience
         watch = LogWatch(
             store: store, topic: reader.topic, interval: settings.lookInterval,
-            openReader: openReader)
+            isWaitedFor: patience != nil, openReader: openReader)
     }
 
     /// Runs until a stop is requested. With `untilEnd` it runs until everything that was in the log
@@ -90,10 +94,20 @@ package final class DeliveryLoop {
             try reader.subscribe(settings.assignment)
             try dispatcher.resume()
         }
-        if !stop.isRequested, try step() { return true }
+        do {
+            if !stop.isRequested, try step() { return true }
+        } catch is BrokerPatience.Stopped {
+            // What was read and not taken over is read again by the next start.
+            logger.info("stopped while the log does not answer")
+        }
         try finish()
         logger.info("stopped", metadata: ["in_flight": "\(dispatcher.inFlightCount)"])
         return false
+    }
+
+    /// Asks the log, and waits while it does not answer.
+    private func waiting<Answer>(_ ask: () throws -> Answer) throws -> Answer {
+        try patience?.wait(ask) ?? ask()
     }
 
     /// False when nothing is left to do.
@@ -190,7 +204,7 @@ package final class DeliveryLoop {
             records.append(incoming(record))
             next[record.partition] = record.offset + 1
         }
-        try watch.resolveDoubts(Set(records.map(\.partition)))
+        try waiting { try watch.resolveDoubts(Set(records.map(\.partition))) }
         try watch.lookNowAndThen()
         let last = watch.mark(batch)
         var known: [Int32: RecordFingerprint] = [:]
@@ -213,7 +227,8 @@ package final class DeliveryLoop {
             try watch.lookNow()
             throw LogChange.otherDocuments(place, offset: offset, store: store.path)
         }
-        for bounds in try reader.bounds(of: [partition]) where bounds.earliestOffset > expected {
+        for bounds in try waiting({ try reader.bounds(of: [partition]) })
+        where bounds.earliestOffset > expected {
             throw LogChange.documentsGone(
                 place, nextOffset: expected, earliest: bounds.earliestOffset)
         }
@@ -301,16 +316,16 @@ extension DeliveryLoop {
     /// A store that lacks what it once took over is an older copy: it takes that over again.
     private func take(_ partitions: [Int32]) throws {
         hasTaken = true
-        try watch.take(partitions)
+        try waiting { try watch.take(partitions) }
         let identity = try store.identity()
-        let committed = try reader.committedOffsets()
+        let committed = try waiting { try reader.committedOffsets() }
         let stored = try store.nextOffsets()
         func lostStart(_ partition: Int32, _ known: PartitionTakers) -> Int64? {
             known.lostStart(
                 of: identity, at: stored[partition] ?? 0, before: committed[partition]?.next ?? 0)
         }
-        let bounds = try reader.bounds(of: partitions)
-        try watch.compare(committed, in: bounds)
+        let bounds = try waiting { try reader.bounds(of: partitions) }
+        try waiting { try watch.compare(committed, in: bounds) }
         var told: [Int32: RecordFingerprint] = [:]
         for bounds in bounds {
             let partition = bounds.partition

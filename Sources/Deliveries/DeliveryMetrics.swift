@@ -11,6 +11,7 @@ final class DeliveryMetrics {
     private let health: Health
     private let records: [(WritableKeyPath<AcceptedRecords, Int>, Counter)]
     private let assigned: Meter
+    private let brokerWait: Meter
     private var partners: [String: PartnerSeries] = [:]
     private var partitions: [Int32: (lag: Meter, offset: Meter)] = [:]
 
@@ -33,6 +34,9 @@ final class DeliveryMetrics {
         }
         assigned = Meter(
             label: "weir_partitions_assigned", dimensions: [("topic", topic)], factory: factory)
+        brokerWait = Meter(
+            label: "weir_broker_wait_seconds", dimensions: [("topic", topic)], factory: factory)
+        brokerWait.set(0)
         setPartners(partners)
     }
 
@@ -48,6 +52,13 @@ final class DeliveryMetrics {
     }
 
     func turn() { health.turn() }
+
+    /// For how long the log has not answered, and why; nil when it answers again.
+    func wait(for reason: String?, seconds: Double) {
+        health.turn()
+        health.setReady(unless: reason)
+        brokerWait.set(seconds)
+    }
 
     func note(_ counts: AcceptedRecords) {
         for (path, counter) in records { counter.increment(by: counts[keyPath: path]) }
@@ -169,6 +180,10 @@ extension DeliveryMetrics {
             "kafka_consumergroup_current_offset",
             "Offset of the first record not taken over yet."),
         MetricDescription("weir_partitions_assigned", "Partitions that this worker delivers."),
+        MetricDescription(
+            "weir_broker_wait_seconds",
+            "Seconds that the worker has waited for a log that does not answer; 0 while it answers."
+        ),
     ]
 }
 
@@ -180,16 +195,22 @@ final class DeliveryMonitor {
     /// The server listens when this returns.
     init(
         at address: ListenAddress, topic: String, group: String, partners: [String],
-        waitMilliseconds: Int, logger: Logger
+        waitMilliseconds: Int, data: String, log: String?, logger: Logger
     ) throws(MonitoringError) {
-        let registry = MetricRegistry(DeliveryMetrics.descriptions + ProcessMetrics.descriptions)
+        let registry = MetricRegistry(
+            DeliveryMetrics.descriptions + WriteAheadMetrics.descriptions
+                + ProcessMetrics.descriptions)
+        let writeAhead = WriteAheadMetrics(factory: registry, directory: data, log: log)
         let health = Health(waitMilliseconds: waitMilliseconds)
         let process = ProcessMetrics(factory: registry)
         metrics = DeliveryMetrics(
             topic: topic, group: group, partners: partners, factory: registry, health: health)
         endpoint = try MonitoringEndpoint(
             at: address, registry: registry, health: health, logger: logger,
-            update: process.update)
+            update: {
+                process.update()
+                writeAhead.update()
+            })
         logger.info("serving metrics", metadata: ["url": "http://\(endpoint.address)/metrics"])
     }
 

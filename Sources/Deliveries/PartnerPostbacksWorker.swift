@@ -70,7 +70,8 @@ package struct PartnerPostbacksWorker: CommandLineProgram {
             try DeliveryMonitor(
                 at: $0, topic: stream.topic, group: stream.group,
                 partners: configuration.routes.map(\.name),
-                waitMilliseconds: stream.commitIntervalMilliseconds, logger: logger)
+                waitMilliseconds: stream.commitIntervalMilliseconds, data: options.dataDirectory,
+                log: options.address.path, logger: logger)
         }
         defer { monitor?.stop() }
         let http = sender == nil ? HTTPSender(partnerCount: configuration.routes.count) : nil
@@ -128,6 +129,9 @@ package struct PartnerPostbacksWorker: CommandLineProgram {
             stop: stop, logger: logger, metrics: metrics,
             files: FollowedPartners(
                 configuration.pipelines, from: configuration.partners, logger: logger),
+            patience: BrokerPatience(
+                seconds: stream.brokerPatienceSeconds, isStopped: { stop.isRequested },
+                logger: logger, report: { metrics?.wait(for: $0, seconds: $1) }),
             openReader: { try log.lookingReader(topic: stream.topic) })
     }
 

@@ -47,6 +47,7 @@ final class EmissionPatience {
     /// Whether to wait on.
     private func goOn() -> Bool {
         metrics?.wait(for: nil)
+        if isTold { metrics?.setBrokerWait(began.duration(to: .now) / .seconds(1)) }
         if began.duration(to: .now) > Self.usualWait {
             tell(
                 "\(address) does not take partner postbacks or dead letters: a partition's leader is "

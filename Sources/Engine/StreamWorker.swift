@@ -118,7 +118,8 @@ extension StreamFold {
             if monitor == nil {
                 monitor = try options.metricsAddress.map {
                     try WorkerMonitor(
-                        at: $0, topic: stream.topic, settings: settings, logger: logger)
+                        at: $0, topic: stream.topic, settings: settings,
+                        data: options.dataDirectory, log: options.address.path, logger: logger)
                 }
             }
             return monitor?.metrics
@@ -179,6 +180,15 @@ extension StreamFold {
         settings.untilEnd = try options.stopsAtEnd
         settings.showsProgress = options.showsProgress
         let metrics = try metrics(settings)
+        let isInterrupted = { PromotionRequest.isMade(in: options.dataDirectory) }
+        let patience = BrokerPatience(
+            seconds: stream.brokerPatienceSeconds,
+            isStopped: { stop.isRequested || isInterrupted() }, logger: logger
+        ) { reason, seconds in
+            guard let reason else { return metrics?.goOn() ?? () }
+            metrics?.wait(for: reason)
+            metrics?.setBrokerWait(seconds)
+        }
         let isArchive = try log.topics().contains { $0.name == stream.topic && $0.isArchive }
         let emitter = Emitter(
             store: store, log: log, topic: stream.topic,
@@ -195,9 +205,12 @@ extension StreamFold {
             metrics: metrics,
             configurationFiles: FollowedConfiguration(
                 pipelines, hash: rules.configuration.hash, logger: logger,
-                rulesHash: { try presentRules(in: pipelines).configuration.hash },
+                rulesNow: {
+                    let present = try presentRules(in: pipelines)
+                    return (present.configuration.hash, present.differences(from: rules))
+                },
                 use: emits ? { emitter.catalog = $0 } : nil),
-            interruption: { PromotionRequest.isMade(in: options.dataDirectory) },
+            interruption: isInterrupted, patience: patience,
             openReader: { try log.lookingReader(topic: stream.topic) })
     }
 

@@ -24,6 +24,8 @@ package final class Worker<Fold: StreamFold> {
     private var hasSubscribed = false
     private var interruption: Interruption
     private var configurationFiles: FollowedConfiguration?
+    /// Waits for a log that does not answer; nil for not at all.
+    private let patience: BrokerPatience?
     private var nextOffsets: [Int32: Int64] = [:]
     private var ends: [Int32: Int64] = [:]
     /// The offsets to commit. A store that is being rebuilt repeats the offset that another store committed. Partitions
@@ -64,7 +66,7 @@ package final class Worker<Fold: StreamFold> {
         settings: WorkerSettings, configuration: FoldConfiguration, stop: StopSignal,
         logger: Logger, metrics: WorkerMetrics? = nil,
         configurationFiles: FollowedConfiguration? = nil,
-        interruption: @escaping () -> Bool = { false },
+        interruption: @escaping () -> Bool = { false }, patience: BrokerPatience? = nil,
         openReader: LogWatch.OpenReader? = nil
     ) {
         self.lanes = Lanes(FoldLanes(lanes))
@@ -78,11 +80,13 @@ package final class Worker<Fold: StreamFold> {
         self.logger = logger
         self.metrics = metrics
         self.configurationFiles = configurationFiles
+        self.patience = patience
         self.interruption = Interruption(interruption)
         progress = Progress(label: settings.name, isWanted: settings.showsProgress)
         watch = openReader.map {
             LogWatch(
-                store: store, topic: reader.topic, interval: settings.lookInterval, openReader: $0)
+                store: store, topic: reader.topic, interval: settings.lookInterval,
+                isWaitedFor: patience != nil, openReader: $0)
         }
     }
 
@@ -108,6 +112,13 @@ package final class Worker<Fold: StreamFold> {
             let end = try takeTurn()
             if end != nil { settle() }
             return end
+        } catch is BrokerPatience.Stopped {
+            // What was read and not folded is read again by the next start.
+            settle()
+            logger.info("stopped while the log does not answer", metadata: summary)
+            guard !stop.isRequested else { return .stopped }
+            for partition in nextOffsets.keys.sorted() { drop(partition) }
+            return .interrupted
         } catch {
             settle()
             throw WorkerError(error)
@@ -137,6 +148,11 @@ package final class Worker<Fold: StreamFold> {
         guard interruption.isMade else { return .stopped }
         for partition in nextOffsets.keys.sorted() { drop(partition) }
         return .interrupted
+    }
+
+    /// Asks the log, and waits while it does not answer.
+    private func waiting<Answer>(_ ask: () throws -> Answer) throws -> Answer {
+        try patience?.wait(ask) ?? ask()
     }
 
     /// Whatever ends the work: lanes and what was stored are waited for, and an error begins a line of its own,
@@ -222,7 +238,9 @@ package final class Worker<Fold: StreamFold> {
     private func foldPending() throws {
         guard let (batch, prepared, start) = pending else { return }
         pending = nil
-        try watch?.resolveDoubts(Set((0..<batch.count).map { batch.position($0).partition }))
+        try waiting {
+            try watch?.resolveDoubts(Set((0..<batch.count).map { batch.position($0).partition }))
+        }
         try watch?.lookNowAndThen()
         watch?.mark(batch)
         try store(batch, prepared, since: start)
@@ -343,11 +361,11 @@ extension Worker {
         if partitions.contains(where: { $0 >= partitionCount }) {
             try checkPartitionCount(always: true)
         }
-        try watch?.take(partitions)
+        try waiting { try watch?.take(partitions) }
         guard !partitions.isEmpty else { return }
-        let committed = try reader.committedOffsets()
-        let bounds = try reader.bounds(of: partitions)
-        try watch?.compare(committed, in: bounds)
+        let committed = try waiting { try reader.committedOffsets() }
+        let bounds = try waiting { try reader.bounds(of: partitions) }
+        try waiting { try watch?.compare(committed, in: bounds) }
         for bounds in bounds { try take(bounds, committed[bounds.partition]) }
     }
 
@@ -479,13 +497,13 @@ extension Worker {
     private func checkBeginning(of partition: Int32, expected: Int64) throws {
         let committed = groupOffsets.filter { $0.key == partition }
         guard expected > 0 || !committed.isEmpty else { return }
-        let bounds = try reader.bounds(of: [partition])
+        let bounds = try waiting { try reader.bounds(of: [partition]) }
         for bounds in bounds where bounds.logStart < expected {
             throw LogChange.logStartsEarlier(
                 TopicPartition(topic: reader.topic, partition: partition), expected: expected,
                 earliest: bounds.logStart, store: store.path)
         }
-        try watch?.compare(committed, in: bounds)
+        try waiting { try watch?.compare(committed, in: bounds) }
     }
 
     private func check(_ offset: Int64, of partition: Int32, expected: Int64) throws {
@@ -494,7 +512,7 @@ extension Worker {
             try watch?.lookNow()
             throw WorkerError.offsetsAgain(place, offset: offset, expected: expected)
         }
-        let bounds = try reader.bounds(of: [partition]).first
+        let bounds = try waiting { try reader.bounds(of: [partition]).first }
         if let bounds, bounds.earliestOffset > expected {
             throw LogChange.logStartsLater(
                 place, nextOffset: expected, earliest: bounds.earliestOffset, store: store.path)

@@ -22,6 +22,7 @@ package final class WorkerMetrics {
     private let verifications: Counter
     private let dedupeIDs: Meter
     private let assignedPartitions: Meter
+    private let brokerWait: Meter
     private var partitions: [Int32: PartitionMetrics] = [:]
     private var boundsAsked = ContinuousClock.now
 
@@ -61,6 +62,9 @@ package final class WorkerMetrics {
         dedupeIDs = Meter(label: "weir_dedupe_ids", dimensions: labels, factory: factory)
         assignedPartitions = Meter(
             label: "weir_partitions_assigned", dimensions: labels, factory: factory)
+        brokerWait = Meter(
+            label: "weir_broker_wait_seconds", dimensions: labels, factory: factory)
+        brokerWait.set(0)
     }
 
     /// The loop turns once more; now and then the log is asked where it ends.
@@ -135,6 +139,12 @@ package final class WorkerMetrics {
     /// A wait that had a reason is over.
     func goOn() {
         health.setReady(unless: nil)
+        brokerWait.set(0)
+    }
+
+    /// For how long the log has not answered, or has not taken what is to be published.
+    func setBrokerWait(_ seconds: Double) {
+        brokerWait.set(seconds)
     }
 
     /// So many outbox rows and rejected records stand in the store and are not published.

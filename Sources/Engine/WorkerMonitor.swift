@@ -9,10 +9,17 @@ final class WorkerMonitor {
     private let endpoint: MonitoringEndpoint
 
     /// Listens when it returns.
+    ///
+    /// - Parameters:
+    ///   - data: the directory of the store.
+    ///   - log: path of the embedded log; nil for another one.
     init(
-        at address: ListenAddress, topic: String, settings: WorkerSettings, logger: Logger
+        at address: ListenAddress, topic: String, settings: WorkerSettings, data: String,
+        log: String?, logger: Logger
     ) throws(MonitoringError) {
-        let registry = MetricRegistry(Self.descriptions + ProcessMetrics.descriptions)
+        let registry = MetricRegistry(
+            Self.descriptions + WriteAheadMetrics.descriptions + ProcessMetrics.descriptions)
+        let writeAhead = WriteAheadMetrics(factory: registry, directory: data, log: log)
         let health = Health(waitMilliseconds: settings.commitIntervalMilliseconds)
         let process = ProcessMetrics(factory: registry)
         registry.makeMeter(
@@ -23,7 +30,10 @@ final class WorkerMonitor {
             topic: topic, group: settings.group, factory: registry, health: health)
         endpoint = try MonitoringEndpoint(
             at: address, registry: registry, health: health, logger: logger,
-            update: process.update)
+            update: {
+                process.update()
+                writeAhead.update()
+            })
         logger.info("serving metrics", metadata: ["url": "http://\(endpoint.address)/metrics"])
     }
 
@@ -57,6 +67,10 @@ final class WorkerMonitor {
             "weir_verifications_total", "Signatures and shared secrets that were verified."),
         MetricDescription("weir_dedupe_ids", "Ids that are remembered to tell duplicates."),
         MetricDescription("weir_partitions_assigned", "Partitions that this worker folds."),
+        MetricDescription(
+            "weir_broker_wait_seconds",
+            "Seconds that the worker has waited for a log that does not answer; 0 while it answers."
+        ),
         MetricDescription("weir_build_info", "1; the label is the version of the worker."),
     ]
 }

@@ -117,6 +117,11 @@ package enum LogAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// The file of an embedded log; nil for a cluster.
+    package var path: String? {
+        if case .sqlite(let path) = self { path } else { nil }
+    }
+
     package var description: String {
         switch self {
         case .sqlite(let path): "sqlite:\(path)"

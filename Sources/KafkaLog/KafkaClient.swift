@@ -102,11 +102,15 @@ final class KafkaClient {
 }
 
 extension LogError {
-    /// An error code of librdkafka or a broker, in words.
+    /// An error code of librdkafka or a broker, in words; `unavailable` for those that pass.
     init(_ code: rd_kafka_resp_err_t, operation: String, address: String) {
         let explanation = String(cString: rd_kafka_err2str(code))
         let name = String(cString: rd_kafka_err2name(code))
-        self = .backend(operation: operation, address: address, detail: "\(explanation) (\(name))")
+        let detail = "\(explanation) (\(name))"
+        self =
+            KafkaLog.passing.contains(code.rawValue)
+            ? .unavailable(operation: operation, address: address, detail: detail)
+            : .backend(operation: operation, address: address, detail: detail)
     }
 }
 

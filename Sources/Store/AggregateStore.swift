@@ -64,7 +64,7 @@ package final class AggregateStore {
 
     private static var configuration: Configuration {
         // A checkpoint every 16 MiB: batches write the same pages again and again, and a checkpoint
-        // copies the last copy of each only. The cache holds the rows of the hours being folded;
+        // copies the last copy of each only. A -wal that a reader made grow is cut once it is gone. The cache holds the rows of the hours being folded;
         // a larger one would only fill up with history.
         // `Configuration.journalMode` would commit an empty transaction that is not synced: what a loss of power
         // leaves of it and the next one is no log of a program that syncs each commit.
@@ -72,7 +72,8 @@ package final class AggregateStore {
             pageSize: 8192,
             pragmas: """
                 PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
-                PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 2048
+                PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 2048;
+                PRAGMA journal_size_limit = 16777216
                 """)
         // A batch's transaction is open until its commit, which is the next in the queue.
         configuration.allowsUnsafeTransactions = true

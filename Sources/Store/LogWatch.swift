@@ -69,6 +69,8 @@ package final class LogWatch {
     private let topic: String
     private let openReader: OpenReader
     private let interval: Duration
+    /// Whether the caller waits for a log that does not answer.
+    private let isWaitedFor: Bool
     private var lastLook = ContinuousClock.now
     private var lastTimeDoubt: ContinuousClock.Instant?
     /// Folded records of each partition, in order: the last one as of the look before, and the last one of each batch
@@ -95,8 +97,9 @@ package final class LogWatch {
 
     package init(
         store: any WatchedStore, topic: String, interval: Duration = .seconds(30),
-        openReader: @escaping OpenReader
+        isWaitedFor: Bool = false, openReader: @escaping OpenReader
     ) {
+        self.isWaitedFor = isWaitedFor
         self.store = store
         self.topic = topic
         self.interval = interval
@@ -196,11 +199,12 @@ package final class LogWatch {
             do {
                 let unread = try look(at: wanted, thoroughly: true)
                 doubted.subtract(wanted.subtracting(unread))
-                guard ContinuousClock.now < deadline || unread.isEmpty else {
+                guard unread.isEmpty || !isWaitedFor && ContinuousClock.now < deadline else {
                     throw LogError.unanswered(
                         TopicPartition(topic: topic, partition: first))
                 }
             } catch let error as LogError {
+                if isWaitedFor, case .unavailable = error { throw error }
                 guard ContinuousClock.now < deadline else { throw error }
                 usleep(100_000)
             }

@@ -57,6 +57,7 @@ struct StreamFileTests {
             commit_interval_ms: 50
             dedupe_window_seconds: 0
             dedupe_max_ids: 9000000000
+            broker_patience_seconds: 30
             max_record_bytes: 2048
             kafka:
               fetch.max.bytes: 0010
@@ -68,6 +69,7 @@ struct StreamFileTests {
         #expect(bids.settings.batchRecords == 500)
         #expect(bids.settings.commitIntervalMilliseconds == 50)
         #expect(bids.settings.dedupeMaxIDs == 9_000_000_000)
+        #expect(bids.settings.brokerPatienceSeconds == 30)
         #expect(bids.settings.maxRecordBytes == 2048)
         #expect(bids.dedupeWindowSeconds == 0)
         #expect(
@@ -77,7 +79,7 @@ struct StreamFileTests {
             ]
         )
         let place = try #require(bids.settings.kafkaPlaces["sasl.password"])
-        #expect(place.hasSuffix("bids.yaml:10: kafka.sasl.password"), "\(place)")
+        #expect(place.hasSuffix("bids.yaml:11: kafka.sasl.password"), "\(place)")
     }
 
     @Test("trusted keys are read, and what is no key is a fault at its line")
@@ -128,6 +130,7 @@ struct StreamFileTests {
             ("commit_interval_ms", "1", "60000", ["0", "60001"]),
             ("dedupe_window_seconds", "0", "31622400", ["-1", "31622401"]),
             ("dedupe_max_ids", "1", "1000000000000", ["0", "1000000000001"]),
+            ("broker_patience_seconds", "0", "86400", ["-1", "86401"]),
             ("max_record_bytes", "1", "1048576", ["0", "1048577"]),
         ])
     func bounds(key: String, least: String, most: String, outside: [String]) throws {

@@ -8,8 +8,8 @@ import Store
 package struct FollowedConfiguration {
     private let pipelines: PipelineDirectory
     private let logger: Logger
-    /// Reads what the fold depends on.
-    private let rulesHash: () throws -> String
+    /// Reads what the fold depends on: its hash, and what differs from what the fold works with.
+    private let rulesNow: () throws -> (hash: String, differences: [String])
     /// Takes over a catalog; nil where names are not used.
     private let use: ((Catalog) -> Void)?
     private var names: ConfigurationWatch
@@ -20,16 +20,18 @@ package struct FollowedConfiguration {
     private var hasNames: Bool
     private let namesFault = StandingFault()
     private let rulesFault = StandingFault()
-    private var isOtherSaid = false
+    /// The difference that was reported last; nil for none.
+    private var reported: [String]?
 
     init(
         _ pipelines: PipelineDirectory, hash: String, logger: Logger,
-        rulesHash: @escaping () throws -> String, use: ((Catalog) -> Void)?
+        rulesNow: @escaping () throws -> (hash: String, differences: [String]),
+        use: ((Catalog) -> Void)?
     ) {
         self.pipelines = pipelines
         self.hash = hash
         self.logger = logger
-        self.rulesHash = rulesHash
+        self.rulesNow = rulesNow
         self.use = use
         hasNames = pipelines.has(.catalog)
         names = ConfigurationWatch(["\(pipelines.path)/catalog.yaml"])
@@ -51,17 +53,18 @@ package struct FollowedConfiguration {
         }
         guard rules.look() != nil else { return }
         do {
-            let isOther = try rulesHash() != hash
+            let (present, differences) = try rulesNow()
             rulesFault.clear()
-            if isOther, !isOtherSaid {
+            if present != hash, reported != differences {
+                let listed = differences.isEmpty ? "" : " (\(differences.joined(separator: ", ")))"
                 logger.warning(
-                    "the configuration of the fold has changed, and is not in force yet: restart to fold by it"
+                    "the configuration of the fold has changed\(listed), and is not in force yet: restart to fold by it"
                 )
             }
-            isOtherSaid = isOther
+            reported = present == hash ? nil : differences
         } catch {
             rules.tryAgain()
-            isOtherSaid = false
+            reported = nil
             warn(error, rulesFault)
         }
     }

@@ -61,6 +61,15 @@ package struct PostbacksRules: StreamRules {
 
     package mutating func keepSumsOnly() { partners = [] }
 
+    package func differences(from old: PostbacksRules) -> [String] {
+        let before = Dictionary(old.partners.map { ($0.name, $0) }) { first, _ in first }
+        let names = Set(partners.map(\.name))
+        return partners.compactMap { partner in
+            guard let known = before[partner.name] else { return "partner \(partner.name) is new" }
+            return known == partner ? nil : "trust or filter of partner \(partner.name) changed"
+        } + old.partners.filter { !names.contains($0.name) }.map { "partner \($0.name) is gone" }
+    }
+
     package var configuration: FoldConfiguration {
         var json = JSONText()
         json.object { json in
@@ -165,7 +174,7 @@ package struct PartnerRule: Equatable, Sendable {
 }
 
 extension PartnerRule {
-    init(_ partner: Partner) {
+    package init(_ partner: Partner) {
         self.init(
             name: partner.name,
             trust: Set(

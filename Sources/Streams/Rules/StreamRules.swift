@@ -15,11 +15,14 @@ package protocol StreamRules: Sendable {
     init(recorded text: String, from source: RuleSource) throws
     /// Leaves out what no sum depends on.
     mutating func keepSumsOnly()
+    /// What differs from other rules, in words for an operator, as far as it has names.
+    func differences(from old: Self) -> [String]
 }
 
 extension StreamRules {
     package var roots: [AppStoreRoot] { [] }
     package mutating func keepSumsOnly() {}
+    package func differences(from old: Self) -> [String] { [] }
 
     /// Reads the rules that a store has recorded, and makes sure that they mean the same now.
     package init(recorded: FoldConfiguration, from source: RuleSource) throws {
