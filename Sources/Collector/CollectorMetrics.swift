@@ -120,6 +120,12 @@ package struct ProgramPart: Equatable, Sendable {
         self.name = name
         self.hasFailed = hasFailed
     }
+
+    /// Names the parts that have failed; nil when all work.
+    static func explanation(ofFailed parts: [ProgramPart]) -> String? {
+        let names = parts.filter(\.hasFailed).map(\.name)
+        return names.isEmpty ? nil : "failed: \(names.joined(separator: ", "))"
+    }
 }
 
 struct ProgramPartMetrics: Sendable {

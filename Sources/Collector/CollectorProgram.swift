@@ -54,7 +54,7 @@ package struct CollectorProgram: CommandLineProgram {
         try CollectorTopics.createMissing(in: log, logger: logger)
         let registry = MetricRegistry(
             CollectorMetrics.descriptions + ProgramPartMetrics.descriptions
-                + ProcessMetrics.descriptions)
+                + WriteAheadMetrics.descriptions + ProcessMetrics.descriptions)
         let conversions = try conversions(options, settings, apps, pipelines, logger)
         // By then every waiting request was answered.
         defer { conversions?.stop(withinSeconds: stopSeconds) }
@@ -77,7 +77,9 @@ package struct CollectorProgram: CommandLineProgram {
         while !stop.isRequested {
             health.turn()
             keys.look()
-            health.setReady(unless: collector.unreadiness)
+            // Who watches the metrics learns of failed parts by the status too; balancers do not ask here.
+            health.setReady(
+                unless: collector.unreadiness ?? ProgramPart.explanation(ofFailed: parts()))
             Thread.sleep(forTimeInterval: pollSeconds)
         }
         logger.info("stopping")
@@ -104,12 +106,15 @@ package struct CollectorProgram: CommandLineProgram {
         guard let address = try options.metricsAddress else { return nil }
         let process = ProcessMetrics(factory: registry)
         let partMetrics = ProgramPartMetrics(factory: registry)
+        let writeAhead = WriteAheadMetrics(
+            factory: registry, directory: options.dataDirectory, log: try options.address.path)
         let endpoint = try MonitoringEndpoint(
             at: address, registry: registry, health: health, logger: logger,
             update: {
                 process.update()
                 collector.updateMetrics()
                 partMetrics.update(parts())
+                writeAhead.update()
             })
         logger.info("serving metrics", metadata: ["url": "http://\(endpoint.address)/metrics"])
         return endpoint

@@ -41,7 +41,7 @@ package enum StoreError: OperatorError, Equatable, Sendable {
         case .notAStore(let path, let detail):
             "\(path) is not a store (\(detail)): give --data another directory, or move the file away and fold again"
         case .damaged(let path, let detail):
-            "\(path) is damaged (\(detail)): none of its numbers can be trusted, and none is shown; ops/runbooks/damaged-file.md says how to get it back"
+            "\(path) is damaged (\(detail)). What reads the damaged part fails, and numbers of other parts are still printed. Restore the file from a backup, or delete it and fold again: ops/runbooks/damaged-file.md"
         case .emptied(let path):
             "\(path) is damaged (it is empty): put it back from a backup; ops/runbooks/damaged-file.md says what to do without one"
         case .otherStream(let path, let found, let wanted):

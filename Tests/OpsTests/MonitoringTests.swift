@@ -17,7 +17,8 @@ struct MonitoringTests {
         "weir_collector_records_total", "weir_collector_append_duration_seconds",
         "weir_collector_append_records", "weir_collector_append_failures_total",
         "weir_collector_queue_records", "weir_collector_connections",
-        "weir_collector_cut_off_total",
+        "weir_collector_cut_off_total", "weir_part_failed", "weir_broker_wait_seconds",
+        "weir_wal_bytes",
         "process_resident_memory_bytes", "process_cpu_seconds_total", "process_start_time_seconds",
     ]
 

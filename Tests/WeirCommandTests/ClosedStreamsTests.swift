@@ -59,7 +59,7 @@ struct ClosedStreamsTests {
     func error() throws {
         let place = try TemporaryDirectory()
         for (command, status) in [
-            (["check", "--data", place.path, "--pipelines", place.path], Int32(0)),
+            (["check", "--separate", "--data", place.path, "--pipelines", place.path], Int32(0)),
             (["check", "--data", place.path, "--pipelines", place.path + "/none"], 1),
             (["dump", "nothing", "--data", place.path], 1), (["nonsense"], 64),
         ] {

@@ -21,11 +21,8 @@ struct ProgramCheckTests {
     private func check(_ place: TemporaryDirectory, log: LogAddress? = nil) -> CheckReport {
         let directory = PipelineDirectory(place.path + "/pipelines")
         var report = CheckReport()
-        report.check(directory)
-        report.checkPrograms(directory, log: log)
-        report.checkCollector(directory)
+        report.checkParts(directory, TopicDirectory(Repository.path("topics")), log: log)
         report.checkPartners(directory)
-        report.checkUp(directory)
         return report
     }
 

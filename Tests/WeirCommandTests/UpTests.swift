@@ -112,6 +112,7 @@ struct UpTests {
         // Whom it sends what is part of the fold.
         try place.addPartner("other", port: after.port)
         #expect(Wait.until { up.said.contains("restart to fold by it") })
+        #expect(up.said.contains("the fold has changed (partner other is new), and"), "\(up.said)")
         #expect(Wait.until { up.said.contains("partners=acme,other") })
         #expect(try up.post("/v1/postbacks/skadnetwork", Self.postback("c")) == 200)
         #expect(Wait.until { place.outcome("accepted", of: "postbacks") == 3 })
@@ -296,16 +297,36 @@ struct UpTests {
         let place = try UpPlace()
         let partner = try ScriptedPartner()
         try place.addPartner("acme", port: partner.port)
-        let up = try place.start()
+        let up = try place.start("--dashboard", "127.0.0.1:0", "--metrics", "127.0.0.1:0")
+        let pages = Requests(port: try up.program.port(after: "dashboard http://127.0.0.1:"))
+        let metrics = Requests(port: try up.program.port(after: "url=http://127.0.0.1:"))
         let impressions = "/v1/events/impressions?ce_type=skoverlay.presented"
+        #expect(try !pages.get("/operation").text.contains("does not work"))
+        #expect(try metrics.get("/readyz").status == 200)
         #expect(try up.post(impressions, #"{"impression_id":"i-1"}"#) == 200)
         #expect(Wait.until { place.outcome("accepted", of: "impressions") == 1 })
         let store = try DatabaseQueue(path: place.data + "/impressions.sqlite")
         try store.write { try $0.execute(sql: "DROP TABLE outcomes_sums") }
         try store.close()
         #expect(try up.post(impressions, #"{"impression_id":"i-2"}"#) == 200)
-        #expect(Wait.until { (try? up.get("/readyz")?.text) == "ok\nfailed: weir-impressions\n" })
+        #expect(
+            Wait.until {
+                (try? up.get("/readyz")?.text)?.hasPrefix("ok\nfailed: weir-impressions\n") == true
+            })
+        #expect(try up.get("/readyz")?.text.contains("The status is 200 because") == true)
         #expect(try up.get("/readyz")?.status == 200, "records are taken all the same")
+        // Pages and monitoring show it.
+        for path in ["/", "/operation", "/campaigns", "/dumps", "/dump/outcomes", "/none"] {
+            let page = try pages.get(path).text
+            #expect(page.contains("weir-impressions does not work, and"), "\(path): \(page)")
+            #expect(page.contains("impressions.sqlite"), "the reason is there")
+        }
+        #expect(Wait.until { (try? metrics.get("/readyz").status) == 503 })
+        #expect(try metrics.get("/readyz").text == "failed: weir-impressions\n")
+        let text = try metrics.get("/metrics").text
+        #expect(text.contains(#"weir_part_failed{part="weir-impressions"} 1"#))
+        #expect(text.contains(#"weir_part_failed{part="weir-bids"} 0"#))
+        #expect(text.contains(#"weir_wal_bytes{file="impressions.sqlite"} "#))
         #expect(up.said.contains("weir: weir-impressions: "), "\(up.said)")
         #expect(try up.get("/livez")?.status == 200)
 

@@ -93,7 +93,7 @@ struct RouteTable: Sendable {
 }
 
 /// `/livez` and `/readyz`, for GET and HEAD. `/readyz` names other parts of the process that have
-/// failed, and is ready all the same.
+/// failed, and says why the status is 200 anyway: a balancer that took the collector away would lose records.
 enum HealthRoutes {
     static func routes(
         unreadiness: @escaping @Sendable () -> String?,
@@ -104,10 +104,16 @@ enum HealthRoutes {
                 CollectorRoute(method, "/livez") { _ in .text(200, "ok\n") },
                 CollectorRoute(method, "/readyz") { _ in
                     let fault = unreadiness()
-                    let failed = parts().filter(\.hasFailed).map(\.name).joined(separator: ", ")
-                    let explanation =
-                        (fault ?? "ok") + (failed.isEmpty ? "" : "\nfailed: \(failed)")
-                    return .text(fault == nil ? 200 : 503, explanation + "\n")
+                    let failed = ProgramPart.explanation(ofFailed: parts())
+                    let explanation = [
+                        fault ?? "ok", failed,
+                        fault == nil && failed != nil
+                            ? "The status is 200 because the collector makes records durable. Failed parts "
+                                + "fold or deliver them once they work again." : nil,
+                    ]
+                    return .text(
+                        fault == nil ? 200 : 503,
+                        explanation.compactMap { $0.map { $0 + "\n" } }.joined())
                 },
             ]
         }

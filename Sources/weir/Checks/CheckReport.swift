@@ -3,6 +3,7 @@ import Deliveries
 import Engine
 import EventLog
 import Reports
+import Streams
 
 struct CheckReport {
     enum Finding: Equatable {
@@ -60,6 +61,10 @@ extension CheckReport {
                 _ = try Watch(watch)
                 note(
                     PartnerCheck.all([watch.webhook].compactMap(\.self), directory: directory.path))
+            } else {
+                note(
+                    right: "nothing is watched: weir watch and the page Warnings need "
+                        + "\(directory.path)/watch.yaml")
             }
             for name in try directory.reportNames() {
                 let file = try directory.report(name)
@@ -149,6 +154,41 @@ extension Catalog {
                 "its app \(campaign.app) is not under apps: mend one of both, or name the app")
         }
         return doubts.map { "catalog: campaign '\(campaign.name)': \($0)" }
+    }
+}
+
+extension Catalog {
+    /// The networks that no entry names, in order. A catalog without networks and campaigns knows none and doubts
+    /// none.
+    func unknownNetworks(among ids: some Sequence<String>) -> [String] {
+        guard !networks.isEmpty || !campaigns.isEmpty else { return [] }
+        let known = Set(networks.keys).union(campaigns.map(\.network))
+        return Set(ids.map { $0.lowercased() }).subtracting(known).sorted()
+    }
+
+    static func explanation(ofUnknown network: String, _ directory: String) -> String {
+        "costs of network '\(network)': \(directory)/catalog.yaml does not have this network, so "
+            + "that reports cannot join its costs with a campaign. Add it under networks, or correct "
+            + "the id in the costs and import them again"
+    }
+}
+
+extension CheckReport {
+    /// Warns of costs that were folded for networks that the catalog does not have.
+    mutating func checkCosts(in directories: [String], _ pipelines: PipelineDirectory) {
+        attempt { report in
+            let stores = try OpenStores(directories: directories)
+            let query = DumpQuery(
+                name: CostsFold.streamName, grouping: .columns(["ad_network_id"]))
+            let ids = try stores.dump(query).rows.compactMap { row -> String? in
+                guard case .text(let id)? = row.columns.first else { return nil }
+                return id
+            }
+            let catalog = pipelines.exists ? try pipelines.catalog() : Catalog()
+            for network in catalog.unknownNetworks(among: ids.filter { !$0.isEmpty }) {
+                report.note(doubtful: Catalog.explanation(ofUnknown: network, pipelines.path))
+            }
+        }
     }
 }
 

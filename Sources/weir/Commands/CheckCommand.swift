@@ -3,6 +3,7 @@ import ConfigurationFiles
 import EventLog
 import Program
 import Reports
+import Streams
 
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -10,7 +11,8 @@ struct CheckCommand: ParsableCommand {
         abstract: "Says what is wrong with the configuration, the log and the stores.",
         discussion: """
             One line each. Runs what each program looks at when it starts: the workers, delivery, the \
-            collector with its keys and certificates, weir up. Then what only shows later: names of \
+            collector with its keys and certificates, weir up, which needs a file for each program \
+            (--separate does without). Then what only shows later: names of \
             partners are looked up, and held against where they may lead; a document of each kind is \
             rendered for each of them; the configuration is judged against what stores have folded. \
             Nothing is sent and nothing is written. Ends with 1 when anything is wrong, a partner that \
@@ -25,20 +27,29 @@ struct CheckCommand: ParsableCommand {
     @OptionGroup var log: LogOptions
     @OptionGroup var data: DataOptions
     @OptionGroup var topics: TopicsOptions
+    @Flag(
+        help:
+            "The programs run one by one, without weir up: one without a file is not used (WEIR_SEPARATE)."
+    )
+    var separate = false
     @Flag(help: "Do not read all of the stores and of the log.")
     var quick = false
 
     func run() throws {
         var report = CheckReport()
         let directory = pipelines.directory
-        report.check(directory)
         let address = log.text(data)
-        report.checkPrograms(directory, log: try? LogAddress(address))
-        report.checkCollector(directory)
+        if try Environment().isSet("WEIR_SEPARATE", option: separate) {
+            report.checkSeparateParts(directory, log: try? LogAddress(address))
+        } else {
+            report.checkParts(
+                directory, topics.directory(directory), log: try? LogAddress(address))
+        }
         report.checkPartners(directory)
-        report.checkUp(directory)
         for data in data.directories {
             report.checkPermissions(of: data)
+            report.checkReaders(of: data, log: try? LogAddress(address))
+            report.checkWriteAhead(of: data, log: try? LogAddress(address))
             try report.checkSets(in: data)
         }
         let stores = try data.directories.flatMap { data in
@@ -62,6 +73,10 @@ struct CheckCommand: ParsableCommand {
         let delivered = try? directory.partnerPostbacks()
         for store in deliveries where !damaged.contains(store.path) {
             store.run(log, topic: delivered?.topic, group: delivered?.group, into: &report)
+        }
+        let hasCosts = stores.contains { $0.stream == CostsFold.streamName }
+        if hasCosts, damaged.isEmpty, report.wrongCount == 0 {
+            report.checkCosts(in: data.directories, directory)
         }
         if stores.isEmpty, deliveries.isEmpty {
             report.note(right: "no stores yet in \(data.listed)")

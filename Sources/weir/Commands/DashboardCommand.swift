@@ -60,8 +60,11 @@ struct DashboardCommand: ParsableCommand {
     }
 
     /// Serves pages of stores; elsewhere than on a loopback address only with keys to sign in by.
+    ///
+    /// - Parameter failures: the parts of this process that do not work.
     static func server(
-        at address: ListenAddress, _ source: SourceOptions
+        at address: ListenAddress, _ source: SourceOptions,
+        failures: @escaping @Sendable () -> [PartFailure] = { [] }
     ) throws -> DashboardServer {
         let isOpen = DashboardAccess.isLoopback(address.host)
         let directory = source.pipelines.directory
@@ -74,6 +77,6 @@ struct DashboardCommand: ParsableCommand {
         }
         return try DashboardServer(
             at: address, source: source, access: DashboardAccess(keys: keys),
-            logger: Logger(label: "weir-dashboard"))
+            logger: Logger(label: "weir-dashboard"), failures: failures)
     }
 }

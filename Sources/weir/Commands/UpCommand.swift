@@ -67,6 +67,7 @@ struct UpCommand: ParsableCommand {
     var lanes: Int?
     @OptionGroup var pipelines: PipelinesOptions
     @OptionGroup var topics: TopicsOptions
+    @OptionGroup var access: FileAccessOptions
 
     /// The workers, in the order in which a day goes; delivery comes last.
     private static func workers(
@@ -105,12 +106,12 @@ struct UpCommand: ParsableCommand {
         try collector.validate()
         let lanes = try environment.laneCount(lanes)
         let trimming = try trimming(of: address, directory: directory)
-        try checkConfiguration()
+        try checkConfiguration(address)
         try createTopics(at: address, dataDirectory: directory)
 
         let components = Components(directory: directory, log: address)
         defer { components.stop() }
-        let pages = try servePages(of: directory, log: address)
+        let pages = try servePages(of: directory, log: address) { components.failures }
         defer { pages.server?.stop() }
         let summary = UpSummary(directory: directory, log: address, components: components)
         defer { summary.end() }
@@ -139,7 +140,8 @@ struct UpCommand: ParsableCommand {
     /// The pages for a browser; none where nobody wants them. Where nobody asked for them either, what stands in
     /// their way ends nothing.
     private func servePages(
-        of directory: String, log: LogAddress
+        of directory: String, log: LogAddress,
+        failures: @escaping @Sendable () -> [PartFailure]
     ) throws -> (server: DashboardServer?, fault: String?) {
         guard let listen = try DashboardCommand.address(dashboard, option: "--dashboard") else {
             return (nil, nil)
@@ -148,7 +150,7 @@ struct UpCommand: ParsableCommand {
             "--data", directory, "--log", log.description, "--pipelines", pipelines.directory.path,
         ])
         do {
-            return (try DashboardCommand.server(at: listen, source), nil)
+            return (try DashboardCommand.server(at: listen, source, failures: failures), nil)
         } catch CommandError.failure(let fault)
             where dashboard == nil && Environment()["WEIR_DASHBOARD"] == nil
         {
@@ -181,25 +183,15 @@ struct UpCommand: ParsableCommand {
     }
 
     /// Every file is read before anything starts: what is wrong there is wrong for good.
-    private func checkConfiguration() throws {
-        let directory = pipelines.directory
+    private func checkConfiguration(_ address: LogAddress) throws {
         var report = CheckReport()
-        report.check(directory)
-        let faults =
-            report.findings.compactMap {
-                if case .wrong(let explanation) = $0 { explanation } else { nil }
-            }
-            + Self.missingFiles(in: directory).map { "\($0): no such file" }
+        report.checkParts(pipelines.directory, topics.directory(pipelines.directory), log: address)
+        let faults = report.findings.compactMap {
+            if case .wrong(let explanation) = $0 { explanation } else { nil }
+        }
         guard let first = faults.first else { return }
         let more = faults.count > 1 ? " (and \(faults.count - 1) more: weir check)" : ""
         throw CommandError.failure("\(first)\(more)")
-    }
-
-    /// The files that are not there, of those that all parts together want.
-    static func missingFiles(in directory: PipelineDirectory) -> [String] {
-        directory.programs.filter { !directory.has(program: $0) }.map {
-            "\(directory.path)/\($0).yaml"
-        }
     }
 
     private func createTopics(at address: LogAddress, dataDirectory: String) throws {

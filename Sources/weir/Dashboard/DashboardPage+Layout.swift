@@ -116,6 +116,13 @@ struct PageLayout {
     func parts(_ period: Viewing.Period, _ footer: PageFooter) -> (before: HTML, after: HTML) {
         var whole = head()
         whole.beginContent(header(period))
+        for failure in footer.failures {
+            // A reason may name other apps and campaigns than those of the reader's token.
+            let reason = viewing.scope.isEmpty ? ": \(failure.fault)" : ""
+            whole.element(
+                "p", ["class": "warning", "role": "alert"],
+                text: "\(failure.name) does not work, and what it makes is not up to date\(reason)")
+        }
         var after = HTML()
         after.endContent(footer.html(viewing))
         return (whole, after)
@@ -127,6 +134,8 @@ struct PageFooter {
     let standings: [StreamStanding]
     let directories: [String]
     let pipelines: String
+    /// The parts of the process that do not work, of which every page warns.
+    let failures: [PartFailure]
 
     func html(_ viewing: Viewing) -> HTML {
         var html = HTML()

@@ -17,6 +17,8 @@ import Synchronization
 /// Serves the pages over HTTP/1.1. Nothing is changed by any of them.
 final class DashboardServer: Sendable {
     private let source: SourceOptions
+    /// The parts of this process that do not work now.
+    private let failures: @Sendable () -> [PartFailure]
     private let access: DashboardAccess
     /// Pages are made on these threads, so that none holds up the connections.
     private let pages: NIOThreadPool
@@ -37,9 +39,11 @@ final class DashboardServer: Sendable {
 
     /// Listens when it returns.
     init(
-        at address: ListenAddress, source: SourceOptions, access: DashboardAccess, logger: Logger
+        at address: ListenAddress, source: SourceOptions, access: DashboardAccess, logger: Logger,
+        failures: @escaping @Sendable () -> [PartFailure] = { [] }
     ) throws(CommandError) {
         self.source = source
+        self.failures = failures
         self.access = access
         self.logger = logger
         pages = NIOThreadPool(numberOfThreads: max(2, ProcessInfo.processInfo.activeProcessorCount))
@@ -251,16 +255,18 @@ final class DashboardServer: Sendable {
             return await explanation(asked, scope, formToken)
         }
         let mark = formToken == nil ? nil : formMark
+        let failures = failures()
         let key = SharedPages.Key(
             path: asked.path, query: asked.queryText,
-            scope: scope.map { "\($0.column)=\($0.value)" } + [mark ?? ""])
+            scope: scope.map { "\($0.column)=\($0.value)" } + [mark ?? ""]
+                + failures.map { "\($0.name) \($0.fault)" })
         let made = await shared.page(key) { [source, keptDays] finish in
             pages.submit { state in
                 guard case .active = state else { return finish(nil) }
                 Self.giveWayToWorkers()
                 finish(
                     PageMaking(
-                        source: PageSource(source, keptDays), path: asked.path,
+                        source: PageSource(source, keptDays, failures: failures), path: asked.path,
                         parameters: asked.query,
                         scope: scope
                     )
@@ -290,8 +296,8 @@ final class DashboardServer: Sendable {
         explanations.submit { [self] _ in
             Self.giveWayToWorkers()
             let making = PageMaking(
-                source: PageSource(source, keptDays), path: asked.path, parameters: asked.query,
-                scope: scope)
+                source: PageSource(source, keptDays, failures: failures()), path: asked.path,
+                parameters: asked.query, scope: scope)
             making.stream(formToken: formToken, isWanted: { wanted.isRaised }) { piece in
                 continuation.yield(piece)
             }

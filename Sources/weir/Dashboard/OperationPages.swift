@@ -83,6 +83,13 @@ extension PageWriter {
             "What fell silent, which rates left their band and what reaches its limit, as watch.yaml asks. The present is the newest record."
         ) { page in
             let options = page.source.options
+            guard options.pipelines.directory.hasWatch else {
+                let path = options.pipelines.directory.path
+                return page.paragraph(
+                    "Nothing is watched: \(path)/watch.yaml does not exist. Copy the one that Weir ships, "
+                        + "and say in it what is to be watched.",
+                    class: "empty")
+            }
             let file = try options.pipelines.directory.watch()
             var report = try page.source.stores.watch(
                 Watch(file), nowMilliseconds: page.viewing.newestMilliseconds,
@@ -96,21 +103,24 @@ extension PageWriter {
     }
 
     mutating func writePartners() throws {
-        let partners = try source.options.pipelines.directory.partners()
-        if !partners.isEmpty {
+        let stores = try source.options.data.existingDeliveryStores()
+        let standings = try PartnerStanding.all(source, stores)
+        let configured = standings.filter { $0.partner != nil }
+        if !configured.isEmpty {
             try section("Configured partners", "Of pipelines/partners.") { page in
-                let columns: [ReportColumn<Partner>] = [
+                let columns: [ReportColumn<PartnerStanding>] = [
                     .text("partner") { $0.name },
-                    .text("trust") { $0.trust.map(\.rawValue).sorted().joined(separator: ", ") },
-                    .text("networks") {
-                        $0.filter.networks?.sorted().joined(separator: ", ") ?? "all"
+                    .text("trust") {
+                        $0.partner?.trust.map(\.rawValue).sorted().joined(separator: ", ")
                     },
-                    .text("sent") { $0.delivery.isOff ? "no: it has no url" : "yes" },
+                    .text("networks") {
+                        $0.partner?.filter.networks?.sorted().joined(separator: ", ") ?? "all"
+                    },
+                    .text("sent") { $0.obstacle.map { "no: \($0)" } ?? "yes" },
                 ]
-                page.write { ReportView.write(ReportTable(partners, columns), to: &$0) }
+                page.write { ReportView.write(ReportTable(configured, columns), to: &$0) }
             }
         }
-        let stores = try source.options.data.existingDeliveryStores()
         guard !stores.isEmpty else {
             return paragraph(
                 "No deliveries yet: partners of pipelines/partners get decoded postbacks once weir-partner-postbacks runs (weir up runs it).",
@@ -125,15 +135,11 @@ extension PageWriter {
             page.write { ReportView.write(ReportTable(counts, columns), to: &$0) }
         }
         try section("Partners to whom nothing is sent") { page in
-            let disabled = try stores.flatMap { try $0.disabledPartners() }
-            guard !disabled.isEmpty else { return page.paragraph("None.", class: "empty") }
-            for partner in disabled {
-                page.paragraph(
-                    "\(partner.name): it \(partner.explanation). \(partner.remedy)",
-                    class: "warning")
-                page.write {
-                    $0.element("pre", text: "weir deliveries retry --partner \(partner.name)")
-                }
+            let unsent = standings.filter { $0.obstacle != nil || $0.held > 0 }
+            guard !unsent.isEmpty else { return page.paragraph("None.", class: "empty") }
+            for standing in unsent {
+                page.paragraph(standing.explanation, class: "warning")
+                page.write { $0.element("pre", text: standing.command) }
             }
         }
         try section("Dead deliveries", "To send one again: weir deliveries retry with its id.") {

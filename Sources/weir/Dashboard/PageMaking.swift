@@ -99,7 +99,7 @@ struct PageMaking {
     private func footer(_ viewing: Viewing, _ standings: [StreamStanding]) -> PageFooter {
         PageFooter(
             standings: standings, directories: source.options.data.directories,
-            pipelines: source.options.pipelines.directory.path)
+            pipelines: source.options.pipelines.directory.path, failures: source.failures)
     }
 
     /// The rows of a dump as CSV or JSON; nil where the path asks for none.

@@ -9,13 +9,18 @@ import Streams
 /// What one page is made from. Stores are opened and the catalog is read once for all of its parts.
 final class PageSource {
     let options: SourceOptions
+    /// The parts of this process that do not work.
+    let failures: [PartFailure]
     private let keptDays: KeptDays
     private var opened: OpenStores?
     private var asked: FunnelQuery?
 
     /// - Parameter keptDays: of all pages.
-    init(_ options: SourceOptions, _ keptDays: KeptDays = KeptDays()) {
+    init(
+        _ options: SourceOptions, _ keptDays: KeptDays = KeptDays(), failures: [PartFailure] = []
+    ) {
         self.options = options
+        self.failures = failures
         self.keptDays = keptDays
     }
 

@@ -33,8 +33,10 @@ final class Components: Sendable {
     }
 
     /// The parts that failed, and why.
-    var failures: [(name: String, fault: String)] {
-        all.withLock { all in all.compactMap { part in part.fault.map { (part.name, $0) } } }
+    var failures: [PartFailure] {
+        all.withLock { all in
+            all.compactMap { part in part.fault.map { PartFailure(name: part.name, fault: $0) } }
+        }
     }
 
     /// Which parts failed, without the reasons: anybody may ask for this by HTTP.
@@ -75,6 +77,13 @@ final class Components: Sendable {
         signal.request()
         for part in all.withLock({ $0 }) { part.join() }
     }
+}
+
+/// A part of `weir up` that does not work.
+struct PartFailure: Equatable, Sendable {
+    /// The name of the part's own program.
+    let name: String
+    let fault: String
 }
 
 /// A part of `weir up`, on its own thread.

@@ -1,0 +1,80 @@
+import Foundation
+import TestKit
+import Testing
+
+@testable import weir
+
+@Suite("The page Partners")
+struct PartnersPageTests {
+    private let place: UpPlace
+
+    init() throws { place = try UpPlace() }
+
+    private func page() throws -> String {
+        let source = try SourceOptions.parse([
+            "--data", place.data, "--pipelines", place.pipelines,
+        ])
+        return try PageAsker(source: source).page("/partners").text
+    }
+
+    /// Publishes the sample postbacks of one line, folds them and delivers what is made of them.
+    private func work(line: Int) throws {
+        let program = try Program.shell(
+            """
+            set -e; sed -n \(line)p \(Repository.path("examples/postbacks.ndjson")) |
+                weir publish --topic postbacks --data \(place.data) --topics \(Repository.path("topics"))
+            for program in weir-postbacks weir-partner-postbacks; do
+                $program --until-end --data \(place.data) --pipelines \(place.pipelines)
+            done
+            """)
+        try #require(program.status == 0, "\(program.error)")
+    }
+
+    private func addPartner(_ name: String, url: String?, trust: String = "valid, invalid") throws {
+        try place.files.write(
+            """
+            name: \(name)
+            trust: [\(trust)]
+            delivery: {\(url.map { "url: \"\($0)\", allow_private: true" } ?? "")}
+
+            """, to: "pipelines/partners/\(name).yaml")
+    }
+
+    @Test(
+        "a partner without a url is listed with what is held for it, and so is one without a file")
+    func held() throws {
+        try addPartner("off", url: nil)
+        try addPartner("gone", url: nil)
+        try work(line: 1)
+        try FileManager.default.removeItem(atPath: "\(place.pipelines)/partners/gone.yaml")
+        let page = try page()
+        #expect(page.contains("no: it has no url"))
+        #expect(!page.contains("<p class=\"empty\">None.</p>"))
+        #expect(
+            page.contains("off: it has no url. 1 document waits. Add delivery.url to "), "\(page)")
+        #expect(page.contains("gone: it has no file. 1 document waits. Add "), "\(page)")
+        #expect(page.contains("weir deliveries list --partner gone --state held"))
+    }
+
+    @Test(
+        "a new partner, or one with another filter, is said to wait for weir-postbacks until that folds by it"
+    )
+    func notFolded() throws {
+        let partner = try ScriptedPartner()
+        try work(line: 1)
+        try addPartner("acme", url: "http://127.0.0.1:\(partner.port)/")
+        #expect(
+            try page().contains(
+                "acme: weir-postbacks does not make documents for it yet. Restart weir-postbacks"))
+        try work(line: 2)
+        #expect(try page().contains("<p class=\"empty\">None.</p>"))
+        #expect(try page().contains(">yes<"))
+        #expect(partner.requests.count == 1)
+        try addPartner("acme", url: "http://127.0.0.1:\(partner.port)/", trust: "valid")
+        #expect(
+            try page().contains(
+                "acme: weir-postbacks still makes its documents by an earlier trust"))
+        try work(line: 3)
+        #expect(try page().contains("<p class=\"empty\">None.</p>"))
+    }
+}
