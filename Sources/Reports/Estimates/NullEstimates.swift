@@ -177,7 +177,9 @@ private struct NullPools {
     ) -> [[ReportValue]] {
         let known = campaigns.map { $0.1.known[kind] ?? [:] }
         let values = Set(known.flatMap(\.keys)).sorted { Self.order($0.text, $1.text) }
-        let pooled = PooledValues(known: known.map { known in values.map { known[$0] ?? 0 } })
+        let pooled = PooledValues(
+            known: known.map { known in values.map { known[$0] ?? 0 } },
+            possibleCount: Self.possibleCount(ofKind: kind.text))
         var rows: [[ReportValue]] = []
         for (place, (key, campaign)) in campaigns.enumerated() {
             guard campaign.nulls > 0, isWanted(pool + key) else { continue }
@@ -195,18 +197,24 @@ private struct NullPools {
             var others: [Int] = []
             for (index, value) in values.enumerated() {
                 let estimate = pooled.estimate(
-                    of: [index], campaign: place, missing: campaign.nulls)
+                    of: index, campaign: place, missing: campaign.nulls)
                 guard estimate.isLikely else {
                     others.append(index)
                     continue
                 }
                 add(value.text, known[place][value] ?? 0, estimate)
             }
-            guard !others.isEmpty else { continue }
-            let estimate = pooled.estimate(of: others, campaign: place, missing: campaign.nulls)
+            let estimate = pooled.estimateOfRest(
+                others, campaign: place, missing: campaign.nulls)
+            guard !others.isEmpty || estimate.isLikely else { continue }
             add("", others.reduce(0) { $0 + (known[place][values[$1]] ?? 0) }, estimate)
         }
         return rows
+    }
+
+    /// How many values Apple has of a kind.
+    private static func possibleCount(ofKind kind: String) -> Int {
+        kind == "fine" ? 64 : CoarseValue.allCases.count
     }
 
     /// Numbers by size, and words as Apple orders them.

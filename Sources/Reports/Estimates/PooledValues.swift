@@ -13,7 +13,14 @@ package struct PooledValues {
     private static let smoothing = 0.5
     /// Larger numbers of missing values are scaled to so many.
     private static let mostCounted = 4096
-    package static let level = 0.9
+    /// How probable the numbers of an interval are together. Shares are learned from the values that they are held
+    /// against, so that 92 % hold the truth in 90 % of cases or more.
+    package static let level = 0.92
+    /// The same of the row of all other values. Values are in it because few of them are known, which is more often
+    /// chance than not: its interval reaches from the 2.5th to the 97.5th percentile.
+    private static let restTail = 0.025
+    /// At most so much of a share belongs to values that no campaign has.
+    private static let mostUnseen = 0.5
 
     /// The known values of each campaign, by place of the value.
     private let known: [[Double]]
@@ -23,17 +30,23 @@ package struct PooledValues {
     private let weights: [Double]
     /// How many values the shares are known by.
     private let basis: Double
+    /// The share of the values that no campaign has.
+    private let unseen: Double
 
-    /// - Parameter known: how often each campaign has each value; all have as many values.
-    package init(known: [[Int64]]) {
+    /// - Parameters:
+    ///   - known: how often each campaign has each value; all have as many values.
+    ///   - possibleCount: how many values there can be; as many as are known by default.
+    package init(known: [[Int64]], possibleCount: Int = 0) {
         let known = known.map { $0.map(Double.init) }
         self.known = known
         let sizes = known.map { $0.reduce(0, +) }
+        let valueCount = known.first?.count ?? 0
         var (shares, weights, basis) = ([Double](), [Double](), 0.0)
+        var sums = Array(repeating: 0.0, count: valueCount)
         var strength = 50.0
         // Shares follow from the strength, and the strength from them; it settles at once.
         for _ in 0..<3 {
-            var sums = Array(repeating: 0.0, count: known.first?.count ?? 0)
+            sums = Array(repeating: 0, count: valueCount)
             for (values, size) in zip(known, sizes) where size > 0 {
                 // Values of one campaign say less of all campaigns than as many of several.
                 let weight = 1 / (1 + (size - 1) / (strength + 1))
@@ -50,21 +63,59 @@ package struct PooledValues {
             weights = weights.map { $0 / total }
             strength = exp(zip(weights, Self.strengths).reduce(0) { $0 + $1.0 * log($1.1) })
         }
-        self.shares = shares
+        let unseen =
+            possibleCount > valueCount ? Self.unseenShare(of: known, sums, basis) : 0
+        self.unseen = unseen
+        self.shares = shares.map { $0 * (1 - unseen) }
         self.weights = weights
         self.basis = basis
     }
 
-    /// How many of a campaign's missing values are among some values.
+    /// The share of values that are not known at all, by how many are known from one campaign only (Good and Turing).
+    ///
+    /// - Parameters:
+    ///   - sums: how often each value is known, where campaigns weigh by what they say of all.
+    ///   - basis: the sum of these.
+    private static func unseenShare(
+        of known: [[Double]], _ sums: [Double], _ basis: Double
+    ) -> Double {
+        let single = sums.indices.reduce(0.0) { sum, place in
+            known.count { $0[place] > 0 } == 1 ? sum + min(sums[place], 1) : sum
+        }
+        return min((single + smoothing) / (basis + 2 * smoothing), mostUnseen)
+    }
+
+    /// How many of a campaign's missing values are of one value.
+    ///
+    /// - Parameters:
+    ///   - place: of the value.
+    ///   - missing: how many values the campaign lacks.
+    package func estimate(of place: Int, campaign: Int, missing: Int64) -> NullEstimate {
+        let (probabilities, scale) = probabilities(
+            of: CollectionOfOne(place), and: 0, campaign: campaign, missing: missing)
+        return NullEstimate(mostProbable: probabilities, scale: scale)
+    }
+
+    /// How many of a campaign's missing values are of none that has a row of its own: among some values, or of those
+    /// that no campaign has.
     ///
     /// - Parameters:
     ///   - places: of the values.
     ///   - missing: how many values the campaign lacks.
-    package func estimate(
-        of places: some Sequence<Int>, campaign: Int, missing: Int64
+    package func estimateOfRest(
+        _ places: some Sequence<Int>, campaign: Int, missing: Int64
     ) -> NullEstimate {
+        let (probabilities, scale) = probabilities(
+            of: places, and: unseen, campaign: campaign, missing: missing)
+        return NullEstimate(central: probabilities, tail: Self.restTail, scale: scale)
+    }
+
+    /// The probabilities of numbers of missing values, and how many each of these stands for.
+    private func probabilities(
+        of places: some Sequence<Int>, and unseen: Double, campaign: Int, missing: Int64
+    ) -> (probabilities: [Double], scale: Double) {
         let counted = min(Int(missing), Self.mostCounted)
-        var (share, inside) = (0.0, 0.0)
+        var (share, inside) = (unseen, 0.0)
         for place in places {
             share += shares[place]
             inside += known[campaign][place]
@@ -80,8 +131,7 @@ package struct PooledValues {
                 max(strength * (1 - share), 1e-9) + outside)
             for place in one.indices { probabilities[place] += weight * one[place] }
         }
-        return NullEstimate(
-            probabilities, scale: counted == 0 ? 1 : Double(missing) / Double(counted))
+        return (probabilities, counted == 0 ? 1 : Double(missing) / Double(counted))
     }
 
     /// Of all known values, where campaigns have shares about these.
@@ -121,34 +171,45 @@ package struct PooledValues {
 package struct NullEstimate: Equatable, Sendable {
     /// The mean.
     package let mean: Double
-    /// The most probable numbers that hold the truth in `PooledValues.level` of the cases, as nearly as whole numbers can.
+    /// The interval, which holds the truth in at least 90 % of cases.
     package let low: Int64
     package let high: Int64
     /// How probable it is that there is none.
     let none: Double
 
-    init(_ probabilities: [Double], scale: Double) {
-        var (low, high, sum, mean) = (0, 0, 0.0, 0.0)
-        for (place, probability) in probabilities.enumerated() {
-            mean += probability * Double(place)
-            if probability > probabilities[low] { low = place }
+    /// The most probable numbers that are as probable as `PooledValues.level` together.
+    init(mostProbable probabilities: [Double], scale: Double) {
+        var low = 0
+        for place in probabilities.indices where probabilities[place] > probabilities[low] {
+            low = place
         }
-        high = low
-        sum = probabilities[low]
+        var (high, sum) = (low, probabilities[low])
         while sum < PooledValues.level {
             let below = low > 0 ? probabilities[low - 1] : -1
             let above = high + 1 < probabilities.count ? probabilities[high + 1] : -1
-            let added = max(below, above)
-            guard added >= 0,
-                abs(sum + added - PooledValues.level) <= abs(sum - PooledValues.level)
-            else { break }
+            guard max(below, above) >= 0 else { break }
             if below > above { low -= 1 } else { high += 1 }
-            sum += added
+            sum += max(below, above)
         }
-        self.mean = mean * scale
-        self.low = Int64((Double(low) * scale).rounded())
-        self.high = Int64((Double(high) * scale).rounded())
-        none = probabilities[0]
+        self.init(probabilities, low...high, scale: scale)
+    }
+
+    /// The numbers without the lowest and the highest, which are as improbable as `tail` each.
+    init(central probabilities: [Double], tail: Double, scale: Double) {
+        var (low, high, sum) = (0, 0, 0.0)
+        for (place, probability) in probabilities.enumerated() {
+            if sum <= tail { low = place }
+            if sum < 1 - tail { high = place }
+            sum += probability
+        }
+        self.init(probabilities, low...high, scale: scale)
+    }
+
+    private init(_ probabilities: [Double], _ range: ClosedRange<Int>, scale: Double) {
+        mean = probabilities.enumerated().reduce(0) { $0 + Double($1.offset) * $1.element } * scale
+        low = Int64((Double(range.lowerBound) * scale).rounded())
+        high = Int64((Double(range.upperBound) * scale).rounded())
+        none = probabilities.first ?? 1
     }
 
     /// Whether a value is worth a row of its own: one that hardly occurs has no interval but none.
