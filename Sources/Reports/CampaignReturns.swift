@@ -59,7 +59,7 @@ extension OpenStores {
                 if let conversion { try fold.groups(converting: conversion) } else { fold.groups }
             let missing = FunnelSource.streams.filter { !view.streams.contains($0) }
             return CampaignReturns(
-                groups, number, watermarkMilliseconds: view.postbacksWatermark ?? 0,
+                groups, number, watermarkMilliseconds: try view.postbacksWatermark ?? 0,
                 missingStreams: missing)
         }
     }

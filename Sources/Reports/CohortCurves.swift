@@ -86,7 +86,7 @@ extension OpenStores {
             }
             return dump.curves(
                 rule, cohort: cohort, by: number.selection.columns.map(\.name),
-                shown: number.query.measures, newestMilliseconds: view.newestMilliseconds)
+                shown: number.query.measures, newestMilliseconds: try view.newestMilliseconds)
         }
     }
 }
@@ -174,20 +174,19 @@ extension Dump {
 }
 
 extension OpenStores {
-    /// The largest timestamp of a record in the stores that a dump is of, in milliseconds since 1970.
+    /// The time of the newest record in the stores that a dump is of, in milliseconds since 1970: none that is dated
+    /// ahead of the clock, and 0 without a record.
     package func newestMilliseconds(of dump: String) throws(InspectionError) -> Int64 {
         let ofAll = [Funnel.name, CampaignReturns.name, ClickRates.name, FraudSignals.name]
         let streams =
             ofAll.contains(dump) ? FunnelSource.streams : try DumpDescription.named(dump).streams
-        return try view(of: streams) { $0.newestMilliseconds }
+        return try view(of: streams) { try $0.newestMilliseconds }
     }
 }
 
 extension StoreView {
-    /// The largest timestamp of a record that counts, in milliseconds since 1970.
+    /// The time of the newest record that counts, in milliseconds since 1970; 0 without one.
     var newestMilliseconds: Int64 {
-        slices.flatMap { slice in
-            slice.partitions.map { min($0.watermarkMilliseconds, slice.asOfMilliseconds ?? .max) }
-        }.max() ?? 0
+        get throws { try slices.compactMap { try $0.newestMilliseconds() }.max() ?? 0 }
     }
 }

@@ -63,7 +63,7 @@ extension StoreView {
             groups.add(values, measures, at: first)
         }
         var dump = groups.dump
-        if number.notesMaturity { dump.watermarkMilliseconds = postbacksWatermark }
+        if number.notesMaturity { dump.watermarkMilliseconds = try postbacksWatermark }
         return dump
     }
 

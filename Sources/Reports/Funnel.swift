@@ -87,7 +87,7 @@ extension StoreView {
         var fold = FunnelFold(number)
         for slice in slices { try fold.add(slice) }
         return try Funnel(
-            fold, converting: conversion, watermarkMilliseconds: postbacksWatermark,
+            fold, converting: conversion, watermarkMilliseconds: try postbacksWatermark,
             missingStreams: FunnelSource.streams.filter { !streams.contains($0) })
     }
 }

@@ -11,6 +11,8 @@ package final class OpenStores {
     package let directories: [String]
     /// Up to which instant records count; nil for all of them.
     private let asOf: AsOf?
+    /// The time of the clock; nil where none is looked at, and the newest record counts whatever its time.
+    let present: Present?
     /// The opened stores of each stream, in the order of the directories.
     private let readers: [(stream: String, readers: [StoreReader])]
 
@@ -22,20 +24,24 @@ package final class OpenStores {
     ///
     /// - Throws: `storeGone` when a store that was in force is no longer there.
     package convenience init(
-        directories: [String], asOf: AsOf? = nil
+        directories: [String], asOf: AsOf? = nil, present: Present? = nil
     ) throws(InspectionError) {
         try self.init(
-            directories: directories, asOf: asOf, inForceAtMilliseconds: asOf?.milliseconds)
+            directories: directories, asOf: asOf, inForceAtMilliseconds: asOf?.milliseconds,
+            present: present)
     }
 
     /// - Parameters:
     ///   - asOf: up to which instant records count; nil for all of them.
     ///   - instant: when the stores were in force, in milliseconds since 1970; nil for now.
+    ///   - present: the time of the clock; nil where none is looked at.
     init(
-        directories: [String], asOf: AsOf?, inForceAtMilliseconds instant: Int64?
+        directories: [String], asOf: AsOf?, inForceAtMilliseconds instant: Int64?,
+        present: Present? = nil
     ) throws(InspectionError) {
         self.directories = directories
         self.asOf = asOf
+        self.present = present
         try Self.check(directories)
         // Read once, so that all streams are of the same sets.
         let sets = try Self.sets(of: directories)
@@ -137,7 +143,9 @@ package final class OpenStores {
             try Self.nest(flat[...], []) { snapshots in
                 do {
                     try self.checkLogs(of: snapshots)
-                    answer = .success(try body(StoreView(snapshots).limited(by: self.asOf)))
+                    answer = .success(
+                        try body(
+                            StoreView(snapshots, present: self.present).limited(by: self.asOf)))
                 } catch let error as InspectionError {
                     // The readers would take it for an error of SQLite.
                     answer = .failure(error)

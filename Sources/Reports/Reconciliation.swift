@@ -48,7 +48,7 @@ extension OpenStores {
         let selection = try RowSelection(query, of: Reconciliation.columns)
         return try view(of: [PostbacksFold.streamName]) { view in
             var fold = ReconciliationFold(
-                question, selection, watermarkMilliseconds: view.postbacksWatermark ?? 0)
+                question, selection, watermarkMilliseconds: try view.postbacksWatermark ?? 0)
             for slice in view.slices { try fold.add(slice) }
             return fold.reconciliation
         }

@@ -1,44 +1,59 @@
 import Streams
 
-/// A stretch of time that ends at an instant: whole hours, days, weeks (from Monday) or months, in UTC.
+/// A stretch of time at an instant, of hours, days, weeks (from Monday) or months in UTC: whole ones that are over, or
+/// up to the instant.
 package struct ReportPeriod: Equatable, Sendable {
     private enum Unit: String, CaseIterable {
         case hour, day, week, month
     }
 
     private let unit: Unit
-    /// How many units before that of the instant; 0 for that one itself.
+    /// How many units; at least 1.
     private let count: Int
+    /// Whether the last unit is that of the instant, as far as it goes; else it is the one before.
+    private let isToDate: Bool
 
     package static let forms =
-        "last 7 days, last 24 hours, last 4 weeks, last 3 months, last month, this day, this week, this month"
+        "last 7 days, last 24 hours, last 4 weeks, last 3 months, last month, this day, this week, this month, 7 days to date"
 
     /// Reads one of the forms; nil for another text.
     package init?(_ text: String) {
+        if let match = text.wholeMatch(of: /(\d{1,4}) (hour|day|week|month)s? to date/) {
+            guard let unit = Unit(rawValue: String(match.2)), let count = Int(match.1), count > 0
+            else { return nil }
+            self.init(unit: unit, count: count, isToDate: true)
+            return
+        }
         guard let match = text.wholeMatch(of: /(last|this) (?:(\d{1,4}) )?(hour|day|week|month)s?/),
             let unit = Unit(rawValue: String(match.3))
         else { return nil }
         let count = match.2.flatMap { Int($0) }
         guard match.1 == "last" ? count != 0 : count == nil else { return nil }
-        self.unit = unit
-        self.count = match.1 == "last" ? count ?? 1 : 0
+        self.init(unit: unit, count: count ?? 1, isToDate: match.1 == "this")
     }
 
-    /// Whole units before the one that the instant lies in; or that one, as far as it goes.
+    private init(unit: Unit, count: Int, isToDate: Bool) {
+        self.unit = unit
+        self.count = count
+        self.isToDate = isToDate
+    }
+
+    /// The units before the one that the instant lies in, or those up to it.
     ///
     /// - Parameter instant: in milliseconds since 1970.
     /// - Returns: from when on, and before when, in milliseconds since 1970.
     package func bounds(at instant: Int64) -> (since: Int64, until: Int64) {
         let start = start(of: instant)
-        guard count > 0 else { return (start, instant + 1) }
+        let earlier = isToDate ? count - 1 : count
+        let until = isToDate ? instant + 1 : start
         switch unit {
-        case .hour: return (start - Int64(count) * Hour.milliseconds, start)
-        case .day: return (start - Int64(count) * Self.day, start)
-        case .week: return (start - Int64(count) * 7 * Self.day, start)
+        case .hour: return (start - Int64(earlier) * Hour.milliseconds, until)
+        case .day: return (start - Int64(earlier) * Self.day, until)
+        case .week: return (start - Int64(earlier) * 7 * Self.day, until)
         case .month:
             // A day of a month before lies at most 31 days before its end.
-            let first = (0..<count).reduce(start) { first, _ in self.start(of: first - Self.day) }
-            return (first, start)
+            let first = (0..<earlier).reduce(start) { first, _ in self.start(of: first - Self.day) }
+            return (first, until)
         }
     }
 

@@ -7,6 +7,8 @@ package struct StoreSlice {
     package let snapshot: StoreSnapshot
     /// In order of their numbers.
     package let partitions: [PartitionState]
+    /// The time of the clock; nil where none is looked at.
+    var present: Present?
     /// Only records with a timestamp below it count, in milliseconds since 1970; nil for all.
     var asOfMilliseconds: Int64?
     /// What the records of the instant's hour added; nil at a whole hour.
@@ -80,7 +82,35 @@ extension StoreSlice {
 
     /// The slice of one of its partitions.
     func only(_ state: PartitionState) -> StoreSlice {
-        StoreSlice(stream: stream, snapshot: snapshot, partitions: [state])
+        StoreSlice(stream: stream, snapshot: snapshot, partitions: [state], present: present)
+    }
+
+    /// The time of the newest record that is not dated ahead of the clock, in milliseconds since 1970; nil without one.
+    ///
+    /// Where a partition has a record that is, only the hour of its newest other one is known: the time is the beginning
+    /// of that hour.
+    package func newestMilliseconds() throws -> Int64? {
+        try partitions.compactMap { state in
+            guard let present, present.isAhead(state.watermarkMilliseconds) else {
+                return min(
+                    state.watermarkMilliseconds, present?.milliseconds ?? .max,
+                    asOfMilliseconds ?? .max)
+            }
+            let starts = try snapshot.hours(of: state.partition).map(\.hour.startMilliseconds)
+            return starts.last { !present.isAhead($0) }
+                .map { min($0, present.milliseconds, asOfMilliseconds ?? .max) }
+        }.max()
+    }
+
+    /// How many records are in hours that begin ahead of the clock.
+    package func aheadCount() throws -> Int64 {
+        guard let present else { return 0 }
+        return try partitions.reduce(0) { count, state in
+            guard present.isAhead(state.watermarkMilliseconds) else { return count }
+            return try snapshot.hours(of: state.partition)
+                .filter { present.isAhead($0.hour.startMilliseconds) }
+                .reduce(count) { $0 + $1.records }
+        }
     }
 
     /// Whether a record of this time counts.
@@ -110,7 +140,9 @@ struct StoreView {
         self.slices = slices
     }
 
-    init(_ snapshots: [(stream: String, snapshot: StoreSnapshot)]) throws {
+    init(
+        _ snapshots: [(stream: String, snapshot: StoreSnapshot)], present: Present? = nil
+    ) throws {
         let states = try snapshots.map { try $0.snapshot.partitionStates() }
         slices = snapshots.indices.map { index in
             StoreSlice(
@@ -118,7 +150,7 @@ struct StoreView {
                 snapshot: snapshots[index].snapshot,
                 partitions: states[index].filter { state in
                     Self.isFurthest(state, at: index, snapshots.map(\.stream), states)
-                })
+                }, present: present)
         }
     }
 
@@ -143,14 +175,12 @@ struct StoreView {
             })
     }
 
-    /// The largest timestamp of a record of postbacks that counts, in milliseconds since 1970.
+    /// The time of the newest postback that counts, in milliseconds since 1970.
     var postbacksWatermark: Int64? {
-        slices.filter { $0.stream == PostbacksFold.streamName }
-            .flatMap { slice in
-                slice.partitions.map {
-                    min($0.watermarkMilliseconds, slice.asOfMilliseconds ?? .max)
-                }
-            }.max()
+        get throws {
+            try slices.filter { $0.stream == PostbacksFold.streamName }
+                .compactMap { try $0.newestMilliseconds() }.max()
+        }
     }
 
     /// Whether no other store has the partition further, or as far and comes first.

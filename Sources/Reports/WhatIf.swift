@@ -1,3 +1,4 @@
+import ConfigurationFiles
 import ConversionModels
 import Store
 import Streams
@@ -8,15 +9,19 @@ extension OpenStores {
     ///
     /// A replay of the whole log under these models would make the same difference. Apps without a
     /// candidate are left out, and a notice says so. Postbacks are trusted as they were when they
-    /// were folded.
+    /// were folded. A shortened source identifier counts as the campaign that it stands for in the catalog, as in the
+    /// funnel.
     ///
     /// - Throws: `noStore` when there is no store of postbacks; `unknownColumn` and its like for what
     ///   cannot be asked.
     package func whatIf(
-        _ models: [ConversionModel], _ question: ComparisonQuery
+        _ models: [ConversionModel], _ question: ComparisonQuery, catalog: Catalog = Catalog()
     ) throws(InspectionError) -> StoreComparison {
         var query = question.query
         query.name = DecodedEventsKey.table.name
+        // Conditions on the campaign are of the one that an identifier stands for.
+        var campaigns = ResolvedCampaigns(catalog, query.conditions)
+        query.conditions.removeAll { $0.column == ResolvedCampaigns.column }
         let number = try DumpNumber(query)
         let byApp = Dictionary(models.map { ($0.app, $0) }, uniquingKeysWith: { first, _ in first })
         return try view(of: [PostbacksFold.streamName]) { view in
@@ -27,12 +32,15 @@ extension OpenStores {
                 let app = values[appPlace].integer
                 if byApp[app] == nil {
                     leftOut.insert(app)
-                } else {
+                } else if let values = campaigns.resolved(values, of: number) {
                     stored.add(values, measures)
                 }
             }
             return try StoreComparison(
-                stored.dump, view.candidateEvents(number, models: byApp), question,
+                stored.dump,
+                view.candidateEvents(number, models: byApp) { values in
+                    campaigns.resolved(values, of: number)
+                }, question,
                 titles: ["stored", "candidate"],
                 notices: view.trustNotices() + Self.notices(leftOut: leftOut))
         }
@@ -48,9 +56,12 @@ extension OpenStores {
 extension StoreView {
     /// What `decoded-events` would be under other models, computed from the stored values.
     ///
-    /// - Parameter models: by app; values of other apps are left out.
+    /// - Parameters:
+    ///   - models: by app; values of other apps are left out.
+    ///   - resolve: gives a row the campaign that it counts for; nil for a row that is not asked for.
     func candidateEvents(
-        _ number: DumpNumber, models: [Int64: ConversionModel]
+        _ number: DumpNumber, models: [Int64: ConversionModel],
+        _ resolve: ([StoredValue]) -> [StoredValue]?
     ) throws -> Dump {
         var groups = DumpGroups(number)
         for slice in slices where slice.stream == PostbacksFold.streamName {
@@ -69,7 +80,8 @@ extension StoreView {
                 for event in decoding.events {
                     let values = valued.row.eventColumns(decoding, event.event, day: hour.day)
                     guard
-                        number.selection.includes(values, timeMilliseconds: hour.milliseconds)
+                        number.selection.includes(values, timeMilliseconds: hour.milliseconds),
+                        let values = resolve(values)
                     else { continue }
                     groups.add(values, valued.eventMeasures(decoding, event))
                 }
@@ -90,6 +102,35 @@ extension StoreView {
             ]
         }
         return []
+    }
+}
+
+/// The campaigns of rows of decoded events: of the catalog where an identifier stands for one of it.
+private struct ResolvedCampaigns {
+    static let column = "campaign"
+
+    private var names: CampaignNames
+    /// The campaigns that are asked for, all of them at once.
+    private let wanted: [String]
+
+    init(_ catalog: Catalog, _ conditions: [DumpQuery.Condition]) {
+        names = CampaignNames(catalog)
+        wanted = conditions.filter { $0.column == Self.column }.map(\.value)
+    }
+
+    /// The values of a row with its campaign; nil where another one is asked for.
+    mutating func resolved(_ values: [StoredValue], of number: DumpNumber) -> [StoredValue]? {
+        let columns = number.description.columns
+        func place(_ name: String) -> Int { columns.firstIndex { $0.name == name } ?? 0 }
+        let campaign = names.named(
+            network: values[place("ad_network_id")].text, app: values[place("app_id")].integer,
+            campaign: values[place(Self.column)].text,
+            as: CampaignIDKinds(CampaignIDRule(columns).kind(values))
+        ).campaign
+        guard wanted.allSatisfy({ $0 == campaign }) else { return nil }
+        var values = values
+        values[place(Self.column)] = .text(campaign)
+        return values
     }
 }
 

@@ -22,6 +22,9 @@ struct ReportPeriodTests {
             ("last month", "2026-02-01T00:00:00Z", "2026-03-01T00:00:00Z"),
             ("last 3 months", "2025-12-01T00:00:00Z", "2026-03-01T00:00:00Z"),
             ("this week", "2026-03-02T00:00:00Z", "2026-03-05T10:20:30.001Z"),
+            ("7 days to date", "2026-02-27T00:00:00Z", "2026-03-05T10:20:30.001Z"),
+            ("1 day to date", "2026-03-05T00:00:00Z", "2026-03-05T10:20:30.001Z"),
+            ("2 months to date", "2026-02-01T00:00:00Z", "2026-03-05T10:20:30.001Z"),
             ("this month", "2026-03-01T00:00:00Z", "2026-03-05T10:20:30.001Z"),
         ])
     func bounds(_ text: String, since: String, until: String) throws {
@@ -30,7 +33,10 @@ struct ReportPeriodTests {
 
     @Test("any other text is none")
     func faults() {
-        for text in ["", "7 days", "last 0 days", "this 2 days", "last 7 years", "last -1 day"] {
+        for text in [
+            "", "7 days", "last 0 days", "this 2 days", "last 7 years", "last -1 day",
+            "0 days to date",
+        ] {
             #expect(ReportPeriod(text) == nil, "\(text)")
         }
     }

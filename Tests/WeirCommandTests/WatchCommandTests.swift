@@ -13,6 +13,7 @@ struct WatchCommandTests {
         arguments: [
             ["--follow", "--as-of", "2026-11-20"], ["--follow", "--since", "7d"],
             ["--every-seconds", "5"], ["--metrics", "127.0.0.1:0"], ["--as-of", "2999-01-01"],
+            ["--as-of", "2026-11-20", "--at", "2026-11-20"], ["--at", "soon"],
             ["--follow", "--every-seconds", "0"], ["--follow", "--metrics", "nowhere"],
             ["--format", "xml"],
         ])

@@ -19,7 +19,8 @@ extension OpenStores {
     /// Judges the hours of the stores that are over.
     ///
     /// - Parameters:
-    ///   - nowMilliseconds: what is judged lies before it, since 1970; nil for the newest record.
+    ///   - nowMilliseconds: what is judged lies before it, since 1970; nil for the time of the clock, or for the newest
+    ///     record where no clock is looked at.
     ///   - sinceMilliseconds: also warnings that closed after it; nil for open ones only.
     /// - Throws: `ConfigurationError` and `InspectionError`.
     package func watch(
@@ -28,7 +29,9 @@ extension OpenStores {
         let answer: Result<WatchReport, any Error> = try view(of: Self.streams) { view in
             Result {
                 try view.watch(
-                    watch, nowMilliseconds: nowMilliseconds ?? view.newestMilliseconds,
+                    watch,
+                    nowMilliseconds: nowMilliseconds ?? present?.milliseconds
+                        ?? view.newestMilliseconds,
                     sinceMilliseconds: sinceMilliseconds ?? .max)
             }
         }
@@ -45,6 +48,14 @@ extension StoreView {
             try judge(try WatchedRows(rule), &report) { rows, hours in
                 SilenceWatch.warnings(of: hours.whole).map { rows.warning($0, hours) }
             }
+        }
+        for stream in Set(try watch.file.silences.flatMap { try WatchedRows($0).whole.streams })
+            .sorted()
+        {
+            report.warnings +=
+                try StreamSilence(
+                    slices.filter { $0.stream == stream }, before: nowMilliseconds
+                ).map { [$0.warning] } ?? []
         }
         for rule in watch.file.rates {
             let (kind, least) = (rule.isShare ? RateWatch.Kind.share : .ratio, rule.leastMicros)

@@ -157,6 +157,12 @@ package struct Hour: Hashable, Comparable, Sendable {
         self == .unknown ? "" : UTC.text(seconds: hoursSince1970 * 3600)
     }
 
+    /// Its first millisecond since 1970, as far as 64 bits reach.
+    package var startMilliseconds: Int64 {
+        let (start, overflows) = hoursSince1970.multipliedReportingOverflow(by: Self.milliseconds)
+        return overflows ? (hoursSince1970 < 0 ? .min : .max) : start
+    }
+
     /// The hour that begins its day.
     package var startOfDay: Hour {
         let hours = hoursSince1970 % 24

@@ -31,9 +31,10 @@ struct StoreCheck {
     /// - Parameters:
     ///   - configured: the topic that the configuration names; nil for that of the store.
     ///   - group: the consumer group of the worker; nil for the program's name.
+    ///   - present: the time of the clock; nil where no record's time is compared with it.
     func run(
         _ log: (any LogBackend)?, topic configured: String?, group: String? = nil,
-        pipelines: PipelineDirectory? = nil, into report: inout CheckReport
+        pipelines: PipelineDirectory? = nil, present: Present? = nil, into report: inout CheckReport
     ) {
         do {
             let store = try StoreReader(path: path)
@@ -72,9 +73,28 @@ struct StoreCheck {
             report.note(
                 right: "store \(path): \(records) records of \(topic) in \(states.count) partitions"
             )
+            if let present { try noteDatedAhead(states, of: topic, present, in: store, &report) }
         } catch {
             report.note(wrong: "\(error)")
         }
+    }
+
+    /// Warns of records that are dated ahead of the clock. Stores know the hours of records: one that is ahead within
+    /// the present hour is not among them.
+    private func noteDatedAhead(
+        _ states: [PartitionState], of topic: String, _ present: Present, in store: StoreReader,
+        _ report: inout CheckReport
+    ) throws {
+        let hours = try store.snapshot { snapshot in
+            try states.filter { present.isAhead($0.watermarkMilliseconds) }
+                .flatMap { try snapshot.hours(of: $0.partition) }
+        }.filter { present.isAhead($0.hour.startMilliseconds) }
+        let count = hours.reduce(0) { $0 + $1.records }
+        guard count > 0, let latest = hours.map(\.hour).max() else { return }
+        report.note(
+            doubtful:
+                "store \(path): \(counted(count, "record")) of \(topic) \(count == 1 ? "is" : "are") dated ahead of the clock, the latest in the hour \(latest.text): reports end at the newest record that is not (docs/reports.md)"
+        )
     }
 
     /// A store commits before its consumer group does. One that goes on before what the group has

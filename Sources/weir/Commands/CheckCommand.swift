@@ -32,6 +32,7 @@ struct CheckCommand: ParsableCommand {
             "The programs run one by one, without weir up: one without a file is not used (WEIR_SEPARATE)."
     )
     var separate = false
+    @OptionGroup var clock: ClockOptions
     @Flag(help: "Do not read all of the stores and of the log.")
     var quick = false
 
@@ -68,7 +69,8 @@ struct CheckCommand: ParsableCommand {
             let groups = try? pipelines.groups()
             store.run(
                 log, topic: configured, group: groups?[store.stream],
-                pipelines: configured == nil ? nil : directory, into: &report)
+                pipelines: configured == nil ? nil : directory, present: try clock.present,
+                into: &report)
         }
         let delivered = try? directory.partnerPostbacks()
         for store in deliveries where !damaged.contains(store.path) {

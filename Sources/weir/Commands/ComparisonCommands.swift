@@ -97,6 +97,7 @@ struct WhatIfCommand: ParsableCommand {
     @OptionGroup var selection: SelectionOptions
     @OptionGroup var comparison: ComparisonOptions
     @OptionGroup var data: DataOptions
+    @OptionGroup var pipelines: PipelinesOptions
     @OptionGroup var format: DumpFormatOptions
     @OptionGroup var csv: RawOptions
 
@@ -108,8 +109,9 @@ struct WhatIfCommand: ParsableCommand {
         var query = try selection.query("decoded-events")
         if selection.by == nil { query.grouping = .columns(Self.columns) }
         let candidates = try PipelineDirectory(models).candidateModels()
-        _ = try data.stores().whatIf(candidates, comparison.question(query))
-            .write(as: format, isRaw: csv.isSet())
+        _ = try data.stores().whatIf(
+            candidates, comparison.question(query), catalog: pipelines.catalog()
+        ).write(as: format, isRaw: csv.isSet())
     }
 }
 
@@ -195,6 +197,7 @@ struct ReconcileCommand: ParsableCommand {
     var all = false
     @OptionGroup var data: DataOptions
     @OptionGroup var pipelines: PipelinesOptions
+    @OptionGroup var clock: ClockOptions
     @OptionGroup var format: DumpFormatOptions
     @OptionGroup var csv: RawOptions
 
@@ -207,7 +210,7 @@ struct ReconcileCommand: ParsableCommand {
         question.showsRecords = records
         question.showsMatched = all
         question.trustsDevelopment = try pipelines.trustsDevelopment()
-        let found = try data.stores().reconciliation(question)
+        let found = try data.stores(clock.present).reconciliation(question)
         try BufferedOutput.print(found.table, as: format, isRaw: csv.isSet())
         found.notices.forEach(Console.write)
     }

@@ -131,7 +131,8 @@ struct DumpCommand: ParsableCommand {
 
     private func stores() throws -> OpenStores {
         try OpenStores(
-            directories: source.data.directories, asOf: asOf.map { try source.asOf($0) })
+            directories: source.data.directories, asOf: asOf.map { try source.asOf($0) },
+            present: source.clock.present)
     }
 
     func question() throws -> DumpQuestion {

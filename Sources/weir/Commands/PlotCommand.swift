@@ -37,6 +37,7 @@ struct PlotCommand: ParsableCommand {
     var svg: String?
     @OptionGroup var data: DataOptions
     @OptionGroup var pipelines: PipelinesOptions
+    @OptionGroup var clock: ClockOptions
 
     /// Where standard output is no terminal.
     private static let columns = 80
@@ -55,7 +56,7 @@ struct PlotCommand: ParsableCommand {
             question.query.measures =
                 [shown.low, shown.high] + known.filter { $0 == "maturity" }
         }
-        let answer = try question.answer(data.stores(), pipelines, as: .ndjson)
+        let answer = try question.answer(data.stores(clock.present), pipelines, as: .ndjson)
         let chart = try Plot(answer.report, value: measure, step: along, of: name)
         switch svg {
         case nil:

@@ -4,6 +4,7 @@ import Engine
 import EventLog
 import Foundation
 import Program
+import Reports
 import Streams
 
 struct PublishCommand: ParsableCommand {
@@ -15,7 +16,8 @@ struct PublishCommand: ParsableCommand {
             "base64": string, "partition"?}. A JSON value is published as the very bytes that stand \
             in the file; without a value the record is a tombstone. Bytes that are no text go as \
             "key_base64", and as {"base64": string} in a header. Ends with 0 once everything is on \
-            disk; a line that cannot be read ends it with 1, what stands before it is published.
+            disk; a line that cannot be read ends it with 1, what stands before it is published. Records that are \
+            dated ahead of the clock by more than 5 minutes are published too, and counted in a warning.
 
             The command first checks that the records belong to the topic. It publishes nothing if a \
             record's ce_type is not a type of the topic, or if a record without ce_type has the fields \
@@ -59,6 +61,7 @@ struct PublishingOptions: ParsableArguments {
     @OptionGroup var data: DataOptions
     @OptionGroup var topics: TopicsOptions
     @OptionGroup var access: FileAccessOptions
+    @OptionGroup var clock: ClockOptions
 
     /// Lets `body` publish to a topic, which is created when it is described and not there, and says what came
     /// of it.
@@ -68,11 +71,13 @@ struct PublishingOptions: ParsableArguments {
         let log = try openLog(with: topic)
         var publisher = Publisher(
             topic: try existing(topic, in: log), writer: try log.writer(), address: log.address)
+        publisher.present = try clock.present
         publisher.onProgress = { Console.show(progress: "published \($0) records") }
         try Console.removingProgress { try body(&publisher) }
         StandardError.write(
             line:
                 "published \(counted(publisher.published, "record")) to \(topic) in \(log.address)")
+        if let warning = publisher.warning { Console.write(warning) }
     }
 
     /// Opens the log. A missing log is created only for a topic that is described.
@@ -107,6 +112,10 @@ struct Publisher {
     private(set) var published = 0
     /// Checks each batch of lines before it is appended; nil for lines that were checked.
     var check: TopicCheck?
+    /// The time of the clock; nil where no record's time is compared with it.
+    var present: Present?
+    /// How many records are dated ahead of the clock, and the time of the latest.
+    private var ahead: (count: Int, latestMilliseconds: Int64) = (0, .min)
     /// Called after each transaction with the number of durable records.
     var onProgress: (Int) -> Void = { _ in }
 
@@ -153,6 +162,13 @@ struct Publisher {
         try append()
     }
 
+    /// A line on the records that are dated ahead of the clock; nil without one.
+    var warning: String? {
+        guard ahead.count > 0 else { return nil }
+        return
+            "warning: \(counted(ahead.count, "record")) of \(topic.name) \(ahead.count == 1 ? "is" : "are") dated ahead of the clock, the latest \(UTC.text(milliseconds: ahead.latestMilliseconds)): reports end at the newest record that is not (docs/reports.md); correct timestamp_ms at its source"
+    }
+
     /// The next line. When the file cannot be read, the records before are made durable first.
     private mutating func next(_ lines: LineReader) throws(CommandError) -> UnsafeRawBufferPointer?
     {
@@ -183,6 +199,12 @@ struct Publisher {
             throw .failure("\(error) (\(published) records before are in \(address))")
         }
         published += batch.count
+        for record in batch {
+            guard let time = record.timestampMilliseconds, present?.isAhead(time) ?? false else {
+                continue
+            }
+            ahead = (ahead.count + 1, max(ahead.latestMilliseconds, time))
+        }
         batch.removeAll(keepingCapacity: true)
         batchBytes = 0
         onProgress(published)

@@ -11,8 +11,8 @@ struct ReportCommand: ParsableCommand {
         abstract: "Prints a saved report, or lists them.",
         discussion: """
             A report is a file reports/NAME.yaml of --pipelines: a dump with its columns, conditions, order and \
-            period. docs/reports.md has the keys. The period ends at the newest record that is folded, or at \
-            --as-of, and not at the clock: the same stores give the same report.
+            period. docs/reports.md has the keys. The period ends at the newest folded record that is not dated ahead of \
+            the clock, or at --as-of. So the same stores give the same report.
 
               weir report                      which there are
               weir report campaigns            print one
@@ -47,7 +47,8 @@ struct ReportCommand: ParsableCommand {
         }
         let format = try Environment().format(format, default: written ?? .table)
         let asked = try asOf.map { try source.asOf($0) }
-        let stores = try OpenStores(directories: source.data.directories, asOf: asked)
+        let stores = try OpenStores(
+            directories: source.data.directories, asOf: asked, present: source.clock.present)
         var question = try DumpQuestion(file)
         let answer: DumpAnswer
         let period: String?

@@ -20,12 +20,12 @@ struct WatchCommand: ParsableCommand {
             weeks; a row is judged once it is known for four of them. Ends with 1 when a warning is \
             open, with 0 when none is, and with 1 and a line on standard error when it cannot tell.
 
-            Hours count by event time, and only those that are over: a replay of the log says the same. \
-            The present is the newest record of the stores. When everything is silent there is none: \
-            --as-of now takes the clock for it, as in a line of cron:
+            Hours count by event time, and only those that are over. They are judged up to the time of the clock, so that \
+            an outage of everything is a warning too. --at takes another time for it, as for records of the past:
 
               weir watch
-              weir watch --as-of now --format json || mail -s 'weir watch' ops@example.com
+              weir watch --format json || mail -s 'weir watch' ops@example.com
+              weir watch --at 2026-11-15T23:00:00Z
               weir watch --since 30d           what would have been said in the last 30 days
               weir watch --follow --metrics 127.0.0.1:9470
               weir watch --follow --send       to the webhook of watch.yaml
@@ -37,7 +37,7 @@ struct WatchCommand: ParsableCommand {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Judge as of this time: \(LogTime.forms) (default: the newest record).",
+            "Judge as it was at this time, by the stores that were in force (default: as it is now).",
             valueName: "time"))
     var asOf: String?
     @Option(
@@ -70,6 +70,9 @@ struct WatchCommand: ParsableCommand {
     func run() throws {
         let format = try format.chosen()
         let webhook = try webhook()
+        guard asOf == nil || source.clock.at == nil else {
+            throw CommandError.usage("--as-of and --at both name the time to judge at: give one")
+        }
         guard !follow || (asOf == nil && since == nil) else {
             throw CommandError.usage("--follow looks at the present: leave --as-of and --since out")
         }
@@ -131,9 +134,11 @@ struct WatchCommand: ParsableCommand {
                 milliseconds: Hour(containing: $0).hoursSince1970 * Hour.milliseconds,
                 hours: try source.hours())
         }
-        let stores = try OpenStores(directories: source.data.directories, asOf: asOf)
+        let present = try source.clock.present
+        let stores = try OpenStores(
+            directories: source.data.directories, asOf: asOf, present: present)
         var report = try stores.watch(
-            watch, nowMilliseconds: instant, sinceMilliseconds: since)
+            watch, nowMilliseconds: instant ?? present.milliseconds, sinceMilliseconds: since)
         try report.add(file.failures, in: source.data.existingDeliveryStores())
         return report
     }
@@ -305,7 +310,7 @@ private final class WatchMonitor {
         MetricDescription("weir_watch_rows", "Rows that watch.yaml has judged."),
         MetricDescription(
             "weir_watch_now_seconds",
-            "The event time up to which rows were judged, in seconds since 1970."),
+            "The time up to which rows were judged, in seconds since 1970."),
     ])
     private let health: Health
     private let endpoint: MonitoringEndpoint

@@ -60,12 +60,16 @@ struct PageLayout {
     }
 
     private func filters(_ period: Viewing.Period, to html: inout HTML) {
+        let isOfDates = viewing.period(default: period) == nil
         html.element(
             "form", ["method": "get", "class": "filters", "aria-label": "Days and filters"]
         ) { html in
             html.element("label") { html in
                 html.text("Days ")
-                html.element("select", ["name": "period"]) { html in
+                html.element("select", ["name": Viewing.period]) { html in
+                    if isOfDates {
+                        html.element("option", ["value": "", "selected": ""], text: "dates")
+                    }
                     for choice in Viewing.Period.allCases {
                         html.element(
                             "option",
@@ -76,27 +80,39 @@ struct PageLayout {
                     }
                 }
             }
+            html.element(
+                "input",
+                [
+                    "type": "hidden", "name": Viewing.shownPeriod,
+                    "value": viewing.period(default: period)?.rawValue ?? "",
+                ])
             for name in ["since", "until"] {
-                field(name == "since" ? "from" : "before", name, "date", to: &html)
+                field(
+                    name == "since" ? "from" : "before", name, "date",
+                    value: isOfDates ? viewing.parameters[name] : nil, to: &html)
             }
             for name in Viewing.filters {
                 if let fixed = viewing.scope.first(where: { $0.column == name }) {
                     html.element("span", ["class": "fixed"], text: "\(name): \(fixed.value)")
                 } else {
-                    field(ShownValue.heading(name), name, "text", to: &html)
+                    field(
+                        ShownValue.heading(name), name, "text", value: viewing.parameters[name],
+                        to: &html)
                 }
             }
             html.element("button", ["type": "submit"], text: "Show")
         }
     }
 
-    private func field(_ label: String, _ name: String, _ kind: String, to html: inout HTML) {
+    private func field(
+        _ label: String, _ name: String, _ kind: String, value: String?, to html: inout HTML
+    ) {
         html.element("label") { html in
             html.text("\(label) ")
             html.element(
                 "input",
                 [
-                    "type": kind, "name": name, "value": viewing.parameters[name] ?? "",
+                    "type": kind, "name": name, "value": value ?? "",
                     "size": kind == "text" ? "10" : nil,
                 ])
         }
@@ -137,6 +153,14 @@ struct PageFooter {
     /// The parts of the process that do not work, of which every page warns.
     let failures: [PartFailure]
 
+    /// How many records are dated ahead of the clock; nil without one.
+    private var datedAhead: String? {
+        let counts = standings.filter { $0.ahead > 0 }.map { "\($0.stream) \($0.ahead)" }
+        guard !counts.isEmpty else { return nil }
+        return
+            "Records dated ahead of the clock: \(counts.joined(separator: ", ")). Periods end at the newest record that is not."
+    }
+
     func html(_ viewing: Viewing) -> HTML {
         var html = HTML()
         html.element("footer") { html in
@@ -146,6 +170,7 @@ struct PageFooter {
                 text: "As of the record of \(newest ?? "no time yet"). All times are UTC.")
             // How much there is of everybody is no business of who sees a part.
             guard viewing.scope.isEmpty else { return }
+            if let datedAhead { html.element("p", ["class": "warning"], text: datedAhead) }
             html.element(
                 "p",
                 text: "Folded up to: \(standings.map(\.place).joined(separator: "; ")).")

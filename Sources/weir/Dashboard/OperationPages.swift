@@ -12,12 +12,12 @@ import Streams
 extension PageWriter {
     /// The newest record of each stream that is folded, and how old it is.
     mutating func writeStreams() throws {
-        let now = WallClock.milliseconds
+        let now = try source.options.clock.present.milliseconds
         let columns: [ReportColumn<StreamStanding>] = [
             .text("stream") { $0.stream },
             .text("newest_record") { $0.newestMilliseconds.map { UTC.text(milliseconds: $0) } },
             .text("age") { $0.newestMilliseconds.map { Age.text(milliseconds: now - $0) } },
-            .number("records") { $0.records },
+            .number("records") { $0.records }, .number("dated_ahead") { $0.ahead },
         ]
         let standings = try source.standings()
         write { ReportView.write(ReportTable(standings, columns), to: &$0) }
@@ -80,7 +80,7 @@ extension PageWriter {
     mutating func writeWarnings() throws {
         try section(
             "What is open",
-            "What fell silent, which rates left their band and what reaches its limit, as watch.yaml asks. The present is the newest record."
+            "What fell silent, which rates left their band and what reaches its limit, as configured in watch.yaml. Hours are judged up to the time of the clock."
         ) { page in
             let options = page.source.options
             guard options.pipelines.directory.hasWatch else {
@@ -92,7 +92,7 @@ extension PageWriter {
             }
             let file = try options.pipelines.directory.watch()
             var report = try page.source.stores.watch(
-                Watch(file), nowMilliseconds: page.viewing.newestMilliseconds,
+                Watch(file), nowMilliseconds: options.clock.present.milliseconds,
                 sinceMilliseconds: nil)
             try report.add(file.failures, in: options.data.existingDeliveryStores())
             let table = report.table
@@ -208,6 +208,8 @@ struct StreamStanding {
     /// Nil while no record is folded.
     let newestMilliseconds: Int64?
     let records: Int64
+    /// How many records are dated ahead of the clock.
+    let ahead: Int64
     /// The topic with the next offset of each partition, as bids 0:120 1:118.
     let place: String
 }

@@ -31,12 +31,10 @@ struct PageMaking {
 
     private func viewing() -> (Viewing, [StreamStanding]) {
         let standings = (try? source.standings()) ?? []
-        // A stream whose records are ahead of the clock must not move all periods there.
-        let all = standings.compactMap(\.newestMilliseconds)
-        let newest = all.filter { $0 <= WallClock.milliseconds }.max() ?? all.min()
         return (
             Viewing(
-                path: path, parameters: parameters, scope: scope, newestMilliseconds: newest),
+                path: path, parameters: parameters, scope: scope,
+                newestMilliseconds: standings.compactMap(\.newestMilliseconds).max()),
             standings
         )
     }

@@ -28,7 +28,7 @@ final class PageSource {
     var stores: OpenStores {
         get throws {
             if let opened { return opened }
-            let stores = try options.data.stores()
+            let stores = try options.stores()
             try stores.keepPages(keptDays)
             opened = stores
             return stores
@@ -113,7 +113,8 @@ final class PageSource {
         }
         return try OpenStores(
             directories: options.data.directories,
-            asOf: AsOf(milliseconds: milliseconds, hours: options.hours()))
+            asOf: AsOf(milliseconds: milliseconds, hours: options.hours()),
+            present: options.clock.present)
     }
 
     /// Of each stream with a store, the furthest copies.
@@ -123,11 +124,15 @@ final class PageSource {
             do {
                 return try stores.withSlices(of: [stream]) { slices in
                     let states = slices.flatMap(\.partitions)
-                    let newest = states.filter { $0.records > 0 }.map(\.watermarkMilliseconds).max()
+                    let hasRecords = states.contains { $0.records > 0 }
+                    let newest =
+                        hasRecords
+                        ? try slices.compactMap { try $0.newestMilliseconds() }.max() : nil
                     let places = states.map { "\($0.partition):\($0.nextOffset)" }
                     return StreamStanding(
                         stream: stream, newestMilliseconds: newest,
                         records: states.reduce(0) { $0 + $1.records },
+                        ahead: try slices.reduce(0) { $0 + (try $1.aheadCount()) },
                         place:
                             "\(slices.first?.snapshot.topic ?? stream) \(places.joined(separator: " "))"
                     )

@@ -75,9 +75,9 @@ struct PageWriter {
         question.measures = measures.map(\.name)
         let now = try answer(question)
         noteUnlimited(question)
-        let before =
-            days.since == nil
-            ? nil : try answer(question, days: viewing.bounds(default: period, back: 1))
+        let before = try viewing.daysBefore(default: period).map {
+            try answer(question, days: $0)
+        }
         html.element("div", ["class": "figures"]) { html in
             for (name, title) in measures {
                 html.element("div", ["class": "figure"]) { html in
@@ -350,11 +350,17 @@ struct PageWriter {
     private func chartDays(_ texts: [String]) -> [String] {
         let found = texts.filter { $0.count == 10 }
         guard let first = days.since ?? found.min(),
-            let last = found.max(),
+            let last = lastDay(of: found),
             let begin = UTC.milliseconds(text: first), let end = UTC.milliseconds(text: last),
             end >= begin, end - begin < 800 * 86_400_000
         else { return [] }
         return stride(from: begin, through: end, by: 86_400_000).map { UTC.day(milliseconds: $0) }
+    }
+
+    /// The last day of a chart: records that are dated ahead of the clock do not stretch it.
+    private func lastDay(of found: [String]) -> String? {
+        let newest = viewing.newestMilliseconds.map { UTC.day(milliseconds: $0) }
+        return found.filter { day in newest.map { day <= $0 } ?? true }.max() ?? found.max()
     }
 
     mutating func write(_ body: (inout HTML) throws -> Void) rethrows { try body(&html) }

@@ -66,7 +66,8 @@ struct Question: Equatable {
         static let curve = "curve"
 
         static let all = [
-            by, since, until, asOf, measures, date, curve, "measure", "from", "period",
+            by, since, until, asOf, measures, date, curve, "measure", "from", Viewing.period,
+            Viewing.shownPeriod,
         ]
     }
 
@@ -178,6 +179,12 @@ struct Question: Equatable {
             query.measures = measures.isEmpty ? nil : measures
             query.sinceMilliseconds = try Self.time(since, Parameter.since)
             query.untilMilliseconds = try Self.time(until, Parameter.until)
+            if let start = query.sinceMilliseconds, let end = query.untilMilliseconds, end <= start
+            {
+                throw CommandError.usage(
+                    "no time lies from \(since ?? "") to before \(until ?? ""): the days end before the one that is named last, so give a later one"
+                )
+            }
             return query
         }
     }

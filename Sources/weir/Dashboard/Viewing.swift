@@ -7,30 +7,27 @@ import Streams
 
 /// What one request looks at: which days, whose campaigns, and what its reader may see at all.
 struct Viewing {
-    /// Stretches of days that end with the newest record, as they are chosen.
+    /// Stretches of days, as they are chosen. Those to date end with the day of the newest record, the others are whole
+    /// days before it. `weir report` counts both in the same way.
     enum Period: String, CaseIterable {
         case day = "1d"
         case week = "7d"
         case month = "30d"
         case quarter = "90d"
+        case lastDay = "last-1d"
+        case lastWeek = "last-7d"
+        case lastMonth = "last-30d"
         case all
-
-        var days: Int64? {
-            switch self {
-            case .day: 1
-            case .week: 7
-            case .month: 30
-            case .quarter: 90
-            case .all: nil
-            }
-        }
 
         var name: String {
             switch self {
-            case .day: "1 day"
-            case .week: "7 days"
-            case .month: "30 days"
-            case .quarter: "90 days"
+            case .day: "this day"
+            case .week: "7 days to date"
+            case .month: "30 days to date"
+            case .quarter: "90 days to date"
+            case .lastDay: "last day"
+            case .lastWeek: "last 7 days"
+            case .lastMonth: "last 30 days"
             case .all: "all days"
             }
         }
@@ -55,41 +52,86 @@ struct Viewing {
         }
     }
 
+    /// Parameters of the box in which days are chosen. It sends back which choice it showed: whoever chooses another one
+    /// while dates are in force wants that one.
+    static let period = "period"
+    static let shownPeriod = "shown"
+
+    /// The choice that is in force; nil where dates are.
     func period(default period: Period) -> Period? {
-        guard parameters["since"].nonempty == nil, parameters["until"].nonempty == nil else {
+        let chosen = parameters[Self.period].nonempty.flatMap(Period.init(rawValue:))
+        guard parameters["since"].nonempty != nil || parameters["until"].nonempty != nil else {
+            return chosen ?? period
+        }
+        guard let shown = parameters[Self.shownPeriod], chosen?.rawValue != shown else {
             return nil
         }
-        return parameters["period"].flatMap(Period.init(rawValue:)) ?? period
+        return chosen
     }
 
-    /// The first day and the one after the last; nil where there is no bound.
-    ///
-    /// - Parameter back: how many such stretches earlier.
-    func bounds(default period: Period, back: Int64 = 0) -> (since: String?, until: String?) {
+    /// A stretch of time as texts of its first day and the one after the last; nil where there is no bound.
+    typealias Days = (since: String?, until: String?)
+
+    /// The chosen days. They end with the newest record where no end is chosen.
+    func bounds(default period: Period) -> Days {
         guard let chosen = self.period(default: period) else {
-            return (parameters["since"].nonempty, parameters["until"].nonempty)
+            let (since, until) = (parameters["since"].nonempty, parameters["until"].nonempty)
+            guard let since, until == nil, let start = UTC.milliseconds(text: since),
+                let end = endOfNewestDay, start < end
+            else { return (since, until) }
+            return (since, UTC.day(milliseconds: end))
         }
-        guard let days = chosen.days, let newest = newestMilliseconds else { return (nil, nil) }
-        let length = days * Self.dayMilliseconds
-        let end = newest - newest % Self.dayMilliseconds + Self.dayMilliseconds - back * length
-        return (UTC.day(milliseconds: end - length), UTC.day(milliseconds: end))
+        guard let newest = newestMilliseconds, let stretch = ReportPeriod(chosen.name) else {
+            return (nil, nil)
+        }
+        let (since, until) = stretch.bounds(at: newest)
+        // A day to date is asked for as a whole, so that addresses do not change with each record.
+        return (UTC.day(milliseconds: since), UTC.day(milliseconds: Self.endOfDay(until - 1)))
     }
 
-    /// The chosen days in words: `of the day`, `of 7 days`, `from 2026-11-01, before 2026-11-08`.
+    /// The stretch of the same length that ends where the chosen days begin; nil where these have no beginning or no end.
+    func daysBefore(default period: Period) -> Days? {
+        let (since, until) = bounds(default: period)
+        guard let start = since.flatMap({ UTC.milliseconds(text: $0) }),
+            let end = until.flatMap({ UTC.milliseconds(text: $0) }), start < end
+        else { return nil }
+        return (Self.text(start - (end - start)), Self.text(start))
+    }
+
+    private var endOfNewestDay: Int64? { newestMilliseconds.map(Self.endOfDay) }
+
+    /// The midnight after an instant.
+    private static func endOfDay(_ milliseconds: Int64) -> Int64 {
+        let rest = milliseconds % dayMilliseconds
+        return milliseconds - (rest < 0 ? rest + dayMilliseconds : rest) + dayMilliseconds
+    }
+
+    /// A day, or an instant within one.
+    private static func text(_ milliseconds: Int64) -> String {
+        milliseconds % dayMilliseconds == 0
+            ? UTC.day(milliseconds: milliseconds) : UTC.text(milliseconds: milliseconds)
+    }
+
+    /// The chosen days in words: `of the day`, `of the last 7 days`, `from 2026-11-01, before 2026-11-08`.
     func periodName(default period: Period) -> String {
         switch self.period(default: period) {
         case .day: return "of the day"
+        case .lastDay: return "of the last day"
+        case .lastWeek, .lastMonth: return "of the \(self.period(default: period)?.name ?? "")"
         case let period?: return "of \(period.name)"
         case nil:
-            let (since, until) = bounds(default: period)
-            return [since.map { "from \($0)" }, until.map { "before \($0)" }].compactMap(\.self)
+            return [("from", parameters["since"]), ("before", parameters["until"])]
+                .compactMap { word, day in day.nonempty.map { "\(word) \($0)" } }
                 .joined(separator: ", ")
         }
     }
 
     /// The parameters that lead on from page to page.
     var carried: [(name: String, value: String)] {
-        (["period", "since", "until"] + Self.filters).compactMap { name in
+        // Which default a page has does not matter: a choice that was made is none of them.
+        let isOfDates = period(default: .all) == nil
+        let days = isOfDates ? ["since", "until"] : [Self.period]
+        return (days + Self.filters).compactMap { name in
             parameters[name].nonempty.map { (name, $0) }
         }
     }

@@ -101,7 +101,7 @@ struct CellOptions: ParsableArguments {
     func division(_ measure: String?, _ source: SourceOptions) throws -> FunnelDivision? {
         guard name == Funnel.name, let measure else { return nil }
         let query = try DumpQuery(name, where: conditions, times)
-        return try source.data.stores().division(
+        return try source.stores().division(
             of: measure, source.pipelines.funnelQuery(query))
     }
 

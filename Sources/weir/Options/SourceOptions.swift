@@ -25,7 +25,10 @@ struct DataOptions: ParsableArguments {
     /// The directories in words.
     var listed: String { directories.joined(separator: ", ") }
 
-    func stores() throws -> OpenStores { try OpenStores(directories: directories) }
+    /// - Parameter present: the time of the clock, where reports end at it.
+    func stores(_ present: Present? = nil) throws -> OpenStores {
+        try OpenStores(directories: directories, present: present)
+    }
 
     /// The directory of a command that works on one.
     ///
@@ -151,6 +154,28 @@ extension PipelineDirectory {
     var exists: Bool { FileManager.default.fileExists(atPath: path) }
 }
 
+/// What time it is.
+struct ClockOptions: ParsableArguments {
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Use this time instead of the clock's: \(LogTime.forms) (WEIR_AT; default: the clock).",
+            valueName: "time"))
+    var at: String?
+
+    /// The time of the clock, unless another one is given.
+    var present: Present {
+        get throws(CommandError) {
+            guard let text = at ?? Environment()["WEIR_AT"] else {
+                return Present(milliseconds: WallClock.milliseconds)
+            }
+            return Present(
+                milliseconds: try LogTime.milliseconds(
+                    text, option: at == nil ? "WEIR_AT" : "--at"))
+        }
+    }
+}
+
 /// Where records, stores and configuration are.
 struct SourceOptions: ParsableArguments {
     @OptionGroup var data: DataOptions
@@ -161,13 +186,17 @@ struct SourceOptions: ParsableArguments {
             valueName: "sqlite:PATH"))
     var archive: String?
     @OptionGroup var pipelines: PipelinesOptions
+    @OptionGroup var clock: ClockOptions
+
+    /// The stores, read at the present.
+    func stores() throws -> OpenStores { try data.stores(clock.present) }
 
     /// Explains numbers of the stores by the records of the log.
     func explainer() throws -> Explainer {
         let log = try log.open(.existing, data)
         let path = try archivePath
         return Explainer(
-            stores: try data.stores(),
+            stores: try stores(),
             openReader: { try Self.reader(of: $0, in: log, archivePath: path) },
             address: log.address, rules: .pipelines(pipelines.directory))
     }

@@ -1,0 +1,68 @@
+import Store
+import Streams
+
+/// A stream of which nothing comes any more, whatever its records are about.
+///
+/// Rows of a dump are learned for weeks, and a row that is silent for two weeks has a new usual. A stream as a whole is
+/// judged from its second hour on, and stays silent until a record comes: an outage of everything is never usual.
+struct StreamSilence {
+    /// A shorter silence is left to the rows that have learned what is usual.
+    private static let leastHours: Int64 = 24
+
+    private let topic: String
+    /// The time of its newest record.
+    private let newestMilliseconds: Int64
+    /// The hour of its newest record.
+    private let last: Int64
+    private let silentHours: Int64
+    /// The second longest gap between its records, as one outage alone does not raise it.
+    private let usualHours: Int64
+    /// From so many silent hours on there is a warning.
+    private let mostHours: Int64
+
+    /// Nil for a stream that is not silent, and for one without two hours of records.
+    ///
+    /// - Parameter now: hours that are over then are judged; milliseconds since 1970.
+    init?(_ slices: [StoreSlice], before now: Int64) throws {
+        let end = Hour(containing: now).hoursSince1970
+        let hours = Set(
+            try slices.flatMap { slice in
+                try slice.partitions.flatMap { try slice.snapshot.hours(of: $0.partition) }
+                    .map(\.hour.hoursSince1970)
+            }
+        ).sorted()
+        // Records of the present hour, and those that are dated ahead by less than clocks differ, end a silence.
+        let present = Present(milliseconds: now)
+        let known = hours.filter {
+            !present.isAhead(Hour(hoursSince1970: $0).startMilliseconds)
+        }
+        guard let last = known.last, last < end, known.count > 1,
+            let topic = slices.first?.snapshot.topic
+        else { return nil }
+        var gaps = SecondLargest()
+        for (hour, next) in zip(known, known.dropFirst()) { gaps.add(Double(next - hour - 1)) }
+        usualHours = Int64(gaps.value)
+        mostHours = max(Self.leastHours, usualHours + (usualHours + 1) / 2)
+        silentHours = end - last - 1
+        guard silentHours >= mostHours else { return nil }
+        self.topic = topic
+        self.last = last
+        let newest = try slices.compactMap { try $0.newestMilliseconds() }.max() ?? now
+        let lastHour = Hour(hoursSince1970: last)
+        newestMilliseconds =
+            Hour(containing: newest) == lastHour ? newest : lastHour.startMilliseconds
+    }
+
+    var warning: WatchWarning {
+        let opened = Hour(hoursSince1970: last + 1 + mostHours).startMilliseconds
+        let since = UTC.text(milliseconds: newestMilliseconds)
+        return WatchWarning(
+            kind: .silence, rule: "streams", series: [.init(column: "topic", value: topic)],
+            openedMilliseconds: opened, closedMilliseconds: nil,
+            found: .integer(Int128(silentHours)), low: .null, high: .integer(Int128(mostHours)),
+            unit: "hours",
+            words:
+                "no records since \(since): \(silentHours) h silent; its usual gap is \(usualHours) h",
+            look: "weir dump outcomes --by hour --where topic=\(topic) --since \(since)")
+    }
+}

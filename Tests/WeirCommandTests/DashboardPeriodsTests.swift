@@ -1,0 +1,222 @@
+import Collector
+import EventLog
+import Foundation
+import Reports
+import Streams
+import TestKit
+import Testing
+
+@testable import weir
+
+/// Which days pages show, and which they compare them with.
+@Suite("Days on pages", .timeLimit(.minutes(5)))
+struct DashboardPeriodsTests {
+    /// Noon of 2026-11-24, the day of the newest record.
+    private static let noon = firstDay + (4 * 24 + 12) * 3_600_000
+    /// 2026-11-20.
+    private static let firstDay: Int64 = 1_795_132_800_000
+
+    private func viewing(_ query: String) throws -> Viewing {
+        Viewing(
+            path: "/", parameters: try #require(QueryParameters(query)), scope: [],
+            newestMilliseconds: Self.noon)
+    }
+
+    @Test(
+        "the days before are as many as are shown, and end where these begin",
+        arguments: [
+            ("", "2026-11-24 2026-11-25", "2026-11-23 2026-11-24"),
+            ("period=1d", "2026-11-24 2026-11-25", "2026-11-23 2026-11-24"),
+            ("period=7d", "2026-11-18 2026-11-25", "2026-11-11 2026-11-18"),
+            ("period=30d", "2026-10-26 2026-11-25", "2026-09-26 2026-10-26"),
+            ("period=90d", "2026-08-27 2026-11-25", "2026-05-29 2026-08-27"),
+            ("period=last-1d", "2026-11-23 2026-11-24", "2026-11-22 2026-11-23"),
+            ("period=last-7d", "2026-11-17 2026-11-24", "2026-11-10 2026-11-17"),
+            ("period=last-30d", "2026-10-25 2026-11-24", "2026-09-25 2026-10-25"),
+            ("period=all", "- -", "none"),
+            ("since=2026-11-23&until=2026-11-24", "2026-11-23 2026-11-24", "2026-11-22 2026-11-23"),
+            ("since=2026-11-20&until=2026-11-23", "2026-11-20 2026-11-23", "2026-11-17 2026-11-20"),
+            (
+                "since=2026-11-20T06:00:00Z&until=2026-11-20T18:00:00Z",
+                "2026-11-20T06:00:00Z 2026-11-20T18:00:00Z",
+                "2026-11-19T18:00:00Z 2026-11-20T06:00:00Z"
+            ),
+            // Without an end they end with the newest record.
+            ("since=2026-11-23", "2026-11-23 2026-11-25", "2026-11-21 2026-11-23"),
+            ("since=2026-12-01", "2026-12-01 -", "none"),
+            // Without a beginning they begin with the first record: nothing lies before.
+            ("until=2026-11-23", "- 2026-11-23", "none"),
+        ])
+    func daysBefore(_ query: String, shown: String, before: String) throws {
+        let viewing = try viewing(query)
+        func text(_ days: Viewing.Days?) -> String {
+            days.map { "\($0.since ?? "-") \($0.until ?? "-")" } ?? "none"
+        }
+        #expect(text(viewing.bounds(default: .day)) == shown)
+        #expect(text(viewing.daysBefore(default: .day)) == before)
+    }
+
+    @Test("whole days are those that a report of the same words has")
+    func reports() throws {
+        for period in Viewing.Period.allCases where period != .all {
+            let stretch = try #require(ReportPeriod(period.name), "\(period)")
+            let (since, until) = stretch.bounds(at: Self.noon)
+            let shown = try viewing("period=\(period.rawValue)").bounds(default: .day)
+            #expect(shown.since == UTC.day(milliseconds: since))
+            #expect(shown.until == UTC.day(milliseconds: until + 86_399_999))
+        }
+    }
+
+    @Test("of dates and a choice, that one holds which was changed in the box")
+    func box() throws {
+        func chosen(_ query: String) throws -> Viewing.Period? {
+            try viewing(query).period(default: .day)
+        }
+        let dates = "since=2026-11-20&until=2026-11-22"
+        #expect(try chosen(dates) == nil)
+        // Dates were in force, and are left as they are.
+        #expect(try chosen("\(dates)&period=&shown=") == nil)
+        // Dates were in force, and a choice is made.
+        #expect(try chosen("\(dates)&period=7d&shown=") == .week)
+        // A choice was in force, and dates are filled in.
+        #expect(try chosen("\(dates)&period=7d&shown=7d") == nil)
+        #expect(try chosen("since=&until=&period=7d&shown=1d") == .week)
+        let carried = try viewing("\(dates)&period=7d&shown=").carried
+        #expect(carried.map { "\($0.name)=\($0.value)" } == ["period=7d"])
+        #expect(try viewing("\(dates)&period=7d").carried.map(\.name) == ["since", "until"])
+    }
+
+    private func asker(_ place: Workplace, at: String? = nil) throws -> PageAsker {
+        PageAsker(
+            source: try SourceOptions.parse(
+                place.commandLine() + (at.map { ["--at", $0] } ?? [])))
+    }
+
+    /// Billings of five days: 1, 2, 4, 8 and 16 USD for a thousand impressions.
+    private func makePlace() throws -> Workplace {
+        let place = try Workplace()
+        try place.write(
+            "watch.yaml", "silence: [{name: all, dump: bids, by: [seat], measures: [billed]}]\n")
+        try place.publish(
+            "bids",
+            (0..<5).map { day in
+                OutgoingRecord(
+                    "bids",
+                    #"{"auction_id":"\#(day)","bid_id":"1","seat":"s","price":\#(1000 << day),"currency":"USD"}"#,
+                    type: "openrtb.billing", partition: 0,
+                    at: Self.firstDay + Int64(day * 24 + 12) * 3_600_000)
+            })
+        try place.foldBids()
+        return place
+    }
+
+    /// The amounts of a figure, and of the one before.
+    private func spend(_ page: ReadPage) -> [String] {
+        page.text.matches(
+            of:
+                #/Spend<\/span>.*?>([^<]*)<\/a>(?:<span class="before">before: (?:<[^>]*>)?([^<]*)<)?/#
+        ).first.map { [String($0.1), $0.2.map(String.init) ?? "none"] } ?? []
+    }
+
+    @Test("spend stands beside that of the days before, however days are chosen")
+    func figures() throws {
+        let place = try makePlace()
+        let asker = try asker(place, at: "2026-11-24T13:00:00Z")
+        for (query, expected) in [
+            ("", ["USD 16.00", "USD 8.00"]),
+            ("since=2026-11-23&until=2026-11-24", ["USD 8.00", "USD 4.00"]),
+            ("since=2026-11-22&until=2026-11-24", ["USD 12.00", "USD 3.00"]),
+            ("since=2026-11-23", ["USD 24.00", "USD 6.00"]),
+            ("period=last-1d", ["USD 8.00", "USD 4.00"]),
+            ("until=2026-11-22", ["USD 3.00", "none"]),
+        ] {
+            let page = try asker.page("/?\(query)")
+            #expect(page.status == 200)
+            #expect(spend(page) == expected, "\(query)")
+        }
+        let box = try asker.page("/?since=2026-11-22&until=2026-11-24").text
+        #expect(box.contains("<option value=\"\" selected=\"\">dates</option>"))
+        #expect(!box.contains("<option value=\"1d\" selected"))
+    }
+
+    @Test("an end that is not after the beginning is refused on pages and files, with both days")
+    func reversed() throws {
+        let asker = try asker(makePlace(), at: "2026-11-24T13:00:00Z")
+        for query in ["since=2026-11-24&until=2026-11-23", "since=2026-11-24&until=2026-11-24"] {
+            for path in ["/", "/campaigns", "/dump/bids", "/dump/bids.csv"] {
+                let page = try asker.page("\(path)?\(query)")
+                #expect(page.status == 400, "\(path)?\(query)")
+                #expect(page.text.contains("no time lies from 2026-11-24 to before"), "\(path)")
+            }
+        }
+    }
+
+    @Test("a record that is dated ahead changes no page but for the line that counts it")
+    func datedAhead() throws {
+        let place = try makePlace()
+        try place.publish(
+            "bids",
+            OutgoingRecord(
+                "bids", Samples.auction("2030"), partition: 0, at: 1_900_000_000_000))
+        try place.foldBids()
+        let asker = try asker(place, at: "2026-11-24T13:00:00Z")
+        let today = try asker.page("/")
+        #expect(today.text.contains("<h1>The day of 2026-11-24</h1>"))
+        #expect(spend(today) == ["USD 16.00", "USD 8.00"])
+        #expect(today.text.contains("Records dated ahead of the clock: bids 1."))
+        // Once the clock is there, it is the newest record.
+        let later = try self.asker(place, at: "2030-03-18T00:00:00Z").page("/")
+        #expect(later.text.contains("<h1>The day of 2030-03-17</h1>"))
+        #expect(!later.text.contains("dated ahead of the clock"))
+    }
+
+    @Test("warnings are judged at the time of the clock: a stream that ended is reported")
+    func warnings() throws {
+        let place = try makePlace()
+        let quiet = try asker(place, at: "2026-11-24T13:00:00Z").page("/warnings").text
+        #expect(quiet.contains("0 open at 2026-11-24T13:00:00Z"))
+        let silent = try asker(place, at: "2026-11-27").page("/warnings").text
+        #expect(silent.contains("no records since 2026-11-24T12:00:00Z"))
+    }
+
+    @Test("check and publish warn of records that are dated ahead, and a report ends before them")
+    func commands() throws {
+        let place = try makePlace()
+        let line = #"{"key":"k","timestamp_ms":1900000000000,"value":{"request":{"id":"2030"}}}"#
+        try Data((line + "\n").utf8).write(to: URL(fileURLWithPath: place.path + "/ahead.ndjson"))
+        let published = try Program.run(
+            "weir",
+            [
+                "publish", "--topic", "bids", "--log", place.logAddress.description,
+                place.path + "/ahead.ndjson",
+            ])
+        #expect(published.status == 0)
+        #expect(
+            published.error.contains(
+                "warning: 1 record of bids is dated ahead of the clock, the latest 2030-03-17T17:46:40Z"
+            ))
+        try place.foldBids()
+        let check = try Program.run("weir", ["check", "--quick"] + place.commandLine())
+        #expect(
+            check.output.contains(
+                "1 record of bids is dated ahead of the clock, the latest in the hour 2030-03-17T17:00:00Z"
+            ), "\(check.output)")
+        try place.write(
+            "reports/spend.yaml",
+            "dump: bids\nperiod: last 2 days\ncolumns: [day, billed_price_micros]\n")
+        func report(_ at: String) throws -> String {
+            try Program.run(
+                "weir",
+                ["report", "spend", "--format", "csv", "--at", at] + place.commandLine()
+            ).output
+        }
+        #expect(
+            try report("2026-11-24T13:00:00Z")
+                == "day,billed_price_micros\r\n2026-11-22,4000000000\r\n2026-11-23,8000000000\r\n")
+        #expect(try report("2030-03-18T00:00:00Z").isEmpty == false)
+        let watch = try Program.run(
+            "weir", ["watch", "--at", "2026-11-26T13:00:00Z"] + place.commandLine())
+        #expect(watch.status == 1)
+        #expect(watch.output.contains("no records since 2026-11-24T12:00:00Z: 48 h silent"))
+    }
+}
