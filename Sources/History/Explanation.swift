@@ -126,6 +126,9 @@ package enum ExplanationError: OperatorError, Equatable, Sendable {
     case silentLog(topic: String, partition: Int32, offset: Int64, end: Int64, seconds: Int64)
     /// The log no longer has records that would have to be folded again.
     case recordsGone(topic: String, partition: Int32, offsets: Range<Int64>)
+    /// The log has other records than those that the store has accepted.
+    case postbacksMissing(
+        topic: String, partition: Int32, offsets: Range<Int64>, found: Int, accepted: Int)
     /// A record of before an instant has replaced or repeated one of after it, and what it would have replaced then is not known.
     case replacedLater(topic: String, partition: Int32, offset: Int64, replaced: Int64)
     /// The log, or the topic in it, is not the one that the store was folded from.
@@ -147,7 +150,8 @@ package enum ExplanationError: OperatorError, Equatable, Sendable {
     package var isUsage: Bool {
         switch self {
         case .unknownMeasure, .noSum, .severalCurrencies: true
-        case .unknownEpoch, .silentLog, .recordsGone, .replacedLater, .otherLog, .otherRecords,
+        case .unknownEpoch, .silentLog, .recordsGone, .postbacksMissing, .replacedLater, .otherLog,
+            .otherRecords,
             .unknownStream,
             .file,
             .noEvidence:
@@ -164,6 +168,8 @@ package enum ExplanationError: OperatorError, Equatable, Sendable {
             "\(topic)/\(partition) gave nothing from offset \(offset) on within \(seconds) s, and the stretch ends at \(end): its broker does not answer; see weir lag and the cluster, then ask again"
         case .recordsGone(let topic, let partition, let offsets):
             "the log no longer has offsets \(offsets.lowerBound) to \(offsets.upperBound - 1) of \(topic)/\(partition): name an archive that has them with --archive"
+        case .postbacksMissing(let topic, let partition, let offsets, let found, let accepted):
+            "the log has \(found) of \(accepted) accepted postbacks among offsets \(offsets.lowerBound) to \(offsets.upperBound - 1) of \(topic)/\(partition): records are missing in between, or after its end; name an archive that has them with --archive, or give --log the one that was folded"
         case .replacedLater(let topic, let partition, let offset, let replaced):
             "\(topic)/\(partition) has at offset \(offset) a record of before the instant that replaced or repeated one of after it, at offset \(replaced): its timestamps go back, and what it said at the instant is not known; give a later one"
         case .otherLog(let topic, let address):

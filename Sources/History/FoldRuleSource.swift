@@ -5,22 +5,24 @@ import Streams
 
 extension RuleSource {
     /// Makes the fold that a store has recorded.
+    ///
+    /// - Parameter emitsAll: whether each accepted record has its document for partners; else none has.
     func makeFold(
         stream: String, topic: String, configuration: FoldConfiguration,
-        whereRow isWanted: RowFilter?
+        whereRow isWanted: RowFilter?, emitsAll: Bool = false
     ) throws -> any RecordFold {
         guard let known = Streams.stream(named: stream) else {
             throw ExplanationError.unknownStream(stream)
         }
-        return try recalledFold(known, topic, configuration, isWanted)
+        return try recalledFold(known, topic, configuration, isWanted, emitsAll: emitsAll)
     }
 
     private func recalledFold<Fold: StreamFold>(
         _ stream: Fold.Type, _ topic: String, _ configuration: FoldConfiguration,
-        _ isWanted: RowFilter?
+        _ isWanted: RowFilter?, emitsAll: Bool
     ) throws -> any RecordFold {
         var rules = try Fold.Rules(recorded: configuration, from: self)
-        rules.keepSumsOnly()
+        if emitsAll { rules.emitAll() } else { rules.keepSumsOnly() }
         return RecalledFold(
             try Fold.make(
                 rules, topic: topic, memory: RecalledMemory(),

@@ -13,6 +13,7 @@ package final class LogRefolding {
     private let reader: RangeReader
     private let rules: RuleSource
     private let isRowWanted: RowFilter?
+    private let emitsAll: Bool
     /// One batch more than there are cores: while these fold, the next is read.
     private let lanes = (0...ProcessInfo.processInfo.activeProcessorCount).map { _ in RefoldLane() }
     private var epochs: [Int32: [Epoch]] = [:]
@@ -24,11 +25,12 @@ package final class LogRefolding {
     ///   - reader: of the topic; closed with this.
     ///   - rules: what completes the recorded configurations.
     ///   - isRowWanted: says which rows are of interest; nil for all.
+    ///   - emitsAll: whether each accepted record has its document for partners, as if one of them was sent all.
     ///   - isWanted: asked with each batch; once it is false, folding ends with `CancellationError`.
     /// - Throws: `ExplanationError.otherLog` when the store was folded from another log.
     package init(
         stream: String, snapshot: StoreSnapshot, reader: any LogReader, address: String,
-        rules: RuleSource, whereRow isRowWanted: RowFilter? = nil,
+        rules: RuleSource, whereRow isRowWanted: RowFilter? = nil, emitsAll: Bool = false,
         while isWanted: @escaping () -> Bool = { true }
     ) throws {
         guard try reader.identity() == snapshot.logIdentity else {
@@ -39,6 +41,16 @@ package final class LogRefolding {
         self.reader = RangeReader(reader, while: isWanted)
         self.rules = rules
         self.isRowWanted = isRowWanted
+        self.emitsAll = emitsAll
+    }
+
+    /// Makes sure that the log still has a partition's records from an offset on. Called before anything is read.
+    ///
+    /// - Throws: `ExplanationError.recordsGone` with those that it no longer has.
+    func require(partition: Int32, from offset: Int64) throws {
+        guard let gone = try reader.gone(partition: partition, from: offset) else { return }
+        throw ExplanationError.recordsGone(
+            topic: snapshot.topic, partition: partition, offsets: gone)
     }
 
     /// Calls `body` with each record of a range, in order, with what it did when the store folded it; accepted ones
@@ -78,7 +90,7 @@ package final class LogRefolding {
             let fold = lanes[turn].fold(of: partition) {
                 PartitionFold(
                     stream: stream, topic: snapshot.topic, partition: partition, epochs: epochs,
-                    rules: rules, whereRow: isRowWanted)
+                    rules: rules, whereRow: isRowWanted, emitsAll: emitsAll)
             }
             lanes[turn].start(fold, notes, looksAtLeftOut: looksAtLeftOut)
             turn = (turn + 1) % lanes.count
@@ -304,6 +316,13 @@ private final class RangeReader {
     }
 
     deinit { reader.close() }
+
+    /// The offsets from one on that the log no longer has; nil when it has that one.
+    func gone(partition: Int32, from offset: Int64) throws(LogError) -> Range<Int64>? {
+        let bounds = try reader.bounds(of: [partition]).first
+        guard let earliest = bounds?.earliestOffset, earliest > offset else { return nil }
+        return offset..<earliest
+    }
 
     /// Calls `body` with batches of the records of a range, in order.
     ///

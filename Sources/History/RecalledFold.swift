@@ -43,6 +43,8 @@ package struct FoldedRecord {
     package let replacedOffset: Int64?
     /// The ids that its stream remembers for ever from it on.
     package let newIDs: [RecordID]
+    /// Its documents for partners, where these were asked for.
+    package let outbox: [PartnerPostback]
 }
 
 /// Takes note of the ids that a fold would remember for ever.
@@ -164,6 +166,7 @@ final class PartitionFold {
     private let epochs: [Epoch]
     private let rules: RuleSource
     private let isRowWanted: RowFilter?
+    private let emitsAll: Bool
     /// By hash of the configuration.
     private var folds: [String: any RecordFold] = [:]
     private let selected = RecordBatch()
@@ -171,9 +174,10 @@ final class PartitionFold {
     /// - Parameters:
     ///   - epochs: the configurations that were in force, by offset.
     ///   - isRowWanted: says which rows are of interest; nil for all.
+    ///   - emitsAll: whether each accepted record has its document for partners.
     init(
         stream: String, topic: String, partition: Int32, epochs: [Epoch], rules: RuleSource,
-        whereRow isRowWanted: RowFilter? = nil
+        whereRow isRowWanted: RowFilter? = nil, emitsAll: Bool = false
     ) {
         self.stream = stream
         self.topic = topic
@@ -181,6 +185,7 @@ final class PartitionFold {
         self.epochs = epochs
         self.rules = rules
         self.isRowWanted = isRowWanted
+        self.emitsAll = emitsAll
     }
 
     /// Calls `body` with each record of a batch, with what it did when it was folded the first time.
@@ -218,7 +223,8 @@ final class PartitionFold {
     private func fold(under configuration: FoldConfiguration) throws -> any RecordFold {
         if let fold = folds[configuration.hash] { return fold }
         let fold = try rules.makeFold(
-            stream: stream, topic: topic, configuration: configuration, whereRow: isRowWanted)
+            stream: stream, topic: topic, configuration: configuration, whereRow: isRowWanted,
+            emitsAll: emitsAll)
         folds[configuration.hash] = fold
         return fold
     }
@@ -306,6 +312,7 @@ final class RecalledFold<Fold: StreamFold>: RecordFold {
             fold.rejectOverflow(index)
         }
         let refusal = fold.effects.refused.first
+        let outbox = fold.outbox
         let outcomes = additions(in: [outcomes])
         let counted = additions(in: tables)
         let outcome = outcomes.first?.outcome ?? .rejected
@@ -326,7 +333,7 @@ final class RecalledFold<Fold: StreamFold>: RecordFold {
             type: type, outcome: outcome, additions: counted + outcomes, leftOut: leftOut,
             refusal: refusal, answers: answers,
             originalOffset: isRepeated ? known : nil, replacedOffset: isReplacing ? known : nil,
-            newIDs: newIDs)
+            newIDs: newIDs, outbox: outbox)
     }
 
     private func additions(in tables: [AddedRows]) -> [Addition] {

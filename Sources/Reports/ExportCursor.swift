@@ -62,7 +62,9 @@ package struct ExportCursor: Equatable, Sendable, CustomStringConvertible {
     /// Throws `staleCursor` unless the rows below it are those that were exported.
     func check(_ slices: [StoreSlice], of query: ExportQuery) throws {
         guard Self.subject(slices, query) == subject else {
-            throw InspectionError.staleCursor("it is of another log, topic, --partner or --profile")
+            throw InspectionError.staleCursor(
+                "it is of another log, topic, --partner or --profile, or of a version that exported only what partners were sent"
+            )
         }
         var missing = Set(partitions.keys)
         for slice in slices {
@@ -91,7 +93,8 @@ package struct ExportCursor: Equatable, Sendable, CustomStringConvertible {
     private static func subject(_ slices: [StoreSlice], _ query: ExportQuery) -> String {
         digest([
             slices.first?.snapshot.topic ?? "", slices.first?.snapshot.logIdentity ?? "",
-            query.partner ?? "", query.profile.rawValue,
+            // Names of partners have no blanks.
+            query.partner ?? "all accepted", query.profile.rawValue,
         ])
     }
 

@@ -34,6 +34,8 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
     case badCondition(column: String, value: String, wanted: String)
     /// An export cannot go on from where another one ended.
     case staleCursor(String)
+    /// An export has other postbacks than the stores have accepted.
+    case incompleteExport(found: Int64, accepted: Int64)
     /// Amounts have no rate into the currency that is asked for.
     case noRates(file: String, String)
     /// A store that was in force at an instant is no longer there.
@@ -59,7 +61,8 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
     package var isUsage: Bool {
         switch self {
         case .noStore, .unreadableDirectory, .differentLogs, .nothingInCommon,
-            .noRates, .staleCursor, .storeGone, .hourNotFolded, .unreadableConfiguration, .store:
+            .noRates, .staleCursor, .incompleteExport, .storeGone, .hourNotFolded,
+            .unreadableConfiguration, .store:
             false
         case .unknownDump, .unknownColumn, .unknownMeasure, .curveColumn,
             .badTimes, .noMaturity, .noCurves, .noGrouping,
@@ -107,6 +110,8 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
             "'\(order)' is no order of rows: give column, or column:desc for the largest first"
         case .badCondition(let column, let value, let wanted):
             "\(column) is never '\(value)': give \(wanted)"
+        case .incompleteExport(let found, let accepted):
+            "the export has \(found) postbacks, and the stores have accepted \(accepted): a store is damaged; see weir check, then restore it or fold again"
         case .staleCursor(let reason):
             "--changed-since cannot be gone on from: \(reason); export everything with --changed-since "
                 + "start, and replace what was loaded"

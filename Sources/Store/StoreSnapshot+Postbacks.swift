@@ -85,7 +85,17 @@ extension PartnerPostback {
     }
 }
 
-/// The best copy of a postback as partners got it.
+/// The best accepted copy of a postback.
+package struct AcceptedPostback: Sendable {
+    /// Which postback it is, within the partition.
+    package var id: [UInt8]
+    package var offset: Int64
+    package var timestampMilliseconds: Int64
+    /// Whether the signature is by a production key of Apple's or of the configuration.
+    package var isValid: Bool
+}
+
+/// The best copy of a postback with the document that was made of it.
 package struct PublishedPostback: Sendable {
     /// Which postback it is, within the partition.
     package var id: [UInt8]
@@ -100,7 +110,48 @@ package struct PublishedPostback: Sendable {
     package var isValid: Bool
 }
 
+extension PublishedPostback {
+    /// - Parameter postback: the document of the copy, for whichever partner it is.
+    package init(_ accepted: AcceptedPostback, _ postback: PartnerPostback) {
+        self.init(
+            id: accepted.id, offset: accepted.offset, adNetworkID: postback.adNetworkID,
+            campaign: postback.campaign, appID: postback.appID, document: postback.document.stored,
+            isValid: accepted.isValid)
+    }
+}
+
 extension StoreSnapshot {
+    /// The best accepted copies of the postbacks of a partition from an offset on, in order, so many at most.
+    package func acceptedPostbacks(
+        of partition: Int32, from offset: Int64, limit: Int
+    ) throws -> [AcceptedPostback] {
+        // Copies are in order of their offsets, postbacks in order of their ids.
+        try Row.fetchAll(
+            db,
+            sql: """
+                SELECT best.id, best.offset, copies.timestamp_ms, best.rank
+                FROM postback_copies AS copies
+                CROSS JOIN postback_ids AS best
+                  ON best.partition = copies.partition AND best.id = copies.id
+                    AND best.offset = copies.offset
+                WHERE copies.partition = ? AND copies.offset >= ?
+                ORDER BY copies.offset LIMIT ?
+                """,
+            arguments: [partition, offset, limit]
+        ).map { row in
+            AcceptedPostback(
+                id: [UInt8](row[0] as Data), offset: row[1], timestampMilliseconds: row[2],
+                isValid: row[3] == 2)
+        }
+    }
+
+    /// How many postbacks of a partition were accepted, each counted once.
+    package func acceptedPostbackCount(of partition: Int32) throws -> Int64 {
+        try Int64.fetchOne(
+            db, sql: "SELECT count(*) FROM postback_ids WHERE partition = ?", arguments: [partition]
+        ) ?? 0
+    }
+
     /// Calls `body` with the best accepted copy of each postback of a partition that was published, in
     /// order of their offsets: one for a postback, however many partners got it.
     ///

@@ -81,7 +81,7 @@ struct ExportTests {
     ) throws -> (text: String, omissions: ExportOmissions) {
         var text = ""
         let written = try stores.sample.stores("data").export(
-            query, catalog: stores.catalog, as: format
+            query, catalog: stores.catalog, log: DocumentsOfOutbox(), as: format
         ) { piece in text += String(decoding: piece, as: UTF8.self) }
         let lines = text.split(whereSeparator: \.isNewline).count
         #expect(written.rowCount == (format == .csv ? lines - 1 : lines))
@@ -95,9 +95,11 @@ struct ExportTests {
     @Test("a profile's rows are its golden file", arguments: ExportProfile.allCases)
     func goldenFiles(profile: ExportProfile) throws {
         try fold(partners: "acme")
-        let csv = try text(ExportQuery(profile: profile)).text
+        let csv = try text(ExportQuery(profile: profile, partner: "acme")).text
         #expect(csv.replacing("\r\n", with: "\n") == (try golden("\(profile.rawValue).csv")))
-        let ndjson = try text(ExportQuery(profile: profile), as: .ndjson).text
+        let ndjson = try text(
+            ExportQuery(profile: profile, partner: "acme"), as: .ndjson
+        ).text
         #expect(ndjson == (try golden("\(profile.rawValue).ndjson")))
     }
 
@@ -164,16 +166,20 @@ struct ExportTests {
             """, stream: "postbacks")
         struct Full: Error {}
         let set = try stores.sample.stores("data")
-        let query = ExportQuery(profile: .adjust)
+        let query = ExportQuery(profile: .adjust, partner: "acme")
         var byteCount = 0
         #expect(throws: InspectionError.self) {
-            _ = try set.export(query, catalog: stores.catalog, as: .ndjson) {
+            _ = try set.export(
+                query, catalog: stores.catalog, log: DocumentsOfOutbox(), as: .ndjson
+            ) {
                 byteCount += $0.count
             }
         }
         #expect(byteCount > 100_000)
         #expect(throws: Full.self) {
-            _ = try set.export(query, catalog: stores.catalog, as: .ndjson) { _ in throw Full() }
+            _ = try set.export(
+                query, catalog: stores.catalog, log: DocumentsOfOutbox(), as: .ndjson
+            ) { _ in throw Full() }
         }
     }
 
@@ -182,14 +188,16 @@ struct ExportTests {
         try fold(partners: "acme")
         func count(_ since: Int64?, _ until: Int64?) throws -> Int {
             let query = ExportQuery(
-                profile: .singular, sinceMilliseconds: since, untilMilliseconds: until)
+                profile: .singular, partner: "acme", sinceMilliseconds: since,
+                untilMilliseconds: until)
             return try text(query, as: .ndjson).text.split(separator: "\n").count
         }
         let later = SampleStores.noon + 1500
         #expect(try count(later, nil) == 1)
         #expect(try count(nil, later) == 2)
         #expect(try count(later + 1, nil) == 0)
-        let none = try text(ExportQuery(profile: .singular, sinceMilliseconds: later + 1))
+        let none = try text(
+            ExportQuery(profile: .singular, partner: "acme", sinceMilliseconds: later + 1))
         #expect(none.omissions == ExportOmissions(adAttributionKit: 0, otherTimes: 3))
     }
 }

@@ -194,3 +194,24 @@ extension OpenStores {
         try dump(query).text(as: .ndjson).split(separator: "\n").map(String.init)
     }
 }
+
+/// Gives an export the documents that partners were sent: the sample's records are in no log.
+struct DocumentsOfOutbox: PostbackLog {
+    func reading(_ snapshot: StoreSnapshot) throws -> any PostbackReading {
+        Reading(snapshot: snapshot)
+    }
+
+    private struct Reading: PostbackReading {
+        let snapshot: StoreSnapshot
+
+        func require(partition: Int32, from offset: Int64) {}
+
+        func forEachDocument(
+            partition: Int32, offsets: [Int64], _ body: (PartnerPostback) throws -> Void
+        ) throws {
+            var documents: [Int64: PartnerPostback] = [:]
+            try snapshot.forEachOutboxRow(of: partition) { documents[$1.originOffset] = $1 }
+            for offset in offsets { if let document = documents[offset] { try body(document) } }
+        }
+    }
+}

@@ -77,22 +77,32 @@ struct CommandLineTests {
         #expect(throws: ConfigurationError.self) { try query("--pipelines", "\(place.path)/none") }
     }
 
-    @Test("an export says what it left out, and why there is no row")
+    @Test("an export reports how many postbacks it has, and how many it left out and why")
     func exportNotices() throws {
         let command = try #require(
             try WeirCommand.parseAsRoot(["export", "postbacks", "--profile", "adjust"])
                 as? ExportCommand)
-        func notices(_ omissions: ExportOmissions, isEmpty: Bool) -> [String] {
-            command.notices(omissions: omissions, isEmpty: isEmpty)
-        }
-        #expect(notices(ExportOmissions(), isEmpty: false).isEmpty)
-        let nothing = notices(ExportOmissions(), isEmpty: true)
-        #expect(nothing.count == 1)
-        #expect(nothing.first?.hasPrefix("no postback was decoded for a partner") == true)
-        let others = notices(ExportOmissions(adAttributionKit: 2, otherTimes: 3), isEmpty: true)
-        #expect(others.count == 2)
-        #expect(others.first?.hasPrefix("2 postbacks of AdAttributionKit are left out") == true)
-        #expect(others.last?.hasPrefix("3 postbacks are left out: they did not arrive") == true)
+        let cursor = try #require(
+            ExportCursor("c1:0123456789abcdef:0=12@fedcba9876543210:b763e21a"))
+        let whole = WrittenExport(
+            rowCount: 4,
+            omissions: ExportOmissions(adAttributionKit: 2, otherTimes: 1, unproven: 3),
+            cursor: cursor, acceptedRecords: 12, replacedRecords: 2)
+        #expect(
+            command.notices(whole, isOfChanges: false) == [
+                "2 postbacks are left out: the profile has no columns for AdAttributionKit; the profile weir has",
+                "3 postbacks are left out: no production key fits the signature, and the profile has no column for that; the profile weir has",
+                "1 postback is left out: outside of --since and --until",
+                "exported 4 postbacks; the stores have accepted 12 records, 2 of which a better copy replaced",
+            ])
+        let ofPartner = try #require(
+            try WeirCommand.parseAsRoot([
+                "export", "postbacks", "--profile", "adjust", "--partner", "acme",
+            ]) as? ExportCommand)
+        #expect(
+            ofPartner.notices(
+                WrittenExport(rowCount: 1, cursor: cursor, acceptedRecords: nil), isOfChanges: true)
+                == ["exported 1 postback that changed that partner acme was sent"])
     }
 
     @Test("an export has one of the known profiles")

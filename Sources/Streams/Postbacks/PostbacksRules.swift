@@ -70,6 +70,12 @@ package struct PostbacksRules: StreamRules {
         } + old.partners.filter { !names.contains($0.name) }.map { "partner \($0.name) is gone" }
     }
 
+    package mutating func emitAll() {
+        partners = [
+            PartnerRule(name: "all", trust: Set(Verdict.allCases), networks: nil, apps: nil)
+        ]
+    }
+
     package var configuration: FoldConfiguration {
         var json = JSONText()
         json.object { json in

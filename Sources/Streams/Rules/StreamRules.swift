@@ -17,12 +17,15 @@ package protocol StreamRules: Sendable {
     mutating func keepSumsOnly()
     /// What differs from other rules, in words for an operator, as far as it has names.
     func differences(from old: Self) -> [String]
+    /// Has a document for partners made of every accepted record, whichever partners there are.
+    mutating func emitAll()
 }
 
 extension StreamRules {
     package var roots: [AppStoreRoot] { [] }
     package mutating func keepSumsOnly() {}
     package func differences(from old: Self) -> [String] { [] }
+    package mutating func emitAll() {}
 
     /// Reads the rules that a store has recorded, and makes sure that they mean the same now.
     package init(recorded: FoldConfiguration, from source: RuleSource) throws {

@@ -180,10 +180,12 @@ struct ExportCommand: ParsableCommand {
         commandName: "export",
         abstract: "Prints decoded postbacks with the column names of a measurement service.",
         discussion: """
-            One row a postback that a partner got, in its best copy, with the names that the catalog has \
-            today. The profile weir has Weir's own names, and postbacks of both frameworks; the others leave those of \
-            AdAttributionKit out, since no page of the services names columns for them. An existing warehouse table of that service takes the rows; \
-            docs/export-profiles.md says what each column is and which are not there.
+            One row for each accepted postback, in its best copy, with the names that the catalog has today. The records \
+            are read from the log again and decoded as they were when they were folded; --partner prints only what that partner was \
+            sent. The profile weir has Weir's own names, and postbacks of both frameworks. The other profiles leave out \
+            postbacks of AdAttributionKit, for which the services have no columns. An existing warehouse table of that \
+            service takes the rows. Standard error reports how many postbacks were exported and left out. \
+            docs/export-profiles.md describes each column and lists those that are missing.
 
             An export can go on where the last one ended: --next-cursor writes a file, and --changed-since takes what \
             stands there. Then only rows come that changed in between, and a warehouse merges them by the \
@@ -195,7 +197,7 @@ struct ExportCommand: ParsableCommand {
             """)
 
     enum Subject: String, ExpressibleByArgument, CaseIterable {
-        /// What `weir-postbacks` decoded for partners.
+        /// What `weir-postbacks` accepted.
         case postbacks
     }
 
@@ -206,7 +208,7 @@ struct ExportCommand: ParsableCommand {
             "Whose column names: \(ExportProfile.allCases.map(\.rawValue).joined(separator: ", "))."
     )
     var profile: String
-    @Option(help: "Only what this partner got (default: what any partner got).")
+    @Option(help: "Only what this partner was sent (default: all accepted postbacks).")
     var partner: String?
     @Option(
         help: ArgumentHelp(
@@ -219,8 +221,7 @@ struct ExportCommand: ParsableCommand {
             valueName: "file"))
     var nextCursor: String?
     @OptionGroup var times: TimeOptions
-    @OptionGroup var data: DataOptions
-    @OptionGroup var pipelines: PipelinesOptions
+    @OptionGroup var source: SourceOptions
     @Option(help: "csv or ndjson (WEIR_FORMAT; default: csv).")
     var format: String?
     @OptionGroup var csv: RawOptions
@@ -229,20 +230,16 @@ struct ExportCommand: ParsableCommand {
         let format = try Environment().format(format, default: ExportFormat.csv)
         let (query, file) = (try query(), try cursorFile())
         let output = BufferedOutput()
-        let written = try data.stores().export(
-            query, catalog: pipelines.catalog(), as: format, isRaw: csv.isSet(),
-            to: output.write(bytes:))
+        let written = try source.data.stores().export(
+            query, catalog: source.pipelines.catalog(), log: source.loggedPostbacks(), as: format,
+            isRaw: csv.isSet(), to: output.write(bytes:))
         try output.flush()
-        let isEmpty = written.rowCount == 0
-        notices(
-            omissions: written.omissions, isEmpty: isEmpty, isWhole: query.changedSince == nil
-        )
-        .forEach(Console.write)
-        if isEmpty, let partner {
-            let names = try pipelines.directory.partners().map(\.name)
+        notices(written, isOfChanges: query.changedSince != nil).forEach(Console.write)
+        if written.rowCount == 0, let partner {
+            let names = try source.pipelines.directory.partners().map(\.name)
             if !names.contains(partner) {
                 Console.write(
-                    "nothing is for a partner '\(partner)' here: \(pipelines.directory.path)/partners has "
+                    "nothing is for a partner '\(partner)' here: \(source.pipelines.directory.path)/partners has "
                         + (names.isEmpty ? "none" : names.joined(separator: ", ")))
             }
         }
@@ -283,31 +280,38 @@ struct ExportCommand: ParsableCommand {
         return cursor
     }
 
-    func notices(
-        omissions: ExportOmissions, isEmpty: Bool, isWhole: Bool = true
-    ) -> [String] {
+    /// What standard error reports of an export: the summary last.
+    func notices(_ written: WrittenExport, isOfChanges: Bool) -> [String] {
         var notices: [String] = []
-        if omissions.adAttributionKit > 0 {
+        let omissions = written.omissions
+        func note(_ count: Int, _ reason: String) {
+            guard count > 0 else { return }
             notices.append(
-                "\(omissions.adAttributionKit) postbacks of AdAttributionKit are left out: "
-                    + "the profile has no columns for them; weir has")
+                "\(counted(count, "postback")) \(count == 1 ? "is" : "are") left out: \(reason)")
         }
-        if omissions.otherTimes > 0 {
-            notices.append(
-                "\(omissions.otherTimes) postbacks are left out: they did not arrive in the time "
-                    + "that --since and --until ask for")
-        }
+        note(
+            omissions.adAttributionKit,
+            "the profile has no columns for AdAttributionKit; the profile weir has")
+        note(
+            omissions.unproven,
+            "no production key fits the signature, and the profile has no column for that; the profile weir has"
+        )
+        note(omissions.otherTimes, "outside of --since and --until")
         if omissions.withdrawn > 0 {
             notices.append(
                 "\(omissions.withdrawn) postbacks that were exported before are in no export any more: "
-                    + "the profile has no column for that; weir has")
+                    + "the profile has no column for that; the profile weir has")
         }
-        if isEmpty, notices.isEmpty, isWhole {
-            notices.append(
-                "no postback was decoded for a partner: exports hold what partners of "
-                    + "\(pipelines.directory.path)/partners got")
+        var summary = "exported \(counted(written.rowCount, "postback"))"
+        if isOfChanges { summary += " that changed" }
+        if let partner { summary += " that partner \(partner) was sent" }
+        if let accepted = written.acceptedRecords {
+            summary += "; the stores have accepted \(counted(accepted, "record"))"
+            if written.replacedRecords > 0 {
+                summary += ", \(written.replacedRecords) of which a better copy replaced"
+            }
         }
-        return notices
+        return notices + [summary]
     }
 
     func query() throws -> ExportQuery {

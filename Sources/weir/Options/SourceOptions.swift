@@ -216,6 +216,15 @@ struct SourceOptions: ParsableArguments {
             }, address: LogAddress.masked(log.text(data)), rules: .pipelines(pipelines.directory))
     }
 
+    /// The records that postbacks were decoded from. The log is opened when it is first needed.
+    func loggedPostbacks() throws -> LoggedPostbacks {
+        let path = try archivePath
+        return LoggedPostbacks(
+            openReader: { topic in
+                try Self.reader(of: topic, in: log.open(.existing, data), archivePath: path)
+            }, address: LogAddress.masked(log.text(data)), rules: .pipelines(pipelines.directory))
+    }
+
     private static func reader(
         of topic: String, in log: any LogBackend, archivePath path: String?
     ) throws -> any LogReader {
