@@ -357,7 +357,7 @@ let package = Package(
         .testTarget(
             name: "EngineTests",
             dependencies: [
-                "Store", "Signatures", "ConversionModels", "EventLog", "History",
+                "CRdKafka", "Store", "Signatures", "ConversionModels", "EventLog", "History",
                 "Reports", "KafkaLog", "Monitoring", "ConfigurationFiles", "Streams", "TestKit",
                 "Engine", "weir", "weir-bids", "weir-impressions", "weir-conversion-updates",
                 "weir-costs", "weir-overlay-clicks", "weir-postbacks", "weir-store-notifications",
