@@ -134,6 +134,33 @@ struct WrongTopicTests {
             try TopicCheck(topic: "partner-postbacks", pipelines: PipelineDirectory("none")) == nil)
     }
 
+    @Test(
+        "records of a type that no topic has are refused where all are such, and warned of where some are"
+    )
+    func unknownTypes() throws {
+        let place = try Place()
+        let typo = #"{"key":"k","headers":{"ce_type":"openrtb.wins"},"value":{}}"#
+        let alone = try place.files.write("\(typo)\n\(typo)\n", to: "alone.ndjson")
+        let refused = try place.publish("bids \(alone)")
+        #expect(
+            refused.error.contains(
+                "2 of 2 records do not belong to topic bids: 2 with type openrtb.wins"),
+            "\(refused.error)")
+        #expect(refused.status == 1 && !place.hasLog)
+        let own = #"{"key":"k","headers":{"ce_type":"openrtb.win"},"value":{}}"#
+        let mixed = try place.files.write("\(own)\n\(typo)\n", to: "mixed.ndjson")
+        for program in [
+            try place.publish("bids \(mixed)"), try place.publish("bids", from: "cat \(mixed) |"),
+        ] {
+            #expect(program.status == 0)
+            #expect(
+                program.error.contains(
+                    "no topic has the type of 1 record, which the worker of bids will reject: "
+                        + "1 with type openrtb.wins (first in line 2)"), "\(program.error)")
+        }
+        #expect(try place.count("bids") == 4)
+    }
+
     @Test("a topic has the name that the configuration gives it")
     func renamed() throws {
         let files = try TemporaryDirectory()

@@ -20,9 +20,10 @@ struct PublishCommand: ParsableCommand {
             dated ahead of the clock by more than 5 minutes are published too, and counted in a warning.
 
             The command first checks that the records belong to the topic. It publishes nothing if a \
-            record's ce_type is not a type of the topic, or if a record without ce_type has the fields \
-            of another topic's records. Of a pipe it checks each batch of up to 10,000 records before \
-            it publishes the batch. --force publishes without this check.
+            record has a ce_type of another topic, if a record without ce_type has the fields of another \
+            topic's records, or if no record has a type of the topic. It warns of single records whose \
+            ce_type no topic has. Of a pipe it checks each batch of up to 10,000 records before it \
+            publishes the batch. --force publishes without this check.
             """)
 
     @Option(help: "The topic.")
@@ -45,12 +46,14 @@ struct PublishCommand: ParsableCommand {
             }
             let fault = check?.fault(in: lines.name, outcome: "Nothing was published")
             if let fault { throw fault }
+            if let warning = check?.warning(in: lines.name) { Console.write(warning) }
             check = nil
             try lines.rewind()
         }
         try destination.publish(to: topic) { [check] publisher throws(CommandError) in
             publisher.check = check
             try publisher.publish(lines)
+            if let warning = publisher.check?.warning(in: lines.name) { Console.write(warning) }
         }
     }
 }

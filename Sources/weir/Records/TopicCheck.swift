@@ -78,26 +78,44 @@ struct TopicCheck {
         ].count += 1
     }
 
-    /// What is wrong with the records so far; nil if all of them may be published.
+    /// What is wrong with the records so far; nil if they may be published. Records of another topic are wrong, and so are
+    /// records none of which has a type of this topic. Single records of a type that no topic has are the worker's to
+    /// reject.
     ///
     /// - Parameters:
     ///   - name: of the file.
     ///   - outcome: what is in the log by now.
     func fault(in name: String, outcome: String) -> CommandError? {
-        guard !strangers.isEmpty else { return nil }
-        let kinds = strangers.sorted { $0.value.firstLine < $1.value.firstLine }
-        let count = kinds.reduce(0) { $0 + $1.value.count }
-        let listed = kinds.map { kind, stranger in
-            let owner = stranger.topic.map { ", of topic \($0)" } ?? ""
-            return "\(stranger.count) with \(kind) (first in line \(stranger.firstLine)\(owner))"
-        }
-        let owners = Set(kinds.map(\.value.topic))
+        let foreign = strangers.filter { $0.value.topic != nil }
+        let wrong = Self.count(strangers) == checked ? strangers : foreign
+        guard !wrong.isEmpty else { return nil }
+        let count = Self.count(wrong)
+        let owners = Set(wrong.values.map(\.topic))
         let other = owners.count == 1 ? owners.first ?? nil : nil
         let remedy = other.map { "Give --topic \($0), or" } ?? "Correct them, or give"
         return .failure(
             "\(name): \(count) of \(counted(checked, "record")) "
                 + "\(count == 1 ? "does" : "do") not belong to topic \(topic): "
-                + "\(listed.joined(separator: ", ")). \(outcome). "
-                + "\(remedy) --force to publish them anyway")
+                + "\(Self.list(wrong)). \(outcome). \(remedy) --force to publish them anyway")
+    }
+
+    /// What the worker will reject for its type; nil for nothing.
+    func warning(in name: String) -> String? {
+        let unknown = strangers.filter { $0.value.topic == nil }
+        guard !unknown.isEmpty else { return nil }
+        return
+            "warning: \(name): no topic has the type of \(counted(Self.count(unknown), "record")), which the "
+            + "worker of \(topic) will reject: \(Self.list(unknown))"
+    }
+
+    private static func count(_ strangers: [String: Stranger]) -> Int {
+        strangers.values.reduce(0) { $0 + $1.count }
+    }
+
+    private static func list(_ strangers: [String: Stranger]) -> String {
+        strangers.sorted { $0.value.firstLine < $1.value.firstLine }.map { kind, stranger in
+            let owner = stranger.topic.map { ", of topic \($0)" } ?? ""
+            return "\(stranger.count) with \(kind) (first in line \(stranger.firstLine)\(owner))"
+        }.joined(separator: ", ")
     }
 }
