@@ -1,3 +1,4 @@
+import CRdKafka
 import EventLog
 import Foundation
 import Logging
@@ -91,12 +92,28 @@ struct BrokerPatienceTests {
         try place.place.write(
             "bids.yaml",
             "topic: \(place.topic("bids"))\nbatch_records: 1\ncommit_interval_ms: 20\n"
-                + "broker_patience_seconds: \(patience)\n")
-        try place.publish(Samples.bids(6000, seed: 5))
+                + "broker_patience_seconds: \(patience)\n"
+                + "kafka: {fetch.message.max.bytes: 4000, queued.min.messages: 20}\n")
+        // None is rejected: publishing a dead letter has a patience of its own.
+        try place.publish(
+            (0..<6000).map { number in
+                OutgoingRecord(
+                    topic: "bids", partition: Int32(number % 4),
+                    timestampMilliseconds: 1_795_132_800_000 + Int64(number),
+                    key: Array("\(number)".utf8),
+                    headers: [.init("ce_type", "inapp.bid")],
+                    value: Array(
+                        #"{"auction_id":"\#(number)","adapter":"a","competition_type":"price","price":1,"currency":"USD"}"#
+                            .utf8))
+            })
         let worker = try place.worker(
             "weir-bids", data: "away", ["--partitions", "all", "--metrics", "127.0.0.1:0"])
         let port = try worker.port(after: "url=http://127.0.0.1:")
         try place.waitUntilFolded(20, "bids", data: ["away"])
+        // What a partition answers gives a reason to look whether the topic is the same, and nobody answers that.
+        try place.cluster.fail(.fetch, with: Array(repeating: RD_KAFKA_RESP_ERR_UNKNOWN, count: 20))
+        usleep(150_000)
+        try place.cluster.setBroker(-1, isUp: false)
         try body(place, worker, port)
     }
 
@@ -106,7 +123,6 @@ struct BrokerPatienceTests {
     func catchUp() async throws {
         try await onThread {
             try catchingUp(patience: 600) { place, worker, port in
-                try place.cluster.setBroker(-1, isUp: false)
                 let began = ContinuousClock.now
                 var longest = 0.0
                 while began.duration(to: .now) < .seconds(45) {
@@ -134,14 +150,12 @@ struct BrokerPatienceTests {
     )
     func bounds() async throws {
         try await onThread {
-            try catchingUp(patience: 1) { place, worker, _ in
-                try place.cluster.setBroker(-1, isUp: false)
+            try catchingUp(patience: 1) { _, worker, _ in
                 try worker.waitForExit(seconds: 60)
                 #expect(worker.status == 1)
                 #expect(worker.error.contains("broker_patience_seconds"), "\(worker.error)")
             }
-            try catchingUp(patience: 600) { place, worker, _ in
-                try place.cluster.setBroker(-1, isUp: false)
+            try catchingUp(patience: 600) { _, worker, _ in
                 #expect(
                     Wait.until(seconds: 60) { worker.error.contains("waiting for it") },
                     "\(worker.error)")
