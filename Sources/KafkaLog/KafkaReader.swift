@@ -35,6 +35,8 @@ final class KafkaReader: LogReader {
     var isShared = false
     private var isAssignmentNew = false
     private var isDoubtful = false
+    /// When the cluster was last asked whether the topic is there.
+    private var lastTopicLook: ContinuousClock.Instant?
     /// Whether the reader is for single records.
     private let isLooking: Bool
     var commits: KafkaCommits?
@@ -259,7 +261,12 @@ extension KafkaReader {
             failure = lostPlace(message)
         case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC,
             RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
-            failure = .unknownTopic(topic, address: log.address)
+            // A broker that starts knows no topics yet, and librdkafka goes on when it does.
+            if let fault = missingTopic() {
+                failure = fault
+            } else {
+                isDoubtful = true
+            }
         case RD_KAFKA_RESP_ERR__FATAL, RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID:
             failure =
                 consumer?.fatal
@@ -276,6 +283,19 @@ extension KafkaReader {
             isDoubtful = true
             log.logger.warning("\(String(cString: rd_kafka_err2str(message.err)))")
         }
+    }
+
+    /// The error that the cluster has no such topic; nil when it has, or does not answer now. The cluster is asked once
+    /// for all partitions that report it.
+    private func missingTopic() -> LogError? {
+        if let lastTopicLook, lastTopicLook.duration(to: .now) < KafkaClient.patience { return nil }
+        do throws(LogError) {
+            _ = try log.partitionCount(ofTopic: topic)
+        } catch {
+            if case .unknownTopic = error { return error }
+        }
+        lastTopicLook = .now
+        return nil
     }
 
     /// The partition returned nothing at the wanted offset: it does not hold the offset, or

@@ -142,7 +142,9 @@ extension KafkaLog {
         let code = rd_kafka_event_error(event)
         guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
             let explanation = rd_kafka_event_error_string(event).map { String(cString: $0) } ?? ""
-            throw .backend(operation: operation, address: address, detail: explanation)
+            throw Self.passing.contains(code.rawValue)
+                ? .unavailable(operation: operation, address: address, detail: explanation)
+                : .backend(operation: operation, address: address, detail: explanation)
         }
         return try answer(event)
     }

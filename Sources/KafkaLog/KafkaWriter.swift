@@ -57,6 +57,7 @@ final class KafkaWriter: LogWriter {
         let name = String(cString: rd_kafka_err2name(code))
         let detail = "\(Self.topics(of: records)): \(explanation) (\(name))"
         return code == RD_KAFKA_RESP_ERR__MSG_TIMED_OUT
+            || KafkaLog.passing.contains(code.rawValue)
             ? .unavailable(operation: "append to", address: log.address, detail: detail)
             : .backend(operation: "append to", address: log.address, detail: detail)
     }

@@ -145,7 +145,7 @@ struct CheckAgreementTests {
     @Test(
         "what is not a regular file is an error at once, in whatever place of the configuration",
         arguments: [
-            "bids.yaml", "catalog.yaml", "collector.yaml", "watch.yaml", "kafka.yaml",
+            "bids.yaml", "catalog.yaml", "collector.yaml", "watch.yaml",
             "partners/acme.yaml", "costs/own.yaml", "conversion-models/525463029.yaml",
             "reports/daily.yaml",
         ])

@@ -8,7 +8,15 @@ import Testing
 struct PartnersPageTests {
     private let place: UpPlace
 
-    init() throws { place = try UpPlace() }
+    /// What the section has that lists them.
+    private static let none = "Partners to whom nothing is sent</h2><p class=\"empty\">None.</p>"
+
+    init() throws {
+        place = try UpPlace()
+        let topics = try place.weir(
+            "topics", "apply", "--data", place.data, "--topics", Repository.path("topics"))
+        try #require(topics.status == 0, "\(topics.error)")
+    }
 
     private func page() throws -> String {
         let source = try SourceOptions.parse([
@@ -49,7 +57,7 @@ struct PartnersPageTests {
         try FileManager.default.removeItem(atPath: "\(place.pipelines)/partners/gone.yaml")
         let page = try page()
         #expect(page.contains("no: it has no url"))
-        #expect(!page.contains("<p class=\"empty\">None.</p>"))
+        #expect(!page.contains(Self.none))
         #expect(
             page.contains("off: it has no url. 1 document waits. Add delivery.url to "), "\(page)")
         #expect(page.contains("gone: it has no file. 1 document waits. Add "), "\(page)")
@@ -67,7 +75,7 @@ struct PartnersPageTests {
             try page().contains(
                 "acme: weir-postbacks does not make documents for it yet. Restart weir-postbacks"))
         try work(line: 2)
-        #expect(try page().contains("<p class=\"empty\">None.</p>"))
+        #expect(try page().contains(Self.none))
         #expect(try page().contains(">yes<"))
         #expect(partner.requests.count == 1)
         try addPartner("acme", url: "http://127.0.0.1:\(partner.port)/", trust: "valid")
@@ -75,6 +83,6 @@ struct PartnersPageTests {
             try page().contains(
                 "acme: weir-postbacks still makes its documents by an earlier trust"))
         try work(line: 3)
-        #expect(try page().contains("<p class=\"empty\">None.</p>"))
+        #expect(try page().contains(Self.none))
     }
 }
