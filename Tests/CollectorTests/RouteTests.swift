@@ -60,6 +60,30 @@ struct RouteTests {
                 == ["device", "developer-copy", "relay"])
     }
 
+    @Test("is found under every form of a path that means the same, and under no other")
+    func forms() throws {
+        let place = try CollectorPlace()
+        for path in [
+            "//.well-known/skadnetwork/report-attribution",
+            "/.well-known//skadnetwork/report-attribution//",
+            "/%2Ewell%2dknown/%73kadnetwork/report-attribution/?x=%2F",
+        ] {
+            #expect(try place.post(path, #"{"transaction-id":"t"}"#).status == 200, "\(path)")
+        }
+        for path in [
+            "/.well-known%2Fskadnetwork/report-attribution",
+            "/%252Ewell-known/skadnetwork/report-attribution",
+            "/v1/../.well-known/skadnetwork/report-attribution",
+            "/v1/%2e%2e/.well-known/skadnetwork/report-attribution",
+            "/./.well-known/skadnetwork/report-attribution", "/v1/postbacks/skadnetwor%6",
+            "/v1/postbacks/skadnetwork%00", "/V1/postbacks/skadnetwork", "//",
+        ] {
+            #expect(try place.post(path, #"{"transaction-id":"t"}"#).status == 404, "\(path)")
+        }
+        let sources = try place.records("postbacks").compactMap { $0.headers["ce_source"] }
+        #expect(Set(sources) == ["/.well-known/skadnetwork/report-attribution"])
+    }
+
     @Test("is stamped by the log, whatever time a producer says")
     func timestamps() throws {
         let place = try CollectorPlace()

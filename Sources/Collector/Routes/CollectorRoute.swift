@@ -1,3 +1,5 @@
+import JSON
+
 /// A method and path that the collector answers.
 struct CollectorRoute: Sendable {
     enum Method: String, Sendable {
@@ -74,6 +76,27 @@ struct RouteTable: Sendable {
         self.open = open
     }
 
+    /// A path in its simplest form (RFC 3986, section 6.2.2.2): escapes of letters, digits and `-._~` are
+    /// decoded once, and several slashes are one. All other escapes stay, `%2F` among them. Neither `.` nor
+    /// `..` means anything in a path: no route has such a part.
+    static func normalised(_ path: Substring) -> Substring {
+        guard path.utf8.contains(UInt8(ascii: "%")) || path.contains("//") else { return path }
+        var bytes: [UInt8] = []
+        var rest = path.utf8
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "/"), bytes.last == byte { continue }
+            guard byte == UInt8(ascii: "%"), let high = rest.first?.hexDigit,
+                let low = rest.dropFirst().first?.hexDigit, (high << 4 | low).isUnreserved
+            else {
+                bytes.append(byte)
+                continue
+            }
+            bytes.append(high << 4 | low)
+            rest = rest.dropFirst(2)
+        }
+        return Substring(String(decoding: bytes, as: UTF8.self))
+    }
+
     /// `path` has no query. One slash at its end makes no difference.
     func find(_ method: String, _ path: Substring) -> Finding {
         let path = path.utf8.count > 1 && path.hasSuffix("/") ? path.dropLast() : path
@@ -89,6 +112,19 @@ struct RouteTable: Sendable {
             return .route(route, argument: argument)
         }
         return .otherMethod(allowed: routes.map(\.method))
+    }
+}
+
+extension UInt8 {
+    /// Whether escaping the character in a URL changes nothing (RFC 3986, section 2.3).
+    fileprivate var isUnreserved: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
+            UInt8(ascii: "_"), UInt8(ascii: "~"):
+            true
+        default: false
+        }
     }
 }
 

@@ -54,7 +54,8 @@ final class RequestResponder: Sendable {
         to request: Request, from peer: String
     ) async throws -> (route: String, CollectorResponse) {
         let target = request.head.path ?? ""
-        let path = target.prefix { $0 != "?" }
+        let written = target.prefix { $0 != "?" }
+        let path = RouteTable.normalised(written)
         switch table.find(request.method.rawValue, path) {
         case .none: return ("unknown", .refusal(404, "not_found", "there is nothing at this path"))
         case .otherMethod(let allowed):
@@ -64,7 +65,7 @@ final class RequestResponder: Sendable {
             response.headers.append(("Allow", names))
             return ("unknown", response)
         case .route(let route, let argument):
-            let query = target.utf8.count > path.utf8.count ? target.dropFirst(path.count + 1) : ""
+            let query = target.dropFirst(written.count + 1)
             return (
                 route.path,
                 try await answer(
