@@ -91,6 +91,7 @@ struct ScheduleTests {
         arguments: [
             ("120", 120_000), ("0", nil), ("1", nil), ("99999999999999999999", 86_400_000),
             ("Tue, 21 Nov 2023 00:01:00 GMT", 60_000), ("Tue, 21 Nov 2023 00:00:01 GMT", nil),
+            ("Tuesday, 21-Nov-23 00:02:00 GMT", 120_000), ("Tue Nov 21 00:03:00 2023", 180_000),
             ("soon", nil), ("-5", nil),
         ] as [(String, Int64?)])
     func retryAfter(text: String, pause: Int64?) throws {
@@ -109,6 +110,24 @@ struct ScheduleTests {
         } else {
             #expect((5000..<5500).contains(next - start))
         }
+    }
+
+    @Test(
+        "Retry-After is read in each of the three forms of a date, and a year of two digits is at most 50 years ahead",
+        arguments: [
+            ("Sunday, 06-Nov-94 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:00 GMT", 37_000),
+            ("Sun Nov  6 08:49:37 1994", "Sun, 06 Nov 1994 08:49:00 GMT", 37_000),
+            ("Sun Nov 13 08:49:37 1994", "Sunday, 13-Nov-94 08:49:00 GMT", 37_000),
+            ("Friday, 01-Jan-00 00:00:10 GMT", "Thu, 31 Dec 2099 23:59:50 GMT", 20_000),
+            // 2076 lies less than 50 years ahead, 2077 does not: it is 1977.
+            ("Tuesday, 01-Sep-76 00:00:00 GMT", "Thu, 26 Nov 2026 00:00:00 GMT", 1_570_492_800_000),
+            ("Friday, 31-Dec-77 00:00:00 GMT", "Thu, 26 Nov 2026 00:00:00 GMT", 0),
+            ("Sun, 06-Nov-94 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:00 GMT", nil),
+            ("Sunday, 06-Nov-1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:00 GMT", nil),
+            ("Sun Nov 6 08:49:37 1994", "Sun, 06 Nov 1994 08:49:00 GMT", nil),
+        ] as [(String, String, Int64?)])
+    func datesOfRetryAfter(text: String, date: String, pause: Int64?) {
+        #expect(RetryAfter.milliseconds(text, date: date, nowSeconds: 1_795_651_200) == pause)
     }
 
     @Test(
