@@ -27,7 +27,7 @@ package struct KafkaSettings: Sendable {
     /// the first line of a file.
     ///
     /// `places` has the place of each, for errors. Throws `badSetting` for a setting that Weir
-    /// controls, a secret in plain text, and a missing variable or file.
+    /// controls, a secret in plain text, a missing variable or file, and SASL without what it needs.
     package init(
         brokers: [String], written: [String: String] = [:], places: [String: String] = [:],
         memoryBytes: Int = Self.defaultMemoryBytes, memberName: String? = nil
@@ -46,6 +46,28 @@ package struct KafkaSettings: Sendable {
             resolved[name] = try Self.value(text, of: name, subject)
         }
         self.written = resolved
+        try checkSigningIn()
+    }
+
+    /// Throws where SASL lacks what it needs. librdkafka takes a missing mechanism for Kerberos, and its errors
+    /// then speak of Kerberos only.
+    private func checkSigningIn() throws(LogError) {
+        let name = "security.protocol"
+        guard let security = written[name]?.uppercased(), security.hasPrefix("SASL_") else { return }
+        guard let mechanism = written["sasl.mechanism"] ?? written["sasl.mechanisms"] else {
+            throw .badSetting(
+                subject(name),
+                detail: "is \(security), and sasl.mechanism is missing: add it with the mechanism of your cluster, "
+                    + "for example SCRAM-SHA-512 or PLAIN (GSSAPI for Kerberos)")
+        }
+        let isByName = mechanism.uppercased() == "PLAIN" || mechanism.uppercased().hasPrefix("SCRAM")
+        let missing = ["sasl.username", "sasl.password"].filter { (written[$0] ?? "").isEmpty }
+        guard !isByName || missing.isEmpty else {
+            throw .badSetting(
+                subject("sasl.mechanism"),
+                detail: "is \(mechanism), and \(missing.joined(separator: " and ")) "
+                    + "\(missing.count == 1 ? "is" : "are") missing: add \(missing.count == 1 ? "it" : "both")")
+        }
     }
 
     /// A setting as errors name it.

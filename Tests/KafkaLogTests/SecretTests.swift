@@ -76,6 +76,30 @@ struct SecretTests {
         }
     }
 
+    @Test("SASL without a mechanism, a name or a password is explained, with its place")
+    func signingIn() throws {
+        let failure = #expect(throws: LogError.self) {
+            _ = try KafkaSettings(
+                brokers: Self.brokers, written: ["security.protocol": "SASL_SSL"],
+                places: ["security.protocol": "pipelines/kafka.yaml:3: settings.security.protocol"])
+        }
+        #expect(
+            failure?.description
+                == "pipelines/kafka.yaml:3: settings.security.protocol: the Kafka setting security.protocol is SASL_SSL, "
+                + "and sasl.mechanism is missing: add it with the mechanism of your cluster, for example "
+                + "SCRAM-SHA-512 or PLAIN (GSSAPI for Kerberos)")
+        let plain = ["security.protocol": "sasl_plaintext", "sasl.mechanisms": "plain"]
+        #expect(
+            try words(plain).contains(
+                "sasl.mechanism is plain, and sasl.username and sasl.password are missing"))
+        let named = plain.merging(["sasl.username": "weir"]) { $1 }
+        #expect(try words(named).contains("sasl.password is missing: add it"))
+        _ = try KafkaSettings(
+            brokers: Self.brokers,
+            written: ["security.protocol": "SASL_SSL", "sasl.mechanism": "GSSAPI"])
+        _ = try KafkaSettings(brokers: Self.brokers, written: ["security.protocol": "SSL"])
+    }
+
     @Test("A variable and a file that are not there are named")
     func absent() throws {
         let variable = try words(["sasl.password": "env:WEIR_ABSENT"])
