@@ -34,10 +34,12 @@ enum ConfigurationFile {
         }
     }
 
-    /// Throws when it is not a regular file, not UTF-8 or too large.
+    /// The text without a byte order mark. Throws when it is not a regular file, not UTF-8 or too large.
     static func text(of file: String) throws(ConfigurationError) -> String {
         do throws(RegularFileError) {
-            return try RegularFile.text(of: file)
+            let text = try RegularFile.text(of: file)
+            let scalars = text.unicodeScalars
+            return scalars.first == "\u{FEFF}" ? String(scalars.dropFirst()) : text
         } catch {
             throw ConfigurationError(
                 kind: .unreadable, file: file, explanation: error.description)

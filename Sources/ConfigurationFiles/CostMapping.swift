@@ -1,3 +1,5 @@
+import Program
+
 /// How the lines of a kind of CSV file become reports of costs: `costs/<name>.yaml`.
 package struct CostMapping: Equatable, Sendable {
     /// What a report says, by the names that `weir dump costs` and the events have.
@@ -46,6 +48,11 @@ package struct CostMapping: Equatable, Sendable {
 
     /// The header of the column that has a field.
     package var columns: [Field: String] = [:]
+    /// Other headers that the column of a field may have, in order of preference after the one in `columns`.
+    package var otherHeaders: [Field: [String]] = [:]
+    /// What a line above the header begins with that has a field's value for all lines. It counts in files without
+    /// the field's column.
+    package var above: [Field: String] = [:]
     /// What all lines say.
     package var fixed: [Field: String] = [:]
     /// A comma, a semicolon or a tab, as a byte.
@@ -65,8 +72,6 @@ package struct CostMapping: Equatable, Sendable {
 
     package init() {}
 
-    /// The headers that a file has to have.
-    package var headers: Set<String> { Set(columns.values).union(skip.map(\.column)) }
 }
 
 /// How a day is written: digits of year, month and day, with other characters between them.
@@ -153,7 +158,7 @@ extension PipelineDirectory {
                 kind: .missingFile, file: "\(path)/\(Self.costsName)/\(name).yaml",
                 explanation: names.isEmpty
                     ? "does not exist: copy those that Weir ships in pipelines/costs"
-                    : "does not exist; there are \(names.joined(separator: ", "))")
+                    : "does not exist: \(UnknownName(name, known: names))")
         }
         return try CostMapping(
             ConfigurationFile.read("\(path)/\(Self.costsName)/\(name).yaml"))
@@ -167,7 +172,7 @@ extension PipelineDirectory {
 
 extension CostMapping {
     private static let keys =
-        ["columns"] + Field.fixed.map(\.rawValue) + [
+        ["columns", "above"] + Field.fixed.map(\.rawValue) + [
             "separator", "day_format", "decimal_point", "thousands", "micros", "symbols", "empty",
             "skip", "repeated_rows",
         ]
@@ -179,16 +184,31 @@ extension CostMapping {
                 let known = Field.allCases.map(\.rawValue).joined(separator: ", ")
                 throw value.fault(.unknownKey, "unknown field; known here: \(known)")
             }
-            columns[field] = try value.name()
+            guard value.isList else {
+                columns[field] = try value.name()
+                continue
+            }
+            let names = try value.elements().map { name throws(ConfigurationError) in try name.name() }
+            guard let first = names.first else { throw value.badValue("names no column") }
+            columns[field] = first
+            otherHeaders[field] = Array(names.dropFirst())
+        }
+        for (key, value) in try mapping["above"]?.entries() ?? [] {
+            guard let field = Field(rawValue: key), Field.fixed.contains(field) else {
+                let known = Field.fixed.map(\.rawValue).joined(separator: ", ")
+                throw value.fault(.unknownKey, "is not a field for all lines; known here: \(known)")
+            }
+            above[field] = try value.name()
         }
         for field in Field.fixed {
             guard let value = mapping[field.rawValue] else { continue }
-            guard columns[field] == nil else {
-                throw value.badValue("has a column too: keep one of them")
+            guard columns[field] == nil, above[field] == nil else {
+                throw value.badValue("has a column too, or a line above: keep one of them")
             }
             fixed[field] = try value.value(of: field)
         }
-        for field in Field.required where columns[field] == nil && fixed[field] == nil {
+        for field in Field.required
+        where columns[field] == nil && fixed[field] == nil && above[field] == nil {
             let place = Field.fixed.contains(field) ? "here, or as a column" : "as a column"
             throw node.fault(.missingKey, "\(field.rawValue) is missing: say it \(place)")
         }

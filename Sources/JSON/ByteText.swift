@@ -1,11 +1,18 @@
 import Foundation
 
-// Bytes as text: hexadecimal digits and base64.
+// Bytes as text: byte order marks, hexadecimal digits and base64.
 
 extension Sequence<UInt8> {
     /// The bytes as lower-case hexadecimal digits.
     package var hexDigits: String {
         map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+    }
+}
+
+extension Collection<UInt8> {
+    /// Without the byte order mark of UTF-8, which some programs write at the beginning of a file.
+    package var withoutByteOrderMark: SubSequence {
+        starts(with: [0xEF, 0xBB, 0xBF]) ? dropFirst(3) : self[...]
     }
 }
 

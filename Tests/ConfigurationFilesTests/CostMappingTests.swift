@@ -28,7 +28,7 @@ struct CostMappingTests {
             ("source: s\ncurrency: EUR\ncolumns: {day: D}\n", "amount is missing"),
             (
                 "source: s\ncurrency: EUR\ncolumns: {day: D, amount: A, source: S}\n",
-                "source: has a column too"
+                "source: has a column too, or a line above"
             ),
             (good.replacing("EUR", with: "eur"), "write three capital letters"),
             (good + "day_format: yyyy-MMM-dd\n", "day_format: is no form of days"),
@@ -37,6 +37,12 @@ struct CostMappingTests {
             (good + "thousands: \".\"\n", "is the decimal point too"),
             (good + "skip: [{column: Day}]\n", "needs either values or a prefix"),
             (good + "repeated_rows: keep\n", "write one of refuse, add_up"),
+            (
+                "source: s\ncurrency: EUR\ncolumns: {day: [], amount: A}\n",
+                "columns.day: names no column"
+            ),
+            (good + "above: {day: Day}\n", "above.day: is not a field for all lines"),
+            (good + "above: {currency: Currency}\n", "currency: has a column too, or a line above"),
             (good + "app_id: x\n", "app_id: must be a whole number"),
         ] {
             let found = try fault(yaml) ?? ""

@@ -49,6 +49,13 @@ struct PipelineDirectoryTests {
         #expect(try pipelines.read { try $0.partners() } == [])
     }
 
+    @Test("a byte order mark before the text of a file is skipped")
+    func byteOrderMark() throws {
+        let plain = "campaigns: [{name: a, network: n, app: 1, campaign_id: 5}]\n"
+        let pipelines = try TemporaryPipelines(["catalog.yaml": "\u{FEFF}" + plain])
+        #expect(try pipelines.read { try $0.catalog().campaigns }.map(\.name) == ["a"])
+    }
+
     @Test("models come by ascending app, partners by name bytewise")
     func order() throws {
         var files: [String: String] = [:]

@@ -1,4 +1,5 @@
 import ConfigurationFiles
+import Foundation
 import Streams
 import TestKit
 import Testing
@@ -41,6 +42,163 @@ struct CostsTableTests {
         #expect(events.map { $0 + "\n" }.joined() == expected)
         let result = try foldCosts(events.map { TestRecord($0) })
         #expect(result.outcome(.accepted) == Int64(events.count), "\(result.refused)")
+    }
+
+    @Test(
+        "invisible characters and no-break spaces in a file change no report",
+        arguments: [
+            ("two-byte-order-marks", "generic"), ("no-break-spaces", "mapping-space"),
+            ("no-break-spaces", "mapping-narrow-space"),
+        ])
+    func invisible(_ name: String, _ mapping: String) throws {
+        let folder = "Tests/Fixtures/costs-import"
+        let files = try TemporaryDirectory()
+        for mapping in ["mapping-space", "mapping-narrow-space"] {
+            try files.write(
+                Repository.text("\(folder)/\(mapping).yaml"), to: "pipelines/costs/\(mapping).yaml")
+        }
+        let directory =
+            mapping == "generic" ? Self.shipped : PipelineDirectory(files.path + "/pipelines")
+        let bytes = try [UInt8](
+            Data(contentsOf: Repository.root.appending(path: "\(folder)/\(name).csv")))
+        let table = try CostsTable(bytes, directory.costMapping(mapping))
+        let events = try table.lines.map { String(decoding: try $0.get().event, as: UTF8.self) }
+        #expect(
+            try events.map { $0 + "\n" }.joined() == Repository.text("\(folder)/\(name).ndjson"))
+    }
+
+    @Test("unseen characters at the edge of a cell or header go, and inside an identifier are an error")
+    func unseen() throws {
+        let unseen = ["\u{FEFF}", "\u{200B}", "\u{200E}", "\u{200F}", "\u{2060}", "\u{A0}", "\u{202F}"]
+        for character in unseen {
+            func cell(_ campaign: String) throws -> CostsTable {
+                try table(
+                    "\(character)Day\(character),Campaign,Cost\n2026-11-20,\(campaign),1\n")
+            }
+            let edges = try cell("\(character)52 39\(character)").lines[0].get()
+            #expect(edges.values[.campaign] == "52 39", "\(character.unicodeScalars)")
+            let inside = amounts(try cell("52\(character)39"))[0]
+            #expect(inside.hasPrefix("2: column 'Campaign' has '52\\u{"), "\(inside)")
+        }
+        let named = amounts(try table("Day,Campaign,Cost\n2026-11-20,52\u{200B}39,1\n"))
+        #expect(
+            named == [
+                "2: column 'Campaign' has '52\\u{200B}39', which contains U+200B ZERO WIDTH SPACE: remove it"
+            ])
+        // A name is shown to people only, and emoji and scripts need joiners.
+        let joined = try table("Day,Campaign,Cost,N\n2026-11-20,1,1,👨\u{200D}👩\n") {
+            $0.columns[.name] = "N"
+        }
+        #expect(try joined.lines[0].get().values[.name] == "👨\u{200D}👩")
+        let header = try table("Day,Cam\u{200B}paign,Cost\n2026-11-20,1,1\n")
+        #expect(try header.lines[0].get().values[.campaign] == "1")
+    }
+
+    @Test("an identifier that a spreadsheet took for a number is an error that explains it")
+    func spreadsheets() throws {
+        for (changed, words) in [
+            ("1.47852E+09", "a spreadsheet took the identifier for a number"),
+            ("1,47852E+09", "a spreadsheet took the identifier for a number"),
+            ("5E+3", "a spreadsheet took the identifier for a number"),
+            ("1478523690.0", "a program wrote the identifier as a number"),
+            ("1,478,523,690", "a program wrote the identifier as a number"),
+        ] {
+            let found = amounts(
+                try table("Day,Campaign,Cost\n2026-11-20,\"\(changed)\",1\n") {
+                    $0.thousands = ","
+                })[0]
+            #expect(
+                found.hasPrefix("2: column 'Campaign' has '\(changed)': \(words)"), "\(found)")
+        }
+        for kept in ["1478523690", "12E5", "spring_1.0", "0039"] {
+            #expect(
+                try table("Day,Campaign,Cost\n2026-11-20,\(kept),1\n").lines[0].get()
+                    .values[.campaign] == kept)
+        }
+    }
+
+    @Test("every space between thousands is the one of the mapping")
+    func spaces() throws {
+        for configured in [" ", "\u{A0}", "\u{202F}"] as [Character] {
+            for written in [" ", "\u{A0}", "\u{2009}", "\u{202F}"] {
+                let found = amounts(
+                    try table("Day,Campaign,Cost\n2026-11-20,1,\"1\(written)234\(written)567,5\"\n") {
+                        $0.decimalPoint = ","
+                        $0.thousands = configured
+                    })
+                #expect(found == ["1234567.5"])
+            }
+        }
+        #expect(
+            amounts(try table("Day,Campaign,Cost\n2026-11-20,1,1\u{A0}234\n"))[0].hasPrefix(
+                "2: column 'Cost' has"))
+    }
+
+    @Test("lines may end with CR alone, and a CR in quotes is a part of its cell")
+    func carriageReturns() throws {
+        let text = "Day,Campaign,Cost\r2026-11-20,\"a\rb\",1\r\r2026-11-21,\"c\",2\r"
+        let lines = try table(text).lines.map { try $0.get() }
+        #expect(lines.map { $0.values[.campaign] } == ["a\rb", "c"])
+        #expect(lines.map(\.line) == [2, 5])
+    }
+
+    @Test("another encoding or separator than expected is named with what to do")
+    func encodings() throws {
+        func fault(_ bytes: [UInt8]) -> String {
+            var mapping = CostMapping()
+            mapping.columns = [.day: "Day", .campaign: "Campaign", .amount: "Cost"]
+            mapping.fixed = [.source: "s", .currency: "EUR"]
+            do throws(CostsLineFault) {
+                return "\(try CostsTable(bytes, mapping).lines.count)"
+            } catch {
+                return "\(error.line): \(error)"
+            }
+        }
+        let tabs = "Day\tCampaign\tCost\n2026-11-20\té\t1\n"
+        let wide = tabs.utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+        #expect(
+            fault([0xFF, 0xFE] + wide)
+                == "1: a tab separates the columns (the file is UTF-16, as spreadsheets save Unicode Text): write separator: tab in the mapping"
+        )
+        #expect(
+            fault(Array(tabs.utf8))
+                == "1: a tab separates the columns: write separator: tab in the mapping")
+        let plain = "Day,Campaign,Cost\n2026-11-20,e,1\n"
+        #expect(
+            fault(plain.utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }).hasPrefix(
+                "1: the file contains zero bytes. It may be UTF-16"))
+        #expect(
+            fault(Array("Day,Campaign,Cost\n2026-11-20,".utf8) + [0xE9] + Array(",1\n".utf8))
+                == "2: the file is not UTF-8: save it again as CSV in UTF-8")
+    }
+
+    @Test("of several headers of a field the first in the file counts, and a value may stand above the header")
+    func alternatives() throws {
+        let folder = "Tests/Fixtures/costs-import"
+        let mapping = try Self.shipped.costMapping("apple-ads")
+        let custom = try Repository.text("\(folder)/apple-ads-custom.csv")
+        let table = try CostsTable(Array(custom.utf8), mapping)
+        let events = try table.lines.map { String(decoding: try $0.get().event, as: UTF8.self) }
+        #expect(
+            try events.map { $0 + "\n" }.joined()
+                == Repository.text("\(folder)/apple-ads-custom.ndjson"))
+        #expect(table.skippedLines == 1)
+        #expect(table.mapping.columns[.installs] == "Installs (Tap-Through)")
+        let colon = custom.replacing("Currency,AUD", with: "\"Currency: AUD\"")
+        #expect(try CostsTable(Array(colon.utf8), mapping).lines[0].get().values[.currency] == "AUD")
+        func fault(_ text: String) -> String {
+            do throws(CostsLineFault) {
+                _ = try CostsTable(Array(text.utf8), mapping)
+                return ""
+            } catch {
+                return error.explanation
+            }
+        }
+        #expect(
+            fault(custom.replacing("Currency,AUD\n", with: "")).hasSuffix(
+                "lacks 'Currency' or a line above that begins with 'Currency'"))
+        #expect(
+            fault(custom.replacing("Day,", with: "Week,")).hasSuffix("lacks 'Day' or 'Date'"))
     }
 
     @Test("every shipped mapping has a sample, and nothing is wrong with it")

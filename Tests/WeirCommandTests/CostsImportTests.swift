@@ -114,6 +114,18 @@ struct CostsImportTests {
         #expect(check.output.contains("warning: costs of network 'com.exampel'"), "\(check.output)")
     }
 
+    @Test("the repaired copy of a file with byte order marks in its cells restates, and does not add")
+    func repaired() throws {
+        let place = try Place()
+        let folder = "Tests/Fixtures/costs-import"
+        try place.run(Repository.path("\(folder)/two-byte-order-marks.csv"), "generic")
+        #expect(try place.records().map(\.key) == ["finance:5239"])
+        try place.run(Repository.path("\(folder)/two-byte-order-marks-repaired.csv"), "generic")
+        let rows = try place.fold().rows
+        #expect(rows.map { $0.measures[0] } == [12_750_000])
+        #expect(rows.map { $0.measures[4] } == [1])
+    }
+
     @Test("a dry run publishes nothing, and makes no log")
     func dryRun() throws {
         let place = try Place()

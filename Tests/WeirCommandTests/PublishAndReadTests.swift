@@ -72,13 +72,24 @@ struct PublishAndReadTests {
         let lines = "{\"key\":\"a\",\"value\":1}\r\n\n{\"value\":2}\n{\"vaule\":3}\n{\"value\":4}\n"
         #expect { try place.publish(Array(lines.utf8), in: log) } throws: { error in
             let words = (error as? CommandError)?.explanation ?? ""
-            return words.contains("lines.ndjson:4: ") && words.contains("2 records before")
+            return words.contains("lines.ndjson:4: ") && words.contains("2 earlier records are in ")
                 && (error as? CommandError)?.exitCode == 1
         }
         #expect(
             try records(of: "t", in: log).compactMap { $0[3] }.sorted { $0[0] < $1[0] } == [
                 [0x31], [0x32],
             ])
+    }
+
+    @Test("a byte order mark before the first line is skipped, and one in a value is kept")
+    func byteOrderMark() throws {
+        let place = try TemporaryDirectory()
+        let log = try place.log(partitions: 1)
+        let lines = "\u{FEFF}{\"key\":\"a\",\"text\":\"\u{FEFF}1\"}\n"
+        #expect(try place.publish(Array(lines.utf8), in: log) == 1)
+        #expect(try records(of: "t", in: log).map { $0[3] ?? [] } == [Array("\u{FEFF}1".utf8)])
+        let file = try place.write("\u{FEFF}{}", to: "document.json")
+        #expect(try InputFile.contents(of: file) == Array("{}".utf8))
     }
 
     @Test("many lines are published in order, whatever the pieces that they are read in")

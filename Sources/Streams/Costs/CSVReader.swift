@@ -1,3 +1,5 @@
+import JSON
+
 /// Why a file is no CSV, with its line from 1.
 package struct CSVFault: Error, Equatable, Sendable {
     package let line: Int
@@ -5,8 +7,16 @@ package struct CSVFault: Error, Equatable, Sendable {
 }
 
 /// Reads comma-separated values (RFC 4180) line by line: fields in quotes may hold separators, quotes and line ends.
-/// Lines end with LF, or CR and LF.
+/// Lines end with LF, CR and LF, or CR alone.
 struct CSVReader {
+    /// What may stand between fields, with its name in mappings.
+    static let separators: [(byte: UInt8, name: String)] = [
+        (UInt8(ascii: ","), "comma"), (UInt8(ascii: ";"), "semicolon"), (UInt8(ascii: "\t"), "tab"),
+    ]
+
+    /// Whether the file is UTF-16, which spreadsheets call Unicode Text.
+    let isUTF16: Bool
+
     private let bytes: [UInt8]
     private let separator: UInt8
     private var position = 0
@@ -14,11 +24,13 @@ struct CSVReader {
 
     private static let quote = UInt8(ascii: "\"")
     private static let newline = UInt8(ascii: "\n")
+    private static let carriageReturn = UInt8(ascii: "\r")
 
-    /// Takes UTF-8, or UTF-16 with a byte order mark, as programs for tables write it.
+    /// Reads UTF-8, or UTF-16 with a byte order mark, as spreadsheets write it.
     init(_ bytes: [UInt8], separator: UInt8) throws(CSVFault) {
         self.separator = separator
-        if bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) {
+        isUTF16 = bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF])
+        if isUTF16 {
             let isLittle = bytes[0] == 0xFF
             let units = stride(from: 2, to: bytes.count - 1, by: 2).map { place in
                 let (first, second) = (UInt16(bytes[place]), UInt16(bytes[place + 1]))
@@ -26,16 +38,36 @@ struct CSVReader {
             }
             guard bytes.count.isMultiple(of: 2),
                 let text = String(validating: units, as: UTF16.self)
-            else { throw CSVFault(line: 1, explanation: "the file is not UTF-16") }
+            else {
+                throw CSVFault(
+                    line: 1,
+                    explanation:
+                        "the file begins as UTF-16 and is damaged: save it again as CSV in UTF-8")
+            }
             self.bytes = Array(text.utf8)
         } else {
             guard String(validating: bytes, as: UTF8.self) != nil else {
                 throw CSVFault(
-                    line: 1, explanation: "the file is not UTF-8: save it again as CSV in UTF-8")
+                    line: Self.firstLine(of: bytes) { String(validating: $0, as: UTF8.self) == nil },
+                    explanation: "the file is not UTF-8: save it again as CSV in UTF-8")
             }
-            let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
-            self.bytes = bytes.starts(with: mark) ? Array(bytes.dropFirst(mark.count)) : bytes
+            self.bytes = Array(bytes.withoutByteOrderMark)
         }
+        guard !self.bytes.contains(0) else {
+            throw CSVFault(
+                line: Self.firstLine(of: self.bytes) { $0.contains(0) },
+                explanation:
+                    "the file contains zero bytes. It may be UTF-16 without a byte order mark, as some programs "
+                    + "save Unicode Text: save it again as CSV in UTF-8")
+        }
+    }
+
+    /// The number of the first line of which something is true.
+    private static func firstLine(
+        of bytes: [UInt8], where isFound: (ArraySlice<UInt8>) -> Bool
+    ) -> Int {
+        let lines = bytes.split(separator: newline, omittingEmptySubsequences: false)
+        return (lines.firstIndex(where: isFound) ?? 0) + 1
     }
 
     /// The fields of the next line that is not empty, and its number; nil at the end.
@@ -56,6 +88,11 @@ struct CSVReader {
             position += 1
         }
         // What ended the last field is the end of the line.
+        if position + 1 < bytes.count, bytes[position] == Self.carriageReturn,
+            bytes[position + 1] == Self.newline
+        {
+            position += 1
+        }
         position += 1
         lineNumber += 1
         return fields
@@ -64,15 +101,14 @@ struct CSVReader {
     private mutating func field() throws(CSVFault) -> String {
         if position < bytes.count, bytes[position] == Self.quote { return try quoted() }
         let start = position
-        while position < bytes.count, bytes[position] != separator,
-            bytes[position] != Self.newline
-        {
+        while position < bytes.count, bytes[position] != separator, !isLineEnd(bytes[position]) {
             position += 1
         }
-        var end = position
-        let isAtLineEnd = position == bytes.count || bytes[position] == Self.newline
-        if isAtLineEnd, end > start, bytes[end - 1] == UInt8(ascii: "\r") { end -= 1 }
-        return String(decoding: bytes[start..<end], as: UTF8.self)
+        return String(decoding: bytes[start..<position], as: UTF8.self)
+    }
+
+    private func isLineEnd(_ byte: UInt8) -> Bool {
+        byte == Self.newline || byte == Self.carriageReturn
     }
 
     private mutating func quoted() throws(CSVFault) -> String {
@@ -82,7 +118,11 @@ struct CSVReader {
         while position < bytes.count {
             let byte = bytes[position]
             position += 1
-            if byte == Self.newline { lineNumber += 1 }
+            let endsLine =
+                byte == Self.newline
+                || byte == Self.carriageReturn
+                    && (position == bytes.count || bytes[position] != Self.newline)
+            if endsLine { lineNumber += 1 }
             guard byte == Self.quote else {
                 text.append(byte)
                 continue
@@ -99,15 +139,9 @@ struct CSVReader {
 
     /// After the closing quote only a separator or the end of the line may come.
     private mutating func endQuoted() throws(CSVFault) {
-        if position + 1 < bytes.count, bytes[position] == UInt8(ascii: "\r"),
-            bytes[position + 1] == Self.newline
-        {
-            position += 1
-        }
-        if position + 1 == bytes.count, bytes[position] == UInt8(ascii: "\r") { position += 1 }
         guard
             position >= bytes.count || bytes[position] == separator
-                || bytes[position] == Self.newline
+                || isLineEnd(bytes[position])
         else { throw CSVFault(line: lineNumber, explanation: "text comes after a closing quote") }
     }
 }

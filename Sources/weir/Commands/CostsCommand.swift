@@ -102,7 +102,7 @@ struct CostsImport {
                 let line = try line.get()
                 records.append(
                     try Self.record(
-                        line, reader, mapping, mappingName, nowMilliseconds: nowMilliseconds))
+                        line, reader, table.mapping, mappingName, nowMilliseconds: nowMilliseconds))
                 report.add(line)
             } catch {
                 faults.append(error)
@@ -214,11 +214,12 @@ struct CostsImportReport: Report {
         let rows = sorted.map { key, entry in
             [
                 key.source, key.currency, "\(entry.reports)", entry.firstDay, entry.lastDay,
-                "\(entry.costMicros)",
+                MoneyByCurrency(entry.costMicros, of: "cost_micros", currency: key.currency)?
+                    .plainText ?? "",
             ]
         }
         return TextTable(
-            header: ["source", "currency", "reports", "first_day", "last_day", "cost_micros"],
+            header: ["source", "currency", "reports", "first_day", "last_day", "cost"],
             isNumber: [false, false, true, false, false, true], rows: rows
         ).text
             + (skippedLines > 0

@@ -1,8 +1,9 @@
 import Foundation
+import JSON
 
 /// A file that a command reads whole.
 enum InputFile {
-    /// The bytes of a file; `-` and nil stand for standard input.
+    /// The bytes of a file, without a byte order mark; `-` and nil stand for standard input.
     ///
     /// - Parameter alternative: what may be given in place of a file, for the error.
     static func contents(
@@ -10,9 +11,11 @@ enum InputFile {
     ) throws(CommandError) -> [UInt8] {
         do {
             guard let path, path != "-" else {
-                return [UInt8](try FileHandle.standardInput.readToEnd() ?? Data())
+                let data = try FileHandle.standardInput.readToEnd() ?? Data()
+                return [UInt8](data.withoutByteOrderMark)
             }
-            return [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+            let data = try Data(contentsOf: URL(fileURLWithPath: path))
+            return [UInt8](data.withoutByteOrderMark)
         } catch {
             throw .failure(
                 "cannot read \(path ?? "standard input"): give a file that is there and readable"
@@ -74,7 +77,8 @@ final class LineReader {
         buffer.deallocate()
     }
 
-    /// The next line without its end, valid until the next call; nil at the end of the file.
+    /// The next line without its end, and the first one without a byte order mark. Valid until the next call;
+    /// nil at the end of the file.
     func next() throws(CommandError) -> UnsafeRawBufferPointer? {
         var searched = unread.lowerBound
         while true {
@@ -99,7 +103,8 @@ final class LineReader {
 
     private func line(_ range: Range<Int>) -> UnsafeRawBufferPointer {
         lineNumber += 1
-        return UnsafeRawBufferPointer(rebasing: buffer[range])
+        let line = UnsafeRawBufferPointer(rebasing: buffer[range])
+        return lineNumber == 1 ? UnsafeRawBufferPointer(rebasing: line.withoutByteOrderMark) : line
     }
 
     private func newline(from start: Int) -> Int? {
