@@ -1,4 +1,5 @@
 import ConversionModels
+import Program
 
 /// Reads `conversion-models/<app>.yaml`.
 enum ConversionModelFile {
@@ -83,7 +84,7 @@ extension ConfigurationNode {
     private func bits() throws(ConfigurationError) -> (lowest: Int, highest: Int) {
         let bounds = try elements()
         guard bounds.count == 2 else {
-            throw badValue("has \(bounds.count) numbers: write [lowest, highest]")
+            throw badValue("has \(counted(bounds.count, "number")): write [lowest, highest]")
         }
         return (try bounds[0].integer(in: 0...5).asInt, try bounds[1].integer(in: 0...5).asInt)
     }

@@ -1,4 +1,5 @@
 import Foundation
+import Program
 
 /// What a unit of a currency was worth, by day: `rates.csv`.
 ///
@@ -46,7 +47,7 @@ package struct CurrencyRates: Equatable, Sendable {
             }
             guard fields.count == header.count else {
                 throw fault(
-                    "", "has \(fields.count) fields: write \(header.joined(separator: ","))")
+                    "", "has \(counted(fields.count, "field")): write \(header.joined(separator: ","))")
             }
             let (day, currency, lineBase) = (fields[0], fields[1], fields[2])
             guard day.wholeMatch(of: /\d{4}-\d\d-\d\d/) != nil, isDay(day) else {

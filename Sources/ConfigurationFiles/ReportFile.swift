@@ -1,3 +1,5 @@
+import Program
+
 /// A question to a dump that is asked again and again: `reports/<name>.yaml`. Its texts are those that the options of
 /// `weir dump` have.
 package struct ReportFile {
@@ -87,7 +89,7 @@ extension PipelineDirectory {
                 kind: .missingFile, file: file,
                 explanation: known.isEmpty
                     ? "does not exist: write it, as pipelines/reports/campaigns.yaml that Weir ships"
-                    : "does not exist: there are \(known.joined(separator: ", "))")
+                    : "does not exist: \(UnknownName(name, known: known))")
         }
         return try ReportFile(ConfigurationFile.read(file), name: name)
     }

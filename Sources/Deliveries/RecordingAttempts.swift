@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Program
 import Store
 
 struct DueDelivery: Sendable {
@@ -205,7 +206,7 @@ extension DeliveryStore {
             let pause = RetrySchedule.pauseMilliseconds(
                 afterAttempt: number, key: delivery.key, retryAfterMilliseconds: asked)
             guard let pause else {
-                return dead(.exhausted, "\(number) attempts, the last: \(answer)")
+                return dead(.exhausted, "\(counted(number, "attempt")), the last: \(answer)")
             }
             return (.pending, "", attempt.endMilliseconds + pause)
         }

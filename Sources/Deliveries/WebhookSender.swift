@@ -1,6 +1,7 @@
 import ConfigurationFiles
 import Dispatch
 import JSON
+import Program
 import Synchronization
 
 /// Sends documents that are in no topic to one receiver, as partners are sent theirs: signed, in order, and tried
@@ -85,7 +86,7 @@ package final class WebhookSender {
                 failure = (fault.words, "sent again in \(pause / 1000) s, \(waiting.count) waiting")
             } else {
                 waiting.remove(at: place)
-                failure = (fault.words, "given up after \(next.attempts) attempts")
+                failure = (fault.words, "given up after \(counted(next.attempts, "attempt"))")
             }
             guard fault.isRefusal else { break }
         }

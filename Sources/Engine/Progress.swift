@@ -30,7 +30,7 @@ package struct Progress {
     static func line(_ label: String, records: Int64, seconds: Double, left: Int64?) -> String {
         let rate = Int64(Double(records) / seconds)
         let left = left.map { ", \($0) left\(time(left: $0, rate: rate))" } ?? ""
-        return "\(label): \(records) records, \(rate) a second\(left)"
+        return "\(label): \(counted(records, "record")), \(rate) a second\(left)"
     }
 
     /// About how long the rest takes, once that can be told.

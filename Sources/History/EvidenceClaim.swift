@@ -1,4 +1,5 @@
 import ConfigurationFiles
+import Program
 import Reports
 import Store
 import Streams
@@ -53,7 +54,7 @@ struct EvidenceClaim {
         let isOfCatalog = manifest.where.contains { text in
             Self.catalogColumns.contains { text.hasPrefix("\($0)=") }
         }
-        let rows = "each of the \(rows.count) rows is asked for, and gives what it has to"
+        let rows = "each of \(counted(rows.count, "row")) is asked for, and gives what it has to"
         return manifest.dump == Funnel.name && isOfCatalog
             ? "\(rows); campaign, name and media_source go by the catalog, which is not in the file"
             : rows

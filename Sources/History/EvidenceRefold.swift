@@ -1,5 +1,6 @@
 import EventLog
 import Foundation
+import Program
 import Reports
 import Signatures
 import Store
@@ -175,17 +176,17 @@ struct EvidenceRefold {
         var checks = [
             EvidenceVerifier.Check(
                 "signatures", Self.limited(faults),
-                "\(folded) records were verified and folded again, and all became what they had become"
+                "\(counted(folded, "record")) \(folded == 1 ? "was" : "were") verified and folded again, with the same result"
             ),
             EvidenceVerifier.Check(
                 "aggregate", Self.limited(rowFaults),
-                "the records add up to each of the \(rows.count) rows"),
+                "the records add up to each of \(counted(rows.count, "row"))"),
         ]
         if maskedCount > 0 {
             checks.append(
                 EvidenceVerifier.Check(
                     "masked", [],
-                    "\(maskedCount) records hold a masked password or receipt, which cannot be "
+                    "\(counted(maskedCount, "record")) \(maskedCount == 1 ? "holds" : "hold") a masked password or receipt, which cannot be "
                         + "verified again: that they were trusted is taken as it was noted"))
         }
         return checks

@@ -1,5 +1,6 @@
 import EventLog
 import Foundation
+import Program
 import Signatures
 import Store
 import Streams
@@ -114,7 +115,7 @@ package struct EvidenceVerifier {
         }
         note(
             "files", EvidenceRefold.limited(faults),
-            "\(manifest.files.count) files have their SHA-256")
+            "\(Program.counted(manifest.files.count, "file")) \(manifest.files.count == 1 ? "has its" : "have their") SHA-256")
     }
 
     /// Reads one of the files; nil, with a check that says so, when it cannot be read.
@@ -154,7 +155,7 @@ package struct EvidenceVerifier {
         }
         note(
             "configurations", faults,
-            "\(configurations.count) configurations have their SHA-256")
+            "\(Program.counted(configurations.count, "configuration")) \(configurations.count == 1 ? "has its" : "have their") SHA-256")
     }
 
     /// The keys that configurations trust beside those that are built in: whoever has one of them can
@@ -200,7 +201,7 @@ package struct EvidenceVerifier {
         let trusted =
             others == 0
             ? "nobody else's are trusted"
-            : "the configuration also trusts \(others) keys and certificates that are not Apple's"
+            : "the configuration also trusts \(Program.counted(others, "key or certificate", plural: "keys and certificates")) not from Apple"
         note("keys", faults, "Apple's keys are those built into this program; \(trusted)")
         return roots
     }
@@ -259,7 +260,7 @@ extension EvidenceVerifier {
         {
             faults.append("they are of other logs than the manifest says")
         }
-        let found = "\(counted) records count and \(leftOut) were left out"
+        let found = "\(Program.counted(counted, "record")) \(counted == 1 ? "counts" : "count") and \(leftOut) \(leftOut == 1 ? "was" : "were") left out"
         note("records", faults.isEmpty ? [] : [([found] + faults).joined(separator: ", ")], found)
     }
 }

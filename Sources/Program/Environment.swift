@@ -75,8 +75,8 @@ package struct Environment {
     ) throws(UsageError) -> Format where Format.RawValue == String {
         guard let word = option ?? self["WEIR_FORMAT"] else { return byDefault }
         guard let format = Format(rawValue: word) else {
-            let known = Format.allCases.map(\.rawValue).joined(separator: ", ")
-            throw UsageError("no format '\(word)' here: there are \(known)")
+            let known = UnknownName(word, known: Format.allCases.map(\.rawValue))
+            throw UsageError("no format '\(word)' here: \(known)")
         }
         return format
     }

@@ -158,7 +158,7 @@ package enum LogChange: OperatorError {
         case .otherRecords(let partition, let offset, let store):
             "\(partition) holds another record at offset \(offset) than \(store) has folded: the topic was created anew, or its log lost its end and was written on; nothing more is folded. Give --log the one that was folded, or move the store away and fold again (ops/runbooks/topic-made-anew.md)"
         case .partitionCountChanged(let topic, let folded, let now, let store):
-            "topic '\(topic)' has \(now) partitions, and had \(folded) when \(store) folded it: the same key may now land in another partition, where its duplicates are not known. Nothing is lost. Start with --accept-partition-count \(now) to go on so (ids seen before the change are then not recognised in their new partition), or fold into a fresh --data directory"
+            "topic '\(topic)' has \(counted(now, "partition")), and had \(folded) when \(store) folded it: the same key may now land in another partition, where its duplicates are not known. Nothing is lost. Start with --accept-partition-count \(now) to go on so (ids seen before the change are then not recognised in their new partition), or fold into a fresh --data directory"
         }
     }
 }

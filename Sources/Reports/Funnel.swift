@@ -13,14 +13,6 @@ package struct Funnel: Sendable {
 
     package static let name = "funnel"
 
-    /// What matters most in a row, in order, where there is no room for all.
-    package static let ranking = [
-        "cost_micros", "installs", "revenue_min_micros", "revenue_max_micros", "roas_min",
-        "roas_max", "cpi", "clicks", "presented", "wins", "bids", "maturity", "postbacks",
-        "null_rate", "revenue_bound_min_micros", "revenue_bound_max_micros", "ctr", "install_rate",
-        "win_rate", "cost_source", "viewed", "app_refund_rate",
-    ]
-
     /// Names of the columns that rows are grouped by.
     package static var columnNames: [String] { columns.map(\.name) }
     /// Names of all other columns, also of those that only some questions have.

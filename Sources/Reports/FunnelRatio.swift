@@ -1,3 +1,4 @@
+import Program
 import Streams
 
 /// A sum that rates of the funnel divide.
@@ -105,7 +106,7 @@ package struct FunnelDivision: Sendable {
     package var noteOnInstalls: String? {
         guard installsWithoutCost > 0, let installs = under.first?.amount else { return nil }
         return
-            "\(installsWithoutCost) of the \(installs) installs are of campaigns without a known cost in these days: they make cpi smaller"
+            "\(installsWithoutCost) of \(counted(installs, "install")) \(installsWithoutCost == 1 ? "is" : "are") of campaigns without a known cost in these days: \(installsWithoutCost == 1 ? "it makes" : "they make") cpi smaller"
     }
 }
 

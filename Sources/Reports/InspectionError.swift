@@ -87,11 +87,11 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
             "\(directories.joined(separator: " and ")) have no store of one stream in common, of "
                 + "\(streams.joined(separator: ", ")): give directories that hold the same stores"
         case .unknownDump(let name, let known):
-            "no dump '\(name)': there are \(known.joined(separator: ", ")) and \(Funnel.name)"
+            "no dump '\(name)': \(UnknownName(name, known: known + [Funnel.name]))"
         case .unknownColumn(let name, let dump, let known):
-            "no column '\(name)' in \(dump): there are \(known.joined(separator: ", "))"
+            "no column '\(name)' in \(dump): \(UnknownName(name, known: known))"
         case .unknownMeasure(let name, let known):
-            "no measure '\(name)' here: there are \(known.joined(separator: ", "))"
+            "no measure '\(name)' here: \(UnknownName(name, known: known))"
         case .curveColumn(let column):
             "a curve adds up over \(column): leave --where \(column)=... out, and take the row that you want"
         case .badTimes:
@@ -107,7 +107,7 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
         case .tooManyCurves(let most):
             "there are more than \(most) curves: give --by fewer columns, or --where"
         case .badOrder(let order):
-            "'\(order)' is no order of rows: give column, or column:desc for the largest first"
+            "'\(order)' is not an order of rows: write a column, with - before it or :desc after it for the largest first"
         case .badCondition(let column, let value, let wanted):
             "\(column) is never '\(value)': give \(wanted)"
         case .incompleteExport(let found, let accepted):

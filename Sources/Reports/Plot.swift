@@ -19,6 +19,7 @@ package struct Plot: Sendable {
     }
 
     let valueName: String
+    private let isMoney: Bool
     private(set) var curves: [Curve] = []
 
     /// How many curves a picture has at most.
@@ -60,6 +61,7 @@ package struct Plot: Sendable {
             guard let number = Double(value.plainText) else { return nil }
             return isMoney ? number / Self.microsInUnit : number
         }
+        self.isMoney = isMoney
         valueName = isMoney ? value.replacing("_micros", with: "") : value
         // By their bytes: names that look alike are of different curves.
         var places: [StoredValue: Int] = [:]
@@ -96,8 +98,10 @@ package struct Plot: Sendable {
         max(curves.flatMap(\.points).compactMap { $0.high ?? $0.low }.max() ?? 0, 0)
     }
 
-    private static func text(_ value: Double) -> String {
+    /// Amounts and shares have decimals, counts have none.
+    private func text(_ value: Double) -> String {
         guard value != 0 else { return "0" }
+        if !isMoney, abs(value) >= 1, value == value.rounded() { return String(format: "%.0f", value) }
         return String(format: abs(value) >= 100 ? "%.0f" : abs(value) >= 1 ? "%.2f" : "%.4f", value)
     }
 
@@ -113,7 +117,7 @@ package struct Plot: Sendable {
         guard !curves.isEmpty else { return "no rows\n" }
         let points = curves.flatMap(\.points)
         let labelWidth = points.map { $0.label.escaped.unicodeScalars.count }.max() ?? 0
-        let valueWidth = points.map { Self.said($0).count }.max() ?? 0
+        let valueWidth = points.map { said($0).count }.max() ?? 0
         let barWidth = max(8, width - labelWidth - valueWidth - 6)
         let scale = largest > 0 ? Double(barWidth) / largest : 0
         var text = ""
@@ -128,13 +132,13 @@ package struct Plot: Sendable {
                 text += String(
                     repeating: " ", count: labelWidth - label.unicodeScalars.count + 2)
                 text += bar + String(repeating: " ", count: max(0, barWidth - bar.count) + 2)
-                text += Self.said(point) + "\n"
+                text += said(point) + "\n"
             }
         }
         return text + (points.allSatisfy(\.isComplete) ? "" : Self.note)
     }
 
-    private static func said(_ point: Point) -> String {
+    private func said(_ point: Point) -> String {
         let mark = point.isComplete ? "" : " *"
         guard let low = point.low else {
             return point.high.map { "up to \(text($0))\(mark)" } ?? "not known\(mark)"
@@ -185,7 +189,7 @@ package struct Plot: Sendable {
                 left, width - 30, y(value), y(value))
             svg += String(
                 format: "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">", left - 8, y(value) + 4)
-            svg += "\(Self.text(value))</text>\n"
+            svg += "\(text(value))</text>\n"
         }
         for label in labels {
             svg += String(
@@ -208,7 +212,7 @@ package struct Plot: Sendable {
                 svg += String(
                     format: "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" stroke=\"%@\" fill=\"%@\">",
                     x(point.label), y(low), color, point.isComplete ? color : "white")
-                svg += "<title>\(point.label.xml): \(Self.said(point).xml)</title></circle>\n"
+                svg += "<title>\(point.label.xml): \(said(point).xml)</title></circle>\n"
             }
             let name = curve.name.isEmpty ? valueName : "\(curve.name): \(valueName)"
             svg += String(

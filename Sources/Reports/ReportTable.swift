@@ -138,21 +138,37 @@ package struct ReportTable: Sendable {
 
 /// A table for people: aligned columns, numbers to the right.
 package struct TextTable: Sendable {
-    private let rows: [[String]]
-    private let isNumber: [Bool]
-    private let widths: [Int]
+    /// The lines of the header, then those of the rows.
+    let rows: [[String]]
+    let isNumber: [Bool]
+    let widths: [Int]
+    /// How many of the columns, the first ones, say what a row is of.
+    let keyCount: Int
+    let headerLines: Int
 
     /// - Parameters:
     ///   - isNumber: for each column, whether it is aligned to the right.
     ///   - rows: the cells; control characters and backslashes in them are shown as escapes.
-    package init(header: [String], isNumber: [Bool], rows: [[String]]) {
+    ///   - keyCount: how many of the columns, the first ones, say what a row is of.
+    package init(header: [String], isNumber: [Bool], rows: [[String]], keyCount: Int = 0) {
+        self.init(
+            cells: ([header] + rows).map { $0.map(\.escaped) }, isNumber: isNumber,
+            keyCount: keyCount)
+    }
+
+    /// - Parameter cells: texts that a terminal may show, those of the header first.
+    init(cells: [[String]], isNumber: [Bool], keyCount: Int = 0, headerLines: Int = 1) {
+        rows = cells
         self.isNumber = isNumber
-        let cells = ([header] + rows).map { $0.map(\.escaped) }
-        widths = header.indices.map { column in
+        self.keyCount = keyCount
+        self.headerLines = headerLines
+        widths = isNumber.indices.map { column in
             cells.map { $0[column].unicodeScalars.count }.max() ?? 0
         }
-        self.rows = cells
     }
+
+    /// The names of the columns, of a header of one line.
+    var names: [String] { rows.first ?? [] }
 
     /// The header and the rows, without line ends.
     package var lines: [String] {

@@ -16,7 +16,7 @@ package struct TableArrangement: Equatable, Sendable {
 
     /// - Parameters:
     ///   - columns: `column,column,...`
-    ///   - sort: `column,column:desc,...`
+    ///   - sort: `column,column:desc,-column,...`
     /// - Throws: `badColumns` and `badOrder` for another text.
     package init(columns: String?, sort: String?, limit: Int?) throws(InspectionError) {
         func parts(_ text: String) throws(InspectionError) -> [String] {
@@ -37,14 +37,17 @@ package struct TableArrangement: Equatable, Sendable {
 }
 
 extension TableArrangement.Order {
-    /// Reads `column`, `column:asc` or `column:desc`.
+    /// Reads `column`, `column:asc`, `column:desc` or `-column`, which is the same as `column:desc`.
     fileprivate init(_ text: String) throws(InspectionError) {
-        let parts = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
-        guard !parts[0].isEmpty, parts.count == 1 || ["asc", "desc"].contains(parts[1]),
-            parts.count <= 2
+        let isNegated = text.hasPrefix("-")
+        let parts = text.dropFirst(isNegated ? 1 : 0).split(
+            separator: ":", omittingEmptySubsequences: false
+        ).map(String.init)
+        guard !parts[0].isEmpty, !parts[0].hasPrefix("-"), parts.count <= (isNegated ? 1 : 2),
+            parts.count == 1 || ["asc", "desc"].contains(parts[1])
         else { throw .badOrder(text) }
         column = parts[0]
-        isDescending = parts.last == "desc" && parts.count == 2
+        isDescending = isNegated || parts.count == 2 && parts[1] == "desc"
     }
 }
 
@@ -132,8 +135,7 @@ extension ReportTable.Column {
                 return ValueOrder(
                     steps.firstIndex(of: left) ?? -1, steps.firstIndex(of: right) ?? -1)
             }
-            return left == right
-                ? .never : .ascending(left.utf8.lexicographicallyPrecedes(right.utf8))
+            return left == right ? .never : .ascending(left.precedesAsRead(right))
         case (.boolean(let left), .boolean(let right)):
             return ValueOrder(left ? 1 : 0, right ? 1 : 0)
         default: return ValueOrder(left.millionths, right.millionths)
@@ -156,7 +158,7 @@ extension ReportValue {
     }
 
     /// Whether it is what most rows have: nothing, or zero.
-    fileprivate var isZero: Bool {
+    var isZero: Bool {
         switch self {
         case .null: true
         case .text(let text): text.isEmpty
@@ -167,53 +169,21 @@ extension ReportValue {
     }
 }
 
-// MARK: Terminals
-
-extension ReportTable {
-    /// The table without the columns that matter least, so that its lines are no wider than this, and the names of
-    /// those columns. What says what a row is of stays, unless it is empty in every row; so the lines may be wider
-    /// all the same.
-    ///
-    /// - Parameter ranking: the measures that matter most, in order; the others follow as they stand.
-    package func fitting(
-        columns width: Int, ranking: [String]
-    ) -> (table: ReportTable, leftOut: [String]) {
-        let widths = columns.indices.map { place in
-            rows.reduce(columns[place].name.unicodeScalars.count) {
-                max($0, $1[place].plainText.escaped.unicodeScalars.count)
+extension String {
+    /// Whether a person puts it before another text: digits by the number that they are, and before all other texts.
+    fileprivate func precedesAsRead(_ other: String) -> Bool {
+        guard isDigits == other.isDigits else { return isDigits }
+        if isDigits {
+            let (number, otherNumber) = (drop { $0 == "0" }, other.drop { $0 == "0" })
+            guard number.utf8.count == otherNumber.utf8.count else {
+                return number.utf8.count < otherNumber.utf8.count
+            }
+            if number != otherNumber {
+                return number.utf8.lexicographicallyPrecedes(otherNumber.utf8)
             }
         }
-        let isSilent = columns.indices.map { place in rows.allSatisfy { $0[place].isZero } }
-        let ranks = Dictionary(
-            ranking.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
-        // What goes first stands last.
-        let order = columns.indices.filter { $0 >= keyCount || isSilent[$0] }.sorted {
-            (isSilent[$0] ? 1 : 0, ranks[columns[$0].name] ?? ranking.count, $0)
-                < (isSilent[$1] ? 1 : 0, ranks[columns[$1].name] ?? ranking.count, $1)
-        }
-        var places = Set(columns.indices)
-        var lineWidth = widths.reduce(0) { $0 + $1 + TextTable.gap } - TextTable.gap
-        for place in order.reversed() where lineWidth > width && places.count > 1 {
-            places.remove(place)
-            lineWidth -= widths[place] + TextTable.gap
-        }
-        return (
-            limited(toPlaces: places.sorted()),
-            columns.indices.filter { !places.contains($0) }.map { columns[$0].name }
-        )
+        return utf8.lexicographicallyPrecedes(other.utf8)
     }
 
-    /// Every row as lines of a name and a value, for people.
-    package func writeVertically<Failure: Error>(
-        to sink: ([UInt8]) throws(Failure) -> Void
-    ) throws(Failure) {
-        guard !rows.isEmpty else { return try sink(Array("no rows\n".utf8)) }
-        for (index, row) in rows.enumerated() {
-            let lines = TextTable(
-                header: ["row", "\(index + 1)"], isNumber: [false, false],
-                rows: zip(columns, row).map { [$0.name, $1.plainText] }
-            ).lines
-            try sink(Array(((index > 0 ? "\n" : "") + lines.joined(separator: "\n") + "\n").utf8))
-        }
-    }
+    private var isDigits: Bool { !isEmpty && utf8.allSatisfy { (0x30...0x39).contains($0) } }
 }

@@ -44,6 +44,12 @@ final class BufferedOutput {
         try table.write(as: format, isRaw: isRaw, to: write(bytes:))
     }
 
+    /// Writes a table for people, as the terminal has room for it.
+    func write(shown table: ReportTable) throws(CommandError) {
+        let lines = table.lines(within: StandardStream.output.terminalColumns)
+        try write(lines.map { $0 + "\n" }.joined())
+    }
+
     /// Writes everything now. To be called at the end.
     func flush() throws(CommandError) {
         let fault = buffer.withUnsafeBytes { StandardStream.write($0, to: fileDescriptor) }
@@ -74,16 +80,13 @@ extension BufferedOutput {
         let output = BufferedOutput()
         if let emptyText, format == .table, table.rows.isEmpty {
             try output.write(emptyText)
+        } else if format == .table, StandardStream.output.terminalColumns != nil {
+            try output.write(shown: table)
         } else {
             try output.write(table, as: format, isRaw: isRaw())
         }
         try output.flush()
     }
-}
-
-/// A count and what is counted: `1 record`, `2 records`.
-func counted(_ count: some BinaryInteger, _ noun: String) -> String {
-    "\(count) \(noun)\(count == 1 ? "" : "s")"
 }
 
 /// A line on standard error that a reader of the output should know of.
@@ -163,21 +166,30 @@ struct ReportColumn<Row>: Sendable {
 }
 
 extension ReportTable {
-    init<Row>(_ rows: some Sequence<Row>, _ columns: [ReportColumn<Row>]) {
+    /// - Parameter keyCount: how many of the columns, the first ones, say what a row is of.
+    init<Row>(
+        _ rows: some Sequence<Row>, _ columns: [ReportColumn<Row>], keyCount: Int = 0
+    ) {
         self.init(
             columns: columns.map { Column($0.name, isNumber: $0.isNumber) },
-            rows: rows.map { row in columns.map { $0.value(row) } })
+            rows: rows.map { row in columns.map { $0.value(row) } }, keyCount: keyCount)
     }
 }
 
 extension TextTable {
-    init<Row>(_ rows: some Sequence<Row>, _ columns: [ReportColumn<Row>]) {
+    /// - Parameter keyCount: how many of the columns, the first ones, say what a row is of.
+    init<Row>(
+        _ rows: some Sequence<Row>, _ columns: [ReportColumn<Row>], keyCount: Int = 0
+    ) {
         self.init(
             header: columns.map(\.name), isNumber: columns.map(\.isNumber),
-            rows: rows.map { row in columns.map { $0.value(row).plainText } })
+            rows: rows.map { row in columns.map { $0.value(row).plainText } }, keyCount: keyCount)
     }
 
-    var text: String { lines.map { $0 + "\n" }.joined() }
+    /// The lines as the terminal has room for them.
+    var shownLines: [String] { lines(within: StandardStream.output.terminalColumns) }
+
+    var text: String { shownLines.map { $0 + "\n" }.joined() }
 }
 
 extension JSONText {

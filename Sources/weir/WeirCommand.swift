@@ -62,19 +62,51 @@ struct WeirCommand: ParsableCommand {
 
     private static func run(_ arguments: [String]) -> Int32 {
         do {
-            var command = try parseAsRoot(arguments)
+            try requireCommands(arguments)
+            var command = try parseAsRoot(joiningNegativeNumbers(arguments))
             try command.run()
-            return 0
-        } catch let error as CleanExit {
-            StandardStream.output.write(fullMessage(for: error) + "\n")
             return 0
         } catch {
             guard exitCode(for: error) != .success else {
-                StandardStream.output.write(fullMessage(for: error) + "\n")
+                StandardStream.output.write(HelpText.text(error, of: self) + "\n")
                 return 0
             }
             return report(commandError(error))
         }
+    }
+
+    /// Throws for a word in the place of a subcommand that is none. swift-argument-parser names the word at best, and
+    /// for `help` prints what it knows of the words before it.
+    static func requireCommands(_ arguments: [String]) throws(CommandError) {
+        let isHelp = arguments.first == "help"
+        var command: any ParsableCommand.Type = self
+        var path = "weir"
+        for word in isHelp ? arguments.dropFirst() : arguments[...] {
+            let subcommands = command.configuration.subcommands
+            guard !word.hasPrefix("-"), !subcommands.isEmpty, !(isHelp && word == "help") else { return }
+            guard let next = subcommands.first(where: { $0._commandName == word }) else {
+                let known = UnknownName(word, known: subcommands.map { $0._commandName })
+                throw .usage("no command '\(path) \(word)': \(known) (see \(path) --help)")
+            }
+            command = next
+            path += " \(word)"
+        }
+    }
+
+    /// The arguments with each option and the negative number after it as one: `--limit=-3`. Otherwise
+    /// swift-argument-parser takes the number for an option and reports a missing value.
+    static func joiningNegativeNumbers(_ arguments: [String]) -> [String] {
+        var joined: [String] = []
+        for argument in arguments {
+            if argument.wholeMatch(of: /-[0-9].*/) != nil, let option = joined.last,
+                option.wholeMatch(of: /--[a-z][a-z-]*/) != nil
+            {
+                joined[joined.count - 1] = "\(option)=\(argument)"
+            } else {
+                joined.append(argument)
+            }
+        }
+        return joined
     }
 
     private static func commandError(_ error: any Error) -> CommandError {

@@ -80,28 +80,31 @@ struct TableArrangementTests {
         }
     }
 
-    @Test("a narrow terminal gets what matters, and is told what it does not get")
-    func fitting() {
-        let whole = table.fitting(columns: 200, ranking: [])
-        #expect(whole.leftOut.isEmpty && whole.table.columns == table.columns)
-        // What is empty in every row goes first, then what is ranked last.
-        let ranked = table.fitting(columns: 34, ranking: ["cost_micros", "ctr"])
-        #expect(ranked.leftOut == ["empty", "clicks"])
-        let narrow = table.fitting(columns: 5, ranking: ["cost_micros", "ctr"])
-        #expect(narrow.table.columns.map(\.name) == ["name", "age"])
-        for width in 10...60 {
-            let (fitting, leftOut) = table.fitting(columns: width, ranking: [])
-            let lines = fitting.text(as: .table).split(separator: "\n")
-            #expect(lines.allSatisfy { $0.count <= width } || leftOut.count == 4)
+    @Test("a minus before a column sorts as :desc does")
+    func minus() throws {
+        #expect(try names(sortedBy: "-clicks,-name") == "adcb")
+        for sort in ["-", "--clicks", "-clicks:desc", "-clicks:asc"] {
+            #expect(throws: InspectionError.self, "\(sort)") {
+                try TableArrangement(columns: nil, sort: sort, limit: nil)
+            }
         }
+    }
+
+    @Test("texts of digits are sorted as numbers, before other texts")
+    func digits() throws {
+        let texts = ["10", "9", "b", "009", "1", "a", ""]
+        let table = ReportTable(columns: [.init("t")], rows: texts.map { [.text($0)] }, keyCount: 1)
+        let sorted = try table.arranged(
+            TableArrangement(columns: nil, sort: "t", limit: nil), as: .table, of: "t")
+        #expect(sorted.rows.map { $0[0].plainText } == ["1", "009", "9", "10", "", "a", "b"])
     }
 
     @Test("a vertical table has a line a value")
     func vertical() throws {
-        var text = ""
         let one = try table.arranged(
             TableArrangement(columns: "name,ctr", sort: nil, limit: 2), as: .table, of: "t")
-        one.writeVertically { text += String(decoding: $0, as: UTF8.self) }
-        #expect(text == "row   1\nname  b\nctr   0.500000\n\nrow   2\nname  a\nctr\n")
+        #expect(
+            one.verticalLines
+                == ["row   1", "name  b", "ctr   0.500000", "", "row   2", "name  a", "ctr"])
     }
 }

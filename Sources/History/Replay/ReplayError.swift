@@ -42,7 +42,7 @@ package enum ReplayError: OperatorError, Equatable, Sendable {
         case .emptyRange(let topics):
             "no record of \(topics.joined(separator: ", ")) lies in this range: weir lag says where the partitions end; give --from-offset or --from-time before that, and --to-offset or --to-time behind the first record"
         case .unknownTopic(let topic, let known):
-            "no worker folds a topic '\(topic)': there are \(known.joined(separator: ", "))"
+            "no worker folds a topic '\(topic)': \(UnknownName(topic, known: known))"
         case .stuck(let store): "\(store) went no further, although records are left: report this"
         }
     }

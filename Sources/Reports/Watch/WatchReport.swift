@@ -1,4 +1,5 @@
 import ConfigurationFiles
+import Program
 import Streams
 
 /// A warning, as it is shown.
@@ -115,7 +116,7 @@ package struct WatchReport: Sendable {
 
     /// One sentence on what was judged.
     package var summary: String {
-        var parts = ["\(judgedCount) rows judged"]
+        var parts = ["\(counted(judgedCount, "row")) judged"]
         if youngCount > 0 { parts.append("\(youngCount) not known for four weeks yet") }
         for (rule, count) in leftOut.sorted(by: { $0.key < $1.key }) {
             parts.append("of \(rule) the \(count) smallest left out")

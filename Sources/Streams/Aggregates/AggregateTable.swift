@@ -227,9 +227,10 @@ package struct KeyColumns<Key>: Sendable, ExpressibleByArrayLiteral {
     }
 
     package static func text(
-        _ name: String, _ path: KeyPath<Key, Symbol>, _ note: AggregateTable.Note = ""
+        _ name: String, _ path: KeyPath<Key, Symbol>, _ note: AggregateTable.Note = "",
+        steps: [String] = []
     ) -> KeyColumns {
-        field(.init(name, .text, note), path) { .symbol($0) }
+        field(.init(name, .text, note, steps: steps), path) { .symbol($0) }
     }
 
     package static func word(

@@ -49,7 +49,9 @@ package struct ConversionUpdatesKey: RowKey {
         .integer("sequence_index", \.sequenceIndex, "the window, 0 to 2"),
         .text("model", \.model, "id of the model version; '' when none was in effect"),
         .text("kind", \.kind, "'fine', 'coarse', or '' for what is counted of requests"),
-        .text("value", \.value, "'0' to '63', or 'low', 'medium', 'high'"),
+        .text(
+            "value", \.value, "'0' to '63', or 'low', 'medium', 'high'",
+            steps: ConversionValueText.inOrder),
     ]
     package static let table = AggregateTable(
         "conversion-updates",

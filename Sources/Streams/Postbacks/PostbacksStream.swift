@@ -131,7 +131,9 @@ package struct ConversionValuesKey: RowKey {
     package static let columns: KeyColumns<Self> = [
         .group(\.postback, PostbacksKey.columns),
         .text("kind", \.kind, "'fine' or 'coarse'"),
-        .text("value", \.value, "'0' to '63', or 'low', 'medium', 'high'"),
+        .text(
+            "value", \.value, "'0' to '63', or 'low', 'medium', 'high'",
+            steps: ConversionValueText.inOrder),
     ]
     package static let table = AggregateTable(
         "conversion-values", "The conversion values that accepted postbacks brought.", columns,
@@ -207,4 +209,10 @@ package struct InstallCohortsKey: RowKey {
         day: .init(
             "cohort",
             "the latest day that the install can be of, UTC; '' where nothing is known of it"))
+}
+
+/// Conversion values as columns have them.
+enum ConversionValueText {
+    /// Fine values by number, then coarse ones from low to high.
+    static let inOrder = (0...63).map { "\($0)" } + ["low", "medium", "high"]
 }

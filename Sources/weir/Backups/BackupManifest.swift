@@ -236,7 +236,7 @@ struct BackupVerification {
             if let damage { faults.append("\(StoreError.damaged(path: path, detail: damage))") }
             if file.kind == .log {
                 try EmbeddedLog(path: path, mode: .existing).verifyRecords { [show] count in
-                    show("checking \(file.name): \(count) records")
+                    show("checking \(file.name): \(counted(count, "record"))")
                 }
             }
         } catch let error as LogError {

@@ -2,6 +2,7 @@ import ConfigurationFiles
 import Deliveries
 import Engine
 import EventLog
+import Program
 import Reports
 import Streams
 
@@ -74,7 +75,7 @@ extension CheckReport {
             note(
                 right:
                     "configuration \(directory.path): \(streams.joined(separator: ", ")), "
-                    + "\(models) conversion models, \(partners.count) partners")
+                    + "\(counted(models, "conversion model")), \(counted(partners.count, "partner"))")
             for doubt in catalog.doubts { note(doubtful: doubt) }
         } catch {
             note(wrong: error.description)
@@ -89,7 +90,7 @@ extension CheckReport {
     /// creates it. A store whose topic is missing is wrong, which the check of the store reports.
     mutating func check(_ log: any LogBackend, against directory: TopicDirectory) throws(LogError) {
         let topics = try log.topics()
-        note(right: "log \(log.address): \(topics.count) topics")
+        note(right: "log \(log.address): \(counted(topics.count, "topic"))")
         let described: [DescribedTopic]
         do throws(CommandError) {
             described = try directory.topics()

@@ -70,9 +70,9 @@ struct PageCheck {
         if let logPath, !damaged.contains(logPath) {
             do {
                 let count = try EmbeddedLog(path: logPath, mode: .existing).verifyRecords {
-                    Console.show(progress: "read \($0) records of \(logPath)")
+                    Console.show(progress: "read \(counted($0, "record")) of \(logPath)")
                 }
-                records = ", and \(count) records of the log"
+                records = ", and \(counted(count, "record")) of the log"
             } catch LogError.emptyLog {
                 // Whoever opens the log says so.
             } catch {
@@ -81,7 +81,7 @@ struct PageCheck {
             }
         }
         if sound > 0, sound == paths.count + (logPath == nil ? 0 : 1) {
-            report.note(right: "all pages of \(sound) files\(records) are what was written")
+            report.note(right: "all pages of \(counted(sound, "file"))\(records) are what was written")
         }
         return damaged
     }
@@ -185,7 +185,7 @@ struct DeliveryCheck {
     private func deadDeliveries(in store: DeliveryStore) throws -> [String] {
         try counts(of: .dead, in: store).map { partner, count in
             guard !partner.isEmpty else {
-                return "\(count) records are no documents: see weir deliveries list --state dead "
+                return "\(counted(count, "record")) \(count == 1 ? "is not a document" : "are not documents"): see weir deliveries list --state dead "
                     + "--data \(directory)"
             }
             return

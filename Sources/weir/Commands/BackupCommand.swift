@@ -80,7 +80,7 @@ struct BackupVerifyCommand: ParsableCommand {
             as: format)
         guard verification.faults.isEmpty else {
             throw CommandError.failure(
-                "\(directory) cannot be used as it is: \(verification.faults.count) faults, see above"
+                "\(directory) cannot be used as it is: \(counted(verification.faults.count, "fault")), see above"
             )
         }
     }
@@ -99,7 +99,7 @@ struct BackupReport: Report {
                 .text("file") { $0.name }, .text("kind") { $0.kind.rawValue },
                 .number("bytes") { $0.bytes },
             ])
-        var lines = table.lines
+        var lines = table.shownLines
         if let digest = manifest.digest { lines.append("digest \(digest)") }
         lines += faults?.map { "wrong: \($0.withoutControls)" } ?? []
         if faults?.isEmpty == true {

@@ -47,8 +47,8 @@ struct DeliveriesListCommand: ParsableCommand {
         try requirePositive(limit: limit)
         let state = try state.map { word in
             guard let state = DeliveryState(rawValue: word) else {
-                let known = DeliveryState.allCases.map(\.rawValue).joined(separator: ", ")
-                throw CommandError.usage("no state '\(word)': there are \(known)")
+                let known = UnknownName(word, known: DeliveryState.allCases.map(\.rawValue))
+                throw CommandError.usage("no state '\(word)': \(known)")
             }
             return state
         }
@@ -97,9 +97,8 @@ extension PipelineDirectory {
         guard !known.contains(name) else { return }
         if exists { known.formUnion(try partners().map(\.name)) }
         guard !known.contains(name) else { return }
-        let names = known.sorted().joined(separator: ", ")
         throw CommandError.failure(
-            "no partner '\(name)': \(known.isEmpty ? "there are none" : "there are \(names)")")
+            "no partner '\(name)': \(UnknownName(name, known: known.sorted()))")
     }
 }
 
@@ -295,7 +294,7 @@ struct DeliveriesBeginAnewCommand: ParsableCommand {
         for path in stores.map(\.path) {
             let kept = try DeliveryStore.beginAnew(path)
             try BufferedOutput.print(
-                "\(path): where \(kept.partitions) partitions were taken over to is forgotten; \(kept.waiting.count) deliveries wait, and stay\n"
+                "\(path): the positions of \(counted(kept.partitions, "partition")) are reset; \(counted(kept.waiting.count, "delivery", plural: "deliveries")) \(kept.waiting.count == 1 ? "waits" : "wait") and \(kept.waiting.count == 1 ? "stays" : "stay")\n"
             )
         }
     }
@@ -353,7 +352,7 @@ struct DeliveryReport: Report {
             lines.append("next attempt at \(UTC.text(milliseconds: next))")
         }
         if !attempts.isEmpty {
-            lines += TextTable(attempts, Self.columns(duration: "milliseconds")).lines
+            lines += TextTable(attempts, Self.columns(duration: "milliseconds")).shownLines
         }
         lines.append(String(decoding: document, as: UTF8.self))
         return lines.map(\.withoutControls).joined(separator: "\n") + "\n"

@@ -107,20 +107,20 @@ struct DumpCommand: ParsableCommand {
         let isRaw = try csv.isSet()
         let isVertical = try arrangement.isVertical(as: format)
         let question = try question()
-        var answer = try question.answer(stores(), source.pipelines, as: format)
-        if format == .table, !isVertical, arrangement.columns == nil {
-            answer = answer.fitting(
-                StandardStream.output.terminalColumns,
-                ranking: name == Funnel.name ? Funnel.ranking : [])
-        }
+        let answer = try question.answer(stores(), source.pipelines, as: format)
+        var notices = answer.notices
         let output = BufferedOutput()
-        if isVertical, case .table(let table, _) = answer {
-            try table.writeVertically(to: output.write(bytes:))
+        if isVertical {
+            try output.write(answer.report.verticalLines.map { $0 + "\n" }.joined())
+        } else if format == .table, let width = StandardStream.output.terminalColumns {
+            notices = try answer.writeTable(
+                within: width, keepsMeasures: question.query.measures != nil,
+                to: output.write(bytes:))
         } else {
             try answer.write(as: format, isRaw: isRaw, to: output.write(bytes:))
         }
         try output.flush()
-        answer.notices.forEach(Console.write)
+        notices.forEach(Console.write)
     }
 
     /// The rows as a table for people, of any width.
@@ -299,7 +299,7 @@ struct ExportCommand: ParsableCommand {
         note(omissions.otherTimes, "outside of --since and --until")
         if omissions.withdrawn > 0 {
             notices.append(
-                "\(omissions.withdrawn) postbacks that were exported before are in no export any more: "
+                "withdrawn: \(counted(omissions.withdrawn, "postback")) of earlier exports: "
                     + "the profile has no column for that; the profile weir has")
         }
         var summary = "exported \(counted(written.rowCount, "postback"))"
@@ -316,8 +316,8 @@ struct ExportCommand: ParsableCommand {
 
     func query() throws -> ExportQuery {
         guard let profile = ExportProfile(rawValue: profile) else {
-            let known = ExportProfile.allCases.map(\.rawValue).joined(separator: ", ")
-            throw CommandError.usage("no profile '\(profile)': there are \(known)")
+            let known = UnknownName(profile, known: ExportProfile.allCases.map(\.rawValue))
+            throw CommandError.usage("no profile '\(profile)': \(known)")
         }
         guard partner != "" else {
             throw CommandError.usage("--partner is empty: name a partner, or leave it out")

@@ -219,14 +219,20 @@ struct ExplainReport {
         let place = ([dump] + conditions).joined(separator: " ")
         try output.write("\(place.withoutControls)\n")
         for measure in explanation.measures {
-            try output.write("\(measure.name.withoutControls) = \(measure.stored)\n")
+            let units =
+                StandardStream.output.terminalColumns == nil
+                ? nil : MoneyByCurrency(measure.stored, of: measure.name)
+            try output.write(
+                "\(measure.name.withoutControls) = \(measure.stored)"
+                    + (units.map { " (\($0.plainText))" } ?? "") + "\n")
         }
         try output.write("\nrecords that add to it:\n")
         let hasReason = counted.contains { $0.reason != nil }
-        try output.write(table(counted, explanation.measures, withReason: hasReason), as: .table)
+        try output.write(
+            shown: table(counted, explanation.measures, withReason: hasReason))
         if !leftOut.isEmpty {
             try output.write("\nleft out:\n")
-            try output.write(table(leftOut, [], withReason: true), as: .table)
+            try output.write(shown: table(leftOut, [], withReason: true))
         }
         try output.write("\n")
         for notice in notices(explanation) { try output.write("\(notice.withoutControls)\n") }
@@ -245,7 +251,7 @@ struct ExplainReport {
             .number(measure.name) { $0.amounts[measure.place] }
         }
         if withReason { columns.append(.text("why") { $0.reason }) }
-        return ReportTable(entries, columns)
+        return ReportTable(entries, columns, keyCount: 5)
     }
 }
 
@@ -383,7 +389,7 @@ struct EvidenceWriteCommand: ParsableCommand {
             SecretMask(topic: record.topic).masked(record.folded.record)
         }
         let lines =
-            ["\(out): \(explanation.counted) records that count, \(explanation.leftOut) left out"]
+            ["\(out): \(counted(explanation.counted, "record")) that count\(explanation.counted == 1 ? "s" : ""), \(explanation.leftOut) left out"]
             + explanation.summary.map(\.withoutControls)
         try BufferedOutput.print(lines.map { $0 + "\n" }.joined())
         guard explanation.addsUp else {

@@ -2,6 +2,7 @@ import ArgumentParser
 import EventLog
 import Foundation
 import JSON
+import Program
 import Reports
 import Streams
 
@@ -46,8 +47,8 @@ extension LagReport: Report {
         guard !streams.isEmpty else { return "no stores\n" }
         let rows = streams.flatMap { stream in stream.partitions.map { (stream.stream, $0) } }
         let table = TextTable(
-            rows, [.text("stream") { $0.0 }] + Self.columns.map { $0.of { $0.1 } })
-        return (table.lines + [""] + streams.map(summary)).joined(separator: "\n") + "\n"
+            rows, [.text("stream") { $0.0 }] + Self.columns.map { $0.of { $0.1 } }, keyCount: 2)
+        return (table.shownLines + [""] + streams.map(summary)).joined(separator: "\n") + "\n"
     }
 
     private static let columns: [ReportColumn<PartitionLag>] = [
@@ -65,7 +66,7 @@ extension LagReport: Report {
         let known = partitions.count - stuck - unanswered
         var parts: [String] = []
         if known > 0 || partitions.isEmpty {
-            var explanation = "\(stream.lag) records behind in \(known)"
+            var explanation = "\(counted(stream.lag, "record")) behind in \(known)"
             if known < partitions.count { explanation += " of \(partitions.count)" }
             explanation += " partitions"
             if let seconds = stream.lagSeconds, stream.lag > 0 {

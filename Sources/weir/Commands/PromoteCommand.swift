@@ -195,7 +195,7 @@ extension PromotionReport {
         var text = streams.map(Self.explanation)
         if streams.isEmpty { text.append("the set is in force already") }
         if !lines.isEmpty {
-            text += [""] + TextTable(lines, Self.columns).lines
+            text += [""] + TextTable(lines, Self.columns).shownLines
         }
         text += ["", summary]
         for (currency, change) in revenue.sorted(by: { $0.key < $1.key }) {

@@ -75,7 +75,7 @@ struct PublishingOptions: ParsableArguments {
         var publisher = Publisher(
             topic: try existing(topic, in: log), writer: try log.writer(), address: log.address)
         publisher.present = try clock.present
-        publisher.onProgress = { Console.show(progress: "published \($0) records") }
+        publisher.onProgress = { Console.show(progress: "published \(counted($0, "record"))") }
         try Console.removingProgress { try body(&publisher) }
         StandardError.write(
             line:
@@ -146,7 +146,7 @@ struct Publisher {
                 try append(lines)
                 throw .failure(
                     "\(lines.name):\(lines.lineNumber): \(error.explanation) "
-                        + "(\(published) records before it are in \(address))")
+                        + "(\(counted(published, "earlier record")) \(published == 1 ? "is" : "are") in \(address))")
             }
             if batch.count >= Self.batchRecords || batchBytes >= Self.batchBytes {
                 try append(lines)
@@ -180,7 +180,7 @@ struct Publisher {
         } catch {
             try append(lines)
             throw .failure(
-                "\(error.explanation ?? lines.name) (\(published) records before it are in \(address))"
+                "\(error.explanation ?? lines.name) (\(counted(published, "earlier record")) \(published == 1 ? "is" : "are") in \(address))"
             )
         }
     }
@@ -199,7 +199,7 @@ struct Publisher {
         do throws(LogError) {
             try writer.append(batch)
         } catch {
-            throw .failure("\(error) (\(published) records before are in \(address))")
+            throw .failure("\(error) (\(counted(published, "earlier record")) \(published == 1 ? "is" : "are") in \(address))")
         }
         published += batch.count
         for record in batch {

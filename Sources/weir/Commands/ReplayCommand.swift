@@ -207,8 +207,8 @@ struct ReplayPlanReport: Report {
                 .text("log") { Self.explanation($0.partition.log) },
                 .text("archive") { Self.explanation($0.partition.archive) },
                 .text("gone") { Self.explanation($0.partition.gone) },
-            ])
-        return (table.lines + [""] + plans.map(Self.summary)).joined(separator: "\n") + "\n"
+            ], keyCount: 2)
+        return (table.shownLines + [""] + plans.map(Self.summary)).joined(separator: "\n") + "\n"
     }
 
     /// The first and the last offset.
@@ -230,7 +230,7 @@ struct ReplayPlanReport: Report {
         let gone = plan.partitions.reduce(0) { $0 + Int64($1.gone?.count ?? 0) }
         if gone > 0 {
             explanation +=
-                "; \(gone) offsets are gone: give --archive a copy that has them, or do without them"
+                "; \(counted(gone, "offset")) \(gone == 1 ? "is" : "are") gone: give --archive a copy that has them, or do without them"
         }
         return explanation
     }

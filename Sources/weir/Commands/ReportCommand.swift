@@ -54,10 +54,7 @@ struct ReportCommand: ParsableCommand {
         let period: String?
         do {
             period = try question.limit(to: file, stores, asOf: asked?.milliseconds)
-            answer = try question.answer(stores, source.pipelines, as: format).fitting(
-                format == .table && file.columns == nil
-                    ? StandardStream.output.terminalColumns : nil,
-                ranking: file.dump == Funnel.name ? Funnel.ranking : [])
+            answer = try question.answer(stores, source.pipelines, as: format)
         } catch let error as InspectionError where error.isUsage {
             throw file.fault(question.key(of: error), "\(error)")
         } catch CommandError.usage(let explanation) {
@@ -68,10 +65,17 @@ struct ReportCommand: ParsableCommand {
         if format == .table, !heading.isEmpty {
             try output.write(heading.joined(separator: "\n").withoutControlsInLines + "\n\n")
         }
-        try answer.write(as: format, isRaw: csv.isSet(), to: output.write(bytes:))
+        var notices = answer.notices
+        if format == .table, let width = StandardStream.output.terminalColumns {
+            notices = try answer.writeTable(
+                within: width, keepsMeasures: question.query.measures != nil,
+                to: output.write(bytes:))
+        } else {
+            try answer.write(as: format, isRaw: csv.isSet(), to: output.write(bytes:))
+        }
         try output.flush()
         if format != .table { period.map(Console.write) }
-        answer.notices.forEach(Console.write)
+        notices.forEach(Console.write)
     }
 
     private func list() throws {

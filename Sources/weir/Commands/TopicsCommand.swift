@@ -95,7 +95,7 @@ struct TopicsApplication {
             guard let found = topics.first(where: { $0.name == topic.name }) else {
                 throw .unknownTopic(topic.name, address: log.address)
             }
-            let size = "\(topic.name) (\(found.partitionCount) partitions)"
+            let size = "\(topic.name) (\(counted(found.partitionCount, "partition")))"
             if created.contains(topic.name) {
                 lines.append("created  \(size)")
             } else {

@@ -99,7 +99,7 @@ struct WatchCommand: ParsableCommand {
             // The next line of cron sends again what failed, under the same ids.
             if let (fault, _) = webhook.send(nowMilliseconds: WallClock.milliseconds) {
                 throw CommandError.failure(
-                    "\(webhook.waitingCount) warnings are not sent: \(fault)")
+                    "\(counted(webhook.waitingCount, "warning")) \(webhook.waitingCount == 1 ? "is" : "are") not sent: \(fault)")
             }
         }
         guard report.open.isEmpty else { throw CommandError.differs }
@@ -192,7 +192,7 @@ extension WatchReport {
                         found: .integer(Int128(found.count)), limit: .integer(Int128(rule.limit)),
                         unit: "documents",
                         words:
-                            "\(found.count) documents failed in \(rule.hours) h: \(step) % of the limit of \(rule.limit)",
+                            "\(counted(found.count, "document")) failed in \(rule.hours) h: \(step) % of the limit of \(rule.limit)",
                         look: "weir deliveries list --partner \(partner)"))
             }
         }

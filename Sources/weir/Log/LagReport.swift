@@ -3,6 +3,7 @@ import Deliveries
 import Engine
 import EventLog
 import Foundation
+import Program
 import Reports
 import Store
 import Streams
@@ -197,8 +198,8 @@ extension StreamLag.Store {
         if nextOffset < bounds.earliestOffset {
             let gone = "the log starts later: up to \(bounds.earliestOffset - nextOffset)"
             return waiting == nil
-                ? "\(gone) records are gone; start the worker with --archive, or fold into a fresh --data directory"
-                : "\(gone) documents are gone, which nobody has sent; weir check says what to do"
+                ? "\(counted(gone, "record")) \(gone == 1 ? "is" : "are") gone; start the worker with --archive, or fold into a fresh --data directory"
+                : "\(counted(gone, "document")) \(gone == 1 ? "is" : "are") gone and not sent; weir check says what to do"
         }
         if nextOffset > bounds.endOffset {
             return "the log ends earlier: it was truncated or is another one; "

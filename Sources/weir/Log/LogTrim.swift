@@ -138,7 +138,7 @@ struct TopicRetention: Equatable {
     var explanation: String? {
         let rules =
             (milliseconds.map { ["\(Self.span($0))"] } ?? [])
-            + (bytes.map { ["\($0) bytes"] } ?? [])
+            + (bytes.map { [counted($0, "byte")] } ?? [])
         return rules.isEmpty ? nil : rules.joined(separator: " and ")
     }
 

@@ -52,9 +52,10 @@ struct ArrangementOptions: ParsableArguments {
     @Option(help: "Only these columns and measures, in this order: column,measure,...")
     var columns: String?
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
-            "Sort rows by these columns or measures: column,column:desc,... (default: by their columns).",
-            valueName: "column[:desc]"))
+            "Sort rows by these columns or measures: column,-column,... with - for the largest first, as column:desc (default: by their columns).",
+            valueName: "columns"))
     var sort: String?
     @Option(help: "So many rows at most (default: all).")
     var limit: Int?

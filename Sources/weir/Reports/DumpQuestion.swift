@@ -162,7 +162,16 @@ struct DumpQuestion {
     }
 
     private func arranged(_ table: ReportTable, as format: DumpFormat) throws -> ReportTable {
-        try table.arranged(arrangement, as: format, of: query.name)
+        do throws(InspectionError) {
+            return try table.arranged(arrangement, as: format, of: query.name)
+        } catch {
+            guard case .unknownColumn(let name, let dump, _) = error else { throw error }
+            // The table has those only that were asked for.
+            let (columns, measures) = try known()
+            let all = columns + measures
+            let added = table.columns.map(\.name).filter { !all.contains($0) }
+            throw InspectionError.unknownColumn(name, dump: dump, known: all + added)
+        }
     }
 
     private func check() throws(CommandError) {
@@ -235,17 +244,25 @@ enum DumpAnswer {
         }
     }
 
-    /// The answer without the columns that matter least, where a terminal has no room for them.
-    func fitting(_ width: Int?, ranking: [String]) -> DumpAnswer {
-        guard case .table(let table, let notices) = self, let width else { return self }
-        let (fitting, leftOut) = table.fitting(columns: width, ranking: ranking)
-        guard !leftOut.isEmpty else { return self }
-        return .table(
-            fitting,
-            notices: notices + [
-                "left out to fit \(width) characters: \(leftOut.joined(separator: ", ")); "
-                    + "--columns shows those that it names, --vertical all of them"
-            ])
+    /// Writes a table as a terminal of this width shows it; returns the notices for standard error.
+    ///
+    /// - Parameter keepsMeasures: whether the measures were asked for by name, and stay when they are zero.
+    func writeTable<Failure: Error>(
+        within width: Int, keepsMeasures: Bool, to sink: ([UInt8]) throws(Failure) -> Void
+    ) throws(Failure) -> [String] {
+        let (table, zeros, zeroRows) = report.withoutZeros(keepsMeasures: keepsMeasures)
+        try sink(Array(table.lines(within: width).map { $0 + "\n" }.joined().utf8))
+        var notices = notices
+        if !zeros.isEmpty {
+            notices.append(
+                "zero in every row and not shown: \(zeros.joined(separator: ", ")) (--measures shows those that it names)"
+            )
+        }
+        if zeroRows > 0 {
+            notices.append(
+                "not shown: \(counted(zeroRows, "row")) in which every measure is zero (--format csv has all rows)")
+        }
+        return notices
     }
 }
 

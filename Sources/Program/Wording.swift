@@ -1,0 +1,53 @@
+// What sentences for operators have in common: counts with their nouns, and names that are not known.
+
+/// A count and what is counted: `1 record`, `2 records`.
+package func counted(
+    _ count: some BinaryInteger, _ noun: String, plural: String? = nil
+) -> String {
+    "\(count) \(count == 1 ? noun : plural ?? noun + "s")"
+}
+
+/// A name that is none of those that are known, in an error: what was probably meant, and all that there are.
+package struct UnknownName: Equatable, Sendable, CustomStringConvertible {
+    private let name: String
+    private let known: [String]
+
+    package init(_ name: String, known: [String]) {
+        self.name = name
+        self.known = known
+    }
+
+    /// The known name that a slip of the keyboard made this one of; nil when none is close.
+    package var suggestion: String? {
+        let distances = known.map { (name: $0, distance: Self.distance(name.lowercased(), $0)) }
+        guard let closest = distances.min(by: { $0.distance < $1.distance }) else { return nil }
+        // One slip in three characters is a slip, more is another word.
+        return closest.distance <= max(1, name.count / 3) ? closest.name : nil
+    }
+
+    /// `did you mean bids? There are bids, costs`, or `there are bids, costs`.
+    package var description: String {
+        let all = known.isEmpty ? "there are none" : "there are \(known.joined(separator: ", "))"
+        return suggestion.map { "did you mean \($0)? T\(all.dropFirst())" } ?? all
+    }
+
+    /// How many characters have to be inserted, removed, replaced or swapped with their neighbour.
+    private static func distance(_ left: String, _ right: String) -> Int {
+        let (left, right) = (Array(left), Array(right))
+        var rows = [Array(0...right.count)]
+        for (place, character) in left.enumerated() {
+            var row = [place + 1]
+            for (other, otherCharacter) in right.enumerated() {
+                var least = min(rows[place][other + 1], row[other]) + 1
+                least = min(least, rows[place][other] + (character == otherCharacter ? 0 : 1))
+                let isSwapped =
+                    place > 0 && other > 0 && character == right[other - 1]
+                    && left[place - 1] == otherCharacter
+                if isSwapped { least = min(least, rows[place - 1][other - 1] + 1) }
+                row.append(least)
+            }
+            rows.append(row)
+        }
+        return rows.last?.last ?? max(left.count, right.count)
+    }
+}

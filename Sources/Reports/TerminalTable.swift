@@ -1,0 +1,249 @@
+// Tables on a terminal: every column that a table has is shown within the width of the terminal.
+
+extension TextTable {
+    /// The lines for a terminal of this width; nil stands for any width.
+    ///
+    /// A table that is too wide is laid out in the first of these ways that fits. Nothing is left out.
+    /// 1. Columns with one value in all rows move to a line above the table, and headers break at their underscores.
+    /// 2. Long identifiers are shortened in the middle, as long as they stay different.
+    /// 3. The measures form several blocks, each with the columns that say what a row is of.
+    /// 4. Every row is written as lines of a name and a value, without zeros and empty values, as a line above says.
+    package func lines(within width: Int?) -> [String] {
+        guard let width, !fits(width), rows.count > 1 else { return lines }
+        guard rows.count > 2 else { return vertical }
+        let (captions, varying) = movingConstants(to: width)
+        let layout = varying.breakingHeaders()
+        let shortened = layout.shortened(toFit: width, places: Array(layout.isNumber.indices))
+        if shortened.fits(width) { return captions + shortened.lines }
+        if let blocks = layout.blocks(within: width) { return captions + blocks }
+        return captions + ["a line a value, without zeros and empty values", ""]
+            + varying.vertical(withoutZeros: true)
+    }
+
+    /// Every row as lines of a name and a value.
+    package var vertical: [String] { vertical(withoutZeros: false) }
+
+    private func vertical(withoutZeros: Bool) -> [String] {
+        rows.dropFirst().enumerated().flatMap { index, row in
+            let values = zip(names, row).enumerated().filter { place, value in
+                !(withoutZeros && (value.1.isEmpty || place >= keyCount && value.1.isZeroCell))
+            }
+            let lines = TextTable(
+                cells: [["row", "\(index + 1)"]] + values.map { [$1.0, $1.1] },
+                isNumber: [false, false]
+            ).lines
+            return index == 0 ? lines : [""] + lines
+        }
+    }
+
+    private func fits(_ width: Int) -> Bool { lineWidth(Array(widths.indices)) <= width }
+
+    private func lineWidth(_ places: [Int]) -> Int {
+        places.reduce(0) { $0 + widths[$1] } + max(0, places.count - 1) * Self.gap
+    }
+
+    /// The lines above the table that have what all rows have in common, and the table without it.
+    private func movingConstants(to width: Int) -> (captions: [String], rest: TextTable) {
+        let data = rows.dropFirst()
+        let constants = widths.indices.filter { place in
+            (place < keyCount || !isNumber[place])
+                && data.allSatisfy { $0[place] == data.first?[place] }
+        }
+        guard constants.count < widths.count else { return ([], self) }
+        let facts = constants.compactMap { place in
+            data.first.flatMap { $0[place].isEmpty ? nil : "\(names[place]): \($0[place])" }
+        }
+        var captions: [String] = []
+        for fact in facts {
+            if let last = captions.last, last.count + fact.count + 2 <= width {
+                captions[captions.count - 1] = "\(last), \(fact)"
+            } else {
+                captions.append(fact)
+            }
+        }
+        let rest = widths.indices.filter { !constants.contains($0) }
+        return (captions.isEmpty ? [] : captions + [""], limited(to: rest))
+    }
+
+    private func limited(to places: [Int]) -> TextTable {
+        let cells = rows.map { row in places.map { row[$0] } }
+        // The names of these columns may need fewer lines.
+        let empty = cells.prefix(headerLines - 1).prefix { $0.allSatisfy(\.isEmpty) }.count
+        return TextTable(
+            cells: Array(cells.dropFirst(empty)), isNumber: places.map { isNumber[$0] },
+            keyCount: places.count { $0 < keyCount }, headerLines: headerLines - empty)
+    }
+
+    /// The table with a header of several lines, each name broken so that its column is as narrow as its values allow.
+    private func breakingHeaders() -> TextTable {
+        let data = rows.dropFirst()
+        let headers = names.indices.map { place in
+            let pieces = names[place].split(separator: "_", omittingEmptySubsequences: false)
+            let parts = pieces.enumerated().map { $0 + 1 < pieces.count ? "\($1)_" : String($1) }
+            let longest = parts.map(\.count).max() ?? 0
+            let target = data.reduce(longest) { max($0, $1[place].unicodeScalars.count) }
+            return parts.reduce(into: [String]()) { lines, part in
+                if let last = lines.last, last.count + part.count <= target {
+                    lines[lines.count - 1] = last + part
+                } else {
+                    lines.append(part)
+                }
+            }
+        }
+        let height = headers.map(\.count).max() ?? 1
+        let above = (0..<height).map { line in
+            headers.map { header in
+                // Names stand directly above their values.
+                let place = line - (height - header.count)
+                return place < 0 ? "" : header[place]
+            }
+        }
+        return TextTable(
+            cells: above + data, isNumber: isNumber, keyCount: keyCount, headerLines: height)
+    }
+
+    /// The fewest characters that a shortened text has.
+    private static let shortestText = 12
+
+    /// The table with texts in these columns shortened until they take no more than this width together, as far as
+    /// that is possible.
+    private func shortened(toFit width: Int, places: [Int]) -> TextTable {
+        var table = self
+        let data = Array(rows.dropFirst(headerLines))
+        let shortest = places.reduce(into: [Int: Int]()) { shortest, place in
+            shortest[place] = Self.shortestLength(of: data.map { $0[place] })
+        }
+        while table.lineWidth(places) > width {
+            let candidates = places.filter { place in
+                shortest[place].map { $0 < table.widths[place] } ?? false
+            }
+            guard let widest = candidates.max(by: { table.widths[$0] < table.widths[$1] }),
+                let least = shortest[widest]
+            else { break }
+            let excess = table.lineWidth(places) - width
+            // The next widest takes its share too.
+            let next = candidates.filter { $0 != widest }.map { table.widths[$0] }.max() ?? 0
+            let length = max(least, table.widths[widest] - excess, min(next, table.widths[widest] - 1))
+            var cells = table.rows
+            for row in cells.indices.dropFirst(headerLines) {
+                cells[row][widest] = Self.shortened(data[row - headerLines][widest], to: length)
+            }
+            let before = table.widths[widest]
+            table = TextTable(
+                cells: cells, isNumber: isNumber, keyCount: keyCount, headerLines: headerLines)
+            guard table.widths[widest] < before else { break }
+        }
+        return table
+    }
+
+    /// How short the texts of a column may become and stay different; nil for what is not shortened: numbers, times and
+    /// sentences.
+    private static func shortestLength(of texts: [String]) -> Int? {
+        let different = Set(texts)
+        let longest = different.map(\.count).max() ?? 0
+        let isKept = different.contains { text in
+            text.contains(" ") || text.prefixMatch(of: /\d{4}-\d\d-\d\d/) != nil
+        }
+        guard longest > shortestText, !isKept else { return nil }
+        return (shortestText..<longest).first { length in
+            Set(different.map { shortened($0, to: length) }).count == different.count
+        }
+    }
+
+    private static func shortened(_ text: String, to length: Int) -> String {
+        guard text.count > length else { return text }
+        return "\(text.prefix(length / 2))…\(text.suffix(length - length / 2 - 1))"
+    }
+
+    /// Tables with the same keys and a part of the measures each; nil where one measure beside the keys is too wide.
+    private func blocks(within width: Int) -> [String]? {
+        let keys = Array(0..<keyCount)
+        guard !keys.isEmpty else { return nil }
+        let table = shortened(toFit: width / 2, places: keys)
+        var blocks: [[Int]] = []
+        for place in keyCount..<widths.count {
+            if let last = blocks.last, table.lineWidth(last + [place]) <= width {
+                blocks[blocks.count - 1].append(place)
+            } else {
+                guard table.lineWidth(keys + [place]) <= width else { return nil }
+                blocks.append(keys + [place])
+            }
+        }
+        return Array(blocks.map { table.limited(to: $0).lines }.joined(separator: [""]))
+    }
+}
+
+extension MoneyByCurrency {
+    private static let ofThousand = Set(
+        DumpDescription.all.flatMap { dump in
+            dump.measures.filter { dump.note(ofMeasure: $0).unit == .cpmMicros }
+        })
+
+    /// A sum of a measure of money, such as `cost_micros` or `cost_micros USD`; nil for another measure.
+    package init?(_ micros: Int128, of measure: String, currency: String? = nil) {
+        let parts = measure.split(separator: " ", maxSplits: 1).map(String.init)
+        guard let name = parts.first, Self.isMoney(name) else { return nil }
+        let currency = parts.count > 1 ? parts[1] : currency ?? ""
+        self.init([.text(currency): micros], isOfThousand: Self.ofThousand.contains(name))
+    }
+}
+
+extension String {
+    /// Whether a cell of a measure has only zeros: `0`, `0.00` or `USD 0.00`.
+    fileprivate var isZeroCell: Bool {
+        wholeMatch(of: /([A-Z]{3} )?0(\.0+)?( CPM)?/) != nil
+    }
+}
+
+extension ReportTable {
+    /// The table without measures that are zero or empty in every row, and without rows in which all measures are.
+    /// A table of such rows only stays.
+    ///
+    /// - Parameter keepsMeasures: whether the measures were asked for by name, and stay.
+    package func withoutZeros(
+        keepsMeasures: Bool
+    ) -> (table: ReportTable, measures: [String], rowCount: Int) {
+        let measures = Array(columns.indices.dropFirst(keyCount))
+        guard keyCount > 0 else { return (self, [], 0) }
+        let rows = rows.filter { row in measures.contains { !row[$0].isZero } }
+        guard !rows.isEmpty else { return (self, [], 0) }
+        let zeros = keepsMeasures ? [] : measures.filter { place in rows.allSatisfy { $0[place].isZero } }
+        let table = ReportTable(columns: columns, rows: rows, keyCount: keyCount)
+            .limited(toPlaces: columns.indices.filter { !zeros.contains($0) })
+        return (table, zeros.map { columns[$0].name }, self.rows.count - rows.count)
+    }
+
+    /// The lines for a terminal of this width, with amounts in units; nil stands for any width, and for the numbers as
+    /// they are.
+    package func lines(within width: Int?) -> [String] {
+        guard !rows.isEmpty else { return ["no rows"] }
+        return (width == nil ? self : withAmountsInUnits).text.lines(within: width)
+    }
+
+    /// The table with integers of measures of money as amounts: of columns that a measure names, and of rows that name
+    /// a measure in the column `measure`. The row's column `currency` says of what, or the column's name after a space.
+    private var withAmountsInUnits: ReportTable {
+        let measure = columns.firstIndex { $0.name == "measure" }
+        let currency = columns.firstIndex { $0.name == Dump.currency }
+        let rows = rows.map { row in
+            let ofRow = measure.map { row[$0].plainText }
+            return columns.indices.map { place -> ReportValue in
+                guard case .integer(let integer) = row[place] else { return row[place] }
+                let name = ofRow ?? columns[place].name
+                return MoneyByCurrency(
+                    integer, of: name, currency: currency.map { row[$0].plainText }
+                ).map { .money($0) } ?? row[place]
+            }
+        }
+        return ReportTable(columns: columns, rows: rows, keyCount: keyCount)
+    }
+
+    /// Every row as lines of a name and a value, for people.
+    package var verticalLines: [String] { rows.isEmpty ? ["no rows"] : text.vertical }
+
+    private var text: TextTable {
+        TextTable(
+            header: columns.map(\.name), isNumber: columns.map(\.isNumber),
+            rows: rows.map { $0.map(\.plainText) }, keyCount: keyCount)
+    }
+}

@@ -1,0 +1,78 @@
+import Testing
+
+@testable import Reports
+
+@Suite("Tables on a terminal")
+struct TerminalTableTests {
+    /// Rows of two campaigns of one network, with as many measures as a funnel has.
+    private let table = ReportTable(
+        columns: [
+            .init("day"), .init("ad_network_id"), .init("seat"),
+        ] + (1...12).map { .init("overlay_click_tracked_\($0)", isNumber: true) },
+        rows: ["a", "b"].map { seat in
+            [.text("2026-11-20"), .text("com.example"), .text("\(seat)1234567890-long-seat-name")]
+                + (1...12).map { .integer($0 == 12 ? 0 : Int128($0) * 1_000_000) }
+        }, keyCount: 3)
+
+    @Test("no line is wider than the terminal, and every measure is shown", arguments: [40, 80, 120, 200])
+    func everything(width: Int) {
+        let lines = table.lines(within: width)
+        #expect(lines.allSatisfy { $0.unicodeScalars.count <= width }, "\(lines.joined(separator: "\n"))")
+        for measure in 1...11 {
+            #expect(lines.contains { $0.contains(" \(measure)000000") }, "\(measure) at \(width)")
+        }
+        // What all rows have in common stands above them, once.
+        #expect(lines.first == "day: 2026-11-20, ad_network_id: com.example".prefix(width) || width < 50)
+        #expect(lines.count { $0.contains("com.example") } == 1)
+    }
+
+    @Test("a table that fits, and one for a pipe, stay as they are")
+    func whole() {
+        #expect(table.lines(within: nil).count == 3)
+        #expect(table.lines(within: 10_000) == table.lines(within: nil))
+    }
+
+    @Test("identifiers are shortened in the middle as far as they stay different; times and sentences are not")
+    func shortening() {
+        let ids = ["aaaaaaaaaaaaaaaa-1-zzzzzzzzzzzzzzzz", "aaaaaaaaaaaaaaaa-2-zzzzzzzzzzzzzzzz", "short"]
+        let table = ReportTable(
+            columns: [.init("id"), .init("hour"), .init("n", isNumber: true)],
+            rows: ids.enumerated().map { [.text($1), .text("2026-11-20T0\($0):00:00Z"), .integer(Int128($0))] },
+            keyCount: 2)
+        let lines = table.lines(within: 56)
+        #expect(lines.allSatisfy { $0.unicodeScalars.count <= 56 })
+        #expect(lines.contains { $0.contains("2026-11-20T02:00:00Z") })
+        // Shorter than 34 characters the first two would look the same.
+        let narrow = table.lines(within: 40)
+        #expect(narrow.contains("id    \(ids[0])"), "\(narrow)")
+    }
+
+    @Test("one row that is too wide, and rows without keys, become lines of a name and a value")
+    func vertical() {
+        let one = ReportTable(columns: table.columns, rows: [table.rows[0]], keyCount: 3)
+        #expect(one.lines(within: 80).contains("overlay_click_tracked_12  0"))
+        let keyless = ReportTable(columns: table.columns, rows: table.rows)
+        let lines = keyless.lines(within: 40)
+        #expect(lines.contains("a line a value, without zeros and empty values"))
+        #expect(lines.contains("overlay_click_tracked_11  11000000"))
+        #expect(!lines.contains { $0.hasPrefix("overlay_click_tracked_12") })
+    }
+
+    @Test("measures and rows of zeros are left out and named, unless the measures were asked for")
+    func zeros() {
+        let table = ReportTable(
+            columns: [.init("k"), .init("a", isNumber: true), .init("b", isNumber: true)],
+            rows: [
+                [.text("x"), .integer(1), .integer(0)], [.text("y"), .integer(0), .null],
+                [.text("z"), .decimal("0.500000"), .decimal("0.000000")],
+            ], keyCount: 1)
+        let (shown, measures, rowCount) = table.withoutZeros(keepsMeasures: false)
+        #expect(shown.columns.map(\.name) == ["k", "a"])
+        #expect(shown.rows.map { $0[0] } == [.text("x"), .text("z")])
+        #expect(measures == ["b"])
+        #expect(rowCount == 1)
+        #expect(table.withoutZeros(keepsMeasures: true).table.columns == table.columns)
+        let zero = ReportTable(columns: table.columns, rows: [table.rows[1]], keyCount: 1)
+        #expect(zero.withoutZeros(keepsMeasures: false).table.rows.count == 1)
+    }
+}
