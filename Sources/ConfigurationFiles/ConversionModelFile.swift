@@ -24,16 +24,19 @@ enum ConversionModelFile {
 
 extension ConfigurationNode {
     fileprivate func modelVersion() throws(ConfigurationError) -> ConversionModelVersion {
-        let mapping = try mapping(["id", "effective_from", "currency", "fine", "coarse"])
+        let mapping = try mapping([
+            "id", "effective_from", "currency", "lock_hours", "fine", "coarse",
+        ])
         let id = try mapping.required("id").name()
         let effectiveFrom = try mapping.required("effective_from").instant()
         let currency = try mapping.required("currency").text("a currency, as USD")
+        let locks = try mapping["lock_hours"]?.lockHours() ?? [:]
         let fields = try mapping.required("fine").fineFields()
         let coarse = try mapping["coarse"]?.coarseWindows() ?? [:]
         do {
             return try ConversionModelVersion(
                 id: id, effectiveFromMilliseconds: effectiveFrom, currency: currency,
-                fields: fields, coarse: coarse)
+                fields: fields, coarse: coarse, lockHours: locks)
         } catch {
             throw fault(error)
         }
@@ -45,6 +48,17 @@ extension ConfigurationNode {
             throw badValue("is '\(text)': write the instant as 2026-01-31T05:00:00Z")
         }
         return instant
+    }
+
+    /// Whole hours by window, each within it.
+    private func lockHours() throws(ConfigurationError) -> [Int: Int] {
+        var hours: [Int: Int] = [:]
+        for (key, value) in try entries() {
+            let window = try Self.integerKey(key, in: 0...2, of: value).asInt
+            let end = Int64(PostbackTiming.window(window)?.windowHours ?? 0)
+            hours[window] = try value.integer(in: 1...max(1, end - 1)).asInt
+        }
+        return hours
     }
 
     private func fineFields() throws(ConfigurationError) -> [FineField] {

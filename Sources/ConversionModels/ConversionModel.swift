@@ -107,9 +107,16 @@ extension ConversionModelVersion {
             coarseText(of: window).map { "\"\(window)\":\($0)" }
         }
         return "{\"id\":\(quoted(id)),\"effective_from_ms\":\(effectiveFromMilliseconds),"
-            + "\"currency\":\(quoted(currency)),"
+            + "\"currency\":\(quoted(currency)),\(lockText)"
             + "\"fine\":[\(fields.map(\.canonicalText).joined(separator: ","))],"
             + "\"coarse\":{\(windows.joined(separator: ","))}}"
+    }
+
+    /// Written only where a window is locked: the text of other versions is as it was.
+    private var lockText: String {
+        guard !lockHours.isEmpty else { return "" }
+        let hours = lockHours.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\($0.value)" }
+        return "\"lock_hours\":{\(hours.joined(separator: ","))},"
     }
 
     private func coarseText(of window: Int) -> String? {

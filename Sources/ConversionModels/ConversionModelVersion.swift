@@ -10,6 +10,9 @@ package struct ConversionModelVersion: Equatable, Sendable {
     package let fields: [FineField]
     /// Events of the coarse values by window (0, 1, 2).
     package let coarse: [Int: [CoarseValue: [ModelEvent]]]
+    /// The hours after the install at which the app locks its windows, by sequence index; without an index for a
+    /// window that it leaves open until its end.
+    package let lockHours: [Int: Int]
 
     /// The decodings of the fine values 0...63.
     private let fineDecodings: [[DecodedEvent]]
@@ -18,14 +21,15 @@ package struct ConversionModelVersion: Equatable, Sendable {
 
     /// Checks the parts and decodes every value once.
     ///
-    /// Throws a fault at `id`, `effective_from`, `currency`, `fine` or `coarse`; among them
+    /// Throws a fault at `id`, `effective_from`, `currency`, `lock_hours`, `fine` or `coarse`; among them
     /// `overflow` when the events of one value do not add up within 64 bits.
     package init(
         id: String,
         effectiveFromMilliseconds: Int64,
         currency: String,
         fields: [FineField],
-        coarse: [Int: [CoarseValue: [ModelEvent]]] = [:]
+        coarse: [Int: [CoarseValue: [ModelEvent]]] = [:],
+        lockHours: [Int: Int] = [:]
     ) throws(ModelFault) {
         try ModelFault.checkName(id, at: "id")
         guard effectiveFromMilliseconds.isMultiple(of: Self.hourMilliseconds) else {
@@ -34,12 +38,14 @@ package struct ConversionModelVersion: Equatable, Sendable {
         guard currency.utf8.count == 3,
             currency.utf8.allSatisfy({ (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) })
         else { throw ModelFault("currency", .badCurrency) }
+        try Self.checkLocks(lockHours)
         try Self.checkLayout(fields)
         self.id = id
         self.effectiveFromMilliseconds = effectiveFromMilliseconds
         self.currency = currency
         self.fields = fields
         self.coarse = coarse
+        self.lockHours = lockHours
         fineDecodings = try Self.decodings(of: fields)
         coarseDecodings = try Self.decodings(of: coarse)
     }
@@ -67,6 +73,18 @@ package struct ConversionModelVersion: Equatable, Sendable {
 
     static let windows = 0...2
     private static let hourMilliseconds: Int64 = 3_600_000
+
+    private static func checkLocks(_ hours: [Int: Int]) throws(ModelFault) {
+        for (window, hours) in hours.sorted(by: { $0.key < $1.key }) {
+            let path: [ModelFault.Step] = [.key("lock_hours"), .key("\(window)")]
+            guard let end = PostbackTiming.window(window)?.windowHours else {
+                throw ModelFault(path: path, .unknownWindow)
+            }
+            guard (1..<end).contains(hours) else {
+                throw ModelFault(path: path, .badLock(largest: end - 1))
+            }
+        }
+    }
 
     private static func checkLayout(_ fields: [FineField]) throws(ModelFault) {
         var owners: [Int: Int] = [:]

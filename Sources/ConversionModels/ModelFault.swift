@@ -36,8 +36,10 @@ package struct ModelFault: Error, Equatable, Sendable, CustomStringConvertible {
         case duplicateFlag
         /// A second field counts days.
         case secondDaysField
-        /// A window of coarse values is not 0, 1 or 2.
+        /// A window of coarse values or of a lock is not 0, 1 or 2.
         case unknownWindow
+        /// A window is locked at its beginning or earlier, or at its end or later.
+        case badLock(largest: Int)
         /// An instant is not a whole hour of UTC.
         case notWholeHour
         /// A currency is not three capital letters.
@@ -112,6 +114,8 @@ extension ModelFault.Problem: CustomStringConvertible {
         case .duplicateFlag: "is the flag of another bit: give every flag a name of its own"
         case .secondDaysField: "is the second field of days: keep one"
         case .unknownWindow: "is no window: write \"0\", \"1\" or \"2\""
+        case .badLock(let largest):
+            "does not lie within the window: write whole hours from 1 to \(largest)"
         case .notWholeHour: "is not a whole hour of UTC: write it as 2026-01-31T05:00:00Z"
         case .badCurrency: "is no currency: write the three capital letters of ISO 4217, as USD"
         case .badApp: "is no app: write the App Store id, a number above 0"

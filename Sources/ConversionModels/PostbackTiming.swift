@@ -65,6 +65,77 @@ package enum PostbackTiming: CaseIterable, Sendable {
     }
 }
 
+extension PostbackTiming {
+    /// The length of the window in hours, at whose end the value is final unless the app locks it earlier; nil up to
+    /// 3.0, where nothing ends a window but its timer.
+    package var windowHours: Int? {
+        switch self {
+        case .upTo3: nil
+        case .window0: 48
+        case .window1: 168
+        case .window2: 840
+        }
+    }
+
+    /// The time from an install to the middle of the interval in which Apple sends the postback: 24 to 48 hours after
+    /// the end of the first window, 24 to 144 hours after that of the others.
+    private func installDelay(lockHours: Int?) -> Duration {
+        guard let windowHours else { return .hours(36) }
+        return .hours(Int64(lockHours ?? windowHours) + (self == .window0 ? 36 : 84))
+    }
+
+    /// The most likely instant of the install of a postback, in milliseconds since 1970: the middle of what Apple's
+    /// intervals allow. It lies half a day at most beside the true one for the first window and up to 3.0, two and a
+    /// half days at most for the others.
+    ///
+    /// It is whole hours before the arrival, so that the hour of the arrival decides its hour and day.
+    ///
+    /// - Parameters:
+    ///   - received: when the postback arrived, in milliseconds since 1970.
+    ///   - model: that of its app, which may lock windows; nil when it has none.
+    package func likelyInstall(received: Int64, model: ConversionModel?) -> Int64 {
+        let latest = settingInterval(received: received).latest
+        let version = model.flatMap { model in
+            model.versionIndex(inEffectAtMilliseconds: latest).map { model.versions[$0] }
+        }
+        return received.before(installDelay(lockHours: lockHours(of: version)))
+    }
+
+    /// The instant from which on no postback of the window gets a likely install on a day, in milliseconds since 1970.
+    ///
+    /// - Parameters:
+    ///   - midnight: when the day begins, in milliseconds since 1970.
+    ///   - model: that of the app; nil when it has none.
+    package func cohortEnd(midnight: Int64, model: ConversionModel?) -> Int64 {
+        /// Postbacks that arrive from `start` on and before `end` have the delay.
+        var spans: [(start: Int64, end: Int64, delay: Duration)] = []
+        var begin = Int64.min
+        var version: ConversionModelVersion?
+        for next in model?.versions ?? [] {
+            let end = next.effectiveFromMilliseconds.after(.hours(24))
+            spans.append((begin, end, installDelay(lockHours: lockHours(of: version))))
+            (begin, version) = (end, next)
+        }
+        spans.append((begin, .max, installDelay(lockHours: lockHours(of: version))))
+        let ends = spans.compactMap { start, end, delay -> Int64? in
+            let first = midnight.after(delay)
+            let last = first.after(.days(1))
+            return max(first, start) < min(last, end) ? min(last, end) : nil
+        }
+        return ends.max() ?? midnight.after(.days(1))
+    }
+
+    /// How many hours after the install a version locks the window; nil where it does not.
+    private func lockHours(of version: ConversionModelVersion?) -> Int? {
+        switch self {
+        case .upTo3: nil
+        case .window0: version?.lockHours[0]
+        case .window1: version?.lockHours[1]
+        case .window2: version?.lockHours[2]
+        }
+    }
+}
+
 /// When an app was first launched, in milliseconds since 1970; nil where a bound is unknown.
 package struct InstallWindow: Equatable, Sendable {
     package let earliest: Int64?
@@ -80,5 +151,10 @@ extension Int64 {
     fileprivate func before(_ duration: Duration) -> Int64 {
         let (instant, overflow) = subtractingReportingOverflow(duration.components.seconds * 1000)
         return overflow ? .min : instant
+    }
+
+    fileprivate func after(_ duration: Duration) -> Int64 {
+        let (instant, overflow) = addingReportingOverflow(duration.components.seconds * 1000)
+        return overflow ? .max : instant
     }
 }

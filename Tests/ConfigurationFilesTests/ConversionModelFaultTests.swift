@@ -175,4 +175,22 @@ struct ConversionModelFaultTests {
                 == "9: versions[0].coarse.1.high: add up to more than 64 bits for the event 'a':"
                 + " lower its counts or revenue")
     }
+
+    @Test(
+        "locks are whole hours within their window",
+        arguments: [
+            ("\"0\": 48", "lock_hours.0: is 48: write 1 to 47"),
+            ("\"0\": 0", "lock_hours.0: is 0: write 1 to 47"),
+            ("\"1\": 168", "lock_hours.1: is 168: write 1 to 167"),
+            ("\"2\": 840", "lock_hours.2: is 840: write 1 to 839"),
+            ("\"2\": -1", "lock_hours.2: is -1: write 1 to 839"),
+            ("\"3\": 1", "lock_hours.3: the key must be 0 to 2"),
+            ("\"0\": 1.5", "lock_hours.0: must be a whole number"),
+        ])
+    func locks(_ lock: String, _ words: String) throws {
+        let head = "app: 7\nversions:\n" + version("one", "2026-01-01T00:00:00Z")
+        let found = try #require(try fault(head + "    lock_hours:\n      \(lock)\n"))
+        #expect(found.hasPrefix("8: versions[0].\(words)"), "\(found)")
+        #expect(try fault(head + "    lock_hours: {\"0\": 47, \"1\": 167, \"2\": 839}\n") == nil)
+    }
 }

@@ -5,7 +5,7 @@ import Testing
 struct CanonicalTextTests {
     private func version(
         countMax: Int64? = nil, currency: String = "USD", values: [Int: [ModelEvent]] = [:],
-        coarse: [Int: [CoarseValue: [ModelEvent]]] = [:]
+        coarse: [Int: [CoarseValue: [ModelEvent]]] = [:], locks: [Int: Int] = [:]
     ) throws -> ConversionModelVersion {
         try ConversionModelVersion(
             id: "v \"1\"\\", effectiveFromMilliseconds: 7_200_000, currency: currency,
@@ -21,7 +21,7 @@ struct CanonicalTextTests {
                 try FineField(lowestBit: 4, highestBit: 4, kind: .flags([4: "b"])),
                 try FineField(lowestBit: 5, highestBit: 5, kind: .table(values)),
             ],
-            coarse: coarse)
+            coarse: coarse, lockHours: locks)
     }
 
     @Test("it is one line of JSON with every default written out")
@@ -54,6 +54,9 @@ struct CanonicalTextTests {
         let plain = try version().canonicalText
         #expect(try version(countMax: 2).canonicalText != plain)
         #expect(try version(currency: "EUR").canonicalText != plain)
+        #expect(
+            try version(locks: [1: 24, 0: 5]).canonicalText.contains(
+                #""currency":"USD","lock_hours":{"0":5,"1":24},"fine":"#))
         #expect(
             try version(coarse: [0: [.low: [try ModelEvent(event: "c")]]]).canonicalText != plain)
     }

@@ -76,4 +76,57 @@ struct PostbackTimingTests {
             #expect(interval.earliest == .min && interval.latest == .min)
         }
     }
+
+    private func version(
+        _ id: String, from: Int64, locks: [Int: Int] = [:]
+    ) throws -> ConversionModelVersion {
+        try ConversionModelVersion(
+            id: id, effectiveFromMilliseconds: from, currency: "USD", fields: [], lockHours: locks)
+    }
+
+    @Test("the likely install is the middle of the interval in which Apple sends the postback")
+    func likelyInstalls() throws {
+        let locked = try ConversionModel(
+            app: 1, versions: [version("a", from: 0, locks: [0: 1, 1: 167, 2: 24])])
+        for (timing, open, lock) in [
+            (.upTo3, 36, 36), (.window0, 84, 37), (.window1, 252, 251), (.window2, 924, 108),
+        ] as [(PostbackTiming, Int64, Int64)] {
+            #expect(timing.likelyInstall(received: received, model: nil) == received - open * hour)
+            #expect(
+                timing.likelyInstall(received: received, model: locked) == received - lock * hour)
+        }
+        #expect(PostbackTiming.window2.likelyInstall(received: .min, model: nil) == .min)
+    }
+
+    @Test("no postback gets a likely install on a day from the end of its cohort on")
+    func cohortEnds() throws {
+        let midnight = 20_000 * day
+        #expect(
+            PostbackTiming.allCases.map {
+                ($0.cohortEnd(midnight: midnight, model: nil) - midnight) / hour
+            } == [60, 108, 276, 948])
+        for (before, after) in [(nil, 24), (24, nil), (24, 12), (nil, nil)] as [(Int?, Int?)] {
+            for change in stride(
+                from: midnight - 2 * day, through: midnight + 6 * day, by: 7 * 3_600_000)
+            {
+                let model = try ConversionModel(
+                    app: 1,
+                    versions: [
+                        version("a", from: 0, locks: before.map { [0: $0] } ?? [:]),
+                        version("b", from: change, locks: after.map { [0: $0] } ?? [:]),
+                    ])
+                // Each hour of arrival that counts on the day.
+                let hours = stride(from: midnight, to: midnight + 10 * day, by: 3_600_000).filter {
+                    let install = PostbackTiming.window0.likelyInstall(received: $0, model: model)
+                    return (midnight..<midnight + day).contains(install)
+                }
+                let end = PostbackTiming.window0.cohortEnd(midnight: midnight, model: model)
+                if let last = hours.last {
+                    #expect(end == last + hour, "\(before ?? 48), then \(after ?? 48) at \(change)")
+                } else {
+                    #expect(end == midnight + day)
+                }
+            }
+        }
+    }
 }

@@ -199,6 +199,8 @@ struct ConfigurationChangeTests {
         for text in [
             Samples.model.replacingOccurrences(of: "max: 100", with: "max: 200"),
             Samples.model.replacingOccurrences(of: "id: first", with: "id: other"),
+            Samples.model.replacingOccurrences(
+                of: "currency: USD", with: "currency: USD\n    lock_hours: {\"0\": 24}"),
         ] {
             try place.write(Samples.modelFile, text)
             let error = #expect(throws: WorkerError.self) { try place.foldPostbacks() }

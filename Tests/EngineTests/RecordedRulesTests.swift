@@ -29,6 +29,7 @@ struct RecordedRulesTests {
           - id: second
             effective_from: 2026-02-01T00:00:00Z
             currency: EUR
+            lock_hours: {"0": 24, "2": 500}
             fine: {fields: []}
 
         """
@@ -124,7 +125,7 @@ struct RecordedRulesTests {
         let pipelines = PipelineDirectory(place.pipelines)
         var recorded = try PostbacksFold.rules(in: pipelines).configuration
         #expect(throws: RecordedConfigurationFault.otherMeaning) {
-            let text = recorded.text.replacingOccurrences(of: "\"rules\":2", with: "\"rules\":3")
+            let text = recorded.text.replacingOccurrences(of: "\"rules\":3", with: "\"rules\":2")
             _ = try PostbacksRules(
                 recorded: .init(text: text, dedupeWindowMilliseconds: nil),
                 from: .pipelines(pipelines))

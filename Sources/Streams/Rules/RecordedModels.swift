@@ -49,10 +49,15 @@ extension ConversionModelVersion {
                 coarse[window, default: [:]][value] = try [ModelEvent](recorded: events)
             }
         }
+        var locks: [Int: Int] = [:]
+        for (window, hours) in try version.optional("lock_hours")?.members() ?? [] {
+            guard let window = Int(window) else { throw hours.fault }
+            locks[window] = Int(try hours.integer())
+        }
         do throws(ModelFault) {
             try self.init(
                 id: id, effectiveFromMilliseconds: from, currency: currency, fields: fields,
-                coarse: coarse)
+                coarse: coarse, lockHours: locks)
         } catch {
             throw version.fault
         }
