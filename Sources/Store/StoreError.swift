@@ -49,7 +49,7 @@ package enum StoreError: OperatorError, Equatable, Sendable {
         case .newerVersion(let path, let found, let known):
             "\(path) has schema \(found) and this program knows \(known): use the newer program"
         case .olderVersion(let path, let found):
-            "\(path) has schema \(found), of before the first release: move the file away and fold again"
+            "\(path) has schema \(found): an earlier version of Weir folded it by other rules. Use that version, or move the file away and fold again"
         case .otherColumns(let path, let table, let columns):
             "\(path) was folded by another version of Weir: \(table) there differs in \(columns.joined(separator: ", ")); use that version, or move the file away and fold again"
         case .locked(let path, let owner):

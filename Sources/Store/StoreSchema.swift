@@ -6,9 +6,9 @@ import Streams
 enum StoreSchema {
     /// "Weir".
     static let mark = StoreMark(
-        applicationID: 0x5765_6972, version: 7, foreign: "a database of something else")
-    /// Older ones were never released.
-    private static let oldestVersion = 7
+        applicationID: 0x5765_6972, version: 8, foreign: "a database of something else")
+    /// Rows of older ones count by other rules.
+    private static let oldestVersion = 8
 
     /// The reasons of refused records that are not rejections, in SQL.
     static let otherReasons = RefusedRecord.otherReasons.map { "'\($0)'" }.joined(separator: ", ")

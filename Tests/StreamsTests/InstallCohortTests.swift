@@ -1,3 +1,4 @@
+import ConversionModels
 import Signatures
 import Streams
 import TestKit
@@ -6,24 +7,25 @@ import Testing
 @Suite("Cohorts of installs")
 struct InstallCohortTests {
     private static let day: Int64 = 86_400_000
+    private static let hour: Int64 = 3_600_000
 
     private func fold(
-        _ records: [TestRecord], trustsDevelopment: Bool = false, secondFrom: Int64? = nil,
+        _ records: [TestRecord], trustsDevelopment: Bool = false, model: ConversionModel? = nil,
         batching: Batching = .together
     ) throws -> FoldResult {
         let result = try foldPostbacks(
             records, batching,
             PostbackPipeline(
-                trustsDevelopment: trustsDevelopment, models: [Models.model(secondFrom: secondFrom)]
-            ))
+                trustsDevelopment: trustsDevelopment, models: [model ?? Models.model()]))
         #expect(result.refused.isEmpty, "\(result.refused)")
         return result
     }
 
     private func cohorts(
-        _ records: [TestRecord], trustsDevelopment: Bool = false
+        _ records: [TestRecord], trustsDevelopment: Bool = false, model: ConversionModel? = nil
     ) throws -> Set<Row> {
-        try fold(records, trustsDevelopment: trustsDevelopment).rows("install-cohorts")
+        try fold(records, trustsDevelopment: trustsDevelopment, model: model)
+            .rows("install-cohorts")
     }
 
     /// Revenue bucket 2 and the event 2, received on 2026-11-21.
@@ -37,11 +39,11 @@ struct InstallCohortTests {
         return row.merging(measures) { $1 }.filter { !$0.value.isDefault }
     }
 
-    @Test("a postback counts on the latest day of its install, by window, with what it is worth")
+    @Test("a postback counts on the estimated day of its install, by window, with what it is worth")
     func windows() throws {
         let revenue: Row = ["revenue_min_micros": 5_490_000, "revenue_max_micros": 11_000_000]
         for (index, cohort, installs) in [
-            (0, "2026-11-20", 1), (1, "2026-11-18", 0), (2, "2026-11-13", 0),
+            (0, "2026-11-17", 1), (1, "2026-11-10", 0), (2, "2026-10-13", 0),
         ] as [(Int64, String, Int64)] {
             let record = try Postbacks.record(
                 postback.with(["postback-sequence-index": .raw("\(index)")]))
@@ -51,16 +53,112 @@ struct InstallCohortTests {
         }
     }
 
-    @Test("a day begins at midnight of the instant 24 hours before, at either end of it")
+    @Test("a day begins at midnight of the instant 84 hours before, at either end of it")
     func days() throws {
-        let midnight = TestRecord.halfPastFive - 5 * 3_600_000 - 1_800_000
+        let noon = TestRecord.halfPastFive + 6 * Self.hour + 1_800_000
         for (received, cohort) in [
-            (midnight, "2026-11-20"), (midnight - 1, "2026-11-19"),
-            (midnight + Self.day - 1, "2026-11-20"), (0, "1969-12-31"), (-1, "1969-12-31"),
-            (.max, "292278994-08-16"),
+            (noon, "2026-11-18"), (noon - 1, "2026-11-17"),
+            (noon + Self.day - 1, "2026-11-18"), (0, "1969-12-28"), (-1, "1969-12-28"),
+            (.max, "292278994-08-13"),
         ] as [(Int64, String)] {
             let record = try Postbacks.record(postback).at(received)
             #expect(try cohorts([record]).compactMap { $0["cohort"] } == [.text(cohort)])
+        }
+    }
+
+    @Test("up to 3.0 it is 36 hours before the arrival, and no lock changes that")
+    func upTo3() throws {
+        let noon = TestRecord.halfPastFive + 6 * Self.hour + 1_800_000
+        let locked = try Models.model(locks: [0: 24])
+        for (received, cohort) in [(noon, "2026-11-20"), (noon - 1, "2026-11-19")] {
+            let record = try Postbacks.record(Postbacks.v30).at(received)
+            #expect(try cohorts([record], model: locked).map { $0["cohort"] } == [.text(cohort)])
+        }
+    }
+
+    @Test("a window that the version in effect at the latest setting locks ends at the lock")
+    func locks() throws {
+        func cohort(_ index: Int64, _ model: ConversionModel, at received: Int64) throws -> Int64 {
+            let record = try Postbacks.record(
+                postback.with(["postback-sequence-index": .raw("\(index)")])
+            ).at(received)
+            let found = try cohorts([record], model: model).compactMap { row -> Int64? in
+                guard case .text(let day)? = row["cohort"] else { return nil }
+                return UTC.milliseconds(text: day)
+            }
+            return try #require(found.first)
+        }
+        let midnight = TestRecord.halfPastFive - 5 * Self.hour - 1_800_000
+        let locked = try Models.model(locks: [0: 24, 1: 100, 2: 839])
+        for (index, delay) in [(0, 24 + 36), (1, 100 + 84), (2, 839 + 84)] as [(Int64, Int64)] {
+            let received = midnight + delay * Self.hour
+            #expect(try cohort(index, locked, at: received) == midnight)
+            #expect(try cohort(index, locked, at: received - 1) == midnight - Self.day)
+        }
+        // The version that decodes decides: that of 24 hours before the arrival.
+        let changing = try ConversionModel(
+            app: Models.app,
+            versions: [
+                Models.version("v1", from: 0),
+                Models.version("v2", from: midnight, locks: [0: 24]),
+            ])
+        let change = midnight + 24 * Self.hour
+        #expect(try cohort(0, changing, at: change - 1) == midnight - 3 * Self.day)
+        #expect(try cohort(0, changing, at: change) == midnight - 2 * Self.day)
+    }
+
+    @Test(
+        "all postbacks of an install are of one cohort: half a day beside the first window's, two and a half beside the others'",
+        arguments: [[:], [0: 12, 1: 60, 2: 400]] as [[Int: Int]])
+    func oneCohort(_ locks: [Int: Int]) throws {
+        var generator = SeededGenerator(seed: 41)
+        let model = try Models.model(locks: locks)
+        // Hours from the install: to the end of the window, and from there to the sending of its postback.
+        let ends: [Int64] = [48, 168, 840]
+        let sending: [ClosedRange<Int64>] = [24...48, 24...144, 24...144]
+        var records: [TestRecord] = []
+        var installs: [[Int64]] = [[], [], []]
+        for install in 0..<40 {
+            let time =
+                TestRecord.halfPastFive + Int64.random(in: 0..<30 * Self.day, using: &generator)
+            for index in 0...2 {
+                let end = locks[index].map { Int64($0) } ?? ends[index]
+                let range = sending[index]
+                let wait = Int64.random(
+                    in: range.lowerBound * Self.hour...range.upperBound * Self.hour,
+                    using: &generator)
+                let received = time + end * Self.hour + wait
+                let document = postback.with([
+                    "postback-sequence-index": .raw("\(index)"),
+                    "transaction-id": .string("t-\(install)"),
+                    "source-identifier": .string("\(1000 + install)"),
+                ])
+                records.append(try Postbacks.record(document).at(received))
+                installs[index].append(time)
+            }
+        }
+        let rows = try cohorts(records, model: model)
+        #expect(rows.count == records.count)
+        var offsets: [Int: [Int64]] = [:]
+        for row in rows {
+            guard case .text(let day)? = row["cohort"], let begin = UTC.milliseconds(text: day),
+                case .text(let campaign)? = row["campaign"], let install = Int(campaign)
+            else {
+                Issue.record("no cohort in \(row)")
+                continue
+            }
+            let index =
+                if case .integer(let window)? = row["window"] { Int(window) } else { 0 }
+            let time = installs[index][install - 1000]
+            let tolerance = (index == 0 ? 12 : 60) * Self.hour
+            let range = (time - tolerance)...(time + tolerance)
+            #expect(range.overlaps(begin...begin + Self.day - 1), "\(index): \(day) of \(time)")
+            offsets[index, default: []].append(begin + Self.day / 2 - time)
+        }
+        // The cohorts are beside the days of the installs, and not later than these.
+        for (index, offsets) in offsets {
+            let mean = offsets.reduce(0, +) / Int64(offsets.count)
+            #expect(abs(mean) < 14 * Self.hour, "\(index): \(mean / Self.hour) hours")
         }
     }
 
@@ -93,14 +191,21 @@ struct InstallCohortTests {
     func nullValues() throws {
         let null = try Postbacks.record(postback.with(["conversion-value": nil]))
         #expect(
-            try cohorts([null]) == [row("2026-11-20", ["installs": 1, "null_values": 1])])
+            try cohorts([null]) == [row("2026-11-17", ["installs": 1, "null_values": 1])])
         let coarse = try Postbacks.record(
             postback.with(["conversion-value": nil, "coarse-conversion-value": "low"]))
-        #expect(try cohorts([coarse]) == [row("2026-11-20", ["installs": 1])])
+        #expect(try cohorts([coarse]) == [row("2026-11-17", ["installs": 1])])
+        // Without a value, the version in effect at the latest setting gives the currency, also where no install is known.
+        let engaged = try Postbacks.record(
+            claims: Postbacks.claims.with(["conversion-type": "re-engagement"]), unsigned: [:])
+        let rows = try cohorts([engaged])
+        #expect(rows.map { $0["currency"] } == ["EUR"] && rows.map { $0["cohort"] } == [nil])
+        let early = try Models.model(from: Models.latest + Self.hour)
+        #expect(try cohorts([null], model: early).map { $0["currency"] } == [nil])
         let unmodelled = try Postbacks.record(postback.with(["app-id": 23]))
         #expect(
             try cohorts([unmodelled])
-                == [row("2026-11-20", ["installs": 1, "app_id": 23], currency: "")])
+                == [row("2026-11-17", ["installs": 1, "app_id": 23], currency: "")])
     }
 
     @Test("a better copy is accepted and counts anew, as everywhere; others count nothing")

@@ -9,13 +9,19 @@ enum Models {
     private static let hour: Int64 = 3_600_000
 
     /// One version that has been in effect forever: bits 0 to 2 are revenue, 3 to 5 an event.
-    static func model(secondFrom: Int64? = nil) throws -> ConversionModel {
-        var versions = [try version("v1", from: 0)]
+    static func model(
+        secondFrom: Int64? = nil, from first: Int64? = nil, locks: [Int: Int] = [:]
+    ) throws -> ConversionModel {
+        // Versions take effect at whole hours.
+        let begin = first.map { $0 - $0 % hour } ?? 0
+        var versions = [try version("v1", from: begin, locks: locks)]
         if let secondFrom { versions.append(try version("v2", from: secondFrom)) }
         return try ConversionModel(app: app, versions: versions)
     }
 
-    static func version(_ id: String, from: Int64) throws -> ConversionModelVersion {
+    static func version(
+        _ id: String, from: Int64, locks: [Int: Int] = [:]
+    ) throws -> ConversionModelVersion {
         try ConversionModelVersion(
             id: id, effectiveFromMilliseconds: from, currency: "EUR",
             fields: [
@@ -37,7 +43,7 @@ enum Models {
                 0: [.low: [ModelEvent(event: "first")]],
                 1: [.low: [ModelEvent(event: "second", countMax: 2)]],
                 2: [.high: [ModelEvent(event: "third"), ModelEvent(event: "third")]],
-            ])
+            ], lockHours: locks)
     }
 
     /// A version under which the fine value 1 is all the revenue that 64 bits hold.

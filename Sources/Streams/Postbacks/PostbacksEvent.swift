@@ -94,6 +94,13 @@ struct PostbacksEvent {
             received: received, fineIsZero: fineValue == 0,
             reEngagement: conversionType == .reEngagement, development: verdict == .development)
     }
+
+    /// When the app was most likely first launched, in milliseconds since 1970; nil where nothing is known of an install:
+    /// of re-engagements, and of development devices, whose windows last minutes.
+    func likelyInstall(received: Int64, verdict: Verdict, model: ConversionModel?) -> Int64? {
+        guard conversionType != .reEngagement, verdict != .development else { return nil }
+        return timing.likelyInstall(received: received, model: model)
+    }
 }
 
 /// How a postback came: what the header `ce_via` says.

@@ -261,12 +261,15 @@ extension PostbacksFold {
         if let value = event.coarseValue {
             addValue("coarse", effects.symbols.intern(value.name), of: key, place)
         }
-        let decoding = models[event.appID]?.decoding(
+        let model = models[event.appID]
+        let decoding = model?.decoding(
             received: place.timestampMilliseconds, timing: event.timing, fine: event.fineValue,
             coarse: event.coarseValue, sequenceIndex: event.sequenceIndex)
         if event.didWin, isTrusted(result.verdict) {
             if let decoding { addEvents(of: decoding, event, key, place) }
-            addToCohort(event, result.verdict, decoding, key, place)
+            let install = event.likelyInstall(
+                received: place.timestampMilliseconds, verdict: result.verdict, model: model)
+            addToCohort(event, of: install, decoding, key, place)
         }
         publish(event, result, decoding, place, prepared, index, &copy)
     }
@@ -335,19 +338,16 @@ extension PostbacksFold {
     }
 
     private func addToCohort(
-        _ event: PostbacksEvent, _ verdict: Verdict, _ decoding: ModelDecoding?,
+        _ event: PostbacksEvent, of install: Int64?, _ decoding: ModelDecoding?,
         _ key: PostbacksKey, _ place: RecordPlace
     ) {
-        let latest = event.installWindow(
-            received: place.timestampMilliseconds, verdict: verdict
-        ).latest
         let row = installCohorts.row(
             InstallCohortsKey(
                 window: key.sequenceIndex, campaign: key.campaign,
                 currency: decoding.map { effects.symbols.intern($0.currency) } ?? .empty,
                 hasSourceIdentifier: event.hasSourceIdentifier),
             partition: place.partition,
-            hour: latest.map { Hour(containing: $0).startOfDay } ?? .unknown)
+            hour: install.map { Hour(containing: $0).startOfDay } ?? .unknown)
         installCohorts.count(.postbacks, row: row)
         if event.sequenceIndex == 0, event.conversionType == .download {
             installCohorts.count(.installs, row: row)

@@ -80,7 +80,7 @@ package struct PostbacksRules: StreamRules {
         var json = JSONText()
         json.object { json in
             json.member("stream", PostbacksFold.streamName)
-            json.member("rules", 2)
+            json.member("rules", 3)
             json.member("max_record_bytes", maxRecordBytes)
             json.member("trust_development", trustsDevelopment)
             json.object("trusted_keys") { json in

@@ -208,7 +208,7 @@ package struct InstallCohortsKey: RowKey {
         ],
         day: .init(
             "cohort",
-            "the latest day that the install can be of, UTC; '' where nothing is known of it"))
+            "the estimated day of the install, UTC; '' where nothing is known of it"))
 }
 
 /// Conversion values as columns have them.
