@@ -21,7 +21,7 @@ package struct NumberAmounts: Sendable {
 
     mutating func add(_ measures: [Int64], _ terms: [NumberTerm]) {
         for term in terms where measures[term.rowMeasure] != 0 {
-            add(Int128(measures[term.rowMeasure]), to: term.measure)
+            add(Int128(measures[term.rowMeasure]) * term.factor, to: term.measure)
         }
     }
 
@@ -50,6 +50,7 @@ struct NumberScan {
 
     /// Looks at all rows of the slices, and calls `body` with each that counts.
     init(_ number: any Number, _ slices: [StoreSlice], _ body: RowBody) throws {
+        try number.begin(slices)
         for (stream, tables) in number.sources {
             for slice in slices where slice.stream == stream {
                 for table in tables { try add(table, of: slice, number, body) }

@@ -7,42 +7,69 @@ import Streams
 /// bound can be known.
 package struct CampaignReturns: Sendable {
     package static let name = "roas"
+    package static let columnNames = Funnel.columnNames + [throughDay]
     package static let measureNames = [
-        throughDay, "installs", "cost_micros", "revenue_min_micros", "revenue_max_micros",
+        "installs", "cost_micros", "revenue_min_micros", "revenue_max_micros",
         "roas_min", "roas_max", "maturity",
     ]
-    private static let throughDay = "through_day"
+    package static let throughDay = "through_day"
     private static let days = [0, 3, 7, 30]
 
     package let table: ReportTable
     /// The streams without a store. Values that need one of them are null.
     package let missingStreams: [String]
+
+    /// Takes the days out of a question that it asks for, and leaves what the funnel knows of it.
+    ///
+    /// - Throws: `badCondition` for a day that rows are not of.
+    fileprivate static func days(
+        askedIn query: inout DumpQuery
+    ) throws(InspectionError) -> [Int] {
+        let conditions = query.conditions.filter { $0.column == throughDay }
+        query.conditions.removeAll { $0.column == throughDay }
+        if case .columns(let names) = query.grouping {
+            let rest = names.filter { $0 != throughDay }
+            query.grouping = rest.isEmpty ? .total : .columns(rest)
+        }
+        if let unknown = conditions.first(where: { condition in
+            !days.contains { "\($0)" == condition.value }
+        }) {
+            throw .badCondition(
+                column: throughDay, value: unknown.value, wanted: "0, 3, 7 or 30")
+        }
+        return days.filter { day in conditions.allSatisfy { $0.value == "\(day)" } }
+    }
+
+    /// What a number of it is made of.
+    ///
+    /// - Throws: as `returns`, and `noThroughDay` where it is not said up to which day.
+    package static func number(_ query: FunnelQuery) throws(InspectionError) -> FunnelNumber {
+        var query = query
+        query.dateRule = .install
+        let isAsked = query.query.conditions.contains { $0.column == throughDay }
+        let asked = try days(askedIn: &query.query)
+        guard isAsked, let day = asked.first else { throw .noThroughDay(query.query.name) }
+        return try FunnelNumber(query, bounds: .through(day: day))
+    }
 }
 
 /// A window of postbacks, by the days since the install in which its value may change.
-private struct ReturnWindow {
+struct ReturnWindow {
+    let timing: PostbackTiming
     let firstDay: Int
     let lastDay: Int
-    /// How long after the end of its day a cohort has all postbacks of the window.
-    let completeAfterMilliseconds: Int64
 
-    private init(_ index: Int, days: ClosedRange<Int>) {
-        firstDay = days.lowerBound
-        lastDay = days.upperBound
-        let latest = PostbackTiming.window(index)?.installWindow(
-            received: 0, fineIsZero: false, reEngagement: false, development: false
-        ).latest
-        completeAfterMilliseconds = -(latest ?? 0)
-    }
-
-    /// Apple's windows. What came up to version 3.0 counts as of the first.
+    /// Apple's windows. What came up to version 3.0 counts as of the first. A window that an app locks ends earlier:
+    /// bounds up to its end hold for it too.
     static let all = [
-        ReturnWindow(0, days: 0...2), ReturnWindow(1, days: 3...7), ReturnWindow(2, days: 8...35),
+        ReturnWindow(timing: .window0, firstDay: 0, lastDay: 2),
+        ReturnWindow(timing: .window1, firstDay: 3, lastDay: 7),
+        ReturnWindow(timing: .window2, firstDay: 8, lastDay: 35),
     ]
 }
 
 extension OpenStores {
-    /// Reads the returns from the stores. Postbacks count on the latest day that their install can be of.
+    /// Reads the returns from the stores. Postbacks count on the estimated day of their install.
     ///
     /// - Throws: as `funnel`.
     package func returns(
@@ -51,24 +78,26 @@ extension OpenStores {
         var query = query
         query.dateRule = .install
         query.tellsWindows = true
+        let days = try CampaignReturns.days(askedIn: &query.query)
         let number = try FunnelNumber(query, isConverted: conversion != nil)
         return try view(of: number.streams) { view in
             var fold = FunnelFold(number)
-            for slice in view.slices { try fold.add(slice) }
+            try fold.add(view.slices)
             let groups =
                 if let conversion { try fold.groups(converting: conversion) } else { fold.groups }
             let missing = FunnelSource.streams.filter { !view.streams.contains($0) }
             return CampaignReturns(
-                groups, number, watermarkMilliseconds: try view.postbacksWatermark ?? 0,
-                missingStreams: missing)
+                groups, number, days: days, watermarkMilliseconds: try view.postbacksWatermark ?? 0,
+                models: fold.models, missingStreams: missing)
         }
     }
 }
 
 extension CampaignReturns {
     fileprivate init(
-        _ groups: [FunnelFold.Group], _ number: FunnelNumber, watermarkMilliseconds: Int64,
-        missingStreams: [String]
+        _ groups: [FunnelFold.Group], _ number: FunnelNumber, days: [Int],
+        watermarkMilliseconds: Int64,
+        models: [Int64: ConversionModel], missingStreams: [String]
     ) {
         let isCostKnown = FunnelColumn.costStreams.contains { !missingStreams.contains($0) }
         let areInstallsKnown = !missingStreams.contains(PostbacksFold.streamName)
@@ -76,11 +105,12 @@ extension CampaignReturns {
         for group in groups {
             let sums = group.sums
             let row = FunnelRow(
-                sums: sums, sales: AppSales(), watermarkMilliseconds: watermarkMilliseconds)
+                sums: sums, sales: AppSales(), watermarkMilliseconds: watermarkMilliseconds,
+                models: models)
             guard sums[.installs] != 0 || sums[.postbacks] != 0 || !sums.cost.isEmpty else {
                 continue
             }
-            for day in Self.days {
+            for day in days {
                 // Without a postback there is no install, and nothing was brought.
                 let revenue: (min: [StoredValue: Int128], max: [StoredValue: Int128]?) =
                     sums[.postbacks] == 0 && areInstallsKnown
@@ -98,14 +128,16 @@ extension CampaignReturns {
                         areInstallsKnown
                             ? revenue.max.map { row.returnOnCost($0) } ?? .null : .null,
                         areInstallsKnown
-                            ? sums.maturity(through: day, at: watermarkMilliseconds) : .null,
+                            ? sums.maturity(through: day, at: watermarkMilliseconds, models)
+                            : .null,
                     ])
             }
         }
         let keys = number.selection.columns.map(\.reportColumn)
         self.init(
             table: ReportTable(
-                columns: keys + Self.measureNames.map { ReportTable.Column(measure: $0) },
+                columns: keys + [ReportTable.Column(Self.throughDay, isNumber: true)]
+                    + Self.measureNames.map { ReportTable.Column(measure: $0) },
                 rows: rows, keyCount: keys.count + 1), missingStreams: missingStreams)
     }
 }
@@ -136,21 +168,14 @@ extension FunnelSums {
         return (least, isBounded ? most : nil)
     }
 
-    /// The share of the installs' days whose postbacks of all windows that have begun by the day have come; days weigh
+    /// The share of the installs' cohorts whose postbacks of all windows that have begun by the day have come; days weigh
     /// by installs, or alike where there are none.
-    fileprivate func maturity(through day: Int, at watermark: Int64) -> ReportValue {
-        let after =
-            ReturnWindow.all.filter { $0.firstDay <= day }.map(\.completeAfterMilliseconds).max()
-            ?? 0
-        let isSized = installsByDay.values.contains { $0 > 0 }
-        let days = isSized ? Array(installsByDay.keys) : Array(kindsByDay.keys)
-        var (complete, total): (Int128, Int128) = (0, 0)
-        for day in days {
-            guard let midnight = UTC.milliseconds(text: day) else { continue }
-            let weight = isSized ? installsByDay[day] ?? 0 : 1
-            total += weight
-            if watermark >= midnight + 24 * Hour.milliseconds + after { complete += weight }
+    fileprivate func maturity(
+        through day: Int, at watermark: Int64, _ models: [Int64: ConversionModel]
+    ) -> ReportValue {
+        let begun = ReturnWindow.all.filter { $0.firstDay <= day }
+        return installsByDay.share(completeAt: watermark) { midnight, app in
+            begun.map { $0.timing.cohortEnd(midnight: midnight, model: models[app]) }.max() ?? 0
         }
-        return .ratio(complete, total)
     }
 }

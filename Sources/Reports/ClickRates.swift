@@ -15,7 +15,8 @@ package struct ClickRates: Sendable {
         DumpColumn("app_id", .integer), DumpColumn("source_app_id", .integer),
     ]
     package static let columnNames = columns.map(\.name)
-    package static let measureNames = counts.map(\.name) + ["ctr"]
+    static let rate = "ctr"
+    package static let measureNames = counts.map(\.name) + [rate]
 
     package let table: ReportTable
     /// The streams without a store. What needs one of them is null.
@@ -68,11 +69,8 @@ extension OpenStores {
                     ["hour"] + ClickRates.columnNames.dropFirst(),
                     measures: counts.map(\.count.name))
                 try slice.forEachRow(of: table) { _, columns, measures in
-                    let hour = hours[columns[0].text]
-                    let values = [.text(hour.day)] + columns.dropFirst()
-                    guard columns[1].text != "\(AdFormat.skadn.name)",
-                        measures.contains(where: { $0 != 0 }),
-                        selection.includes(values, timeMilliseconds: hour.milliseconds)
+                    guard measures.contains(where: { $0 != 0 }),
+                        let values = ClickRates.values(columns, hours, selection)
                     else { return }
                     rows.add(values) { sums in
                         for (count, measure) in zip(counts, measures) {
@@ -88,6 +86,17 @@ extension OpenStores {
 }
 
 extension ClickRates {
+    /// The values of its columns in a row whose columns begin with the hour, and go on as they do; nil for one that does
+    /// not count.
+    fileprivate static func values(
+        _ columns: [StoredValue], _ hours: HourTexts, _ selection: RowSelection
+    ) -> [StoredValue]? {
+        let hour = hours[columns[0].text]
+        let values = [.text(hour.day)] + columns.dropFirst()
+        return columns[1].text != "\(AdFormat.skadn.name)"
+            && selection.includes(values, timeMilliseconds: hour.milliseconds) ? values : nil
+    }
+
     fileprivate init(_ groups: RowGroups<[Int128]>, _ selection: RowSelection, missing: [String]) {
         missingStreams = missing
         table = ReportTable(
@@ -104,4 +113,65 @@ extension ClickRates {
                     + [rate]
             }, keyCount: selection.columns.count)
     }
+}
+
+/// The rows of impressions and clicks that count in the selected rows of the click rates.
+package final class ClickRatesNumber: Number {
+    package let name = ClickRates.name
+    package let query: DumpQuery
+    package let measures = ClickRates.counts.map(\.name)
+    private let selection: RowSelection
+    private let hours = HourTexts()
+
+    package init(_ query: DumpQuery) throws(InspectionError) {
+        self.query = query
+        selection = try RowSelection(query, of: ClickRates.columns)
+    }
+
+    package var sources: [(stream: String, tables: [AggregateTable])] {
+        [
+            (ImpressionsFold.streamName, [ImpressionsKey.table]),
+            (OverlayClicksFold.streamName, [OverlayClicksKey.table]),
+        ]
+    }
+
+    package func streams(of measure: String) -> [String] {
+        ClickRates.dump(of: measure).map { [$0] } ?? []
+    }
+
+    /// The measures that explain a column; nil for a name that is no column's.
+    package func parts(of measure: String) -> [String]? {
+        measure == ClickRates.rate
+            ? ["clicks", "presented", "viewed"] : measures.contains(measure) ? [measure] : nil
+    }
+
+    package var isLimitedInTime: Bool { selection.isLimitedInTime }
+
+    package var postbackValues: [String: StoredValue] { [:] }
+
+    package func mayCount(in hour: Hour) -> Bool {
+        selection.includes(timeMilliseconds: hour.hoursSince1970 * Hour.milliseconds)
+            && selection.includes(.text(hour.day), ofColumn: "day")
+    }
+
+    package func choice(of table: AggregateTable) -> RowChoice {
+        RowChoice(isHourWanted: mayCount(inHour:))
+    }
+
+    package func terms(of table: AggregateTable, columns: [StoredValue]) -> [NumberTerm]? {
+        let places = (["hour"] + ClickRates.columnNames.dropFirst()).compactMap { name in
+            table.columns.firstIndex { $0.name == name }
+        }
+        guard places.count == ClickRates.columns.count,
+            ClickRates.values(places.map { columns[$0] }, hours, selection) != nil
+        else { return nil }
+        return ClickRates.counts.enumerated().compactMap { place, count in
+            guard count.table.name == table.name else { return nil }
+            return table.measures.firstIndex(of: count.name).map {
+                NumberTerm(rowMeasure: $0, measure: place)
+            }
+        }
+    }
+
+    package func concerns(_: AggregateTable, columns _: [StoredValue]) -> Bool { false }
 }

@@ -5,25 +5,64 @@ import Streams
 /// A step of the curves of a dump of cohorts: an age, or a window.
 private struct CurveStep {
     let value: StoredValue
-    /// How long after the end of its day a cohort has all that can count in the step; nil for one that never ends.
-    let completeAfterMilliseconds: Int64?
-
-    static let day = 24 * Hour.milliseconds
+    /// When a cohort has all that can count up to the step, by the beginning of its day and the model of its app; nil
+    /// for a step that never ends.
+    let end: @Sendable (_ midnight: Int64, _ model: ConversionModel?) -> Int64?
 
     /// The steps of `cohorts`. What happens at the age of a whole day may happen until the next one begins.
     static let ages = CohortAge.all.map { age in
-        CurveStep(
-            value: .text("\(age.name)"),
-            completeAfterMilliseconds: age.lastDay.map { ($0 + 1) * day })
+        CurveStep(value: .text("\(age.name)")) { midnight, _ in
+            age.lastDay.map { midnight + ($0 + 2) * CohortSizes.day }
+        }
     }
 
     /// The steps of `install-cohorts`, whose day follows from when a postback came.
     static let windows = (0...2).map { index in
-        let latest = PostbackTiming.window(index)?.installWindow(
-            received: 0, fineIsZero: false, reEngagement: false, development: false
-        ).latest
-        return CurveStep(
-            value: .integer(Int64(index)), completeAfterMilliseconds: latest.map { -$0 })
+        CurveStep(value: .integer(Int64(index))) { midnight, model in
+            (0...index).compactMap { PostbackTiming.window($0) }
+                .map { $0.cohortEnd(midnight: midnight, model: model) }.max()
+        }
+    }
+}
+
+/// How large the cohorts of days and apps are.
+struct CohortSizes {
+    private var sizes: [String: [Int64: Int128]] = [:]
+
+    static let day = 24 * Hour.milliseconds
+
+    mutating func add(_ size: Int128, on day: String, app: Int64) {
+        sizes[day, default: [:]][app, default: 0] += size
+    }
+
+    mutating func add(_ other: CohortSizes) {
+        sizes.merge(other.sizes) { $0.merging($1, uniquingKeysWith: +) }
+    }
+
+    /// The share of the cohorts that are complete at an instant. They weigh by their sizes; days alike where no cohort has
+    /// any.
+    ///
+    /// - Parameter end: when a cohort is complete, by the beginning of its day and its app.
+    func share(
+        completeAt instant: Int64, _ end: (_ midnight: Int64, _ app: Int64) -> Int64
+    ) -> ReportValue {
+        let isSized = sizes.values.contains { $0.values.contains { $0 > 0 } }
+        var (complete, total): (Int128, Int128) = (0, 0)
+        for (day, apps) in sizes where !day.isEmpty {
+            // Days beyond four digits of a year are far ahead, or far behind.
+            let midnight =
+                UTC.milliseconds(text: day) ?? (day.hasPrefix("-") ? .min / 2 : .max / 2)
+            if isSized {
+                for (app, size) in apps where size > 0 {
+                    total += size
+                    if instant >= end(midnight, app) { complete += size }
+                }
+            } else {
+                total += 1
+                if apps.keys.allSatisfy({ instant >= end(midnight, $0) }) { complete += 1 }
+            }
+        }
+        return .ratio(complete, total)
     }
 }
 
@@ -48,7 +87,7 @@ private struct CurveRule {
 /// What the rows of one curve add at each step, and the sizes of its cohorts by day.
 private struct CurveSums {
     var steps: [[Int128]]
-    var sizes: [String: Int128] = [:]
+    var sizes = CohortSizes()
 }
 
 extension OpenStores {
@@ -77,7 +116,8 @@ extension OpenStores {
         var increments = query
         increments.measures = nil
         increments.grouping = .columns(
-            (number.selection.columns.map(\.name) + [rule.column, cohort]).uniqued)
+            (number.selection.columns.map(\.name) + [rule.column, cohort]
+                + all.map(\.name).filter { $0 == Dump.app }).uniqued)
         let wanted = try DumpNumber(increments)
         return try view(of: number.streams) { view in
             var dump = try view.dump(wanted)
@@ -86,7 +126,8 @@ extension OpenStores {
             }
             return dump.curves(
                 rule, cohort: cohort, by: number.selection.columns.map(\.name),
-                shown: number.query.measures, newestMilliseconds: try view.newestMilliseconds)
+                shown: number.query.measures, newestMilliseconds: try view.newestMilliseconds,
+                models: try view.conversionModels())
         }
     }
 }
@@ -108,7 +149,7 @@ extension Dump {
     ///   - shownMeasures: nil for all.
     fileprivate func curves(
         _ rule: CurveRule, cohort: String, by names: [String], shown shownMeasures: [String]?,
-        newestMilliseconds newest: Int64
+        newestMilliseconds newest: Int64, models: [Int64: ConversionModel]
     ) -> ReportTable {
         guard let stepPlace = columns.firstIndex(where: { $0.name == rule.column }),
             let sizePlace = measures.firstIndex(of: rule.size),
@@ -118,6 +159,7 @@ extension Dump {
             $0 != stepPlace && names.contains(columns[$0].name)
         }
         let currency = places.firstIndex { columns[$0].name == Dump.currency }
+        let appPlace = columns.firstIndex { $0.name == Dump.app }
         let zeros = measures.map { _ in Int128(0) }
         var curves = RowGroups(
             by: places, empty: CurveSums(steps: rule.steps.map { _ in zeros }))
@@ -126,7 +168,9 @@ extension Dump {
             guard let step, !row.columns[cohortPlace].text.isEmpty else { continue }
             curves.add(row.columns) { sums in
                 for index in measures.indices { sums.steps[step][index] += row.measures[index] }
-                sums.sizes[row.columns[cohortPlace].text, default: 0] += row.measures[sizePlace]
+                sums.sizes.add(
+                    row.measures[sizePlace], on: row.columns[cohortPlace].text,
+                    app: appPlace.map { row.columns[$0].integer } ?? 0)
             }
         }
         let shown = measures.indices.filter { shownMeasures?.contains(measures[$0]) ?? true }
@@ -144,7 +188,7 @@ extension Dump {
                             return .money(
                                 MoneyByCurrency([curve.columns[currency]: sums[place]]))
                         }
-                        + [Self.maturity(of: curve.sums.sizes, at: step, newest)])
+                        + [Self.maturity(of: curve.sums.sizes, at: step, newest, models)])
             }
         }
         return ReportTable(
@@ -154,23 +198,16 @@ extension Dump {
             keyCount: places.count + 1)
     }
 
-    /// The share of cohorts that have all of a step; days weigh by their sizes, or alike where none has any.
+    /// The share of cohorts that have all of a step; null for one that never ends.
     private static func maturity(
-        of sizes: [String: Int128], at step: CurveStep, _ newestMilliseconds: Int64
+        of sizes: CohortSizes, at step: CurveStep, _ newestMilliseconds: Int64,
+        _ models: [Int64: ConversionModel]
     ) -> ReportValue {
-        guard let after = step.completeAfterMilliseconds else { return .null }
-        let isSized = sizes.values.contains { $0 > 0 }
-        var (complete, total): (Int128, Int128) = (0, 0)
-        for (day, size) in sizes {
-            let weight = isSized ? max(size, 0) : 1
-            total += weight
-            // Days beyond four digits of a year are far ahead, or far behind.
-            let midnight = UTC.milliseconds(text: day) ?? (day.hasPrefix("-") ? .min / 2 : .max / 2)
-            if newestMilliseconds >= midnight + CurveStep.day + after { complete += weight }
+        guard step.end(0, nil) != nil else { return .null }
+        return sizes.share(completeAt: newestMilliseconds) { midnight, app in
+            step.end(midnight, models[app]) ?? .max
         }
-        return .ratio(complete, total)
     }
-
 }
 
 extension OpenStores {

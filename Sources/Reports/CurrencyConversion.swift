@@ -168,7 +168,7 @@ extension Dump {
             groups.add(values) { group in
                 for index in sums.indices { group.measures[index] += sums[index] }
                 group.campaignIDKinds.formUnion(row.campaignIDKinds)
-                group.windows.merge(row.windows) { $0.union($1) }
+                group.days.formUnion(row.days)
             }
         }
         try conversion.requireRates()

@@ -1,4 +1,5 @@
 import ConfigurationFiles
+import ConversionModels
 import Store
 import Streams
 
@@ -21,8 +22,8 @@ package struct Dump: Sendable {
         package internal(set) var measures: [Int128]
         /// The kinds of campaign ids in the rows of the group.
         var campaignIDKinds: CampaignIDKinds = []
-        /// The same by day, with `DumpQuery.notesMaturity`.
-        var windows: [String: CampaignIDKinds] = [:]
+        /// The same by day and app, with `DumpQuery.notesMaturity`.
+        var days = InstallDays()
     }
 
     /// The columns, in the order in which rows are sorted.
@@ -36,6 +37,8 @@ package struct Dump: Sendable {
     /// The largest timestamp of a folded postback, in milliseconds since 1970, with
     /// `DumpQuery.notesMaturity`.
     var watermarkMilliseconds: Int64?
+    /// The models of the apps, with `DumpQuery.notesMaturity`.
+    var models: [Int64: ConversionModel] = [:]
 }
 
 extension OpenStores {
@@ -63,7 +66,10 @@ extension StoreView {
             groups.add(values, measures, at: first)
         }
         var dump = groups.dump
-        if number.notesMaturity { dump.watermarkMilliseconds = try postbacksWatermark }
+        if number.notesMaturity {
+            dump.watermarkMilliseconds = try postbacksWatermark
+            dump.models = try conversionModels()
+        }
         return dump
     }
 
@@ -108,16 +114,20 @@ extension StoreView {
 struct DumpGroups {
     private let number: DumpNumber
     private let rule: CampaignIDRule
-    /// Place of the day, in rows that note the windows of their postbacks.
-    private let dayPlace: Int?
+    /// Places of the day and of the app, in rows that note the windows of their postbacks.
+    private let maturityPlaces: (day: Int, app: Int)?
     private var groups: RowGroups<Dump.Row>
 
     init(_ number: DumpNumber) {
         self.number = number
         rule = CampaignIDRule(number.description.columns)
-        dayPlace =
-            number.notesMaturity
-            ? number.description.columns.firstIndex { $0.name == "day" } : nil
+        func place(_ name: String) -> Int? {
+            number.description.columns.firstIndex { $0.name == name }
+        }
+        maturityPlaces =
+            if number.notesMaturity, let day = place("day"), let app = place(Dump.app) {
+                (day, app)
+            } else { nil }
         groups = RowGroups(
             by: number.selection.places,
             empty: Dump.Row(
@@ -138,8 +148,9 @@ struct DumpGroups {
                 sums.measures[first + index] += Int128(measures[index])
             }
             sums.campaignIDKinds.insert(CampaignIDKinds(kind))
-            if let dayPlace {
-                sums.windows[values[dayPlace].text, default: []].formUnion(CampaignIDKinds(kind))
+            if let (day, app) = maturityPlaces {
+                sums.days.note(
+                    day: values[day].text, app: values[app].integer, kinds: CampaignIDKinds(kind))
             }
         }
     }
@@ -229,7 +240,7 @@ extension Dump {
             groups.add(row.columns) { sums in
                 for index in row.measures.indices { sums.measures[index] += row.measures[index] }
                 sums.campaignIDKinds.formUnion(row.campaignIDKinds)
-                sums.windows.merge(row.windows) { $0.union($1) }
+                sums.days.formUnion(row.days)
             }
         }
         var dump = self
@@ -245,6 +256,8 @@ extension Dump {
 
     /// Name of the column that has the currency of a row's amounts.
     static let currency = "currency"
+    /// Name of the column that has the app whose model decides the windows of its installs.
+    static let app = "app_id"
 
     var reportColumns: [ReportTable.Column] {
         columns.map(\.reportColumn) + measures.map(ReportTable.Column.init(measure:))
@@ -255,8 +268,8 @@ extension Dump {
     }
 
     /// The dump as a report, with two more columns: `maturity`, the share of the windows of
-    /// installs on the row's days that are closed, from 0 to 1, and `final_after`, after which no
-    /// postback for such an install can arrive. As in the funnel: `docs/funnel.md`.
+    /// installs on the row's days that are closed, from 0 to 1, and `final_after`, from which on no
+    /// postback counts for an install on them. As in the funnel: `docs/funnel.md`.
     ///
     /// The query needs `DumpQuery.notesMaturity`.
     package func withMaturity(forPeople: Bool) -> ReportTable {
@@ -265,7 +278,7 @@ extension Dump {
             columns: table.columns
                 + ["maturity", "final_after"].map { ReportTable.Column($0, isNumber: true) },
             rows: zip(rows, table.rows).map { row, values in
-                values + CampaignIDKinds.maturity(of: row.windows, at: watermarkMilliseconds)
+                values + row.days.maturity(at: watermarkMilliseconds, models: models)
             }, keyCount: table.keyCount)
     }
 

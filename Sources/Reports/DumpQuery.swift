@@ -127,6 +127,9 @@ struct RowSelection {
     /// Whether some conditions are not on the time.
     var hasConditionsBesideTime: Bool { conditions.contains { !isOfTime($0.place) } }
 
+    /// Whether any row may be left out.
+    var isNarrowed: Bool { hasConditionsBesideTime || isLimitedInTime }
+
     /// Whether the conditions that are not on the time hold.
     func includesBesideTime(_ values: [StoredValue]) -> Bool {
         conditions.allSatisfy { isOfTime($0.place) || values[$0.place] == $0.value }
@@ -158,6 +161,19 @@ struct RowSelection {
     var isLimitedInTime: Bool {
         sinceMilliseconds != nil || untilMilliseconds != nil
             || conditions.contains { isOfTime($0.place) }
+    }
+
+    /// Whether a stretch of time may hold what is selected: both ends, with their days, are in it.
+    func mayInclude(
+        from first: Int64, firstDay: String, through last: Int64, lastDay: String
+    ) -> Bool {
+        if let sinceMilliseconds, last < sinceMilliseconds { return false }
+        if let untilMilliseconds, first >= untilMilliseconds { return false }
+        return conditions.allSatisfy { place, value in
+            // What has no day may be of any time.
+            guard all[place].name == "day", !value.text.isEmpty else { return true }
+            return firstDay <= value.text && value.text <= lastDay
+        }
     }
 
     func includes(timeMilliseconds: Int64?) -> Bool {

@@ -1,4 +1,5 @@
 import ConfigurationFiles
+import ConversionModels
 import Store
 import Streams
 
@@ -24,6 +25,9 @@ package struct Funnel: Sendable {
         DumpColumn("campaign", .text), DumpColumn("name", .text), DumpColumn("media_source", .text),
     ]
 
+    /// The sums of a whole app that its columns are worked out of: refunds, and sales.
+    static let appSums = ["app_refunds", "app_sales"]
+
     /// Measures that are of a whole app, whichever of its campaigns a row is of.
     package static let appMeasures = ["app_refunds", "app_refund_rate"]
 
@@ -42,7 +46,7 @@ package struct Funnel: Sendable {
         let rows = groups.compactMap { group -> [ReportValue]? in
             let row = FunnelRow(
                 sums: group.sums, sales: fold.sales(of: group),
-                watermarkMilliseconds: watermarkMilliseconds)
+                watermarkMilliseconds: watermarkMilliseconds, models: fold.models)
             guard row.isAnything else { return nil }
             return zip(number.selection.columns, group.columns).map { $0.reportValue($1) }
                 + shown.map { column in
@@ -77,7 +81,7 @@ extension StoreView {
         _ number: FunnelNumber, converting conversion: CurrencyConversion? = nil
     ) throws -> Funnel {
         var fold = FunnelFold(number)
-        for slice in slices { try fold.add(slice) }
+        try fold.add(slices)
         return try Funnel(
             fold, converting: conversion, watermarkMilliseconds: try postbacksWatermark,
             missingStreams: FunnelSource.streams.filter { !streams.contains($0) })
@@ -88,7 +92,7 @@ package struct FunnelQuery: Sendable {
     /// The day on which postbacks count.
     package enum DateRule: String, CaseIterable, Sendable {
         case arrival
-        /// The latest day on which the app may have been first launched.
+        /// The estimated day of the install.
         case install
     }
 
@@ -126,11 +130,14 @@ struct FunnelRow {
     /// Share of closed windows, and when the row is final. Two columns show it, and it reads every day.
     fileprivate let maturity: [ReportValue]
 
-    init(sums: FunnelSums, sales: AppSales, watermarkMilliseconds: Int64?) {
+    init(
+        sums: FunnelSums, sales: AppSales, watermarkMilliseconds: Int64? = nil,
+        models: [Int64: ConversionModel] = [:]
+    ) {
         self.sums = sums
         self.sales = sales
         priceMicros = sums.cost.pricesMicros
-        maturity = CampaignIDKinds.maturity(of: sums.kindsByDay, at: watermarkMilliseconds)
+        maturity = sums.days.maturity(at: watermarkMilliseconds, models: models)
     }
 
     /// False for a row of zeros.
@@ -166,15 +173,14 @@ struct FunnelColumn: Sendable {
     /// Whether the cost is part of it, of which billing and reports are one as good as the other: it is known with a
     /// store of either.
     private let hasCost: Bool
-    /// The measures from which it is computed: itself when it is a sum, none when no records add to
-    /// it, nil when it cannot be explained.
-    let parts: [String]?
+    /// The measures from which it is computed: itself when it is a sum, none when no records add to it.
+    let parts: [String]
     /// What a rate divides by what; nil for all others.
     let ratio: FunnelRatio?
     let value: @Sendable (FunnelRow) -> ReportValue
 
     private init(
-        _ name: String, of streams: [String], hasCost: Bool = false, from parts: [String]?,
+        _ name: String, of streams: [String], hasCost: Bool = false, from parts: [String],
         ratio: FunnelRatio? = nil, _ value: @escaping @Sendable (FunnelRow) -> ReportValue
     ) {
         self.name = name
@@ -203,6 +209,15 @@ struct FunnelColumn: Sendable {
             from: ([ratio.over] + ratio.under).flatMap(\.measures), ratio: ratio, value)
     }
 
+    /// The measures that explain it where the models of the stores are known; nil where nothing depends on them.
+    var boundParts: [String]? {
+        switch name {
+        case Self.boundMin, Self.unbounded: [name]
+        case Self.boundMax: [name, Self.unbounded]
+        default: nil
+        }
+    }
+
     /// Whether its values are words.
     var isText: Bool { name == "cost_source" }
 
@@ -225,6 +240,10 @@ struct FunnelColumn: Sendable {
     static let billed = "billed_price_micros"
     static let reported = "reported_cost_micros"
     static let costPerInstall = "cpi"
+    /// What the revenue can be at least and at most, and the postbacks that nothing bounds.
+    static let boundMin = "revenue_bound_min_micros"
+    static let boundMax = "revenue_bound_max_micros"
+    static let unbounded = "unbounded_postbacks"
     static let costStreams = [BidsFold.streamName, CostsFold.streamName]
 
     private static let bids = [BidsFold.streamName]
@@ -243,18 +262,18 @@ struct FunnelColumn: Sendable {
                 .money(MoneyByCurrency($0.sums.revenueMaxMicros))
             },
             FunnelColumn(
-                "revenue_bound_min_micros", of: postbacks,
+                boundMin, of: postbacks,
                 from: ["revenue_min_micros", "null_values"]
             ) { .money(MoneyByCurrency($0.sums.bounds.minMicros)) },
             FunnelColumn(
-                "revenue_bound_max_micros", of: postbacks,
+                boundMax, of: postbacks,
                 from: ["revenue_max_micros", "null_values"]
             ) {
                 // Nothing bounds a postback that no model speaks of: that is no 0.
                 $0.sums.bounds.unboundedPostbacks == 0
                     ? .money(MoneyByCurrency($0.sums.bounds.maxMicros)) : .null
             },
-            FunnelColumn("unbounded_postbacks", of: postbacks, from: nil) {
+            FunnelColumn(unbounded, of: postbacks, from: [unbounded]) {
                 .integer($0.sums.bounds.unboundedPostbacks)
             },
             FunnelColumn("cost_micros", of: [], hasCost: true, from: [billed, reported]) {

@@ -9,6 +9,12 @@ struct FunnelFold {
     let number: FunnelNumber
     private var rows: RowGroups<FunnelSums>
     private var salesByDay: [String: [Int64: AppSales]] = [:]
+    /// The days of campaigns on which anything was billed, as far as they matter.
+    private var billedDays: Set<FunnelCost.Day> = []
+    /// The days of campaigns of which a cost was reported, each with its day and its campaign.
+    private var reportedDays: [FunnelCost.Day: (day: String, campaign: RowKeyBytes)] = [:]
+    /// The models of the apps, as the stores of postbacks have recorded them last.
+    private(set) var models: [Int64: ConversionModel] = [:]
 
     init(_ number: FunnelNumber) {
         self.number = number
@@ -24,7 +30,13 @@ struct FunnelFold {
     private let isByDay: Bool
 
     /// The groups in order of their columns.
-    var groups: [Group] { rows.sorted }
+    var groups: [Group] {
+        rows.sorted.map { group in
+            var group = group
+            group.sums.cost.decide(billedOn: billedDays)
+            return group
+        }
+    }
 
     /// The groups with their amounts in one currency.
     func groups(converting conversion: CurrencyConversion) throws(InspectionError) -> [Group] {
@@ -38,7 +50,13 @@ struct FunnelFold {
         return converted.sorted
     }
 
-    mutating func add(_ slice: StoreSlice) throws {
+    /// Adds all stores of one state.
+    mutating func add(_ slices: [StoreSlice]) throws {
+        for slice in slices { try add(slice) }
+        try findBilling(in: slices)
+    }
+
+    private mutating func add(_ slice: StoreSlice) throws {
         switch slice.stream {
         case PostbacksFold.streamName: try addPostbacks(slice)
         case StoreNotificationsFold.streamName: try addNotifications(slice)
@@ -48,16 +66,17 @@ struct FunnelFold {
         }
     }
 
-    /// Lets `body` add to the group of an entry, if that is selected. It is given the values of the funnel's columns.
-    private mutating func add(
+    /// Lets `body` add to the group of an entry, if that is selected; says whether it is.
+    @discardableResult private mutating func add(
         _ entry: FunnelEntry, at time: (milliseconds: Int64?, day: String),
-        _ body: (inout FunnelSums, [StoredValue]) -> Void
-    ) {
-        guard let values = number.values(of: entry, at: time) else { return }
+        _ body: (inout FunnelSums) -> Void
+    ) -> Bool {
+        guard let values = number.values(of: entry, at: time) else { return false }
         rows.add(values) { sums in
-            body(&sums, values)
+            body(&sums)
             sums.note(app: entry.app)
         }
+        return true
     }
 
     private mutating func addCounts(of source: FunnelSource, _ slice: StoreSlice) throws {
@@ -67,17 +86,51 @@ struct FunnelFold {
                 let entry = number.entry(of: source, columns)
             else { return }
             let hour = number.hours[entry.hour]
-            add(entry, at: hour) { sums, values in
+            let costDay = FunnelCost.day(hour.day, of: entry)
+            let isSelected = add(entry, at: hour) { sums in
                 for (place, measure) in entry.counts { sums.add(measures[place], to: measure) }
                 for (place, measure) in entry.amounts {
                     if let billedPlace, measures[billedPlace] == 0 { continue }
                     sums.cost.add(
                         measures[place], to: measure == FunnelColumn.reported ? .reported : .billed,
-                        currency: .text(entry.currency), on: values)
+                        currency: .text(entry.currency), on: costDay)
                 }
-                sums.note(day: hour.day, kinds: CampaignIDKinds(entry.kind))
+                sums.note(day: hour.day, app: entry.app, kinds: CampaignIDKinds(entry.kind))
+            }
+            guard isSelected, !entry.amounts.isEmpty else { return }
+            guard let billedPlace else {
+                reportedDays[costDay] = (hour.day, Self.campaign(of: entry))
+                return
+            }
+            if measures[billedPlace] != 0 { billedDays.insert(costDay) }
+        }
+    }
+
+    /// Looks for billing on the days of campaigns with reports that other conditions, names or hours leave out: what
+    /// counts on a day of a campaign does not depend on which part of it is asked for.
+    private mutating func findBilling(in slices: [StoreSlice]) throws {
+        let open = reportedDays.filter { !billedDays.contains($0.key) }.values
+        guard !open.isEmpty, number.selection.isNarrowed else { return }
+        let (days, campaigns) = (Set(open.map(\.day)), Set(open.map(\.campaign)))
+        let (number, source) = (number, FunnelSource.bids)
+        guard let billedPlace = source.table.measures.firstIndex(of: "billed") else { return }
+        let choice = RowChoice(
+            isHourWanted: { days.contains(number.hours[$0].day) },
+            isKeyWanted: { columns in
+                number.entry(of: source, columns).map { campaigns.contains(Self.campaign(of: $0)) }
+                    ?? false
+            })
+        for slice in slices where slice.stream == BidsFold.streamName {
+            try slice.forEachDay(of: source.table, choice) { columns, measures in
+                guard measures[billedPlace] != 0, let entry = number.entry(of: source, columns)
+                else { return }
+                billedDays.insert(FunnelCost.day(number.hours[entry.hour].day, of: entry))
             }
         }
+    }
+
+    private static func campaign(of entry: FunnelEntry) -> RowKeyBytes {
+        RowKeyBytes([.text(entry.network), .integer(entry.app), .text(entry.campaign)])
     }
 
     /// Sales stand in every row of their app, and in one of its own.
@@ -90,7 +143,7 @@ struct FunnelFold {
             let hour = number.hours[entry.hour]
             guard number.selection.includes(timeMilliseconds: hour.milliseconds) else { return }
             salesByDay[hour.day, default: [:]][entry.app, default: AppSales()] += AppSales(measures)
-            add(entry, at: hour) { _, _ in }
+            add(entry, at: hour) { _ in }
         }
     }
 
@@ -132,6 +185,7 @@ extension FunnelFold {
         }
         let zeros = number.question.dateRule == .install ? try fineZeros(slice) : [:]
         let recorded = try slice.recordedDecodings()
+        for decoding in recorded.values { models.add(decoding.models) }
         var installs: Set<RowKeyBytes> = []
         for group in rows.sorted {
             let partition = Int32(truncatingIfNeeded: group.columns[0].integer)
@@ -141,7 +195,7 @@ extension FunnelFold {
                 allAreZero: zeros[group.key] == group.sums.postbacks)
             if row.hasInstall { installs.insert(row.decodedKey(in: partition)) }
         }
-        try addDecodedEvents(slice, withInstall: installs)
+        try addDecodedEvents(slice, recorded, withInstall: installs)
         try addValues(slice, recorded)
     }
 
@@ -149,12 +203,12 @@ extension FunnelFold {
         _ row: PostbackRow, _ counts: Counts, model: ConversionModel?, allAreZero: Bool
     ) {
         let entry = number.postbacks(row)
-        let time = time(
-            of: entry, sequenceIndex: row.sequenceIndex, hasInstall: row.hasInstall)
+        let time = number.time(
+            of: entry, sequenceIndex: row.sequenceIndex, hasInstall: row.hasInstall, model: model)
         let interval = installInterval(of: row, allAreZero: allAreZero)
         let received = number.hours[row.hour].milliseconds
         let tellsWindows = number.question.tellsWindows
-        add(entry, at: time) { sums, _ in
+        add(entry, at: time) { sums in
             sums.addBounds(ofWindow: Int(row.sequenceIndex), tellsWindows: tellsWindows) {
                 $0.add(
                     counts.nullValues, model, received: received, timing: row.timing, fine: nil,
@@ -163,10 +217,14 @@ extension FunnelFold {
             for (place, measure) in entry.counts {
                 sums.add(place == 0 ? counts.postbacks : counts.nullValues, to: measure)
                 if tellsWindows, measure == .installs {
-                    sums.note(installs: counts.postbacks, on: time.day)
+                    sums.note(installs: counts.postbacks, on: time.day, app: row.app)
                 }
             }
-            if !time.day.isEmpty { sums.note(day: time.day, kinds: CampaignIDKinds(row.kind)) }
+            if !time.day.isEmpty {
+                sums.note(day: time.day, app: row.app, kinds: CampaignIDKinds(row.kind))
+                // Cohorts without installs weigh alike.
+                if tellsWindows { sums.note(installs: 0, on: time.day, app: row.app) }
+            }
             sums.note(installs: interval)
         }
     }
@@ -182,10 +240,11 @@ extension FunnelFold {
             guard !entry.counts.isEmpty else { return }
             let model = recorded[partition]?.models[row.app]
             let received = number.hours[row.hour].milliseconds
-            let time = time(
-                of: entry, sequenceIndex: row.sequenceIndex, hasInstall: row.hasInstall)
+            let time = number.time(
+                of: entry, sequenceIndex: row.sequenceIndex, hasInstall: row.hasInstall,
+                model: model)
             let tellsWindows = number.question.tellsWindows
-            add(entry, at: time) { sums, _ in
+            add(entry, at: time) { sums in
                 sums.addBounds(ofWindow: Int(row.sequenceIndex), tellsWindows: tellsWindows) {
                     $0.add(
                         Int128(valued.count), model, received: received, timing: row.timing,
@@ -199,40 +258,22 @@ extension FunnelFold {
     /// - Parameter installs: what the rows of postbacks that say when an app was installed have in
     ///   common with rows of decoded events.
     private mutating func addDecodedEvents(
-        _ slice: StoreSlice, withInstall installs: Set<RowKeyBytes>
+        _ slice: StoreSlice, _ recorded: [Int32: RecordedDecoding],
+        withInstall installs: Set<RowKeyBytes>
     ) throws {
         let source = FunnelSource.decodedEvents
         try slice.forEachRow(of: source.table) { partition, columns, measures in
             guard let entry = number.entry(of: source, columns) else { return }
             let key = RowKeyBytes(partition, columns[0...5] + columns[7...])
-            let time = time(
-                of: entry, sequenceIndex: columns[5].integer, hasInstall: installs.contains(key))
-            add(entry, at: time) { sums, _ in
+            let time = number.time(
+                of: entry, sequenceIndex: columns[5].integer, hasInstall: installs.contains(key),
+                model: recorded[partition]?.models[entry.app])
+            add(entry, at: time) { sums in
                 sums.add(
                     revenueMinMicros: measures[0], max: measures[1],
                     currency: .text(entry.currency))
             }
         }
-    }
-
-    /// When postbacks count: the hour of their arrival, or that of the latest possible install; nil
-    /// without a day when that is not known.
-    ///
-    /// The latest install is whole hours before the arrival. So its hour and day are exact,
-    /// although stores know only the hour of the arrival.
-    private func time(
-        of entry: FunnelEntry, sequenceIndex: Int64, hasInstall: Bool
-    ) -> (milliseconds: Int64?, day: String) {
-        let arrival = number.hours[entry.hour]
-        guard number.question.dateRule == .install else { return arrival }
-        let timing = PostbackTiming(entry.kind, sequenceIndex: sequenceIndex)
-        let latest =
-            hasInstall
-            ? timing.installWindow(
-                received: arrival.milliseconds, fineIsZero: true, reEngagement: false,
-                development: false
-            ).latest : nil
-        return (latest, latest.map { Hour(containing: $0).day } ?? "")
     }
 
     private func installInterval(of row: PostbackRow, allAreZero: Bool) -> InstallInterval {

@@ -1,4 +1,5 @@
 import ConfigurationFiles
+import ConversionModels
 import Store
 import Streams
 
@@ -8,112 +9,95 @@ enum FunnelMeasure: Int, AggregateMeasure {
     case clicks, automaticClicks, installs, redownloads, reengagements, postbacks, nullValues
 }
 
-/// An aggregate that the funnel reads.
-struct FunnelSource: Sendable {
-    /// The aggregate as it is stored.
-    let stored: AggregateTable
-    /// The columns and measures of it that matter here: the funnel sums over all others.
-    let table: AggregateTable
-    /// The places of these columns and measures in the stored ones.
-    let columnPlaces: [Int]
-    let measurePlaces: [Int]
-
-    private init(_ stored: AggregateTable, _ columns: [String], measures: [String]) {
-        self.stored = stored
-        table = stored.selecting(columns, measures: measures)
-        columnPlaces = stored.places(ofColumns: table)
-        measurePlaces = stored.places(ofMeasures: table)
-    }
-
-    static let bids = FunnelSource(
-        BidsKey.table, campaign + ["skan_version", "currency"],
-        measures: [
-            "bids", "overlay_requested", "overlay_eligible", "wins", "billed_price_micros",
-            "billed",
-        ])
-    static let costs = FunnelSource(
-        CostsKey.table, ["day"] + campaign.dropFirst() + ["currency"],
-        measures: CostsKey.table.measures)
-    static let impressions = FunnelSource(
-        ImpressionsKey.table, campaign + ["format"], measures: ["presented", "viewed"])
-    static let overlayClicks = FunnelSource(
-        OverlayClicksKey.table, campaign, measures: ["clicks", "automatic_clicks"])
-    static let postbacks = FunnelSource(
-        PostbacksKey.table, PostbackRow.columns, measures: ["postbacks", "null_values"])
-    static let decodedEvents = FunnelSource(
-        DecodedEventsKey.table,
-        campaign + ["source_app_id", "sequence_index", "currency", "has_source_identifier"],
-        measures: ["revenue_min_micros", "revenue_max_micros"])
-    static let storeNotifications = FunnelSource(
-        StoreNotificationsKey.table, ["hour", "environment", "bundle_id", "ownership"],
-        measures: [
-            "refunds", "initial_buys", "resubscribes", "renewals", "recoveries",
-            "one_time_purchases",
-        ])
-
-    /// The sources by stream, streams in bytewise order. Those of notifications come last, since
-    /// they count for the apps of the others.
-    static let byStream: [(stream: String, sources: [FunnelSource])] = [
-        (BidsFold.streamName, [bids]), (CostsFold.streamName, [costs]),
-        (ImpressionsFold.streamName, [impressions]),
-        (OverlayClicksFold.streamName, [overlayClicks]),
-        (PostbacksFold.streamName, [postbacks, decodedEvents]),
-        (StoreNotificationsFold.streamName, [storeNotifications]),
-    ]
-    static let streams = byStream.map(\.stream)
-
-    private static let campaign = ["hour", "ad_network_id", "campaign", "app_id"]
-}
-
-/// What a row of a source gives to the funnel: when, for which campaign, and which of its measures.
-struct FunnelEntry {
-    /// The hour, or the day that a report is about.
-    let hour: String
-    let network: String
-    let campaign: String
-    let app: Int64
-    /// The kind of the campaign's id.
-    let kind: CampaignIDKind
-    /// Places of measures in the source, and what they add to.
-    var counts: [(place: Int, measure: FunnelMeasure)] = []
-    /// The same of amounts, which are of the currency.
-    var amounts: [(place: Int, measure: String)] = []
-    var currency = ""
-}
-
 /// The rows of all streams that count in the selected rows of the funnel.
 ///
 /// Rates and costs are computed from sums, and records add to those. Money has a measure for each
 /// currency, `revenue_min_micros USD`. Refunds belong to an app, and stand in every row of it.
 package final class FunnelNumber: Number {
-    package let name = Funnel.name
-    /// The counts of the funnel, then the amounts by currency, as they become known.
-    package private(set) var measures =
-        FunnelMeasure.allCases.map(\.name) + ["app_refunds", "app_sales"]
+    /// What of a question no stored measure has: it follows from counts and from the models that the stores have recorded.
+    package enum Bounds: Equatable, Sendable {
+        /// Nothing of it is in the number.
+        case absent
+        /// What the revenue can be, and the postbacks that nothing bounds.
+        case ofRevenue
+        /// What installs had brought by the end of a day since: in place of the decoded revenue, as `roas` has it.
+        case through(day: Int)
+    }
+
+    package let name: String
+    /// Counts, then the amounts by currency, as they become known.
+    package private(set) var measures: [String]
     let question: FunnelQuery
     let isConverted: Bool
+    package let bounds: Bounds
     let selection: RowSelection
     let hours = HourTexts()
+    /// The places of counts among the measures.
+    private let places: [FunnelMeasure: Int]
     private var names: CampaignNames
+    /// The models of the apps, where the number depends on them.
+    private(set) var models: [Int64: ConversionModel] = [:]
     /// The apps of the rows that count, for refunds and sales.
     private var apps: Set<Int64> = []
     /// Bundle ids of notifications that are no configured app's.
     private(set) var unknownBundles: Set<String> = []
 
-    /// Selects rows of the funnel. Records count on the day of their arrival.
+    /// Selects rows of the funnel.
     ///
-    /// - Parameter isConverted: whether amounts are going to be converted by the rates of their days.
-    package init(_ query: FunnelQuery, isConverted: Bool = false) throws(InspectionError) {
+    /// - Parameters:
+    ///   - isConverted: whether amounts are going to be converted by the rates of their days.
+    ///   - bounds: what else explanations add up.
+    package init(
+        _ query: FunnelQuery, isConverted: Bool = false, bounds: Bounds = .absent
+    ) throws(InspectionError) {
         question = query
         self.isConverted = isConverted
+        self.bounds = bounds
         selection = try RowSelection(query.query, of: Funnel.columns)
         names = CampaignNames(query.catalog)
+        let counts: [FunnelMeasure]
+        switch bounds {
+        case .absent, .ofRevenue:
+            name = Funnel.name
+            counts = FunnelMeasure.allCases
+        case .through:
+            name = CampaignReturns.name
+            counts = [.installs]
+        }
+        places = Dictionary(uniqueKeysWithValues: counts.enumerated().map { ($1, $0) })
+        measures = counts.map(\.name)
+        if name == Funnel.name { measures += Funnel.appSums }
+        if bounds != .absent { measures.append(FunnelColumn.unbounded) }
     }
 
     package var query: DumpQuery { question.query }
 
     package var sources: [(stream: String, tables: [AggregateTable])] {
-        FunnelSource.byStream.map { ($0.stream, $0.sources.map(\.stored)) }
+        read.map { ($0.stream, $0.sources.map(\.stored)) }
+    }
+
+    /// The sources of its rows, by stream.
+    private var read: [(stream: String, sources: [FunnelSource])] {
+        switch bounds {
+        case .absent: FunnelSource.byStream
+        case .ofRevenue:
+            FunnelSource.byStream.map { stream, sources in
+                (
+                    stream,
+                    stream == PostbacksFold.streamName ? sources + [.conversionValues] : sources
+                )
+            }
+        case .through:
+            [
+                (BidsFold.streamName, [.bids]), (CostsFold.streamName, [.costs]),
+                (PostbacksFold.streamName, [.postbacks, .conversionValues]),
+            ]
+        }
+    }
+
+    package func begin(_ slices: [StoreSlice]) throws {
+        guard bounds != .absent else { return }
+        models = try StoreView(slices: slices).conversionModels()
     }
 
     package func streams(of measure: String) -> [String] {
@@ -127,9 +111,9 @@ package final class FunnelNumber: Number {
     /// The measures from which a column of the funnel is computed: itself when it is a sum, nil
     /// when it cannot be explained.
     package func parts(of measure: String) -> [String]? {
-        guard let parts = FunnelColumn.named(measure)?.parts ?? ownParts(measure) else {
-            return nil
-        }
+        let column = FunnelColumn.named(measure)
+        let ofBounds = column.flatMap { bounds == .absent ? nil : $0.boundParts }
+        guard let parts = ofBounds ?? column?.parts ?? ownParts(measure) else { return nil }
         let isBilledKnown = !known(FunnelColumn.billed).isEmpty
         let isReportedKnown = !known(FunnelColumn.reported).isEmpty
         return parts.flatMap { part in
@@ -163,20 +147,23 @@ package final class FunnelNumber: Number {
     /// The columns that are computed from several measures.
     package static var workedOut: [String] {
         FunnelColumn.all.filter { column in
-            guard let parts = column.parts, !parts.isEmpty else { return false }
-            return parts != [column.name] || MoneyByCurrency.isMoney(column.name)
+            guard !column.parts.isEmpty else { return false }
+            return column.parts != [column.name] || MoneyByCurrency.isMoney(column.name)
         }.map(\.name)
     }
 
     /// Whether records add to a column, or to what it is worked out of.
     package static func isExplained(_ column: String) -> Bool {
-        FunnelColumn.named(column)?.parts?.isEmpty == false
+        FunnelColumn.named(column)?.parts.isEmpty == false
     }
 
     /// Whether a column is one that no records add to.
     package static func isWithoutRecords(_ column: String) -> Bool {
-        FunnelColumn.named(column)?.parts?.isEmpty == true
+        FunnelColumn.named(column)?.parts.isEmpty == true
     }
+
+    /// Whether a column counts by the models that the stores have recorded.
+    package static func isOfModels(_ column: String) -> Bool { column == FunnelColumn.unbounded }
 
     package var isLimitedInTime: Bool { selection.isLimitedInTime }
 
@@ -186,9 +173,19 @@ package final class FunnelNumber: Number {
     }
 
     package func mayCount(in hour: Hour) -> Bool {
-        selection.includes(timeMilliseconds: hour.hoursSince1970 * Hour.milliseconds)
-            && selection.includes(.text(hour.day), ofColumn: "day")
+        guard question.dateRule == .install else {
+            return selection.includes(timeMilliseconds: hour.hoursSince1970 * Hour.milliseconds)
+                && selection.includes(.text(hour.day), ofColumn: "day")
+        }
+        // Postbacks come up to this long after their install.
+        let first = Hour(hoursSince1970: hour.hoursSince1970 - Self.longestDelayHours)
+        return selection.mayInclude(
+            from: first.hoursSince1970 * Hour.milliseconds, firstDay: first.day,
+            through: hour.hoursSince1970 * Hour.milliseconds, lastDay: hour.day)
     }
+
+    /// 35 days, and 84 hours until the middle of the interval in which the last postback is sent.
+    private static let longestDelayHours: Int64 = 924
 
     package func choice(of table: AggregateTable) -> RowChoice {
         choice(of: table) { [self] in entry(of: table, $0)?.entry }
@@ -229,34 +226,69 @@ package final class FunnelNumber: Number {
                 apps.contains(entry.app) || values(of: entry, at: hour) != nil
             else { return nil }
             return source.measurePlaces.enumerated().map { place, stored in
-                term(stored, place == 0 ? "app_refunds" : "app_sales")
+                term(stored, Funnel.appSums[min(place, 1)])
             }
         }
-        guard !entry.counts.isEmpty || !entry.amounts.isEmpty,
-            values(of: entry, at: hours[entry.hour]) != nil
+        let ofBounds = boundTerms(source, entry, columns)
+        let counts = entry.counts.filter { places[$0.measure] != nil }
+        guard !counts.isEmpty || !entry.amounts.isEmpty || !ofBounds.isEmpty,
+            values(of: entry, at: time(of: entry, source, columns)) != nil
         else { return nil }
         // Amounts of different currencies are never added.
         let suffix = entry.currency.isEmpty ? "" : " \(entry.currency)"
-        return entry.counts.map { place, measure in
-            NumberTerm(rowMeasure: source.measurePlaces[place], measure: measure.rawValue)
+        return counts.compactMap { place, measure in
+            places[measure].map {
+                NumberTerm(rowMeasure: source.measurePlaces[place], measure: $0)
+            }
         } + entry.amounts.map { term(source.measurePlaces[$0], $1 + suffix) }
+            + ofBounds.map { term(source.measurePlaces[$0], $1, factor: $2) }
     }
 
     /// Whether a row of postbacks is of the selected campaign, trusted and winning or not.
     package func concerns(_ table: AggregateTable, columns: [StoredValue]) -> Bool {
-        guard table.name == PostbacksKey.table.name, let entry = entry(of: table, columns)?.entry
+        guard table.name == PostbacksKey.table.name,
+            let (source, entry) = entry(of: table, columns)
         else { return false }
-        return values(of: entry, at: hours[entry.hour]) != nil
+        return values(of: entry, at: time(of: entry, source, columns)) != nil
     }
 
-    private func term(_ rowMeasure: Int, _ measure: String) -> NumberTerm {
+    /// When a stored row counts.
+    private func time(
+        of entry: FunnelEntry, _ source: FunnelSource, _ columns: [StoredValue]
+    ) -> (milliseconds: Int64?, day: String) {
+        guard source.hasPostbackColumns else { return hours[entry.hour] }
+        let row = PostbackRow(source.columnPlaces.map { columns[$0] })
+        return time(
+            of: entry, sequenceIndex: row.sequenceIndex, hasInstall: row.hasInstall,
+            model: models[row.app])
+    }
+
+    private func term(
+        _ rowMeasure: Int, _ measure: String, factor: Int128 = 1
+    ) -> NumberTerm {
         let place = measures.firstIndex(of: measure) ?? measures.count
         if place == measures.count { measures.append(measure) }
-        return NumberTerm(rowMeasure: rowMeasure, measure: place)
+        return NumberTerm(rowMeasure: rowMeasure, measure: place, factor: factor)
     }
 }
 
 extension FunnelNumber {
+    /// When postbacks count: the hour of their arrival, or that of their likely install; nil without a day when that is
+    /// not known.
+    ///
+    /// The likely install is whole hours before the arrival. So its hour and day are exact, although stores know only the
+    /// hour of the arrival.
+    func time(
+        of entry: FunnelEntry, sequenceIndex: Int64, hasInstall: Bool, model: ConversionModel?
+    ) -> (milliseconds: Int64?, day: String) {
+        let arrival = hours[entry.hour]
+        guard question.dateRule == .install else { return arrival }
+        guard hasInstall else { return (nil, "") }
+        let install = PostbackTiming(entry.kind, sequenceIndex: sequenceIndex)
+            .likelyInstall(received: arrival.milliseconds, model: model)
+        return (install, Hour(containing: install).day)
+    }
+
     /// The values of the funnel's columns; nil when they are not selected.
     func values(
         of entry: FunnelEntry, at time: (milliseconds: Int64?, day: String)
@@ -278,7 +310,7 @@ extension FunnelNumber {
     private func entry(
         of table: AggregateTable, _ columns: [StoredValue]
     ) -> (source: FunnelSource, entry: FunnelEntry)? {
-        let sources = FunnelSource.byStream.lazy.flatMap(\.sources)
+        let sources = read.lazy.flatMap(\.sources)
         guard let source = sources.first(where: { $0.stored.name == table.name }) else {
             return nil
         }
@@ -291,6 +323,7 @@ extension FunnelNumber {
     func entry(of source: FunnelSource, _ columns: [StoredValue]) -> FunnelEntry? {
         switch source.table.name {
         case PostbacksKey.table.name: postbacks(PostbackRow(columns))
+        case ConversionValuesKey.table.name: values(PostbackRow(columns))
         case StoreNotificationsKey.table.name: sale(columns)
         case BidsKey.table.name: bids(columns)
         case CostsKey.table.name: costs(columns)
@@ -343,6 +376,7 @@ extension FunnelNumber {
         guard row.didWin, row.isTrusted(trustsDevelopment: question.trustsDevelopment) else {
             return entry
         }
+        entry.isTrusted = true
         entry.counts = [(0, .postbacks), (1, .nullValues)]
         if row.sequenceIndex == 0 {
             switch row.conversionType {
@@ -353,6 +387,13 @@ extension FunnelNumber {
             default: break
             }
         }
+        return entry
+    }
+
+    /// Postbacks are counted by the rows that have all of them.
+    private func values(_ row: PostbackRow) -> FunnelEntry {
+        var entry = postbacks(row)
+        entry.counts = []
         return entry
     }
 

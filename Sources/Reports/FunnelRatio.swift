@@ -110,6 +110,22 @@ package struct FunnelDivision: Sendable {
     }
 }
 
+extension FunnelDivision {
+    /// The division that the only row of a table has.
+    fileprivate init(_ measure: String, _ ratio: FunnelRatio, _ table: ReportTable) {
+        func value(_ name: String) -> ReportValue {
+            guard let row = table.rows.first,
+                let place = table.columns.firstIndex(where: { $0.name == name })
+            else { return .null }
+            return row[place]
+        }
+        func term(_ term: FunnelTerm) -> Term { Term(name: term.name, value: value(term.name)) }
+        self.init(
+            measure: measure, over: term(ratio.over), under: ratio.under.map(term),
+            value: value(measure))
+    }
+}
+
 extension FunnelDivision.Term {
     static let unknown = "?"
 
@@ -135,11 +151,10 @@ extension OpenStores {
         let number = try FunnelNumber(query)
         var division = try view(of: number.streams) { view in
             var fold = FunnelFold(number)
-            for slice in view.slices { try fold.add(slice) }
+            try fold.add(view.slices)
             let group = fold.groups.first
             let row = FunnelRow(
-                sums: group?.sums ?? FunnelSums(), sales: group.map(fold.sales) ?? AppSales(),
-                watermarkMilliseconds: nil)
+                sums: group?.sums ?? FunnelSums(), sales: group.map(fold.sales) ?? AppSales())
             func term(_ term: FunnelTerm) -> FunnelDivision.Term {
                 FunnelDivision.Term(name: term.name, value: term.amount(row))
             }
@@ -151,6 +166,53 @@ extension OpenStores {
             division.installsWithoutCost = try installsWithoutCost(query)
         }
         return division
+    }
+
+    /// The cost over all rows that a query of the funnel selects, in words: which of its parts counts; nil for another
+    /// column.
+    package func costInWords(
+        _ measure: String, _ query: FunnelQuery
+    ) throws(InspectionError) -> String? {
+        guard measure == FunnelTerm.cost.name else { return nil }
+        var query = query
+        query.query.grouping = .total
+        query.query.measures = nil
+        let table = try funnel(query).table
+        func text(_ name: String) -> String? {
+            table.columns.firstIndex { $0.name == name }.flatMap { place in
+                table.rows.first.map { $0[place].plainText }
+            }.flatMap { $0.isEmpty ? nil : $0 }
+        }
+        guard let source = text("cost_source") else { return nil }
+        let rule =
+            source == FunnelCost.Source.both.rawValue
+            ? ": on days of a campaign with billing, its reports do not count" : ""
+        return "\(measure) = \(text(measure) ?? "0"), \(source)\(rule)"
+    }
+
+    /// Reads a rate of `roas` over all rows that a query selects up to one day, with what it divides; nil for a column
+    /// that is no rate of it.
+    package func division(
+        of measure: String, inReturns query: FunnelQuery
+    ) throws(InspectionError) -> FunnelDivision? {
+        guard CampaignReturns.measureNames.contains(measure),
+            let ratio = FunnelColumn.named(measure)?.ratio
+        else { return nil }
+        var query = query
+        query.query.grouping = .total
+        return FunnelDivision(measure, ratio, try returns(query).table)
+    }
+
+    /// Reads the rate of clicks over all rows that a query selects, with what it divides; nil for a column that is no rate.
+    package func division(
+        of measure: String, inClickRates query: DumpQuery
+    ) throws(InspectionError) -> FunnelDivision? {
+        guard measure == ClickRates.rate, let ratio = FunnelColumn.named(measure)?.ratio else {
+            return nil
+        }
+        var query = query
+        query.grouping = .total
+        return FunnelDivision(measure, ratio, try clickRates(query).table)
     }
 
     private func installsWithoutCost(_ query: FunnelQuery) throws(InspectionError) -> Int128 {

@@ -10,9 +10,9 @@ struct FunnelSums {
     var bounds = RevenueBounds()
     /// The same by window, and installs by day, with `FunnelQuery.tellsWindows`.
     private(set) var windowBounds: [RevenueBounds] = []
-    private(set) var installsByDay: [String: Int128] = [:]
-    /// The kinds of campaign ids, which decide the windows of postbacks, by day.
-    private(set) var kindsByDay: [String: CampaignIDKinds] = [:]
+    private(set) var installsByDay = CohortSizes()
+    /// The days of installs with what decides the windows of their postbacks.
+    private(set) var days = InstallDays()
     private(set) var apps: Set<Int64> = []
     private(set) var installs = InstallInterval()
 
@@ -45,8 +45,8 @@ struct FunnelSums {
         body(&windowBounds[window])
     }
 
-    mutating func note(installs count: Int128, on day: String) {
-        installsByDay[day, default: 0] += count
+    mutating func note(installs count: Int128, on day: String, app: Int64) {
+        installsByDay.add(count, on: day, app: app)
     }
 
     /// Adds the sums of other rows.
@@ -58,14 +58,14 @@ struct FunnelSums {
         bounds.add(other.bounds)
         while windowBounds.count < other.windowBounds.count { windowBounds.append(RevenueBounds()) }
         for (window, bounds) in other.windowBounds.enumerated() { windowBounds[window].add(bounds) }
-        installsByDay.merge(other.installsByDay, uniquingKeysWith: +)
-        kindsByDay.merge(other.kindsByDay) { $0.union($1) }
+        installsByDay.add(other.installsByDay)
+        days.formUnion(other.days)
         apps.formUnion(other.apps)
         installs.formUnion(other.installs)
     }
 
-    mutating func note(day: String, kinds: CampaignIDKinds) {
-        kindsByDay[day, default: []].formUnion(kinds)
+    mutating func note(day: String, app: Int64, kinds: CampaignIDKinds) {
+        days.note(day: day, app: app, kinds: kinds)
     }
 
     mutating func note(app: Int64) { apps.insert(app) }
@@ -77,7 +77,7 @@ struct FunnelSums {
     }
 }
 
-/// What campaigns cost. On each day of a campaign by itself: where something was billed on it that counts, else what
+/// What campaigns cost. On each day of a campaign by itself: where anything was billed on it that counts, else what
 /// was reported of it.
 struct FunnelCost {
     /// Where the cost comes from.
@@ -87,24 +87,34 @@ struct FunnelCost {
         case both
     }
 
-    /// Day, network, app and campaign.
-    private static let dayColumns = 4
+    /// A day of a campaign as events name it: the day, the network, the app and the campaign's id. The catalog's names
+    /// are no part of it, so that what counts depends neither on them nor on how rows are grouped.
+    typealias Day = RowKeyBytes
 
-    /// By day and campaign, then by where it comes from, then by currency.
-    private var amounts: [RowKeyBytes: [Source: [StoredValue: Int128]]] = [:]
+    /// By where it comes from, then by currency. A day whose reports do not count has an empty entry of what was billed,
+    /// where other rows have the billing.
+    private var amounts: [Day: [Source: [StoredValue: Int128]]] = [:]
 
     var isEmpty: Bool { amounts.isEmpty }
+
+    static func day(_ day: String, of entry: FunnelEntry) -> Day {
+        Day([.text(day), .text(entry.network), .integer(entry.app), .text(entry.campaign)])
+    }
 
     /// - Parameters:
     ///   - micros: in millionths; of what was billed a sum of CPM prices, a thousand times the cost.
     ///   - source: billed or reported.
-    ///   - values: of the funnel's columns, which begin with the day and the campaign.
     mutating func add(
-        _ micros: Int64, to source: Source, currency: StoredValue, on values: [StoredValue]
+        _ micros: Int64, to source: Source, currency: StoredValue, on day: Day
     ) {
-        var day = RowKeyBytes()
-        for value in values.prefix(Self.dayColumns) { day.append(value) }
         amounts[day, default: [:]][source, default: [:]][currency, default: 0] += Int128(micros)
+    }
+
+    /// Lets no report count on days of campaigns on which anything was billed, in whichever row.
+    mutating func decide(billedOn days: Set<Day>) {
+        for day in amounts.keys where days.contains(day) && amounts[day]?[.billed] == nil {
+            amounts[day]?[.billed] = [:]
+        }
     }
 
     /// Changes all amounts, each of them by currency.

@@ -30,6 +30,8 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
     case tooManyCurves(Int)
     /// An order of rows is no column, with a direction or without.
     case badOrder(String)
+    /// Its numbers are of a time since the install, which is not said.
+    case noThroughDay(String)
     /// A column is compared with what it can never hold.
     case badCondition(column: String, value: String, wanted: String)
     /// An export cannot go on from where another one ended.
@@ -66,7 +68,7 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
             false
         case .unknownDump, .unknownColumn, .unknownMeasure, .curveColumn,
             .badTimes, .noMaturity, .noCurves, .noGrouping,
-            .badColumns, .badOrder, .tooManyCurves, .badCondition:
+            .badColumns, .badOrder, .tooManyCurves, .badCondition, .noThroughDay:
             true
         }
     }
@@ -108,6 +110,8 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
             "there are more than \(most) curves: give --by fewer columns, or --where"
         case .badOrder(let order):
             "'\(order)' is not an order of rows: write a column, with - before it or :desc after it for the largest first"
+        case .noThroughDay(let name):
+            "\(name) adds up to a day since the install: give --where through_day=0, 3, 7 or 30"
         case .badCondition(let column, let value, let wanted):
             "\(column) is never '\(value)': give \(wanted)"
         case .incompleteExport(let found, let accepted):

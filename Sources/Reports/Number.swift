@@ -8,6 +8,14 @@ package struct NumberTerm: Sendable {
     package let rowMeasure: Int
     /// Place of the measure in the number.
     package let measure: Int
+    /// What each unit of the row's measure is worth; not 1 where the number is worked out of a count, as bounds of revenue are.
+    package let factor: Int128
+
+    init(rowMeasure: Int, measure: Int, factor: Int128 = 1) {
+        self.rowMeasure = rowMeasure
+        self.measure = measure
+        self.factor = factor
+    }
 }
 
 /// What a number is made of: the rows of a dump, or of the funnel, that a query selects.
@@ -31,6 +39,8 @@ package protocol Number: AnyObject {
     /// decide it.
     var postbackValues: [String: StoredValue] { get }
 
+    /// Looks at the stores before their rows are read.
+    func begin(_ slices: [StoreSlice]) throws
     /// What a stored row adds; nil when it is not selected.
     func terms(of table: AggregateTable, columns: [StoredValue]) -> [NumberTerm]?
     /// Whether a row that does not count (untrusted, or superseded) matches the conditions on the columns that it
@@ -57,6 +67,9 @@ extension Number {
 
     /// Most dumps are of one stream, or of every stream.
     package func streams(of _: String) -> [String] { [] }
+
+    /// Most numbers need nothing of the stores but their rows.
+    package func begin(_: [StoreSlice]) throws {}
 
     /// Most dumps are of sums.
     package func counts(_: StoredRefusal, topic _: String) -> Bool { false }

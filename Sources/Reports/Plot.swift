@@ -31,10 +31,12 @@ package struct Plot: Sendable {
     /// - Parameters:
     ///   - value: a measure, or what `_min` and `_max` end, with `_micros` or without: then the bounds are a band.
     ///   - step: the column to go along; nil for the last of the keys.
+    ///   - newestDay: of rows whose days are complete before it, whatever their maturity; nil for others.
     ///   - name: of the dump, for errors.
     /// - Throws: `unknownColumn`, `unknownMeasure`, `tooManyCurves`.
     package init(
-        _ table: ReportTable, value: String, step: String?, of name: String
+        _ table: ReportTable, value: String, step: String?,
+        daysAreCompleteBefore newestDay: String? = nil, of name: String
     ) throws(InspectionError) {
         let measures = table.columns.dropFirst(table.keyCount).map(\.name)
         guard let names = Self.columns(of: value, in: measures) else {
@@ -52,6 +54,10 @@ package struct Plot: Sendable {
             throw .unknownColumn(along, dump: name, known: Array(keys))
         }
         let maturity = columns.firstIndex(of: "maturity")
+        func isComplete(_ row: [ReportValue]) -> Bool {
+            if let newestDay { return along != "day" || row[stepPlace].plainText < newestDay }
+            return maturity.map { [.null, .decimal("1.000000")].contains(row[$0]) } ?? true
+        }
         func number(_ value: ReportValue) -> Double? {
             // Amounts that have their currency beside them.
             if case .money(let money) = value {
@@ -80,8 +86,7 @@ package struct Plot: Sendable {
                 Point(
                     label: row[stepPlace].plainText, low: number(row[low]),
                     high: number(row[high]),
-                    isComplete: maturity.map { [.null, .decimal("1.000000")].contains(row[$0]) }
-                        ?? true))
+                    isComplete: isComplete(row)))
         }
     }
 

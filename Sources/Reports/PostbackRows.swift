@@ -129,56 +129,72 @@ extension StoreSlice {
     }
 }
 
+extension StoreView {
+    /// The last models of the apps, by which readers estimate the days of installs.
+    func conversionModels() throws -> [Int64: ConversionModel] {
+        var models: [Int64: ConversionModel] = [:]
+        for slice in slices where slice.stream == PostbacksFold.streamName {
+            for decoding in try slice.recordedDecodings().values { models.add(decoding.models) }
+        }
+        return models
+    }
+}
+
+extension [Int64: ConversionModel] {
+    /// Adds the models of another partition. While workers change over, some know later versions than others.
+    mutating func add(_ others: [Int64: ConversionModel]) {
+        merge(others) { $0.versions.count < $1.versions.count ? $1 : $0 }
+    }
+}
+
+/// The days of installs that a row is of, with the apps and the kinds of their campaigns' ids, which decide the windows
+/// in which Apple sends their postbacks.
+struct InstallDays {
+    private var kinds: [String: [Int64: CampaignIDKinds]] = [:]
+
+    mutating func note(day: String, app: Int64, kinds: CampaignIDKinds) {
+        self.kinds[day, default: [:]][app, default: []].formUnion(kinds)
+    }
+
+    mutating func formUnion(_ other: InstallDays) {
+        kinds.merge(other.kinds) { $0.merging($1) { $0.union($1) } }
+    }
+
+    /// The days, with the apps of each.
+    var apps: [(day: String, apps: [Int64])] { kinds.map { ($0, Array($1.keys)) } }
+
+    /// The share of the windows of these days that are closed, and the time after which no postback gets a likely
+    /// install on them; null where it is not known.
+    func maturity(
+        at watermarkMilliseconds: Int64?, models: [Int64: ConversionModel]
+    ) -> [ReportValue] {
+        let ends = kinds.flatMap { day, apps -> [Int64] in
+            guard let midnight = UTC.milliseconds(text: day) else { return [] }
+            // A window counts once a day, and is closed when it is for all apps.
+            var ends: [PostbackTiming: Int64] = [:]
+            for (app, kinds) in apps {
+                for window in kinds.windows {
+                    let end = window.cohortEnd(midnight: midnight, model: models[app])
+                    ends[window] = max(ends[window] ?? end, end)
+                }
+            }
+            return Array(ends.values)
+        }
+        let share = watermarkMilliseconds.map { watermark in
+            ReportValue.ratio(Int128(ends.count { watermark >= $0 }), Int128(ends.count))
+        }
+        return [share ?? .null, .time(ends.max())]
+    }
+}
+
 extension CampaignIDKinds {
     /// The windows in which Apple sends postbacks for ads with these ids: one for SKAdNetwork up to 3.0,
     /// three from 4.0 on and for AdAttributionKit. When the kind is not known, those of current devices.
-    private var windows: [PostbackTiming] {
+    fileprivate var windows: [PostbackTiming] {
         (contains(.campaignID) ? [.upTo3] : [])
             + (contains(.sourceIdentifier) || !contains(.campaignID)
                 ? [.window0, .window1, .window2] : [])
     }
-
-    /// How many windows these days have, and how many of them are closed: no first delivery can
-    /// arrive any more.
-    private static func windows(
-        of kindsByDay: [String: CampaignIDKinds], closedAt watermarkMilliseconds: Int64
-    ) -> (all: Int128, closed: Int128) {
-        var all: Int128 = 0
-        var closed: Int128 = 0
-        for (day, kinds) in kindsByDay {
-            guard let midnight = UTC.milliseconds(text: day) else { continue }
-            let dayEnd = midnight + dayMilliseconds
-            for window in kinds.windows {
-                all += 1
-                if watermarkMilliseconds >= dayEnd + window.closingMilliseconds { closed += 1 }
-            }
-        }
-        return (all, closed)
-    }
-
-    /// The time after which no postback for installs of these days can arrive, late and repeated
-    /// deliveries included, in milliseconds since 1970; nil without days.
-    private static func finalAfterMilliseconds(of kindsByDay: [String: CampaignIDKinds]) -> Int64? {
-        kindsByDay.compactMap { day, kinds -> Int64? in
-            guard let midnight = UTC.milliseconds(text: day) else { return nil }
-            let longest = kinds.windows.map(\.longestMilliseconds).max() ?? 0
-            return midnight + dayMilliseconds + longest
-        }.max()
-    }
-
-    /// The share of the windows of these days that are closed, and the time after which they are
-    /// final; null where it is not known.
-    static func maturity(
-        of kindsByDay: [String: CampaignIDKinds], at watermarkMilliseconds: Int64?
-    ) -> [ReportValue] {
-        let share = watermarkMilliseconds.map { watermark in
-            let windows = windows(of: kindsByDay, closedAt: watermark)
-            return ReportValue.ratio(windows.closed, windows.all)
-        }
-        return [share ?? .null, .time(finalAfterMilliseconds(of: kindsByDay))]
-    }
-
-    private static let dayMilliseconds = 24 * Hour.milliseconds
 }
 
 extension PostbackTiming {
@@ -187,20 +203,5 @@ extension PostbackTiming {
         self =
             kind == .campaignID
             ? .upTo3 : PostbackTiming.window(Int(truncatingIfNeeded: sequenceIndex)) ?? .window0
-    }
-
-    /// How long after an install its postback can arrive: on first delivery, without restarts of
-    /// the timer.
-    var closingMilliseconds: Int64 {
-        let window = installWindow(
-            received: 0, fineIsZero: true, reEngagement: false, development: false)
-        return -(window.earliest ?? 0)
-    }
-
-    /// How long after an install its postback can arrive at all: devices retry for nine days, and
-    /// up to version 3.0 each of 63 rises of the value may restart the timer of 24 hours.
-    var longestMilliseconds: Int64 {
-        let days: Int64 = self == .upTo3 ? 63 + 9 : 9
-        return closingMilliseconds + days * 24 * Hour.milliseconds
     }
 }

@@ -35,13 +35,6 @@ struct FunnelBoundsTests {
             ])
     }
 
-    /// The configuration that was in force when the postbacks were folded.
-    private func record(_ models: [ConversionModel]) throws {
-        let texts = models.map(\.canonicalText).joined(separator: ",")
-        try stores.sample.change(
-            "UPDATE epochs SET configuration = '{\"models\":[\(texts)]}'", stream: "postbacks")
-    }
-
     private func bounds(_ by: String = "total") throws -> [[String]] {
         try stores.funnel(by: by).rows(
             "revenue_bound_min_micros", "revenue_bound_max_micros", "unbounded_postbacks")
@@ -56,14 +49,16 @@ struct FunnelBoundsTests {
             "conversion-values", value("fine", "1", ["postbacks": 2]), value("coarse", "low"),
             value("coarse", "high", ["sequence_index": 1]),
             value("coarse", "low", ["sequence_index": 1]))
-        try record([try ConversionModel(app: 1, versions: [version("only", from: 0, max: 20)])])
+        try stores.record([
+            try ConversionModel(app: 1, versions: [version("only", from: 0, max: 20)])
+        ])
         // Two of [4, 10], two without a value and one coarse one of [0, 20]; then [6, 8] and [0, 0],
         // and one without a value of [0, 8].
         #expect(try bounds() == [["USD 0.000014", "USD 0.000096", "0"]])
 
         // The value of the first window was set between four days and one day before.
         let start = FunnelStores.morning - 30 * SampleStores.hour
-        try record([
+        try stores.record([
             try ConversionModel(
                 app: 1,
                 versions: [
@@ -71,7 +66,7 @@ struct FunnelBoundsTests {
                 ])
         ])
         #expect(try bounds() == [["USD 0.000014", "USD 0.000186", "0"]])
-        try record([
+        try stores.record([
             try ConversionModel(
                 app: 1,
                 versions: [
@@ -91,7 +86,9 @@ struct FunnelBoundsTests {
             "conversion-values", value("fine", "1"),
             value("fine", "1", ["app_id": 3, "verdict": "invalid"]),
             value("fine", "1", ["app_id": 3, "did_win": 0]))
-        try record([try ConversionModel(app: 1, versions: [version("only", from: 0, max: 20)])])
+        try stores.record([
+            try ConversionModel(app: 1, versions: [version("only", from: 0, max: 20)])
+        ])
         #expect(try bounds("campaign") == [["USD 0.000004", "USD 0.00003", "0"], ["", "", "1"]])
         #expect(try bounds() == [["USD 0.000004", "", "1"]])
         #expect(
@@ -105,7 +102,9 @@ struct FunnelBoundsTests {
         try stores.decoded(
             "conversion-values", value("fine", "1", ["postbacks": 1]), value("fine", "2"),
             value("coarse", "high", ["sequence_index": 1]))
-        try record([try ConversionModel(app: 1, versions: [version("only", from: 0, max: 20)])])
+        try stores.record([
+            try ConversionModel(app: 1, versions: [version("only", from: 0, max: 20)])
+        ])
         func estimates() throws -> [[String]] {
             try stores.funnel(estimates: true).rows(
                 "estimated_revenue_micros", "estimated_value_share")
@@ -130,7 +129,9 @@ struct FunnelBoundsTests {
         try stores.store(
             "costs", row(["day": "2026-11-20", "currency": "USD", "cost_micros": 20]),
             row(["day": "2026-11-20", "currency": "USD", "cost_micros": 5, "campaign": "1"]))
-        try record([try ConversionModel(app: 1, versions: [version("only", from: 0, max: 20)])])
+        try stores.record([
+            try ConversionModel(app: 1, versions: [version("only", from: 0, max: 20)])
+        ])
         func returns(_ campaign: String) throws -> [[String]] {
             let query = DumpQuery(
                 name: "roas", grouping: .total,
@@ -172,12 +173,12 @@ struct FunnelBoundsTests {
         }
         #expect(
             try rows("postbacks", by: "day,campaign") == [
-                ["2026-11-21", "1", "1", "0", "1.000000", "2027-02-04T00:00:00Z"],
-                ["2026-11-21", "2", "1", "0", "0.333333", "2027-01-11T00:00:00Z"],
-                ["2026-11-21", "42", "1", "0", "1.000000", "2027-02-04T00:00:00Z"],
+                ["2026-11-21", "1", "1", "0", "1.000000", "2026-11-23T12:00:00Z"],
+                ["2026-11-21", "2", "1", "0", "0.333333", "2026-12-30T12:00:00Z"],
+                ["2026-11-21", "42", "1", "0", "1.000000", "2026-11-23T12:00:00Z"],
             ])
         #expect(
-            try rows("postbacks", by: "total") == [["3", "0", "0.500000", "2027-02-04T00:00:00Z"]])
+            try rows("postbacks", by: "total") == [["3", "0", "0.500000", "2026-12-30T12:00:00Z"]])
         #expect(throws: InspectionError.self) { try rows("bids", by: "total") }
     }
 }

@@ -103,4 +103,152 @@ struct FunnelCostTests {
         let early = try stores.funnel(by: "day", until: FunnelStores.morning)
         #expect(early.rows("day", "cost_micros") == [["2026-11-21", "USD 3.00"]])
     }
+
+    private let shortened = """
+        campaigns:
+          - {name: old, network: net, app: 1, campaign_id: 39}
+          - {name: new, network: net, app: 1, source_identifier: "5239"}
+        """
+
+    @Test(
+        "a campaign's billing and reports are its own, whatever the catalog calls the rows of either"
+    )
+    func shortenedIdentifiers() throws {
+        try stores.setCatalog(shortened)
+        // 0.002 USD of campaign id 39, and a report of 5 USD, whose id may be 39 or the end of 5239.
+        try stores.bids(
+            billed("39").merging([
+                "skan_version": "3.0", "billed_price_micros": 2_000_000,
+            ]) { $1 })
+        try stores.store("costs", reported("39", ["cost_micros": 5_000_000]))
+        try stores.postbacks([
+            "ad_network_id": "net", "app_id": 1, "campaign": "39", "version": "3.0",
+        ])
+        try stores.decoded(
+            "decoded-events",
+            [
+                "ad_network_id": "net", "app_id": 1, "campaign": "39", "has_source_identifier": 0,
+                "currency": "USD", "revenue_min_micros": 1000, "revenue_max_micros": 4000,
+            ])
+        #expect(
+            try rows(by: "day", "roas_min", "roas_max") == [
+                ["2026-11-21", "both", "USD 0.002", "USD 5.00", "0.500000", "2.000000"]
+            ])
+        #expect(
+            try rows(by: "day,campaign,name", "roas_min") == [
+                ["2026-11-21", "39", "? of 2", "both", "", "USD 5.00", ""],
+                ["2026-11-21", "39", "old", "billed", "USD 0.002", "", "0.500000"],
+            ])
+        // A condition asks for a part of the same rows.
+        for (name, cost) in [("old", "USD 0.002"), ("? of 2", "")] {
+            let part = try stores.funnel(by: "total", where: [("name", name)])
+            #expect(part.rows("cost_micros") == [[cost]])
+        }
+        // Another campaign's billing is not this one's.
+        try stores.bids(billed("5239", hour: "2026-11-21T06:00:00Z"))
+        #expect(try rows(by: "total").first?[1] == "USD 1.002")
+    }
+
+    @Test("billing decides for its whole day, also where only some hours of it are asked for")
+    func hours() throws {
+        try stores.bids(billed("1", hour: "2026-11-21T15:00:00Z"))
+        try stores.store("costs", reported("1"))
+        let noon = FunnelStores.morning + 7 * SampleStores.hour
+        let morning = try stores.funnel(by: "day", until: noon)
+        #expect(morning.rows("cost_micros", "cost_source") == [["", "both"]])
+        let evening = try stores.funnel(by: "day", since: noon)
+        #expect(evening.rows("cost_micros", "cost_source") == [["USD 1.00", "billed"]])
+    }
+
+    /// Something billed or reported on a day of a campaign.
+    private struct Amount {
+        var day: String
+        var network: String
+        var app: Int
+        var campaign: String
+        var currency: String
+        var micros: Int128
+        var isBilled: Bool
+
+        var key: String { "\(day) \(network) \(app) \(campaign)" }
+    }
+
+    private func add(_ amount: Amount, _ index: Int, version: String, hour: Int) throws {
+        let campaign: [String: Any] = [
+            "ad_network_id": amount.network, "app_id": amount.app, "campaign": amount.campaign,
+            "currency": amount.currency,
+        ]
+        guard amount.isBilled else {
+            return try stores.store(
+                "costs",
+                campaign.merging([
+                    "day": amount.day, "source": "s\(index)", "cost_micros": Int64(amount.micros),
+                ]) { $1 })
+        }
+        let text = hour < 10 ? "0\(hour)" : "\(hour)"
+        try stores.bids(
+            campaign.merging([
+                "hour": "\(amount.day)T\(text):00:00Z", "seat": "s\(index)", "billed": 1,
+                "skan_version": version, "billed_price_micros": Int64(amount.micros * 1000),
+            ]) { $1 })
+    }
+
+    @Test(
+        "however rows are grouped, and whatever is asked for, parts add up to what each day and campaign cost",
+        arguments: 1...4 as ClosedRange<UInt64>)
+    func partsAddUp(_ seed: UInt64) throws {
+        try stores.setCatalog(shortened)
+        var generator = SeededGenerator(seed: seed)
+        func pick<Value>(_ values: [Value]) -> Value {
+            values[Int.random(in: 0..<values.count, using: &generator)]
+        }
+        let days = ["2026-11-20", "2026-11-21", "2026-11-22"]
+        var amounts: [Amount] = []
+        for index in 0..<40 {
+            let amount = Amount(
+                day: pick(days), network: pick(["net", "other"]), app: pick([1, 2]),
+                campaign: pick(["", "39", "239", "5239"]), currency: pick(["USD", "USD", "EUR"]),
+                micros: Int128(Int.random(in: 1...1_000_000, using: &generator)),
+                isBilled: pick([true, false, false]))
+            amounts.append(amount)
+            try add(
+                amount, index, version: pick(["", "3.0", "4.0"]),
+                hour: Int.random(in: 0..<24, using: &generator))
+        }
+        let billed = Set(amounts.filter(\.isBilled).map(\.key))
+        var expected: [String: Int128] = [:]
+        for amount in amounts where amount.isBilled || !billed.contains(amount.key) {
+            expected[amount.currency, default: 0] += amount.micros
+        }
+        func cost(_ funnel: Funnel) throws -> [String: Int128] {
+            let place = try #require(funnel.table.columns.firstIndex { $0.name == "cost_micros" })
+            var sums: [String: Int128] = [:]
+            for case .money(let money) in funnel.table.rows.map({ $0[place] }) {
+                for amount in money.amounts { sums[amount.currency, default: 0] += amount.micros }
+            }
+            return sums
+        }
+        let columns = Funnel.columnNames
+        for turn in 0..<12 {
+            let names = columns.filter { _ in Bool.random(using: &generator) }
+            let by = turn == 0 || names.isEmpty ? "total" : names.joined(separator: ",")
+            #expect(try cost(stores.funnel(by: by)) == expected, "\(by)")
+        }
+        // The parts of each column, by conditions.
+        for column in columns {
+            var sums: [String: Int128] = [:]
+            for value in try stores.funnel(by: column).rows(column) {
+                let part = try stores.funnel(by: pick(columns), where: [(column, value[0])])
+                sums.merge(try cost(part), uniquingKeysWith: +)
+            }
+            #expect(sums == expected, "\(column)")
+        }
+        // The parts of a stretch of time.
+        let cut =
+            FunnelStores.morning + Int64(Int.random(in: -20...20, using: &generator))
+            * SampleStores.hour
+        var sums = try cost(stores.funnel(by: "name", until: cut))
+        sums.merge(try cost(stores.funnel(by: "day", since: cut)), uniquingKeysWith: +)
+        #expect(sums == expected, "\(cut)")
+    }
 }

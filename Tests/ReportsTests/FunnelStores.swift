@@ -1,4 +1,5 @@
 import ConfigurationFiles
+import ConversionModels
 import Foundation
 import GRDB
 import Reports
@@ -49,6 +50,13 @@ final class FunnelStores {
             let known = ["has_source_identifier": 1].merging(row) { $1 }
             try insert(known, into: table, of: "postbacks")
         }
+    }
+
+    /// The models that were in force when the postbacks were folded.
+    func record(_ models: [ConversionModel]) throws {
+        let texts = models.map(\.canonicalText).joined(separator: ",")
+        try sample.change(
+            "UPDATE epochs SET configuration = '{\"models\":[\(texts)]}'", stream: "postbacks")
     }
 
     /// Rows of `conversion-values`.

@@ -88,7 +88,7 @@ struct FunnelTests {
                 "cost_source":"billed","reported_cost_micros":null,\
                 "win_rate":0.375000,"ctr":0.400000,"install_rate":0.500000,"cpi":4.500002,\
                 "roas_min":2.000000,"roas_max":4.000000,"app_refunds":1,"app_refund_rate":0.125000,\
-                "maturity":0.000000,"final_after":"2027-01-11T00:00:00Z"}
+                "maturity":0.000000,"final_after":"2026-12-30T12:00:00Z"}
                 """,
             ])
     }

@@ -1,3 +1,4 @@
+import ConversionModels
 import Foundation
 import Reports
 import Testing
@@ -14,31 +15,36 @@ struct FunnelTimeTests {
     }
 
     @Test(
-        "maturity is the share of the day's windows that no first delivery can come for any more",
+        "maturity is the share of the day's windows whose postbacks have come",
         arguments: [
-            (96 * hour - 1, "0.000000"), (96 * hour, "0.333333"),
-            // 7 days and 144 hours
-            (312 * hour - 1, "0.333333"), (312 * hour, "0.666667"),
-            // 35 days and 144 hours
-            (984 * hour - 1, "0.666667"), (984 * hour, "1.000000"),
+            // 2 days and 36 hours
+            (84 * hour - 1, "0.000000"), (84 * hour, "0.333333"),
+            // 7 days and 84 hours
+            (252 * hour - 1, "0.333333"), (252 * hour, "0.666667"),
+            // 35 days and 84 hours
+            (924 * hour - 1, "0.666667"), (924 * hour, "1.000000"),
         ])
     func windows(afterDayEnd: Int64, maturity: String) throws {
         try stores.postbacks(watermark: Self.dayEnd + afterDayEnd, postback())
         #expect(try stores.funnel().rows("maturity") == [[maturity]])
         #expect(try stores.funnel(by: "total").rows("maturity") == [[maturity]])
+        // The last of them is the end of what can count on the day.
+        #expect(
+            try stores.funnel(date: .install).rows("day", "final_after")
+                == [["2026-11-17", "2026-12-26T12:00:00Z"]])
     }
 
-    @Test("up to 3.0 there is one window, of 48 hours; beside 4.0 there are four")
+    @Test("up to 3.0 there is one window, of 36 hours; beside 4.0 there are four")
     func versions() throws {
         try stores.postbacks(
-            watermark: Self.dayEnd + 48 * Self.hour, postback(["version": "3.0"]),
+            watermark: Self.dayEnd + 36 * Self.hour, postback(["version": "3.0"]),
             postback(["campaign": "2", "version": "4.0"]),
             postback(["campaign": "3", "framework": "adattributionkit", "version": ""]))
         #expect(
             try stores.funnel(by: "campaign").rows("campaign", "maturity")
                 == [["1", "1.000000"], ["2", "0.000000"], ["3", "0.000000"]])
         #expect(try stores.funnel(by: "total").rows("maturity") == [["0.250000"]])
-        try stores.postbacks(watermark: Self.dayEnd + 48 * Self.hour - 1)
+        try stores.postbacks(watermark: Self.dayEnd + 36 * Self.hour - 1)
         #expect(try stores.funnel(where: [("campaign", "1")]).rows("maturity") == [["0.000000"]])
     }
 
@@ -47,19 +53,19 @@ struct FunnelTimeTests {
         try stores.bids(
             postback(["skan_version": "3.0", "bids": 1]),
             postback(["campaign": "2", "skan_version": "", "bids": 1]))
-        try stores.postbacks(watermark: Self.dayEnd + 96 * Self.hour)
+        try stores.postbacks(watermark: Self.dayEnd + 84 * Self.hour)
         #expect(try stores.funnel(by: "campaign").rows("maturity") == [["1.000000"], ["0.333333"]])
     }
 
     @Test("maturity of several days is over all their windows")
     func severalDays() throws {
         try stores.postbacks(
-            watermark: Self.dayEnd + 96 * Self.hour, postback(),
+            watermark: Self.dayEnd + 84 * Self.hour, postback(),
             postback(["hour": "2026-11-22T01:00:00Z"]))
         #expect(try stores.funnel(by: "total").rows("maturity") == [["0.166667"]])
     }
 
-    @Test("by install, a postback is put to the day of the latest possible install")
+    @Test("by install, a postback is put to the estimated day of its install")
     func installDays() throws {
         try stores.postbacks(
             postback(), postback(["sequence_index": 1]), postback(["sequence_index": 2]),
@@ -70,22 +76,55 @@ struct FunnelTimeTests {
         let funnel = try stores.funnel(by: "day", date: .install)
         #expect(
             funnel.rows("day", "postbacks", "install_earliest", "install_latest") == [
-                // Index 2: 35 d + 144 h to 7 d + 24 h before 2026-11-21T05 to 06.
-                ["2026-11-13", "1", "2026-10-11T05:00:00Z", "2026-11-13T06:00:00Z"],
-                // Index 1: 7 d + 144 h to 2 d + 24 h.
-                ["2026-11-18", "1", "2026-11-08T05:00:00Z", "2026-11-18T06:00:00Z"],
-                // Index 0: 96 h to 24 h; a null value of 3.0 may hide timers that began anew.
-                ["2026-11-20", "2", "", "2026-11-20T06:00:00Z"],
+                // Index 2: 924 h before 2026-11-21T05; possible are 35 d + 144 h to 7 d + 24 h before it to 06.
+                ["2026-10-13", "1", "2026-10-11T05:00:00Z", "2026-11-13T06:00:00Z"],
+                // Index 1: 252 h; 7 d + 144 h to 2 d + 24 h.
+                ["2026-11-10", "1", "2026-11-08T05:00:00Z", "2026-11-18T06:00:00Z"],
+                // Index 0: 84 h; 96 h to 24 h.
+                ["2026-11-17", "1", "2026-11-17T05:00:00Z", "2026-11-20T06:00:00Z"],
+                // Up to 3.0: 36 h; a null value may hide timers that began anew.
+                ["2026-11-19", "1", "", "2026-11-20T06:00:00Z"],
             ])
-        #expect(funnel.rows("revenue_max_micros") == [[""], ["USD 0.000001"], [""]])
-        #expect(
-            try stores.funnel(by: "day", date: .install, since: FunnelStores.morning)
-                .rows("day").isEmpty)
+        #expect(funnel.rows("revenue_max_micros") == [[""], ["USD 0.000001"], [""], [""]])
         #expect(
             try stores.funnel(
-                by: "day", date: .install, since: FunnelStores.morning - 24 * Self.hour,
-                until: FunnelStores.morning - 23 * Self.hour
-            ).rows("day") == [["2026-11-20"]])
+                by: "day", date: .install, since: FunnelStores.morning - 35 * Self.hour
+            ).rows("day").isEmpty)
+        #expect(
+            try stores.funnel(
+                by: "day", date: .install, since: FunnelStores.morning - 84 * Self.hour,
+                until: FunnelStores.morning - 83 * Self.hour
+            ).rows("day") == [["2026-11-17"]])
+    }
+
+    @Test("a window that the recorded model locks ends there, for the day and for its maturity")
+    func locks() throws {
+        let model = try ConversionModel(
+            app: 1,
+            versions: [
+                ConversionModelVersion(
+                    id: "a", effectiveFromMilliseconds: 0, currency: "USD", fields: [],
+                    lockHours: [0: 24, 1: 100])
+            ])
+        try stores.postbacks(
+            watermark: Self.dayEnd, postback(), postback(["sequence_index": 1]),
+            postback(["sequence_index": 2]), postback(["version": "3.0"]))
+        try stores.decoded(
+            "decoded-events",
+            postback(["sequence_index": 1, "currency": "USD", "revenue_max_micros": 1]))
+        try stores.record([model])
+        let funnel = try stores.funnel(by: "day", date: .install)
+        // 924, 184, 60 and 36 hours before 2026-11-21T05.
+        #expect(
+            funnel.rows("day", "revenue_max_micros") == [
+                ["2026-10-13", ""], ["2026-11-13", "USD 0.000001"], ["2026-11-18", ""],
+                ["2026-11-19", ""],
+            ])
+        try stores.postbacks(watermark: Self.dayEnd + 184 * Self.hour - 1)
+        let day = [("day", "2026-11-21")]
+        #expect(try stores.funnel(by: "day", where: day).rows("maturity") == [["0.500000"]])
+        try stores.postbacks(watermark: Self.dayEnd + 184 * Self.hour)
+        #expect(try stores.funnel(by: "day", where: day).rows("maturity") == [["0.750000"]])
     }
 
     @Test("up to 3.0 the earliest install is known when every value is 0")

@@ -61,8 +61,8 @@ struct DumpCommand: ParsableCommand {
     var names = false
     @Option(
         help: """
-            Of the funnel: the day of postbacks, arrival (default) or install, the latest day on which \
-            the app may have been installed.
+            Of the funnel: the day of postbacks, arrival (default) or install, the estimated day of the \
+            install.
             """)
     var date: String?
     @Flag(
@@ -74,7 +74,7 @@ struct DumpCommand: ParsableCommand {
     @Flag(
         help: """
             Of postbacks, conversion-values and decoded-events: adds which share of the windows is closed \
-            (maturity), and from when on no postback for installs of the row's days can arrive \
+            (maturity), and from when on no postback counts for installs of the row's days \
             (final_after). The funnel always has both.
             """)
     var maturity = false

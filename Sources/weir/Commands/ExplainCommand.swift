@@ -25,8 +25,9 @@ struct ExplainCommand: ParsableCommand {
               weir explain funnel --where name=spring-sale --measure cpi
               weir explain outcomes --where topic=bids --measure rejected --records
 
-            Of the funnel, rates are explained by what they are worked out of, and money by currency. Of other \
-            dumps, money of several currencies is refused: --where currency=USD.
+            Of funnel, roas and click-rates, rates are explained by what they are worked out of, and money by \
+            currency; roas needs --where through_day=0, 3, 7 or 30. Of other dumps, money of several currencies \
+            is refused: --where currency=USD.
             """)
 
     @OptionGroup var selection: CellOptions
@@ -64,6 +65,7 @@ struct ExplainCommand: ParsableCommand {
         }
         progress.end()
         report.division = try selection.division(measure, source)
+        report.cost = try selection.cost(measure, source)
         if records {
             try output.flush()
             report.notices(explanation).forEach(Console.write)
@@ -119,6 +121,8 @@ struct ExplainReport {
     var hidesUntold = false
     /// What a rate divides; nil where a sum is explained.
     var division: FunnelDivision?
+    /// Which parts of a cost count; nil for what is no cost.
+    var cost: String?
 
     init(
         _ dump: String, _ conditions: [String], limit: Int, fromMilliseconds: Int64? = nil
@@ -177,7 +181,7 @@ struct ExplainReport {
                     + untold.reason)
         }
         notices += additions(explanation)
-        return notices + [division?.text, division?.noteOnInstalls].compactMap(\.self)
+        return notices + [division?.text, division?.noteOnInstalls, cost].compactMap(\.self)
             + explanation.summary
     }
 
@@ -296,6 +300,7 @@ extension ExplainReport {
         json.object("number") { json in
             for measure in explanation.measures { json.member(measure.name, measure.stored) }
         }
+        if let cost { json.member("cost", cost) }
         guard let division else { return }
         json.object("rate") { json in
             json.member("measure", division.measure)
@@ -381,7 +386,7 @@ struct EvidenceWriteCommand: ParsableCommand {
     @OptionGroup var access: FileAccessOptions
 
     func run() throws {
-        let number = try selection.number(source.pipelines)
+        let number = try selection.provableNumber(source.pipelines)
         let explanation = try source.explainer().writeEvidence(
             of: number, measure: measure, to: out,
             measures: { try CellOptions.measures(measure, of: $0) }

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Program
 import Reports
+import Streams
 
 struct PlotCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -56,8 +57,14 @@ struct PlotCommand: ParsableCommand {
             question.query.measures =
                 [shown.low, shown.high] + known.filter { $0 == "maturity" }
         }
-        let answer = try question.answer(data.stores(clock.present), pipelines, as: .ndjson)
-        let chart = try Plot(answer.report, value: measure, step: along, of: name)
+        let stores = try data.stores(clock.present)
+        let answer = try question.answer(stores, pipelines, as: .ndjson)
+        // Rows by arrival change until their day is over, whatever its installs bring later.
+        let newestDay =
+            name == Funnel.name
+            ? UTC.day(milliseconds: try stores.newestMilliseconds(of: name)) : nil
+        let chart = try Plot(
+            answer.report, value: measure, step: along, daysAreCompleteBefore: newestDay, of: name)
         switch svg {
         case nil:
             try BufferedOutput.print(

@@ -145,10 +145,10 @@ extension PageWriter {
 
     private mutating func writeCurves(of question: Question) throws {
         try chart(
-            "Installs by day; dashed while windows are open", question,
+            "Installs by day of arrival; dashed until the day is over", question,
             [("installs", "installs", "installs")])
         try chart(
-            "Revenue by day, least to most, beside spend", question,
+            "Revenue by day of arrival, least to most, beside spend", question,
             [
                 ("revenue", "revenue_min_micros", "revenue_max_micros"),
                 ("spend", "cost_micros", "cost_micros"),
@@ -207,7 +207,7 @@ extension PageWriter {
 
     private mutating func writeCohorts() throws {
         try section(
-            "Installs by the day that they can be of, window by window",
+            "Installs by their estimated day, window by window",
             "Each window's postbacks add to the ones before. Maturity is the share of installs whose window is over."
         ) { page in
             var installs = Question("install-cohorts", by: ["cohort", "window"])
@@ -233,7 +233,7 @@ extension PageWriter {
             try $0.table(Question("install-cohorts", by: ["cohort", "window", "currency"]))
         }
         try section(
-            "What campaigns brought for their cost, by the day of the install",
+            "What campaigns brought for their cost, by the estimated day of the install",
             "Up to the days 0, 3, 7 and 30 since, as bounds; maturity says how much of it is known."
         ) { page in
             try page.table(

@@ -48,6 +48,16 @@ struct ExplanationPage {
         get throws {
             var query = try question.query
             query.grouping = .total
+            return try CellOptions.number(
+                query, source.funnelQuery, source.options.pipelines.dumpQuery)
+        }
+    }
+
+    /// The same as evidence has it: sums of stored rows alone.
+    private var provableNumber: any Number {
+        get throws {
+            var query = try question.query
+            query.grouping = .total
             guard question.dump != Funnel.name else {
                 return try FunnelNumber(source.funnelQuery(query))
             }
@@ -101,6 +111,10 @@ struct ExplanationPage {
             number, measures: { try CellOptions.measures(measure, of: $0) }, progress: progress
         ) { _ = report.add($0) }
         report.division = try division
+        if question.dump == Funnel.name, let measure {
+            report.cost = try source.stores.costInWords(
+                measure, source.funnelQuery(question.query))
+        }
         return (explanation, report)
     }
 
@@ -117,9 +131,8 @@ struct ExplanationPage {
     /// What a rate divides; nil for a sum.
     private var division: FunnelDivision? {
         get throws {
-            guard question.dump == Funnel.name, let measure else { return nil }
-            return try source.stores.division(
-                of: measure, source.funnelQuery(question.query))
+            try CellOptions.division(
+                measure, question.query, source.stores, { try source.funnelQuery($0) })
         }
     }
 
@@ -190,6 +203,7 @@ struct ExplanationPage {
                         "Billed prices are for a thousand impressions (CPM): the cost is a thousandth of their sum."
                 )
             }
+            if let cost = report.cost { html.element("p", ["class": "note"], text: cost) }
             for line in explanation.summary {
                 html.element(
                     "p", ["class": explanation.addsUp ? "good" : "warning"], text: line)
@@ -379,8 +393,11 @@ struct ExplanationPage {
                 }
             }
             form("/dump/\(question.dump)", "What did this say on ", "as_of", "Show")
-            form("/changes/\(question.dump)", "What has changed since ", "from", "Show")
-            if viewing.scope.isEmpty {
+            let isWorkedOut = Question.isWorkedOut(question.dump)
+            if !isWorkedOut {
+                form("/changes/\(question.dump)", "What has changed since ", "from", "Show")
+            }
+            if viewing.scope.isEmpty, !isWorkedOut {
                 html.element("p") { html in
                     html.link(
                         "Take this as evidence",
@@ -399,7 +416,7 @@ struct ExplanationPage {
     /// Writes what the number rests on into a file. Secrets are masked.
     func writeEvidence(to path: String, while isWanted: @escaping @Sendable () -> Bool) throws {
         _ = try source.options.explainer(while: isWanted).writeEvidence(
-            of: number, measure: measure, to: path,
+            of: provableNumber, measure: measure, to: path,
             measures: { try CellOptions.measures(measure, of: $0) }
         ) { record in
             SecretMask(topic: record.topic).masked(record.folded.record)

@@ -318,6 +318,8 @@ struct PageWriter {
         let rows = Dictionary(
             rows.map { ($0[day].plainText, $0) }, uniquingKeysWith: { first, _ in first })
         let maturity = answer.place(of: "maturity")
+        // Rows by arrival change until their day is over, whatever its installs bring later.
+        let newestDay = answer.question.isByArrival ? self.newestDay : nil
         let series = lines.map { name, low, high in
             Chart.Series(
                 name: name,
@@ -334,7 +336,7 @@ struct PageWriter {
                     }
                     return Chart.Point(
                         label: String(name.dropFirst(5)), low: amount(low), high: amount(high),
-                        isComplete: (share ?? 1) >= 1)
+                        isComplete: newestDay.map { name < $0 } ?? ((share ?? 1) >= 1))
                 })
         }
         Chart(
@@ -344,6 +346,11 @@ struct PageWriter {
                     ? ShownValue.grouped(Int128($0.rounded())) : "\(($0 * 100).rounded() / 100)"
             }
         ).write(to: &html)
+    }
+
+    /// The day of the newest record; nil without a store.
+    private var newestDay: String? {
+        (try? source.stores.newestMilliseconds(of: Funnel.name)).map { UTC.day(milliseconds: $0) }
     }
 
     /// All days from the first to the last, also those without a row.
@@ -396,7 +403,8 @@ extension ReportValue {
 extension AnsweredQuestion {
     /// Whether records add up to a measure, so that it can be explained.
     func isExplained(_ measure: String) -> Bool {
-        if question.dump == ClickRates.name { return ClickRates.dump(of: measure) != nil }
+        if question.dump == ClickRates.name { return true }
+        if question.dump == CampaignReturns.name { return measure != "maturity" }
         guard !question.isCurve, !question.isByInstall,
             !Question.isWorkedOut(question.dump)
         else { return false }

@@ -38,7 +38,10 @@ struct Question: Equatable {
     /// The columns of its own dump; none for a dump that there is not.
     var columns: [String] { (try? Self.columns(of: dump)) ?? [] }
 
-    /// Dumps that are worked out of others: no record adds to a number of theirs.
+    /// Whether rows are of the days on which postbacks arrived.
+    var isByArrival: Bool { dump == Funnel.name && !isByInstall }
+
+    /// Dumps that are worked out of others.
     static let workedOut: KeyValuePairs = [
         CampaignReturns.name: "What campaigns cost and brought, by cohort and age.",
         ClickRates.name:
@@ -129,9 +132,6 @@ struct Question: Equatable {
     /// Where a number of one row is explained.
     func explanation(of measure: String?, where key: [DumpQuery.Condition]) -> PageAddress {
         var cell = self
-        if dump == ClickRates.name, let source = measure.flatMap(ClickRates.dump) {
-            cell.dump = source
-        }
         cell.by = []
         cell.measures = []
         cell.conditions =

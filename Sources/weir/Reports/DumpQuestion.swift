@@ -38,7 +38,7 @@ struct DumpQuestion {
     func known() throws(InspectionError) -> (columns: [String], measures: [String]) {
         guard !isFunnel else { return (Funnel.columnNames, Funnel.measureNames) }
         guard query.name != CampaignReturns.name else {
-            return (Funnel.columnNames, CampaignReturns.measureNames)
+            return (CampaignReturns.columnNames, CampaignReturns.measureNames)
         }
         guard query.name != FraudSignals.name else {
             return (FraudSignals.columnNames, FraudSignals.measureNames)

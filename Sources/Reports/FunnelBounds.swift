@@ -1,0 +1,48 @@
+import ConversionModels
+import Store
+import Streams
+
+// What explanations of the funnel and of `roas` add up besides stored sums.
+
+extension FunnelNumber {
+    /// What the postbacks of a row give to bounds: the place of their count in the source, the measure, and how much of it
+    /// each is worth.
+    func boundTerms(
+        _ source: FunnelSource, _ entry: FunnelEntry, _ columns: [StoredValue]
+    ) -> [(place: Int, measure: String, factor: Int128)] {
+        guard bounds != .absent, entry.isTrusted, source.hasPostbackColumns else { return [] }
+        let columns = source.columnPlaces.map { columns[$0] }
+        let row = PostbackRow(columns)
+        // Rows of postbacks count those without a value, rows of values all others.
+        let isOfValues = source.stored.name == ConversionValuesKey.table.name
+        let valued = isOfValues ? ValuedPostbacks(columns, [1]) : nil
+        let found = models[row.app]?.revenueBounds(
+            received: hours[row.hour].milliseconds, timing: row.timing, fine: valued?.fine,
+            coarse: valued?.coarse, sequenceIndex: Int(row.sequenceIndex))
+        guard ReturnWindow.all.indices.contains(Int(row.sequenceIndex)) else { return [] }
+        let window = ReturnWindow.all[Int(row.sequenceIndex)]
+        if case .through(let day) = bounds, window.firstDay > day { return [] }
+        let place = isOfValues ? 0 : 1
+        guard let found else { return [(place, FunnelColumn.unbounded, 1)] }
+        return found.sorted { $0.key < $1.key }.flatMap { currency, amounts in
+            let names: [(String, Int128)] =
+                switch bounds {
+                case .absent: []
+                case .ofRevenue:
+                    [
+                        ("\(FunnelColumn.boundMin) \(currency)", amounts.minMicros),
+                        ("\(FunnelColumn.boundMax) \(currency)", amounts.maxMicros),
+                    ]
+                case .through(let day):
+                    [
+                        (
+                            "revenue_min_micros \(currency)",
+                            window.lastDay <= day ? amounts.minMicros : 0
+                        ),
+                        ("revenue_max_micros \(currency)", amounts.maxMicros),
+                    ]
+                }
+            return names.map { (place, $0, $1) }
+        }
+    }
+}

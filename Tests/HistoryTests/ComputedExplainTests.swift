@@ -1,0 +1,176 @@
+import ConfigurationFiles
+import EventLog
+import History
+import Reports
+import Store
+import Streams
+import TestKit
+import Testing
+
+@Suite("The records behind computed numbers")
+struct ComputedExplainTests {
+    /// Stores of all streams whose numbers are joined, with postbacks of apps with a model and without one.
+    private func makePlace() throws -> Workplace {
+        let place = try Workplace()
+        try place.write("postbacks.yaml", Samples.trustedKeys)
+        try place.write(Samples.modelFile, Samples.model)
+        for stream in [WindowedStream.bids, .impressions, .overlayClicks] {
+            try place.publish(stream.rawValue, stream.records(150, seed: 5))
+            try place.fold(stream)
+        }
+        try place.publish("costs", Samples.costs(60, seed: 5))
+        try place.fold("costs", place.options())
+        var postbacks = try Samples.postbacks(120, seed: 5)
+        for number in 0..<12 {
+            let time = Samples.start + Int64(number) * 7 * 3_600_000
+            postbacks.append(
+                try Samples.signed(
+                    "u\(number)", value: number % 3 == 0 ? nil : number, app: 7, at: time))
+            postbacks.append(
+                try Samples.signed("n\(number)", value: number % 2 == 0 ? nil : number, at: time))
+            postbacks.append(
+                Samples.record(
+                    "postbacks",
+                    try Samples.postback("s\(number)", sourceIdentifier: "5239", value: number),
+                    at: time))
+        }
+        try place.publish("postbacks", postbacks)
+        try place.foldPostbacks()
+        return place
+    }
+
+    private func query(_ name: String, _ conditions: [DumpQuery.Condition] = []) -> DumpQuery {
+        DumpQuery(name: name, grouping: .total, conditions: conditions)
+    }
+
+    /// The values of a row's keys, as conditions.
+    private func conditions(_ table: ReportTable, _ row: [ReportValue]) -> [DumpQuery.Condition] {
+        zip(table.columns, row).prefix(table.keyCount).map {
+            DumpQuery.Condition(column: $0.name, value: $1.plainText)
+        }
+    }
+
+    private func value(_ name: String, _ table: ReportTable, _ row: [ReportValue]) -> ReportValue {
+        table.columns.firstIndex { $0.name == name }.map { row[$0] } ?? .null
+    }
+
+    /// The amounts of money by measure and currency, and counts, without zeros.
+    private func parts(_ name: String, _ value: ReportValue) -> [String: Int128] {
+        switch value {
+        case .money(let money):
+            Dictionary(
+                uniqueKeysWithValues: money.amounts.map { ("\(name) \($0.currency)", $0.micros) }
+            ).filter { $0.value != 0 }
+        case .integer(let count) where count != 0: [name: count]
+        default: [:]
+        }
+    }
+
+    private func sums(_ explanation: Explanation, _ names: [String]) -> [String: Int128] {
+        var sums: [String: Int128] = [:]
+        for measure in explanation.measures
+        where measure.stored != 0 && names.contains(String(measure.name.prefix { $0 != " " })) {
+            sums[measure.name] = measure.stored
+        }
+        return sums
+    }
+
+    @Test("of the funnel's bounds and unbounded postbacks add up to what each row shows")
+    func bounds() throws {
+        let place = try makePlace()
+        let stores = try place.stores()
+        let explainer = try place.explainer(stores)
+        let names = ["revenue_bound_min_micros", "revenue_bound_max_micros", "unbounded_postbacks"]
+        var query = query(Funnel.name)
+        query.grouping = .columns(["day", "app_id"])
+        let table = try stores.funnel(FunnelQuery(query: query, catalog: Catalog())).table
+        var unbounded = 0
+        for row in table.rows {
+            let cell = try FunnelNumber(
+                FunnelQuery(
+                    query: self.query(Funnel.name, conditions(table, row)), catalog: Catalog()),
+                bounds: .ofRevenue)
+            var counted: Int128 = 0
+            let explanation = try explainer.explain(cell) { record in
+                let measure = cell.measures.firstIndex(of: "unbounded_postbacks") ?? 0
+                counted += record.amounts[measure]
+            }
+            #expect(explanation.addsUp, "\(explanation.summary)")
+            var expected: [String: Int128] = [:]
+            for name in names { expected.merge(parts(name, value(name, table, row))) { $1 } }
+            // Where nothing bounds a postback, the funnel has no upper bound.
+            var found = sums(explanation, names)
+            if let count = expected["unbounded_postbacks"] {
+                found = found.filter { !$0.key.hasPrefix("revenue_bound_max") }
+                #expect(counted == count)
+                unbounded += 1
+            }
+            #expect(found == expected, "\(conditions(table, row))")
+        }
+        #expect(unbounded > 1 && table.rows.count > unbounded)
+    }
+
+    @Test("of roas add up to what each row shows, up to each day")
+    func returns() throws {
+        let place = try makePlace()
+        let stores = try place.stores()
+        let explainer = try place.explainer(stores)
+        var query = query(CampaignReturns.name)
+        query.grouping = .columns(["day", "ad_network_id", "app_id", "campaign"])
+        let table = try stores.returns(FunnelQuery(query: query, catalog: Catalog())).table
+        let names = ["installs", "revenue_min_micros", "revenue_max_micros"]
+        var known: Set<String> = []
+        for row in table.rows {
+            let cell = try CampaignReturns.number(
+                FunnelQuery(
+                    query: self.query(CampaignReturns.name, conditions(table, row)),
+                    catalog: Catalog()))
+            let explanation = try explainer.explain(cell) { _ in }
+            #expect(explanation.addsUp, "\(explanation.summary)")
+            var expected: [String: Int128] = [:]
+            for name in names { expected.merge(parts(name, value(name, table, row))) { $1 } }
+            var found = sums(explanation, names)
+            if !sums(explanation, ["unbounded_postbacks"]).isEmpty {
+                found = found.filter { !$0.key.hasPrefix("revenue_max") }
+            }
+            #expect(found == expected, "\(conditions(table, row))")
+            known.formUnion(expected.keys)
+            let billed = sums(explanation, ["billed_price_micros"])
+            for (name, cost) in parts("cost", value("cost_micros", table, row)) {
+                let currency = name.dropFirst("cost ".count)
+                let isBilled = !billed.isEmpty
+                let sum =
+                    isBilled
+                    ? (billed["billed_price_micros \(currency)"] ?? 0) / 1000
+                    : sums(explanation, ["reported_cost_micros"])[
+                        "reported_cost_micros \(currency)"] ?? 0
+                #expect(sum == cost, "\(conditions(table, row))")
+            }
+        }
+        #expect(known.count > 2, "\(known)")
+        #expect(throws: InspectionError.noThroughDay("roas")) {
+            try CampaignReturns.number(
+                FunnelQuery(query: self.query(CampaignReturns.name), catalog: Catalog()))
+        }
+    }
+
+    @Test("of click rates add up to what each row shows")
+    func clickRates() throws {
+        let place = try makePlace()
+        let stores = try place.stores()
+        let explainer = try place.explainer(stores)
+        var query = query(ClickRates.name)
+        query.grouping = .columns(["day", "format", "placement"])
+        let table = try stores.clickRates(query).table
+        #expect(table.rows.count > 3)
+        for row in table.rows {
+            let cell = try ClickRatesNumber(self.query(ClickRates.name, conditions(table, row)))
+            let explanation = try explainer.explain(cell) { _ in }
+            #expect(explanation.addsUp, "\(explanation.summary)")
+            let names = ClickRates.measureNames.filter { $0 != "ctr" }
+            var expected: [String: Int128] = [:]
+            for name in names { expected.merge(parts(name, value(name, table, row))) { $1 } }
+            #expect(sums(explanation, names) == expected, "\(conditions(table, row))")
+        }
+    }
+}

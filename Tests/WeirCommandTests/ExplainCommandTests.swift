@@ -1,0 +1,97 @@
+import Foundation
+import Reports
+import TestKit
+import Testing
+
+@testable import weir
+
+@Suite("Explaining every number that there is", .serialized)
+struct ExplainCommandTests {
+    private func demo() throws -> UpPlace {
+        let place = try UpPlace()
+        let ran = try place.weir(
+            "demo", "--data", place.data, "--pipelines", Repository.path("pipelines"), "--topics",
+            Repository.path("topics"))
+        try #require(ran.status == 0, "\(ran.error)")
+        return place
+    }
+
+    /// The conditions without which a dump says nothing.
+    private func selection(_ dump: String) -> [String] {
+        dump == CampaignReturns.name ? ["--where", "through_day=3"] : []
+    }
+
+    @Test("each measure of each dump adds up, or the refusal says why no record adds to it")
+    func everyMeasure() throws {
+        let place = try demo()
+        let names = DumpDescription.all.map(\.name) + [Funnel.name] + DumpQuestion.workedOut
+        func explain(_ name: String, _ arguments: [String]) throws -> Program {
+            try place.weir(
+                ["explain", name] + selection(name) + arguments + [
+                    "--data", place.data, "--pipelines", Repository.path("pipelines"),
+                    "--format", "json",
+                ])
+        }
+        var refused: [String] = []
+        for name in names {
+            if [FraudSignals.name, NullEstimates.name].contains(name) {
+                let said = try explain(name, [])
+                #expect(said.status == 64)
+                #expect(said.error.contains("explain "), "\(said.error)")
+                continue
+            }
+            let measures = try DumpQuestion(query: DumpQuery(name: name)).known().measures
+            #expect(!measures.isEmpty, "\(name)")
+            let isComputed = name == Funnel.name || DumpQuestion.workedOut.contains(name)
+            // Sums of one table are explained together, computed ones each by itself.
+            for measure in isComputed ? measures : ["records"] {
+                let currencies = isComputed ? [[]] : [[], ["--where", "currency=USD"]]
+                let said = try currencies.lazy.map { currency in
+                    try explain(name, currency + (isComputed ? ["--measure", measure] : []))
+                }.first { !$0.error.contains("--where currency=") }
+                let answer = try #require(said)
+                if answer.status == 64 {
+                    #expect(answer.error.contains("no record adds to it"), "\(answer.error)")
+                    refused.append("\(name).\(measure)")
+                    continue
+                }
+                #expect(answer.status == 0, "\(name) \(measure): \(answer.error)")
+                #expect(answer.output.contains("\"adds_up\":true"), "\(name) \(measure)")
+            }
+        }
+        #expect(
+            Set(refused) == [
+                "funnel.cost_source", "funnel.install_earliest", "funnel.install_latest",
+                "funnel.maturity", "funnel.final_after", "funnel.estimated_revenue_micros",
+                "funnel.estimated_value_share", "roas.maturity",
+            ])
+    }
+
+    @Test("rates of roas and of placements stand as divisions, and roas is selected up to a day")
+    func divisions() throws {
+        let place = try demo()
+        func weir(_ arguments: String...) throws -> Program {
+            try place.weir(
+                arguments + ["--data", place.data, "--pipelines", Repository.path("pipelines")])
+        }
+        let day = try weir("dump", "roas", "--by", "total", "--where", "through_day=7")
+        #expect(day.status == 0, "\(day.error)")
+        #expect(day.output.split(separator: "\n").count == 2, "\(day.output)")
+        let all = try weir("dump", "roas", "--by", "campaign,through_day", "--format", "csv")
+        #expect(all.status == 0, "\(all.error)")
+        let wrong = try weir("dump", "roas", "--where", "through_day=8")
+        #expect(wrong.status == 64)
+        #expect(wrong.error.contains("through_day is never '8': give 0, 3, 7 or 30"))
+        let ctr = try weir("explain", "click-rates", "--measure", "ctr")
+        #expect(ctr.output.contains("ctr = clicks / (presented + viewed) = "), "\(ctr.output)")
+        let roas = try weir(
+            "explain", "roas", "--where", "through_day=7", "--measure", "roas_max")
+        #expect(roas.output.contains("roas_max = revenue_max_micros / cost_micros = "))
+        let open = try weir("explain", "roas")
+        #expect(open.status == 64)
+        #expect(open.error.contains("give --where through_day=0, 3, 7 or 30"), "\(open.error)")
+        let evidence = try weir("evidence", "roas", "--out", "\(place.data)/roas.tar")
+        #expect(evidence.status == 64)
+        #expect(evidence.error.contains("evidence proves sums of one"), "\(evidence.error)")
+    }
+}
