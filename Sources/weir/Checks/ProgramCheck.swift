@@ -5,6 +5,7 @@ import Engine
 import EventLog
 import Foundation
 import Monitoring
+import Program
 import Store
 import Streams
 

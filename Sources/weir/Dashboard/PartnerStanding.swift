@@ -1,5 +1,6 @@
 import ConfigurationFiles
 import Deliveries
+import Program
 import Reports
 import Store
 import Streams

@@ -196,10 +196,14 @@ extension StreamLag.Store {
             return "the topic has no such partition now: give --log the one it was folded from"
         }
         if nextOffset < bounds.earliestOffset {
-            let gone = "the log starts later: up to \(bounds.earliestOffset - nextOffset)"
-            return waiting == nil
-                ? "\(counted(gone, "record")) \(gone == 1 ? "is" : "are") gone; start the worker with --archive, or fold into a fresh --data directory"
-                : "\(counted(gone, "document")) \(gone == 1 ? "is" : "are") gone and not sent; weir check says what to do"
+            let gone = bounds.earliestOffset - nextOffset
+            let noun = waiting == nil ? "record" : "document"
+            let remedy =
+                waiting == nil
+                ? "start the worker with --archive, or fold into a fresh --data directory"
+                : "weir check reports what to do"
+            return "the log starts later: up to \(counted(gone, noun)) \(gone == 1 ? "is" : "are") gone"
+                + (waiting == nil ? "; " : " and not sent; ") + remedy
         }
         if nextOffset > bounds.endOffset {
             return "the log ends earlier: it was truncated or is another one; "

@@ -1,5 +1,6 @@
 import ConfigurationFiles
 import EventLog
+import Program
 import Streams
 
 /// Finds records that do not belong to a stream's topic: their type is not one of the topic's, or they have no type
