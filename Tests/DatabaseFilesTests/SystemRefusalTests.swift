@@ -100,7 +100,9 @@ struct SystemRefusalTests {
                 exit(2)
             } catch let error as DatabaseError {
                 let isShared = error.extendedResultCode == .SQLITE_IOERR_SHMSIZE
-                let refused = FileFault.refused(SystemRefusal.tooLarge.explanation)
+                let refused = FileFault.refused(
+                    SystemRefusal.tooLarge.explanation
+                        + " (the limit of this process is 100 bytes)")
                 exit(isShared && FileFault(error, path: path) == refused ? 0 : 1)
             }
         }
