@@ -159,7 +159,8 @@ struct BrokerPatienceTests {
                 #expect(
                     Wait.until(seconds: 60) { worker.error.contains("waiting for it") },
                     "\(worker.error)")
-                #expect(try worker.stop(seconds: 60) == 0, "\(worker.error)")
+                let status = try worker.stop(seconds: 60)
+                #expect(status == 0, "\(worker.error)")
             }
         }
     }
