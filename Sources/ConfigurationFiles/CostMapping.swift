@@ -188,7 +188,9 @@ extension CostMapping {
                 columns[field] = try value.name()
                 continue
             }
-            let names = try value.elements().map { name throws(ConfigurationError) in try name.name() }
+            let names = try value.elements().map { name throws(ConfigurationError) in
+                try name.name()
+            }
             guard let first = names.first else { throw value.badValue("names no column") }
             columns[field] = first
             otherHeaders[field] = Array(names.dropFirst())

@@ -47,7 +47,8 @@ package struct CurrencyRates: Equatable, Sendable {
             }
             guard fields.count == header.count else {
                 throw fault(
-                    "", "has \(counted(fields.count, "field")): write \(header.joined(separator: ","))")
+                    "",
+                    "has \(counted(fields.count, "field")): write \(header.joined(separator: ","))")
             }
             let (day, currency, lineBase) = (fields[0], fields[1], fields[2])
             guard day.wholeMatch(of: /\d{4}-\d\d-\d\d/) != nil, isDay(day) else {

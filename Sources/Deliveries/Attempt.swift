@@ -174,7 +174,9 @@ enum RetryAfter {
             let shortYear = Int(parts.3)
         else { return nil }
         // A year of two digits is the latest one with these digits that is at most 50 years ahead.
-        guard let thisYear = Int(UTC.text(milliseconds: nowSeconds * 1000).prefix(4)) else { return nil }
+        guard let thisYear = Int(UTC.text(milliseconds: nowSeconds * 1000).prefix(4)) else {
+            return nil
+        }
         let candidates = [100, 0, -100].compactMap { century in
             seconds(
                 year: "\(thisYear / 100 * 100 + century + shortYear)", month: parts.2, day: parts.1,

@@ -54,7 +54,8 @@ struct EvidenceClaim {
         let isOfCatalog = manifest.where.contains { text in
             Self.catalogColumns.contains { text.hasPrefix("\($0)=") }
         }
-        let rows = "each of \(counted(rows.count, "row")) is asked for, and gives what it has to"
+        let rows =
+            "the question asks for every row (\(counted(rows.count, "row"))), and each has its value"
         return manifest.dump == Funnel.name && isOfCatalog
             ? "\(rows); campaign, name and media_source go by the catalog, which is not in the file"
             : rows

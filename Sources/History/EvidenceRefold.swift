@@ -180,7 +180,7 @@ struct EvidenceRefold {
             ),
             EvidenceVerifier.Check(
                 "aggregate", Self.limited(rowFaults),
-                "the records add up to each of \(counted(rows.count, "row"))"),
+                "the records add up to every row (\(counted(rows.count, "row")))"),
         ]
         if maskedCount > 0 {
             checks.append(

@@ -115,7 +115,8 @@ package struct EvidenceVerifier {
         }
         note(
             "files", EvidenceRefold.limited(faults),
-            "\(Program.counted(manifest.files.count, "file")) \(manifest.files.count == 1 ? "has its" : "have their") SHA-256")
+            "\(Program.counted(manifest.files.count, "file")) \(manifest.files.count == 1 ? "has its" : "have their") SHA-256"
+        )
     }
 
     /// Reads one of the files; nil, with a check that says so, when it cannot be read.
@@ -155,7 +156,8 @@ package struct EvidenceVerifier {
         }
         note(
             "configurations", faults,
-            "\(Program.counted(configurations.count, "configuration")) \(configurations.count == 1 ? "has its" : "have their") SHA-256")
+            "\(Program.counted(configurations.count, "configuration")) \(configurations.count == 1 ? "has its" : "have their") SHA-256"
+        )
     }
 
     /// The keys that configurations trust beside those that are built in: whoever has one of them can
@@ -260,7 +262,8 @@ extension EvidenceVerifier {
         {
             faults.append("they are of other logs than the manifest says")
         }
-        let found = "\(Program.counted(counted, "record")) \(counted == 1 ? "counts" : "count") and \(leftOut) \(leftOut == 1 ? "was" : "were") left out"
+        let found =
+            "\(Program.counted(counted, "record")) \(counted == 1 ? "counts" : "count") and \(leftOut) \(leftOut == 1 ? "was" : "were") left out"
         note("records", faults.isEmpty ? [] : [([found] + faults).joined(separator: ", ")], found)
     }
 }

@@ -53,20 +53,25 @@ package struct KafkaSettings: Sendable {
     /// then speak of Kerberos only.
     private func checkSigningIn() throws(LogError) {
         let name = "security.protocol"
-        guard let security = written[name]?.uppercased(), security.hasPrefix("SASL_") else { return }
+        guard let security = written[name]?.uppercased(), security.hasPrefix("SASL_") else {
+            return
+        }
         guard let mechanism = written["sasl.mechanism"] ?? written["sasl.mechanisms"] else {
             throw .badSetting(
                 subject(name),
-                detail: "is \(security), and sasl.mechanism is missing: add it with the mechanism of your cluster, "
+                detail:
+                    "is \(security), and sasl.mechanism is missing: add it with the mechanism of your cluster, "
                     + "for example SCRAM-SHA-512 or PLAIN (GSSAPI for Kerberos)")
         }
-        let isByName = mechanism.uppercased() == "PLAIN" || mechanism.uppercased().hasPrefix("SCRAM")
+        let isByName =
+            mechanism.uppercased() == "PLAIN" || mechanism.uppercased().hasPrefix("SCRAM")
         let missing = ["sasl.username", "sasl.password"].filter { (written[$0] ?? "").isEmpty }
         guard !isByName || missing.isEmpty else {
             throw .badSetting(
                 subject("sasl.mechanism"),
                 detail: "is \(mechanism), and \(missing.joined(separator: " and ")) "
-                    + "\(missing.count == 1 ? "is" : "are") missing: add \(missing.count == 1 ? "it" : "both")")
+                    + "\(missing.count == 1 ? "is" : "are") missing: add \(missing.count == 1 ? "it" : "both")"
+            )
         }
     }
 

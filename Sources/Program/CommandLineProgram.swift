@@ -71,7 +71,7 @@ extension CommandLineProgram {
     private static func exit(withError error: any Error) -> Never {
         let code = exitCode(for: error)
         guard code == .validationFailure else {
-            StandardStream.output.write(fullMessage(for: error) + "\n")
+            StandardStream.output.write(HelpText.text(error, of: self) + "\n")
             Foundation.exit(code.rawValue)
         }
         let explanation = message(for: error).split(whereSeparator: \.isNewline).joined(

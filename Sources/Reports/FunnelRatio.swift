@@ -106,7 +106,7 @@ package struct FunnelDivision: Sendable {
     package var noteOnInstalls: String? {
         guard installsWithoutCost > 0, let installs = under.first?.amount else { return nil }
         return
-            "\(installsWithoutCost) of \(installs) \(installs == "1" ? "install" : "installs") \(installsWithoutCost == 1 ? "is" : "are") of campaigns without a known cost in these days: \(installsWithoutCost == 1 ? "it makes" : "they make") cpi smaller"
+            "\(installsWithoutCost) of the \(installs) installs \(installsWithoutCost == 1 ? "is" : "are") of campaigns without a known cost in these days: \(installsWithoutCost == 1 ? "it makes" : "they make") cpi smaller"
     }
 }
 

@@ -106,7 +106,9 @@ package struct Plot: Sendable {
     /// Amounts and shares have decimals, counts have none.
     private func text(_ value: Double) -> String {
         guard value != 0 else { return "0" }
-        if !isMoney, abs(value) >= 1, value == value.rounded() { return String(format: "%.0f", value) }
+        if !isMoney, abs(value) >= 1, value == value.rounded() {
+            return String(format: "%.0f", value)
+        }
         return String(format: abs(value) >= 100 ? "%.0f" : abs(value) >= 1 ? "%.2f" : "%.4f", value)
     }
 

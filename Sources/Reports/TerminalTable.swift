@@ -123,7 +123,8 @@ extension TextTable {
             let excess = table.lineWidth(places) - width
             // The next widest takes its share too.
             let next = candidates.filter { $0 != widest }.map { table.widths[$0] }.max() ?? 0
-            let length = max(least, table.widths[widest] - excess, min(next, table.widths[widest] - 1))
+            let length = max(
+                least, table.widths[widest] - excess, min(next, table.widths[widest] - 1))
             var cells = table.rows
             for row in cells.indices.dropFirst(headerLines) {
                 cells[row][widest] = Self.shortened(data[row - headerLines][widest], to: length)
@@ -207,7 +208,8 @@ extension ReportTable {
         guard keyCount > 0 else { return (self, [], 0) }
         let rows = rows.filter { row in measures.contains { !row[$0].isZero } }
         guard !rows.isEmpty else { return (self, [], 0) }
-        let zeros = keepsMeasures ? [] : measures.filter { place in rows.allSatisfy { $0[place].isZero } }
+        let zeros =
+            keepsMeasures ? [] : measures.filter { place in rows.allSatisfy { $0[place].isZero } }
         let table = ReportTable(columns: columns, rows: rows, keyCount: keyCount)
             .limited(toPlaces: columns.indices.filter { !zeros.contains($0) })
         return (table, zeros.map { columns[$0].name }, self.rows.count - rows.count)

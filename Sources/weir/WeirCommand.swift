@@ -83,8 +83,12 @@ struct WeirCommand: ParsableCommand {
         var path = "weir"
         for word in isHelp ? arguments.dropFirst() : arguments[...] {
             let subcommands = command.configuration.subcommands
-            guard !word.hasPrefix("-"), !subcommands.isEmpty, !(isHelp && word == "help") else { return }
+            guard !word.hasPrefix("-"), !subcommands.isEmpty, !(isHelp && word == "help") else {
+                return
+            }
             guard let next = subcommands.first(where: { $0._commandName == word }) else {
+                // The word may be an argument of the default.
+                guard isHelp || command.configuration.defaultSubcommand == nil else { return }
                 let known = UnknownName(word, known: subcommands.map { $0._commandName })
                 throw .usage("no command '\(path) \(word)': \(known) (see \(path) --help)")
             }

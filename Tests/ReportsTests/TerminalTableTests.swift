@@ -14,15 +14,21 @@ struct TerminalTableTests {
                 + (1...12).map { .integer($0 == 12 ? 0 : Int128($0) * 1_000_000) }
         }, keyCount: 3)
 
-    @Test("no line is wider than the terminal, and every measure is shown", arguments: [40, 80, 120, 200])
+    @Test(
+        "no line is wider than the terminal, and every measure is shown",
+        arguments: [40, 80, 120, 200])
     func everything(width: Int) {
         let lines = table.lines(within: width)
-        #expect(lines.allSatisfy { $0.unicodeScalars.count <= width }, "\(lines.joined(separator: "\n"))")
+        #expect(
+            lines.allSatisfy { $0.unicodeScalars.count <= width },
+            "\(lines.joined(separator: "\n"))")
         for measure in 1...11 {
             #expect(lines.contains { $0.contains(" \(measure)000000") }, "\(measure) at \(width)")
         }
         // What all rows have in common stands above them, once.
-        #expect(lines.first == "day: 2026-11-20, ad_network_id: com.example".prefix(width) || width < 50)
+        #expect(
+            lines.first == "day: 2026-11-20, ad_network_id: com.example".prefix(width) || width < 50
+        )
         #expect(lines.count { $0.contains("com.example") } == 1)
     }
 
@@ -32,12 +38,18 @@ struct TerminalTableTests {
         #expect(table.lines(within: 10_000) == table.lines(within: nil))
     }
 
-    @Test("identifiers are shortened in the middle as far as they stay different; times and sentences are not")
+    @Test(
+        "identifiers are shortened in the middle as far as they stay different; times and sentences are not"
+    )
     func shortening() {
-        let ids = ["aaaaaaaaaaaaaaaa-1-zzzzzzzzzzzzzzzz", "aaaaaaaaaaaaaaaa-2-zzzzzzzzzzzzzzzz", "short"]
+        let ids = [
+            "aaaaaaaaaaaaaaaa-1-zzzzzzzzzzzzzzzz", "aaaaaaaaaaaaaaaa-2-zzzzzzzzzzzzzzzz", "short",
+        ]
         let table = ReportTable(
             columns: [.init("id"), .init("hour"), .init("n", isNumber: true)],
-            rows: ids.enumerated().map { [.text($1), .text("2026-11-20T0\($0):00:00Z"), .integer(Int128($0))] },
+            rows: ids.enumerated().map {
+                [.text($1), .text("2026-11-20T0\($0):00:00Z"), .integer(Int128($0))]
+            },
             keyCount: 2)
         let lines = table.lines(within: 56)
         #expect(lines.allSatisfy { $0.unicodeScalars.count <= 56 })

@@ -67,9 +67,13 @@ struct CostsTableTests {
             try events.map { $0 + "\n" }.joined() == Repository.text("\(folder)/\(name).ndjson"))
     }
 
-    @Test("unseen characters at the edge of a cell or header go, and inside an identifier are an error")
+    @Test(
+        "unseen characters at the edge of a cell or header go, and inside an identifier are an error"
+    )
     func unseen() throws {
-        let unseen = ["\u{FEFF}", "\u{200B}", "\u{200E}", "\u{200F}", "\u{2060}", "\u{A0}", "\u{202F}"]
+        let unseen = [
+            "\u{FEFF}", "\u{200B}", "\u{200E}", "\u{200F}", "\u{2060}", "\u{A0}", "\u{202F}",
+        ]
         for character in unseen {
             func cell(_ campaign: String) throws -> CostsTable {
                 try table(
@@ -122,7 +126,8 @@ struct CostsTableTests {
         for configured in [" ", "\u{A0}", "\u{202F}"] as [Character] {
             for written in [" ", "\u{A0}", "\u{2009}", "\u{202F}"] {
                 let found = amounts(
-                    try table("Day,Campaign,Cost\n2026-11-20,1,\"1\(written)234\(written)567,5\"\n") {
+                    try table("Day,Campaign,Cost\n2026-11-20,1,\"1\(written)234\(written)567,5\"\n")
+                    {
                         $0.decimalPoint = ","
                         $0.thousands = configured
                     })
@@ -172,7 +177,9 @@ struct CostsTableTests {
                 == "2: the file is not UTF-8: save it again as CSV in UTF-8")
     }
 
-    @Test("of several headers of a field the first in the file counts, and a value may stand above the header")
+    @Test(
+        "of several headers of a field the first in the file counts, and a value may stand above the header"
+    )
     func alternatives() throws {
         let folder = "Tests/Fixtures/costs-import"
         let mapping = try Self.shipped.costMapping("apple-ads")
@@ -185,7 +192,8 @@ struct CostsTableTests {
         #expect(table.skippedLines == 1)
         #expect(table.mapping.columns[.installs] == "Installs (Tap-Through)")
         let colon = custom.replacing("Currency,AUD", with: "\"Currency: AUD\"")
-        #expect(try CostsTable(Array(colon.utf8), mapping).lines[0].get().values[.currency] == "AUD")
+        #expect(
+            try CostsTable(Array(colon.utf8), mapping).lines[0].get().values[.currency] == "AUD")
         func fault(_ text: String) -> String {
             do throws(CostsLineFault) {
                 _ = try CostsTable(Array(text.utf8), mapping)

@@ -114,7 +114,8 @@ struct CostsImportTests {
         #expect(check.output.contains("warning: costs of network 'com.exampel'"), "\(check.output)")
     }
 
-    @Test("the repaired copy of a file with byte order marks in its cells restates, and does not add")
+    @Test(
+        "the repaired copy of a file with byte order marks in its cells restates, and does not add")
     func repaired() throws {
         let place = try Place()
         let folder = "Tests/Fixtures/costs-import"

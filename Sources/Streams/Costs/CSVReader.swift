@@ -48,7 +48,9 @@ struct CSVReader {
         } else {
             guard String(validating: bytes, as: UTF8.self) != nil else {
                 throw CSVFault(
-                    line: Self.firstLine(of: bytes) { String(validating: $0, as: UTF8.self) == nil },
+                    line: Self.firstLine(of: bytes) {
+                        String(validating: $0, as: UTF8.self) == nil
+                    },
                     explanation: "the file is not UTF-8: save it again as CSV in UTF-8")
             }
             self.bytes = Array(bytes.withoutByteOrderMark)

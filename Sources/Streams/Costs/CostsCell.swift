@@ -50,19 +50,22 @@ struct CostsCell {
         let hidden = cell.unicodeScalars.first { $0.isUnseen || (isIdentifier && $0.isOddSpace) }
         if let hidden {
             throw CellFault(
-                explanation: "has '\(cell.showingUnseen)', which contains \(hidden.nameInFull): remove it")
+                explanation:
+                    "has '\(cell.showingUnseen)', which contains \(hidden.nameInFull): remove it")
         }
         guard [.campaign, .app, .sourceApp].contains(field) else { return }
         if cell.wholeMatch(of: /[+-]?[0-9]+([.,][0-9]+)?[eE]\+[0-9]+/) != nil {
             throw CellFault(
                 explanation:
                     "has '\(cell)': a spreadsheet took the identifier for a number and lost its digits. Export the "
-                    + "file again, and import it without saving it in a spreadsheet, or with this column as text")
+                    + "file again, and import it without saving it in a spreadsheet, or with this column as text"
+            )
         }
         if cell.wholeMatch(of: /[0-9]+[.,]0/) != nil || isGrouped(cell) {
             throw CellFault(
                 explanation:
-                    "has '\(cell)': a program wrote the identifier as a number. Export the file with this column as text")
+                    "has '\(cell)': a program wrote the identifier as a number. Export the file with this column as text"
+            )
         }
     }
 
@@ -145,7 +148,8 @@ extension Unicode.Scalar {
     /// Whether nobody sees it: byte order marks, zero-width characters, marks of the direction of writing.
     fileprivate var isUnseen: Bool {
         switch value {
-        case 0xAD, 0x61C, 0x180E, 0x200B...0x200F, 0x202A...0x202E, 0x2060...0x2064, 0x2066...0x206F,
+        case 0xAD, 0x61C, 0x180E, 0x200B...0x200F, 0x202A...0x202E, 0x2060...0x2064,
+            0x2066...0x206F,
             0xFEFF:
             true
         default: false
@@ -172,7 +176,8 @@ extension String {
     /// Without spaces and unseen characters at both ends.
     var trimmedCell: String {
         func isTrimmed(_ scalar: Unicode.Scalar) -> Bool {
-            scalar == " " || scalar == "\t" || scalar == "\r" || scalar.isOddSpace || scalar.isUnseen
+            scalar == " " || scalar == "\t" || scalar == "\r" || scalar.isOddSpace
+                || scalar.isUnseen
         }
         var rest = unicodeScalars[...]
         while let first = rest.first, isTrimmed(first) { rest.removeFirst() }

@@ -33,7 +33,8 @@ struct HeaderSearch {
             guard var reader = try? CostsTable.reader(bytes, mapping),
                 let found = try? Self.closest(&reader, mapping), found.missing.isEmpty
             else { continue }
-            let kind = reader.isUTF16 ? " (the file is UTF-16, as spreadsheets save Unicode Text)" : ""
+            let kind =
+                reader.isUTF16 ? " (the file is UTF-16, as spreadsheets save Unicode Text)" : ""
             throw CostsLineFault(
                 line: found.line,
                 "a \(other.name) separates the columns\(kind): write separator: \(other.name) in the mapping"

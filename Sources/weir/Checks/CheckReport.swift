@@ -75,7 +75,8 @@ extension CheckReport {
             note(
                 right:
                     "configuration \(directory.path): \(streams.joined(separator: ", ")), "
-                    + "\(counted(models, "conversion model")), \(counted(partners.count, "partner"))")
+                    + "\(counted(models, "conversion model")), \(counted(partners.count, "partner"))"
+            )
             for doubt in catalog.doubts { note(doubtful: doubt) }
         } catch {
             note(wrong: error.description)

@@ -81,7 +81,8 @@ struct PageCheck {
             }
         }
         if sound > 0, sound == paths.count + (logPath == nil ? 0 : 1) {
-            report.note(right: "all pages of \(counted(sound, "file"))\(records) are what was written")
+            report.note(
+                right: "all pages of \(counted(sound, "file"))\(records) are what was written")
         }
         return damaged
     }
@@ -185,7 +186,8 @@ struct DeliveryCheck {
     private func deadDeliveries(in store: DeliveryStore) throws -> [String] {
         try counts(of: .dead, in: store).map { partner, count in
             guard !partner.isEmpty else {
-                return "\(counted(count, "record")) \(count == 1 ? "is not a document" : "are not documents"): see weir deliveries list --state dead "
+                return
+                    "\(counted(count, "record")) \(count == 1 ? "is not a document" : "are not documents"): see weir deliveries list --state dead "
                     + "--data \(directory)"
             }
             return

@@ -71,7 +71,8 @@ struct StoreCheck {
             if let log { try noteIfSetBack(states, of: topic, group, in: log, &report) }
             let records = states.reduce(0) { $0 + $1.records }
             report.note(
-                right: "store \(path): \(counted(records, "record")) of \(topic) in \(counted(states.count, "partition"))"
+                right:
+                    "store \(path): \(counted(records, "record")) of \(topic) in \(counted(states.count, "partition"))"
             )
             if let present { try noteDatedAhead(states, of: topic, present, in: store, &report) }
         } catch {

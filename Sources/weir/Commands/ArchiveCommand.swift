@@ -88,7 +88,9 @@ struct ArchiveCommand: ParsableCommand {
     }
 
     private func run(_ copy: ArchiveCopy, follows: Bool) throws {
-        let progress = { (count: Int64) in Console.show(progress: "archived \(counted(count, "record"))") }
+        let progress = { (count: Int64) in
+            Console.show(progress: "archived \(counted(count, "record"))")
+        }
         defer { Console.show(progress: "") }
         let isStopped = { StopSignal.ofProcess.isRequested }
         if follows {

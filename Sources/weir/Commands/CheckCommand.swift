@@ -86,7 +86,8 @@ struct CheckCommand: ParsableCommand {
         try BufferedOutput.print(report.text)
         guard report.wrongCount == 0 else {
             throw CommandError.failure(
-                "\(report.wrongCount) of \(counted(report.findings.count, "finding")) \(report.wrongCount == 1 ? "is" : "are") wrong: see above")
+                "\(report.wrongCount) of \(counted(report.findings.count, "finding")) \(report.wrongCount == 1 ? "is" : "are") wrong: see above"
+            )
         }
     }
 

@@ -161,7 +161,9 @@ struct DeadLettersRequeueCommand: ParsableCommand {
                 "\(stranger) says that it is a copy of \(letter.firstPlace), and has another key, value or "
                     + "header: it does not count as one")
         }
-        requeue.onProgress = { Console.show(progress: "looked through \(counted($0, "record")) of the log") }
+        requeue.onProgress = {
+            Console.show(progress: "looked through \(counted($0, "record")) of the log")
+        }
         var outcomes = try Console.removingProgress { try requeue.plan(letters) }
         for explanation in strangers { Console.write(explanation) }
         let failure = dryRun ? nil : publish(requeue, letters, &outcomes)

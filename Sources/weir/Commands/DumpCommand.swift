@@ -26,8 +26,8 @@ struct DumpCommand: ParsableCommand {
             Tables show times as RFC 3339, amounts in units with their currency, and the names of loss \
             reasons; other formats have numbers, millionths with a column for the currency, and the names with \
             --names. Amounts of several currencies are never added up: rows that would are told apart by currency, \
-            whether --by names it or not. A table that is wider than the terminal is shown without what \
-            matters least, and says so.
+            whether --by names it or not. A table that is wider than the terminal is laid out so that it fits, with every \
+            column: docs/reports.md.
 
             --names adds the catalog's names: network, app, and of the campaign name, media_source and \
             partner, each when the columns are shown that it is found by. A name is '? of 2' when two \
@@ -191,9 +191,9 @@ struct ExportCommand: ParsableCommand {
             stands there. Then only rows come that changed in between, and a warehouse merges them by the \
             columns key and revision of the profile weir:
 
-            weir export postbacks --profile weir --changed-since start --next-cursor new > rows.csv
-            load rows.csv && mv new cursor
-            weir export postbacks --profile weir --changed-since "$(cat cursor)" --next-cursor new > rows.csv
+              weir export postbacks --profile weir --changed-since start --next-cursor new > rows.csv
+              load rows.csv && mv new cursor
+              weir export postbacks --profile weir --changed-since "$(cat cursor)" --next-cursor new > rows.csv
             """)
 
     enum Subject: String, ExpressibleByArgument, CaseIterable {

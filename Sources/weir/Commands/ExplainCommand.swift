@@ -394,7 +394,9 @@ struct EvidenceWriteCommand: ParsableCommand {
             SecretMask(topic: record.topic).masked(record.folded.record)
         }
         let lines =
-            ["\(out): \(counted(explanation.counted, "record")) that count\(explanation.counted == 1 ? "s" : ""), \(explanation.leftOut) left out"]
+            [
+                "\(out): \(counted(explanation.counted, "record")) that count\(explanation.counted == 1 ? "s" : ""), \(explanation.leftOut) left out"
+            ]
             + explanation.summary.map(\.withoutControls)
         try BufferedOutput.print(lines.map { $0 + "\n" }.joined())
         guard explanation.addsUp else {

@@ -146,7 +146,8 @@ struct Publisher {
                 try append(lines)
                 throw .failure(
                     "\(lines.name):\(lines.lineNumber): \(error.explanation) "
-                        + "(\(counted(published, "earlier record")) \(published == 1 ? "is" : "are") in \(address))")
+                        + "(\(counted(published, "earlier record")) \(published == 1 ? "is" : "are") in \(address))"
+                )
             }
             if batch.count >= Self.batchRecords || batchBytes >= Self.batchBytes {
                 try append(lines)
@@ -199,7 +200,9 @@ struct Publisher {
         do throws(LogError) {
             try writer.append(batch)
         } catch {
-            throw .failure("\(error) (\(counted(published, "earlier record")) \(published == 1 ? "is" : "are") in \(address))")
+            throw .failure(
+                "\(error) (\(counted(published, "earlier record")) \(published == 1 ? "is" : "are") in \(address))"
+            )
         }
         published += batch.count
         for record in batch {

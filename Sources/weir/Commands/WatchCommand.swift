@@ -99,7 +99,8 @@ struct WatchCommand: ParsableCommand {
             // The next line of cron sends again what failed, under the same ids.
             if let (fault, _) = webhook.send(nowMilliseconds: WallClock.milliseconds) {
                 throw CommandError.failure(
-                    "\(counted(webhook.waitingCount, "warning")) \(webhook.waitingCount == 1 ? "is" : "are") not sent: \(fault)")
+                    "\(counted(webhook.waitingCount, "warning")) \(webhook.waitingCount == 1 ? "is" : "are") not sent: \(fault)"
+                )
             }
         }
         guard report.open.isEmpty else { throw CommandError.differs }

@@ -260,7 +260,8 @@ enum DumpAnswer {
         }
         if zeroRows > 0 {
             notices.append(
-                "not shown: \(counted(zeroRows, "row")) in which every measure is zero (--format csv has all rows)")
+                "not shown: \(counted(zeroRows, "row")) in which every measure is zero (--format csv has all rows)"
+            )
         }
         return notices
     }

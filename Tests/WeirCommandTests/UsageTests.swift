@@ -1,0 +1,93 @@
+import Foundation
+import Program
+import TestKit
+import Testing
+
+@testable import weir
+
+@Suite("Bad usage and help")
+struct UsageTests {
+    private func refusal(_ arguments: String...) -> String? {
+        do throws(CommandError) {
+            try WeirCommand.requireCommands(arguments)
+            return nil
+        } catch {
+            return error.exitCode == 64 ? error.explanation : "exit code \(error.exitCode)"
+        }
+    }
+
+    @Test("a misspelt command is bad usage with a suggestion, after help too")
+    func commands() {
+        #expect(
+            refusal("dmup")?.hasPrefix("no command 'weir dmup': did you mean dump? There are ")
+                == true)
+        #expect(refusal("help", "dmup")?.contains("did you mean dump?") == true)
+        #expect(
+            refusal("help", "nope")?.hasPrefix("no command 'weir nope': there are publish, ")
+                == true)
+        #expect(refusal("costs", "imprt", "x.csv")?.contains("did you mean import?") == true)
+        for known in [
+            ["dump", "nope"], ["help"], ["help", "dump"], ["--version"], ["costs", "--help"], [],
+        ] {
+            #expect(throws: Never.self) { try WeirCommand.requireCommands(known) }
+        }
+    }
+
+    @Test(
+        "every command group refuses only what is no command of it, and no argument of its default")
+    func defaults() {
+        #expect(refusal("evidence", "decoded-events", "--out", "x.tar") == nil)
+        #expect(refusal("evidence", "verify", "x.tar") == nil)
+        #expect(refusal("backup", "/mnt/x") == nil)
+    }
+
+    @Test("a negative number is the value of the option before it")
+    func negativeNumbers() {
+        #expect(
+            WeirCommand.joiningNegativeNumbers(["dump", "bids", "--limit", "-3", "--follow", "-h"])
+                == ["dump", "bids", "--limit=-3", "--follow", "-h"])
+        #expect {
+            _ = try WeirCommand.parseAsRoot(
+                WeirCommand.joiningNegativeNumbers(["dump", "bids", "--limit", "-3"]))
+        } throws: { WeirCommand.message(for: $0) == "--limit is -3: write 1 or more" }
+        #expect(throws: Never.self) {
+            _ = try WeirCommand.parseAsRoot(["dump", "bids", "--sort", "-bids"])
+        }
+    }
+
+    @Test("examples in help stay in one line, and all else fits the terminal", arguments: [60, 80])
+    func examples(columns: Int) {
+        for arguments in [
+            ["export", "--help"], ["dump", "--help"], ["deliveries", "list", "--help"], ["--help"],
+        ] {
+            do {
+                _ = try WeirCommand.parseAsRoot(arguments)
+                Issue.record("no help for \(arguments)")
+            } catch {
+                let text = HelpText.text(error, of: WeirCommand.self, columns: columns)
+                let lines = text.split(separator: "\n")
+                let overview = lines.prefix { !$0.hasPrefix("USAGE:") }
+                for line in lines where line.count > columns {
+                    #expect(line.hasPrefix("  ") && overview.contains(line), "\(line)")
+                }
+                guard arguments[0] == "export" else { continue }
+                let example =
+                    "  weir export postbacks --profile weir --changed-since \"$(cat cursor)\" --next-cursor new > rows.csv"
+                #expect(lines.contains { $0 == example })
+            }
+        }
+    }
+
+    @Test("a name that is close is suggested, one that is far is not, and all are listed")
+    func suggestions() {
+        let known = ["bids", "costs", "postbacks"]
+        for (name, suggestion) in [
+            ("bid", "bids"), ("bdis", "bids"), ("Costs", "costs"), ("postback", "postbacks"),
+            ("nope", nil), ("", nil),
+        ] as [(String, String?)] {
+            #expect(UnknownName(name, known: known).suggestion == suggestion, "\(name)")
+        }
+        #expect("\(UnknownName("nope", known: known))" == "there are bids, costs, postbacks")
+        #expect("\(UnknownName("x", known: []))" == "there are none")
+    }
+}
