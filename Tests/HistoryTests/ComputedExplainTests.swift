@@ -18,6 +18,7 @@ struct ComputedExplainTests {
             try place.publish(stream.rawValue, stream.records(150, seed: 5))
             try place.fold(stream)
         }
+        try place.write("costs.yaml", "batch_records: 37\n")
         try place.publish("costs", Samples.costs(60, seed: 5))
         try place.fold("costs", place.options())
         var postbacks = try Samples.postbacks(120, seed: 5)
