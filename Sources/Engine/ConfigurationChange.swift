@@ -18,7 +18,7 @@ extension StreamFold {
 extension FoldConfiguration {
     /// What keeps a store from going on under the configuration, whichever of its partitions is folded on;
     /// nil when nothing does.
-    package func faultInHistory(of snapshot: StoreSnapshot) throws -> String? {
+    package func faultInHistory(of snapshot: StoreSnapshot) throws -> HistoryFault? {
         for state in try snapshot.partitionStates() {
             if let fault = try faultInHistory(of: state, in: snapshot) { return fault }
         }
@@ -27,7 +27,7 @@ extension FoldConfiguration {
 
     /// Why a store, at this path, cannot go on under the configuration; nil when it can.
     func refusal(of snapshot: StoreSnapshot, store path: String) throws -> WorkerError? {
-        try faultInHistory(of: snapshot).map { .historyChanged(detail: $0, store: path) }
+        try faultInHistory(of: snapshot).map { .historyChanged($0, store: path) }
     }
 
     /// The same of one of its partitions.
@@ -35,17 +35,36 @@ extension FoldConfiguration {
         of state: PartitionState, in snapshot: StoreSnapshot, store path: String
     ) throws -> WorkerError? {
         try faultInHistory(of: state, in: snapshot)
-            .map { .historyChanged(detail: $0, store: path) }
+            .map { .historyChanged($0, store: path) }
     }
 
     /// A partition is judged against the configuration that its last record was folded under.
     private func faultInHistory(
         of state: PartitionState, in snapshot: StoreSnapshot
-    ) throws -> String? {
+    ) throws -> HistoryFault? {
         guard let folded = try snapshot.configurationOfLastRecord(of: state), folded.hash != hash
         else { return nil }
+        guard folded.rulesNumber == rulesNumber else {
+            return .rules(folded: folded.rulesNumber, present: rulesNumber)
+        }
         return try ConfigurationChange(from: folded, to: self)
-            .faultInHistory(of: state, in: snapshot)
+            .faultInHistory(of: state, in: snapshot).map { .model($0) }
+    }
+}
+
+/// Why a store cannot go on under a configuration.
+package enum HistoryFault: Equatable, Sendable, CustomStringConvertible {
+    /// Another version of Weir folded it, whose rules have another number.
+    case rules(folded: Int64, present: Int64)
+    /// A version of a conversion model that may have decoded its postbacks is another one now; in words.
+    case model(String)
+
+    package var description: String {
+        switch self {
+        case .rules(let folded, let present):
+            "it was folded under rules \(folded), and this version of Weir folds under rules \(present)"
+        case .model(let detail): detail
+        }
     }
 }
 

@@ -11,7 +11,7 @@ package enum WorkerError: OperatorError {
     /// The log is not the one that was folded.
     case changed(LogChange)
     /// The configuration changes what is already folded.
-    case historyChanged(detail: String, store: String)
+    case historyChanged(HistoryFault, store: String)
     /// The dedupe memory holds as many ids as it may.
     case dedupeMemoryFull(ids: Int, bound: Int, stream: String)
     /// The log gave an offset that was read before.
@@ -35,7 +35,9 @@ package enum WorkerError: OperatorError {
         case .log(let error): error.description
         case .store(let error): error.description
         case .changed(let change): change.description
-        case .historyChanged(let detail, let store):
+        case .historyChanged(.rules(let folded, let present), let store):
+            "\(store) was folded under rules \(folded), and this version of Weir folds under rules \(present): fold it again (weir replay --topic TOPIC --into DIR --configuration present, then weir promote DIR), or use the version of Weir that folded it"
+        case .historyChanged(.model(let detail), let store):
             "\(detail), and \(store) has folded records under the old text: take the change back, or replay (weir replay --into DIR --configuration present) and promote what that gives (weir promote DIR)"
         case .dedupeMemoryFull(let ids, let bound, let stream):
             "the dedupe memory of \(stream) holds \(ids) ids and dedupe_max_ids is \(bound): raise it in the pipeline's file (32 bytes of memory an id), then start again: nothing is lost"

@@ -125,7 +125,7 @@ struct RecordedRulesTests {
         let pipelines = PipelineDirectory(place.pipelines)
         var recorded = try PostbacksFold.rules(in: pipelines).configuration
         #expect(throws: RecordedConfigurationFault.otherMeaning) {
-            let text = recorded.text.replacingOccurrences(of: "\"rules\":3", with: "\"rules\":2")
+            let text = recorded.text.replacingOccurrences(of: "\"rules\":3", with: "\"rules\":4")
             _ = try PostbacksRules(
                 recorded: .init(text: text, dedupeWindowMilliseconds: nil),
                 from: .pipelines(pipelines))

@@ -45,6 +45,31 @@ struct RefusalToWorkTests {
         try place.foldBids()
     }
 
+    @Test(
+        "A store that was folded under rules of another number is refused, with what to do, and left alone",
+        arguments: [BidsFold.streamName, "impressions", "overlay-clicks"])
+    func otherRules(_ name: String) throws {
+        let place = try Workplace()
+        let click = #"{"impression_id":"a","initiated_by":"user","clicked_at_ms":1}"#
+        try place.publish(
+            name,
+            Samples.record(
+                name, name == "bids" ? #"{"request":{"id":"a"}}"# : click, partition: 0))
+        func fold() throws {
+            let fold = try #require(stream(named: name))
+            try fold.work(try place.options([]), stop: StopSignal())
+        }
+        try fold()
+        try place.execute(
+            "UPDATE epochs SET configuration = replace(configuration, '\"rules\":2', '\"rules\":1'), configuration_hash = 'x'",
+            stream: name)
+        let before = try place.contents(name)
+        let text = try words { try fold() }
+        #expect(text.contains("\(name).sqlite was folded under rules 1, and this version"))
+        #expect(text.contains("weir replay --topic TOPIC --into DIR --configuration present"))
+        #expect(try place.contents(name) == before)
+    }
+
     @Test("A store that is another program's, another stream's or a newer version's is left alone")
     func badStores() throws {
         let place = try Workplace()

@@ -227,7 +227,7 @@ struct StreamPromotion<Fold: StreamFold> {
 
     private func faultInHistory(of store: StoreSnapshot) throws -> String? {
         let present = try? Fold.rules(in: order.source.pipelines).configuration
-        return try present?.faultInHistory(of: store)
+        return try present?.faultInHistory(of: store)?.description
     }
 }
 

@@ -14,7 +14,7 @@ package struct CostsRules: StreamRules {
         var json = JSONText()
         json.object { json in
             json.member("stream", CostsFold.streamName)
-            json.member("rules", 1)
+            json.member("rules", 2)
             json.member("max_record_bytes", maxRecordBytes)
         }
         return FoldConfiguration(text: json.text, dedupeWindowMilliseconds: nil)

@@ -51,7 +51,7 @@ package struct WindowedRules: StreamRules {
         var text = JSONText()
         text.object { text in
             text.member("stream", stream)
-            text.member("rules", 1)
+            text.member("rules", 2)
             text.member("dedupe_window_ms", dedupeWindowMilliseconds)
             text.member("max_record_bytes", maxRecordBytes)
             guard !adSigningKeys.isEmpty else { return }

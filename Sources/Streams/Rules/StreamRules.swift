@@ -61,6 +61,17 @@ package struct FoldConfiguration: Equatable, Sendable {
         self.dedupeWindowMilliseconds = dedupeWindowMilliseconds
         hash = SHA256.hash(data: Array(text.utf8)).hexDigits
     }
+
+    /// The number of the stream's rules, which rises when the same records and the same files give other
+    /// numbers; 0 for a text without one.
+    package var rulesNumber: Int64 {
+        guard let parser = JSONParser() else { return 0 }
+        return Array(text.utf8).withUnsafeBytes { bytes in
+            let rules = (try? parser.parse(bytes))?.member("rules")
+            guard case .exact(let number)? = rules?.number?.asInteger else { return 0 }
+            return number
+        }
+    }
 }
 
 /// A configuration that was in force from an offset on.

@@ -62,7 +62,7 @@ package struct StoreNotificationsRules: StreamRules {
         var json = JSONText()
         json.object { json in
             json.member("stream", StoreNotificationsFold.streamName)
-            json.member("rules", 2)
+            json.member("rules", 3)
             json.member("max_record_bytes", maxRecordBytes)
             json.member("environments", environments.map(\.rawValue).sorted())
             json.member("roots", Set(roots.map(\.fingerprint)).sorted())
