@@ -29,7 +29,7 @@ struct DumpTests {
                 """
                 {"hour":"2026-11-21T12:00:00Z","seat":"s","ad_network_id":"net","campaign":"",\
                 "app_id":1,"source_app_id":0,"skan_version":"","currency":"USD","auctions":0,\
-                "no_bids":0,"bids":0,"price_micros":0,"overlay_signalled":0,\
+                "no_bids":0,"bids":0,"price_micros":0,"unpriced":0,"overlay_signalled":0,\
                 "overlay_requested":0,"skadn_invalid":0,"overlay_eligible":0,\
                 "overlay_click_tracked":0,"wins":0,"losses":0,"billed":3,\
                 "billed_price_micros":5000000,"inapp_bids":0,"inapp_wins":0}

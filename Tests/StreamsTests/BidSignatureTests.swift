@@ -242,7 +242,7 @@ struct BidSignatureTests {
         let auction = fidelities([try fidelity(0), try fidelity(1)])
         let records = [
             TestRecord(auction), TestRecord(auction),
-            TestRecord(auction.with(["response.seatbid.0.bid.0.price": -1, "request.id": "b"])),
+            TestRecord(auction.with(["response.cur": 5, "request.id": "b"])),
             TestRecord(auction.with(["request.id": "c"])),
         ]
         let whole = try foldBids(records, adKeys: keys())

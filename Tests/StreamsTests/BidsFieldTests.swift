@@ -27,13 +27,15 @@ struct BidsFieldTests {
     private static let noNumber = FieldRule.noNumber
     private static let noObject = FieldRule.noObject
     private static let noPrice: [Document] = ["1", true, [], [:]]
-    private static let noIdentifier: [Document] = ["x", "-5", "1.0", "5 ", 1.5, true, [], [:]]
-    private static let beyond: [Document] = [
-        .raw("9223372036854775808"), .raw("1e300"), .raw("99999999999999999999"),
-        "9223372036854775808",
+    private static let noIdentifier = FieldRule.noIdentifier
+    private static let beyond = FieldRule.beyondInt64
+    private static let identifiers = FieldRule.identifiers
+
+    private static let prices: [Document] = [
+        0, .raw("-0"), .raw("-0.0"), 1_000_000, 0.5, .raw("1e6"), .raw("1e-400"),
     ]
-    private static let identifiers: [Document] = [
-        7, "7", "007", 7.0, .raw("7e0"), "", .raw("9223372036854775807"),
+    private static let beyondPrices: [Document] = [
+        -1, .raw("-1e-9"), .raw("1000000.0000001"), .raw("1e300"), .raw("18446744073709551616"),
     ]
 
     static let rules = auctionRules + noticeRules + offerRules
@@ -45,16 +47,18 @@ struct BidsFieldTests {
             .required("request.id", accepts: ["x"], wrong: noText),
             .optional("request.app", wrong: noObject),
             .optional(
-                "request.app.bundle", accepts: identifiers + ["com.example", "-5"],
-                wrong: [1.5, true, [], [:]], beyond: beyond),
+                "request.app.bundle",
+                accepts: identifiers + FieldRule.noWholeNumbersFromZero
+                    + ["com.example", "-5", "5.5", .raw("-1e300"), true, [], [:]],
+                beyond: beyond),
             .optional("request.device", accepts: [[:]], wrong: noObject),
             .optional("request.device.os", accepts: [""], wrong: noText),
             .optional("request.device.osv", accepts: [""], wrong: noText),
             .optional("request.imp", accepts: [[]], wrong: ["x", [:], [5], ["x"], [.null]]),
             .optional("request.imp.0.id", accepts: [""], wrong: noText),
             .optional(
-                "request.imp.0.instl", accepts: [0, 1.0, 7], wrong: noNumber,
-                beyond: [.raw("1e30")]),
+                "request.imp.0.instl", accepts: [0, 1.0, 7, true, false],
+                wrong: ["5", "", [], [:], 1.5], beyond: [.raw("1e30")]),
             .optional("request.imp.0.displaymanager", accepts: [""], wrong: noText),
             .optional("request.imp.0.displaymanagerver", accepts: [""], wrong: noText),
             .optional("request.imp.0.ext", accepts: [[:]], wrong: noObject),
@@ -67,16 +71,7 @@ struct BidsFieldTests {
             .optional(Auction.bid + ".impid", accepts: ["", "2"], wrong: noText),
             .optional(Auction.bid + ".ext", accepts: [[:]], wrong: noObject),
             .optional(Auction.skadn, accepts: [5, "x", [], [:]]),
-            .required(
-                Auction.bid + ".price",
-                accepts: [
-                    0, .raw("-0"), .raw("-0.0"), 1_000_000, 0.5, .raw("1e6"), .raw("1e-400"),
-                ],
-                wrong: noPrice,
-                beyond: [
-                    -1, .raw("-1e-9"), .raw("1000000.0000001"), .raw("1e300"),
-                    .raw("18446744073709551616"),
-                ]),
+            .optional(Auction.bid + ".price", accepts: prices + noPrice + beyondPrices),
         ])
 
     private static let noticeRules = ["openrtb.win", "openrtb.loss", "openrtb.billing"].flatMap {
@@ -90,12 +85,12 @@ struct BidsFieldTests {
                 .optional("campaign", accepts: [[:]], wrong: noObject),
                 .optional("campaign.ad_network_id", accepts: [""], wrong: noText),
                 .optional(
-                    "campaign.source_identifier", accepts: ["", "0039", 39],
-                    wrong: [1.5, true, [], [:]], beyond: Array(beyond.dropLast())),
+                    "campaign.source_identifier", accepts: ["", "0039", 39, "a name"],
+                    wrong: [true, [], [:]], beyond: beyond + FieldRule.noWholeNumbersFromZero),
                 $0 == "openrtb.billing"
                     ? .required(
-                        "price", accepts: [0, 1_000_000], wrong: noPrice, beyond: [-1, 1_000_001])
-                    : .optional("price", accepts: ["x", -1, true]),
+                        "price", accepts: prices, wrong: noPrice, beyond: beyondPrices)
+                    : .optional("price", accepts: prices + noPrice + beyondPrices),
                 $0 == "openrtb.loss"
                     ? .required(
                         "loss_reason", accepts: [0, -1, 5.0, .raw("9223372036854775807")],
@@ -104,7 +99,8 @@ struct BidsFieldTests {
             ]
                 + ["campaign_id", "app_id", "source_app_id"].map {
                     .optional(
-                        "campaign.\($0)", accepts: identifiers, wrong: noIdentifier, beyond: beyond)
+                        "campaign.\($0)", accepts: identifiers, wrong: noIdentifier,
+                        beyond: beyond + FieldRule.noWholeNumbersFromZero)
                 })
     }
 
@@ -142,6 +138,21 @@ struct BidsFieldTests {
                 .optional("competition_type", accepts: ["other", 5]),
                 .optional("price", accepts: [-1, "x"]),
             ])
+
+    @Test("a bid without a valid price counts in bids and in unpriced, beside the bids of others")
+    func unpriced() throws {
+        for price: Document in Self.noPrice + Self.beyondPrices + [.null] {
+            let result = try foldBid(Auction.with([Auction.bid + ".price": price]))
+            #expect(result.outcome(.accepted) == 1)
+            #expect(result.sum("bids", "bids") == 1)
+            #expect(result.sum("bids", "unpriced") == 1, "\(price.text)")
+            #expect(result.sum("bids", "price_micros") == 0, "\(price.text)")
+        }
+        for price in Self.prices {
+            let result = try foldBid(Auction.with([Auction.bid + ".price": price]))
+            #expect(result.sum("bids", "unpriced") == 0, "\(price.text)")
+        }
+    }
 
     @Test("each field is judged as its rule says", arguments: rules)
     func field(_ rule: FieldRule) throws {

@@ -14,25 +14,28 @@ struct BidsOverlayTests {
         }.joined()
     }
 
-    @Test("signalled: a list that is not empty, or the integer 1")
+    @Test("signalled: a list that is not empty, the integer 1, or true")
     func signalled() throws {
         let offer = Auction.offer + ".skoverlay"
-        for signal: Document in [["present"], [0], 1, 1.0] {
+        for signal: Document in [["present"], [0], 1, 1.0, true] {
             #expect(try measures([offer: signal]) == "sret")
         }
-        for signal: Document? in [nil, .null, [], 0, 2, "1", true, [:], ["present": 1]] {
+        for signal: Document? in [nil, .null, [], 0, 2, "1", false, [:], ["present": 1]] {
             #expect(try measures([offer: signal]) == "-r--")
         }
     }
 
-    @Test("requested: an object whose present is absent or 1")
+    @Test("requested: an object whose present is absent, 1 or true")
     func requested() throws {
         let overlay = Auction.skadn + ".skoverlay"
-        for wanted: Document in [[:], ["present": 1], ["present": 1.0], ["present": .null]] {
+        for wanted: Document in [
+            [:], ["present": 1], ["present": 1.0], ["present": .null], ["present": true],
+        ] {
             #expect(try measures([overlay: wanted]) == "sret")
         }
         for wanted: Document? in [
-            nil, .null, [], 1, ["present": 0], ["present": true], ["present": "1"],
+            nil, .null, [], 1, true, ["present": 0], ["present": false], ["present": "1"],
+            ["present": 2],
         ] {
             #expect(try measures([overlay: wanted]) == "s---")
         }
@@ -44,13 +47,13 @@ struct BidsOverlayTests {
         #expect(try measures([Auction.skadn: nil]) == "s---")
     }
 
-    @Test("click tracked: click absent or 1")
+    @Test("click tracked: click absent, 1 or true")
     func click() throws {
         let overlay = Auction.skadn + ".skoverlay"
-        for wanted: Document in [[:], ["click": 1], ["click": .null]] {
+        for wanted: Document in [[:], ["click": 1], ["click": .null], ["click": true]] {
             #expect(try measures([overlay: wanted]) == "sret")
         }
-        for wanted: Document in [["click": 0], ["click": true], ["click": "1"]] {
+        for wanted: Document in [["click": 0], ["click": false], ["click": "1"]] {
             #expect(try measures([overlay: wanted]) == "sre-")
         }
     }
@@ -73,10 +76,12 @@ struct BidsOverlayTests {
 
     @Test("eligible needs a full-screen impression")
     func fullScreen() throws {
-        for instl: Document? in [nil, .null, 0, 2] {
+        for instl: Document? in [nil, .null, 0, 2, false] {
             #expect(try measures([Auction.imp + ".instl": instl]) == "sr--")
         }
-        #expect(try measures([Auction.imp + ".instl": 1.0]) == "sret")
+        for instl: Document in [1.0, true] {
+            #expect(try measures([Auction.imp + ".instl": instl]) == "sret")
+        }
     }
 
     @Test("HyBid's versions: 2.21.1 shows overlays, 3.1.0 tracks clicks, part by part as numbers")

@@ -16,6 +16,23 @@ struct FieldRule: CustomTestStringConvertible {
     static let noNumber: [Document] = ["5", "", true, [], [:], 1.5]
     static let noObject: [Document] = ["x", 5, [], false]
 
+    /// Identifiers that may be numbers: what is one, and what is refused for its type or its value.
+    static let identifiers: [Document] = [
+        0, 7, "7", "007", 7.0, .raw("7e0"), .raw("-0"), "", .raw("9223372036854775807"),
+    ]
+    static let noIdentifier: [Document] = ["x", "-5", "5.5", "1.0", "5 ", true, [], [:]]
+    static let noWholeNumbersFromZero: [Document] = [
+        -1, 5.5, -5.0, .raw("-5.5"), .raw("1e-9"), .raw("-9223372036854775808"),
+    ]
+    static let beyondInt64: [Document] = [
+        .raw("9223372036854775808"), .raw("1e300"), .raw("99999999999999999999"),
+        "9223372036854775808",
+    ]
+
+    /// Flags that may be 1 or 0, and what is refused.
+    static let flags: [Document] = [true, false, 1, 0, 1.0, .raw("0e0")]
+    static let noFlags: [Document] = [2, -1, 0.5, "true", "1", "", [], [:]]
+
     static func required(
         _ path: String, accepts: [Document] = [], wrong: [Document] = [], beyond: [Document] = []
     ) -> FieldRule {

@@ -53,11 +53,14 @@ struct OverlayClicksTests {
             #expect(try counted(["overlay.present": absent]) == ["clicks", "user_clicks"])
             #expect(try counted(["presented_at_ms": absent]) == ["not_presented"])
         }
-        for other: Document in [1, 2, "0", false, []] {
+        for other: Document in [1, 2, "0", true, []] {
             #expect(try counted(["overlay.present": other]) == ["clicks", "user_clicks"])
             #expect(try counted(["overlay.click": other]) == ["clicks", "user_clicks"])
         }
-        #expect(try counted(["overlay.present": .raw("0e1")]) == ["not_presented"])
+        for none: Document in [0, .raw("0e1"), false] {
+            #expect(try counted(["overlay.present": none]) == ["not_presented"])
+            #expect(try counted(["overlay.click": none]) == ["untracked"])
+        }
     }
 
     @Test("versions compare part by part as numbers")
@@ -67,6 +70,41 @@ struct OverlayClicksTests {
         }
         for old: Document? in ["3.0.99", "2.21.1", "2.9", "3", "", "x", ".3.1", nil, .null] {
             #expect(try counted(["sdk_version": old]) == ["unsupported_sdk"])
+        }
+    }
+
+    @Test("the version gate is HyBid's: it does not apply to an SDK of another name")
+    func otherSDKs() throws {
+        for version: Document? in ["3.0.9", "x", nil] {
+            for other: Document in ["Prebid", "hy-bid", ""] {
+                #expect(
+                    try counted(["sdk": other, "sdk_version": version]) == [
+                        "clicks", "user_clicks",
+                    ]
+                )
+            }
+            for hybid: Document? in ["HyBid", "VerveHYBIDsdk", nil, .null] {
+                #expect(
+                    try counted(["sdk": hybid, "sdk_version": version]) == ["unsupported_sdk"])
+            }
+        }
+        #expect(try counted(["sdk": "Prebid", "overlay.present": 0]) == ["not_presented"])
+        let result = try foldOverlayClicks([TestRecord(Self.click.with(["sdk": 5]))])
+        #expect(result.reasons == ["wrong_type"])
+    }
+
+    @Test("a test is marked by true or 1; other values that are no flag are refused")
+    func testFlag() throws {
+        for flag: Document in [true, 1, 1.0] {
+            #expect(try counted(["test": flag]) == ["test"])
+            #expect(try counted(Outbrain.click(["test": flag])) == ["test"])
+        }
+        for flag: Document in [false, 0, .null] {
+            #expect(try counted(["test": flag]) == ["clicks", "user_clicks"])
+        }
+        for other in FieldRule.noFlags {
+            let result = try foldOverlayClicks([TestRecord(Self.click.with(["test": other]))])
+            #expect(result.reasons == ["wrong_type"], "\(other.text)")
         }
     }
 

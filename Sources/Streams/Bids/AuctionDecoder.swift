@@ -44,11 +44,19 @@ struct AuctionDecoder {
 
     private static func sourceApp(_ app: JSONValue?, _ faults: inout FieldFaults) -> Int64 {
         guard let app = faults.object(app, "request.app"),
-            let bundle = app.member("bundle")
+            let bundle = app.member("bundle"), isDigits(bundle)
         else { return 0 }
-        // Elsewhere than on Apple's platforms a bundle is a name.
-        if let text = bundle.string, case .notDigits = Digits(text) { return 0 }
-        return max(faults.identifier(bundle, "request.app.bundle") ?? 0, 0)
+        return faults.identifier(bundle, "request.app.bundle") ?? 0
+    }
+
+    /// Whether a bundle is digits, of any length. Outside Apple's platforms a bundle is a name.
+    private static func isDigits(_ bundle: JSONValue) -> Bool {
+        if let text = bundle.string {
+            if case .notDigits = Digits(text) { return false }
+            return true
+        }
+        guard let number = bundle.number, number.asInteger != .fraction else { return false }
+        return number.double >= 0
     }
 
     private mutating func readBids(of response: JSONValue?, symbols: inout SymbolTable) {
@@ -89,8 +97,6 @@ struct AuctionDecoder {
         _ bid: JSONValue, seat: Symbol, currency: Symbol, _ symbols: inout SymbolTable
     ) -> BidsEvent.Bid {
         let members = bid.members(Self.bidNames)
-        if members[0] == nil { _ = faults.missing("response.seatbid[].bid[].price") }
-        let price = faults.priceMicros(members[0], "response.seatbid[].bid[].price")
         let impID = faults.text(members[1], "response.seatbid[].bid[].impid")
         let impression = impID.flatMap { id in
             impressions.first(withID: id)
@@ -103,7 +109,7 @@ struct AuctionDecoder {
             campaign: skadn?.campaignKey(&symbols) ?? .unknown,
             skanVersion: skadn?.version.map { symbols.intern($0) } ?? .empty,
             currency: currency,
-            priceMicros: price ?? 0,
+            priceMicros: members[0]?.priceMicros,
             overlay: overlay(
                 impression, skadn?.overlay, isValid: skadn != nil && fault == nil),
             fault: fault)
@@ -114,18 +120,23 @@ struct AuctionDecoder {
     ) -> BidsEvent.OverlayFlags {
         var flags = BidsEvent.OverlayFlags()
         if let signal = impression?.skadn?.overlay {
-            flags.isSignalled = signal.isArray ? !signal.elements.isEmpty : signal.isOne
+            flags.isSignalled = signal.isArray ? !signal.elements.isEmpty : signal.flag == true
         }
         if let overlay, overlay.isObject {
-            flags.isRequested = overlay.member("present")?.isOne ?? true
+            flags.isRequested = Self.isAllowed(overlay.member("present"))
         }
         guard let overlay, flags.isSignalled, flags.isRequested, isValid, device.showsOverlays,
             let impression, impression.showsOverlays
         else { return flags }
         flags.isEligible = true
         flags.isClickTracked =
-            (overlay.member("click")?.isOne ?? true) && impression.tracksClicks
+            Self.isAllowed(overlay.member("click")) && impression.tracksClicks
         return flags
+    }
+
+    /// Whether a flag of an overlay is 1 or absent.
+    private static func isAllowed(_ flag: JSONValue?) -> Bool {
+        flag.map { $0.flag == true } ?? true
     }
 }
 
@@ -170,9 +181,10 @@ private struct Impression {
         id = faults.text(members[0], "request.imp[].id")
         skadn = faults.object(members[1], "request.imp[].ext")?.member("skadn")
             .map { SkadnOffer($0) }
-        isFullScreen = faults.integer(members[2], "request.imp[].instl") == 1
+        isFullScreen =
+            members[2]?.boolean ?? (faults.integer(members[2], "request.imp[].instl") == 1)
         let sdk = faults.text(members[3], "request.imp[].displaymanager")
-        isOtherSDK = sdk.map { !$0.containsIgnoringCase("hybid") } ?? false
+        isOtherSDK = sdk?.isOtherSDK ?? false
         let version = faults.text(members[4], "request.imp[].displaymanagerver")
         self.version = version.flatMap { DottedVersion($0) }
     }
@@ -223,20 +235,5 @@ private struct ImpressionList {
         let known = places[RowHasher.hash(id), default: []]
         guard !known.contains(where: { impressions[$0].id?.equals(id) == true }) else { return }
         places[RowHasher.hash(id), default: []].append(place)
-    }
-}
-
-extension JSONValue {
-    fileprivate var isOne: Bool { number?.asInteger == .exact(1) }
-}
-
-extension UnsafeRawBufferPointer {
-    /// True when the text occurs in the bytes, ASCII letters of either case.
-    fileprivate func containsIgnoringCase(_ text: StaticString) -> Bool {
-        guard count >= text.utf8CodeUnitCount else { return false }
-        return (0...(count - text.utf8CodeUnitCount)).contains { start in
-            let end = start + text.utf8CodeUnitCount
-            return UnsafeRawBufferPointer(rebasing: self[start..<end]).equalsIgnoringCase(text)
-        }
     }
 }

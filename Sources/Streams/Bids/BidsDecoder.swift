@@ -65,7 +65,7 @@ extension BidsDecoder {
         return notice
     }
 
-    /// The price of a win or a loss is not counted, so it is not judged.
+    /// The price of a win or a loss is not counted, and exchanges encrypt it: it is not validated.
     private static func kind(
         of value: JSONValue, _ type: BidsEventType, _ faults: inout FieldFaults
     ) -> BidsEvent.Notice.Kind {

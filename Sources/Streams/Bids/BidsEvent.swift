@@ -15,8 +15,8 @@ enum BidsEvent {
         var campaign: CampaignKey
         var skanVersion: Symbol
         var currency: Symbol
-        /// The price is CPM, in millionths of the currency's unit, and stays CPM.
-        var priceMicros: Int64
+        /// The price is CPM, in millionths of the currency's unit, and stays CPM. Nil without a valid price.
+        var priceMicros: Int64?
         var overlay: OverlayFlags
         /// The first rule that the bid's skadn breaks.
         var fault: SkadnFault?

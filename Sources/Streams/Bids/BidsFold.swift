@@ -92,7 +92,11 @@ extension BidsFold {
                 currency: bid.currency),
             at: place)
         bids.count(.bids, row: row)
-        bids.add(bid.priceMicros, to: .priceMicros, row: row)
+        if let price = bid.priceMicros {
+            bids.add(price, to: .priceMicros, row: row)
+        } else {
+            bids.count(.unpriced, row: row)
+        }
         if bid.overlay.isSignalled { bids.count(.overlaySignalled, row: row) }
         if bid.overlay.isRequested { bids.count(.overlayRequested, row: row) }
         if bid.overlay.isEligible { bids.count(.overlayEligible, row: row) }

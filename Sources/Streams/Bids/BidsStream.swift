@@ -87,7 +87,7 @@ package struct BidsKey: RowKey {
     var currency: Symbol
 
     package enum Measure: Int, AggregateMeasure {
-        case auctions, noBids, bids, priceMicros
+        case auctions, noBids, bids, priceMicros, unpriced
         case overlaySignalled, overlayRequested, skadnInvalid, overlayEligible
         case overlayClickTracked, wins, losses, billed, billedPriceMicros, inappBids, inappWins
     }
@@ -107,6 +107,8 @@ package struct BidsKey: RowKey {
             .noBids: .page("of the auctions: the response carries no bid"),
             .bids: .page("bids in the responses of auctions"),
             .priceMicros: .init("sum of CPM prices, in millionths", unit: .cpmMicros),
+            .unpriced: .page(
+                "of the bids: the price is missing, not a number, below 0 or above 1,000,000"),
             .overlaySignalled: .page("of the bids: the impression offers an overlay"),
             .overlayRequested: .page("of the bids: the skadn object asks for an overlay"),
             .skadnInvalid: .page(

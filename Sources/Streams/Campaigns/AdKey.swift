@@ -59,16 +59,14 @@ struct OutbrainWidget {
     }
 
     private static func write(_ number: Int64, to text: UnsafeMutableRawBufferPointer) -> Int {
-        let sign = number < 0 ? 1 : 0
         var rest = number.magnitude
-        var count = sign
+        var count = 0
         repeat {
             text[count] = UInt8(ascii: "0") + UInt8(rest % 10)
             rest /= 10
             count += 1
         } while rest > 0
-        text[sign..<count].reverse()
-        if sign == 1 { text[0] = UInt8(ascii: "-") }
+        text[0..<count].reverse()
         return count
     }
 }

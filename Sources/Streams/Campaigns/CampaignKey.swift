@@ -63,8 +63,13 @@ extension CampaignKey {
     private static func sourceIdentifier(
         _ value: JSONValue?, _ symbols: inout SymbolTable, _ faults: inout FieldFaults
     ) -> Symbol? {
-        if let text = value?.string { return text.isEmpty ? nil : symbols.intern(text) }
-        return faults.identifier(value, "campaign.source_identifier")
-            .map { symbols.intern(decimal: $0) }
+        if let text = value?.string, !text.isEmpty, case .notDigits = Digits(text) {
+            return symbols.intern(text)
+        }
+        // Digits beyond 64 bits are a fault here, as everywhere.
+        guard let number = faults.identifier(value, "campaign.source_identifier") else {
+            return nil
+        }
+        return value?.string.map { symbols.intern($0) } ?? symbols.intern(decimal: number)
     }
 }

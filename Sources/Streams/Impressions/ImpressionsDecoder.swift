@@ -53,7 +53,7 @@ extension ImpressionsDecoder {
             key: AdKey(
                 format: .skOverlay, placement: zone,
                 campaign: CampaignKey(members[4], symbols: &symbols, faults: &faults)),
-            fate: fate, isTest: faults.boolean(members[5], "test") ?? false)
+            fate: fate, isTest: faults.flag(members[5], "test") ?? false)
         if let rejection = faults.rejection { throw rejection }
         return (.ad(ad), impressionID)
     }
@@ -74,7 +74,7 @@ extension ImpressionsDecoder {
                 format: .skadn, placement: .empty,
                 campaign: CampaignKey(members[2], symbols: &symbols, faults: &faults)),
             fate: .attributable(isStoreKitRendered: fidelity == 1),
-            isTest: faults.boolean(members[3], "test") ?? false)
+            isTest: faults.flag(members[3], "test") ?? false)
         if let rejection = faults.rejection { throw rejection }
         return (.ad(ad), impressionID)
     }
@@ -104,7 +104,7 @@ extension ImpressionsDecoder {
             key: AdKey(
                 format: .inApp, placement: symbols.intern(adapter),
                 campaign: CampaignKey(members[4], symbols: &symbols, faults: &faults)),
-            fate: fate, isTest: faults.boolean(members[5], "test") ?? false)
+            fate: fate, isTest: faults.flag(members[5], "test") ?? false)
         if let rejection = faults.rejection { throw rejection }
         return (.ad(ad), impressionID)
     }

@@ -22,7 +22,7 @@ struct RecommendationsDecoder {
         faults = FieldFaults()
         documents.removeAll(keepingCapacity: true)
         let members = value.members(Self.names)
-        var isTest = faults.boolean(members[2], "test") ?? false
+        var isTest = faults.flag(members[2], "test") ?? false
         var placement = Symbol.empty
         if let request = faults.requiredObject(members[0], "request") {
             let asked = request.members(Self.requestNames)
@@ -30,8 +30,8 @@ struct RecommendationsDecoder {
                 id: asked[0], index: asked[1], &faults, idField: "request.widget_id",
                 indexField: "request.widget_index")
             placement = widget.placement(&symbols)
-            let isTestMode = faults.boolean(asked[2], "request.test_mode") ?? false
-            let isTestRTB = faults.boolean(asked[3], "request.test_rtb") ?? false
+            let isTestMode = faults.flag(asked[2], "request.test_mode") ?? false
+            let isTestRTB = faults.flag(asked[3], "request.test_rtb") ?? false
             isTest = isTest || isTestMode || isTestRTB
         }
         var requestID = UnsafeRawBufferPointer(start: nil, count: 0)
@@ -134,7 +134,7 @@ extension ImpressionsDecoder {
             key: AdKey(
                 format: .outbrain, placement: widget.placement(&symbols), campaign: .unknown),
             fate: .widgetViewed(isStale: elapsed > ImpressionsEvent.staleBeyondMilliseconds),
-            isTest: faults.boolean(members[4], "test") ?? false)
+            isTest: faults.flag(members[4], "test") ?? false)
         if let rejection = faults.rejection { throw rejection }
         return (.ad(ad), requestID)
     }
@@ -156,7 +156,7 @@ struct ListingsDecoder {
         let members = value.members(Self.names)
         let widget = OutbrainWidget(id: members[0], index: members[1], &faults)
         let requestID = readListings(members[2])
-        let isTest = faults.boolean(members[3], "test") ?? false
+        let isTest = faults.flag(members[3], "test") ?? false
         if let rejection = faults.rejection { throw rejection }
         return (
             .listings(

@@ -53,7 +53,7 @@ extension OverlayClicksDecoder {
     private static let storeKitNames = JSONNames(
         "impression_id", "click_id", "initiated_by", "zone_id", "campaign", "test")
     private static let overlayNames = JSONNames(
-        "overlay", "presented_at_ms", "clicked_at_ms", "sdk_version")
+        "overlay", "presented_at_ms", "clicked_at_ms", "sdk_version", "sdk")
     private static let wishNames = JSONNames("present", "click")
 
     private static let firstVersion = DottedVersion(3, 1, 0)
@@ -67,7 +67,7 @@ extension OverlayClicksDecoder {
         let clickID = faults.text(members[1], "click_id")
         let initiator = faults.requiredWord(members[2], "initiated_by", of: ["user", "automatic"])
         let zone = faults.name(members[3], "zone_id", &symbols)
-        let isTest = faults.boolean(members[5], "test") ?? false
+        let isTest = faults.flag(members[5], "test") ?? false
         let judged = Self.overlayJudgement(value, isAutomatic: initiator == 1, &faults)
         let click = OverlayClicksEvent(
             key: AdKey(
@@ -95,16 +95,15 @@ extension OverlayClicksDecoder {
         let presented = faults.integer(members[1], "presented_at_ms")
         let clicked = faults.requiredInteger(members[2], "clicked_at_ms")
         let version = faults.text(members[3], "sdk_version").flatMap { DottedVersion($0) }
-        guard let presented, wishes?[0]?.isZero != true else { return .notPresented }
-        guard let version, version >= firstVersion else { return .unsupportedSDK }
-        if wishes?[1]?.isZero == true { return .untracked }
+        let isOtherSDK = faults.text(members[4], "sdk")?.isOtherSDK ?? false
+        guard let presented, wishes?[0]?.flag != false else { return .notPresented }
+        guard isOtherSDK || version.map({ $0 >= firstVersion }) ?? false else {
+            return .unsupportedSDK
+        }
+        if wishes?[1]?.flag == false { return .untracked }
         if clicked < presented { return .early }
         return isAutomatic ? .automatic : .user
     }
-}
-
-extension JSONValue {
-    fileprivate var isZero: Bool { number?.asInteger == .exact(0) }
 }
 
 // MARK: `outbrain.click`
@@ -122,7 +121,7 @@ extension OverlayClicksDecoder {
         let requestID = faults.requiredID(members[0], "request_id")
         let position = faults.requiredIdentifier(members[1], "position")
         let widget = OutbrainWidget(id: members[2], index: members[3], &faults)
-        let isTest = faults.boolean(members[5], "test") ?? false
+        let isTest = faults.flag(members[5], "test") ?? false
         let judged = Self.outbrainJudgement(value, &faults)
         let click = OverlayClicksEvent(
             key: AdKey(
@@ -163,7 +162,7 @@ extension OverlayClicksDecoder {
         let members = value.members(Self.inAppNames)
         let impressionID = faults.requiredID(members[0], "impression_id")
         let adapter = faults.requiredID(members[1], "adapter")
-        let isTest = faults.boolean(members[3], "test") ?? false
+        let isTest = faults.flag(members[3], "test") ?? false
         let click = OverlayClicksEvent(
             key: AdKey(
                 format: .inApp, placement: symbols.intern(adapter),

@@ -110,8 +110,8 @@ struct FieldFaults {
         return integer(value, field) ?? 0
     }
 
-    /// A number that identifies something, as a JSON number or a string of digits; may be absent, and
-    /// an empty string is.
+    /// A whole number from 0 that identifies something, as a JSON number or a string of digits. An absent
+    /// value and an empty string are nil.
     @inline(__always)
     mutating func optionalIdentifier(
         _ object: JSONValue, _ name: StaticString, field: StaticString? = nil
@@ -122,7 +122,20 @@ struct FieldFaults {
     @inline(__always)
     mutating func identifier(_ value: JSONValue?, _ field: StaticString) -> Int64? {
         guard let value else { return nil }
-        if let number = value.number { return integer(number, field) }
+        if let number = value.number { return identifier(number, field) }
+        return digits(value, field)
+    }
+
+    /// An instant in milliseconds since 1970, as a JSON number or a string of digits. An absent value and
+    /// an empty string are nil.
+    mutating func optionalInstant(_ object: JSONValue, _ name: StaticString) -> Int64? {
+        guard let value = object.member(name) else { return nil }
+        if let number = value.number { return integer(number, name) }
+        return digits(value, name)
+    }
+
+    @inline(__always)
+    private mutating func digits(_ value: JSONValue, _ field: StaticString) -> Int64? {
         guard let text = value.string else {
             note(.wrongType, field, "is neither a number nor a string of digits")
             return nil
@@ -153,6 +166,17 @@ struct FieldFaults {
             return nil
         }
         return boolean
+    }
+
+    /// A flag: true or false, or the number 1 or 0.
+    @inline(__always)
+    mutating func flag(_ value: JSONValue?, _ field: StaticString) -> Bool? {
+        guard let value else { return nil }
+        guard let flag = value.flag else {
+            note(.wrongType, field, "is not true, false, 1 or 0")
+            return nil
+        }
+        return flag
     }
 
     @inline(__always)
@@ -190,21 +214,17 @@ struct FieldFaults {
         return value.elements
     }
 
-    /// An amount of money, nil where it is absent, in millionths of the unit: rounded to the nearest, half
-    /// away from zero, from a number of 0 to 1,000,000 units.
+    /// A price that has to be valid where there is one, in millionths of the unit; nil where it is absent.
     @inline(__always)
     mutating func priceMicros(_ value: JSONValue?, _ field: StaticString) -> Int64? {
         guard let value else { return nil }
-        guard let number = value.number else {
+        if value.number == nil {
             note(.wrongType, field, "is not a number")
             return nil
         }
-        let price = number.double
-        guard price >= 0, price <= 1_000_000 else {
-            note(.outOfRange, field, "is not between 0 and 1000000")
-            return nil
-        }
-        return Int64((price * 1_000_000).rounded(.toNearestOrAwayFromZero))
+        if let price = value.priceMicros { return price }
+        note(.outOfRange, field, "is not between 0 and 1000000")
+        return nil
     }
 
     mutating func missing(_ field: StaticString) -> UnsafeRawBufferPointer {
@@ -221,7 +241,36 @@ struct FieldFaults {
         return nil
     }
 
+    private mutating func identifier(_ number: JSONNumber, _ field: StaticString) -> Int64? {
+        switch number.asInteger {
+        case .exact(let integer) where integer >= 0: return integer
+        case .exact, .fraction: note(.outOfRange, field, "is not a whole number from 0")
+        case .beyondInt64: note(.outOfRange, field, "is beyond 64 bits")
+        }
+        return nil
+    }
+
     private static var noText: UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: nil, count: 0)
+    }
+}
+
+extension JSONValue {
+    /// A flag that producers write as a boolean, or as the number 1 or 0; nil for any other value.
+    @inline(__always)
+    var flag: Bool? {
+        if let boolean { return boolean }
+        guard case .exact(let number)? = number?.asInteger, (0...1).contains(number) else {
+            return nil
+        }
+        return number == 1
+    }
+
+    /// A price of 0 to 1,000,000 units in millionths, rounded to the nearest, half away from zero; nil for
+    /// any other value.
+    @inline(__always)
+    var priceMicros: Int64? {
+        guard let price = number?.double, price >= 0, price <= 1_000_000 else { return nil }
+        return Int64((price * 1_000_000).rounded(.toNearestOrAwayFromZero))
     }
 }

@@ -95,6 +95,15 @@ extension UnsafeRawBufferPointer {
         return true
     }
 
+    /// True when the text occurs in the bytes, ASCII letters of either case.
+    func containsIgnoringCase(_ text: StaticString) -> Bool {
+        guard count >= text.utf8CodeUnitCount else { return false }
+        return (0...(count - text.utf8CodeUnitCount)).contains { start in
+            let end = start + text.utf8CodeUnitCount
+            return UnsafeRawBufferPointer(rebasing: self[start..<end]).equalsIgnoringCase(text)
+        }
+    }
+
     /// True when both hold the same bytes, ASCII letters of either case.
     func equalsIgnoringCase(_ other: UnsafeRawBufferPointer) -> Bool {
         guard count == other.count else { return false }
@@ -108,6 +117,9 @@ extension UnsafeRawBufferPointer {
 }
 
 extension UnsafeRawBufferPointer {
+    /// Whether the name of an SDK is not HyBid's: HyBid's version gates do not apply to it.
+    var isOtherSDK: Bool { !containsIgnoringCase("hybid") }
+
     /// True when a byte is an ASCII capital.
     @inline(__always)
     var hasASCIICapitals: Bool {

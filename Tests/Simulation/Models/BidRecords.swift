@@ -30,7 +30,7 @@ extension BidsModel {
             notice.micros = micros
             members.append(member)
         } else {
-            // A price that is not counted is not judged.
+            // A price that is not counted is not validated.
             members.append(
                 writer.unjudged("price", writer.pick(["4.35", "-1", "\"x\"", "1e9", nil])))
         }
@@ -125,9 +125,9 @@ extension BidsModel {
     ) -> (Impression, text: String) {
         let version: String? = writer.mostly(
             ["3.1.0", "3.1", "4", "3.0.9", "2.21.1", "2.21.1.0"], ["2.21", "2.9", "2.21.0", nil])
-        let instl: Int64? = writer.mostly([1], [0, nil])
+        let instl: Bool? = writer.mostly([true], [false, nil])
         var impression = Impression(
-            id: id, isFullScreen: instl == 1,
+            id: id, isFullScreen: instl == true,
             manager: writer.pick(["HyBid", "hybid-ios", nil, "VerveHYBIDsdk", "other"]),
             managerVersion: version, skadn: nil)
         var ext: String?
@@ -137,7 +137,8 @@ extension BidsModel {
             ext = writer.objectText([writer.unjudged("skadn", text)])
         }
         let text = writer.objectText([
-            Member(name: "id", json: writer.quoted(id)), writer.optionalInteger("instl", instl),
+            Member(name: "id", json: writer.quoted(id)),
+            writer.fullScreen("instl", instl),
             writer.optionalText("displaymanager", impression.manager),
             writer.optionalText("displaymanagerver", version), writer.unjudged("ext", ext),
         ])
@@ -151,11 +152,11 @@ extension BidsModel {
     private static func makeImpressionSkadn(_ writer: inout DraftWriter) -> (Offer, text: String) {
         let (overlay, isSignalled) = writer.mostly(
             [
-                ("1", true), ("1.0", true), ("[\"present\"]", true),
+                ("1", true), ("1.0", true), ("true", true), ("[\"present\"]", true),
                 ("[\"present\", \"click\"]", true),
             ],
             [
-                ("0", false), ("[]", false), ("\"1\"", false), ("true", false), (nil, false),
+                ("0", false), ("[]", false), ("\"1\"", false), ("false", false), (nil, false),
                 ("2", false),
             ])
         // Most offer everything, so that most bids are valid.
@@ -195,7 +196,7 @@ extension BidsModel {
             let seat = writer.pick(["acme", "zenith", "café", "cafe\u{301}", ""])
             var bids: [String] = []
             for _ in 0..<Int.random(in: 0...2, using: &writer.random) {
-                let (micros, price) = writer.price("price")
+                let (micros, price) = writer.priceOfBid("price")
                 var bid = Bid(
                     seat: seat, impression: writer.mostly(["1", "2"], ["3", nil]),
                     micros: micros)
@@ -290,8 +291,8 @@ extension BidsModel {
             return (writer.pick([nil, "1", "[]", "\"x\"", "true"]), false, false)
         }
         let choices: [(String?, Bool)] = [
-            ("1", true), ("1.0", true), (nil, true), (nil, true), ("0", false), ("\"1\"", false),
-            ("2", false),
+            ("1", true), ("1.0", true), ("true", true), (nil, true), (nil, true), ("0", false),
+            ("false", false), ("\"1\"", false), ("2", false),
         ]
         let present = writer.mostly([("1", true), (nil, true)], choices)
         let click = writer.pick(choices)

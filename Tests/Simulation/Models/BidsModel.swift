@@ -52,7 +52,8 @@ struct BidsModel: WindowedModel {
     struct Bid {
         var seat: String
         var impression: String?
-        var micros: Int64
+        /// Nil without a valid price.
+        var micros: Int64?
         var skadn: Skadn?
     }
 
@@ -154,7 +155,9 @@ extension BidsModel.Auction {
                 "bids",
                 [hour, bid.seat] + campaign.columns + [bid.skadn?.version ?? "", currency],
                 [
-                    "bids": 1, "price_micros": bid.micros, "overlay_signalled": isSignalled ? 1 : 0,
+                    "bids": 1, "price_micros": bid.micros ?? 0,
+                    "unpriced": bid.micros == nil ? 1 : 0,
+                    "overlay_signalled": isSignalled ? 1 : 0,
                     "overlay_requested": isRequested ? 1 : 0, "skadn_invalid": fault == nil ? 0 : 1,
                     "overlay_eligible": isEligible ? 1 : 0,
                     "overlay_click_tracked": isTracked ? 1 : 0,

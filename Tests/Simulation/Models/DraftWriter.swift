@@ -96,9 +96,11 @@ struct DraftWriter {
                     ? Fault(json: nil, reason: .missingField)
                     : Fault(json: "false", reason: .wrongType),
                 Fault(json: "\"x1\"", reason: .wrongType), Fault(json: "{}", reason: .wrongType),
+                Fault(json: "\"-1\"", reason: .wrongType),
                 Fault(json: "9223372036854775808", reason: .outOfRange),
                 Fault(json: "\"9223372036854775808\"", reason: .outOfRange),
                 Fault(json: "18446744073709551616", reason: .outOfRange),
+                Fault(json: "-1", reason: .outOfRange), Fault(json: "5.5", reason: .outOfRange),
             ])
     }
 
@@ -140,11 +142,38 @@ struct DraftWriter {
             [Fault(json: "\"true\"", reason: .wrongType), Fault(json: "1", reason: .wrongType)])
     }
 
-    /// A text or a number, as JSON; nil for none.
-    mutating func textOrNumber(_ name: String, _ json: String?) -> Member? {
+    /// A flag that may be 1 or 0.
+    mutating func optionalBit(_ name: String, _ value: Bool?) -> Member? {
         member(
+            name, value.map { bit($0) },
+            [
+                Fault(json: "\"true\"", reason: .wrongType), Fault(json: "2", reason: .wrongType),
+                Fault(json: "0.5", reason: .wrongType),
+            ])
+    }
+
+    /// 1 or true is full screen; any other number is not.
+    mutating func fullScreen(_ name: String, _ value: Bool?) -> Member? {
+        member(
+            name, value.map { bit($0) },
+            [Fault(json: "\"17\"", reason: .wrongType), Fault(json: "[1]", reason: .wrongType)])
+    }
+
+    private mutating func bit(_ value: Bool) -> String {
+        chance(2) ? "\(value)" : number(value ? 1 : 0)
+    }
+
+    /// A text or a number, as JSON; nil for none.
+    ///
+    /// - Parameter isIdentifier: whether a number has to be a whole one from 0.
+    mutating func textOrNumber(
+        _ name: String, _ json: String?, isIdentifier: Bool = false
+    ) -> Member? {
+        let numbers = isIdentifier ? ["-1", "5.5"] : []
+        return member(
             name, json,
-            [Fault(json: "true", reason: .wrongType), Fault(json: "[]", reason: .wrongType)])
+            [Fault(json: "true", reason: .wrongType), Fault(json: "[]", reason: .wrongType)]
+                + numbers.map { Fault(json: $0, reason: .outOfRange) })
     }
 
     /// What a placement of an overlay is called: a text or a number; nil for none.
@@ -179,6 +208,21 @@ struct DraftWriter {
         return (Int64(micros), price)
     }
 
+    /// The price of a bid, which rejects nothing: what it is in micros, nil where it is not valid.
+    mutating func priceOfBid(_ name: String) -> (micros: Int64?, member: Member?) {
+        guard chance(8) else {
+            let mayBreak = mayBreak
+            self.mayBreak = false
+            defer { self.mayBreak = mayBreak }
+            return price(name)
+        }
+        let json = pick([
+            nil, "\"1.5\"", "\"MC43MDAwMDE=\"", "true", "{}", "[1]", "-1", "-0.0000001",
+            "1000000.0000001", "18446744073709551616", "1e308",
+        ])
+        return (nil, unjudged(name, json))
+    }
+
     /// The campaign key as an object. It and each of its members are optional.
     mutating func campaign() -> (key: ModelCampaign, member: Member?) {
         guard !chance(5) else { return (ModelCampaign(), absent("campaign")) }
@@ -192,7 +236,8 @@ struct DraftWriter {
             case 0, 1:
                 key.campaign = writer.pick(["5239", "0039", "39", "\(campaign)", "crème-7"])
                 members.append(
-                    writer.textOrNumber("source_identifier", writer.quoted(key.campaign)))
+                    writer.textOrNumber(
+                        "source_identifier", writer.quoted(key.campaign), isIdentifier: true))
                 // The source identifier goes before the campaign id.
                 if writer.chance(3) { members.append(writer.unjudged("campaign_id", "45")) }
             case 2:

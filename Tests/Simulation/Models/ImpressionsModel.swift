@@ -220,8 +220,8 @@ extension ImpressionsModel {
             let (widget, members) = writer.widget()
             placement = widget
             return members + [
-                writer.optionalFlag("test_mode", tests[0] ? true : nil),
-                writer.optionalFlag("test_rtb", tests[1] ? true : writer.pick([false, nil])),
+                writer.optionalBit("test_mode", tests[0] ? true : nil),
+                writer.optionalBit("test_rtb", tests[1] ? true : writer.pick([false, nil])),
                 writer.unjudged("external_id", writer.pick(["\"123\"", "123", nil])),
             ]
         }
@@ -242,7 +242,7 @@ extension ImpressionsModel {
             event: Event(
                 type: type, id: id, format: "outbrain", placement: placement,
                 isTest: tests.contains(true), content: .recommendations(recommendations)),
-            members: [request, response, writer.optionalFlag("test", tests[2] ? true : nil)])
+            members: [request, response, writer.optionalBit("test", tests[2] ? true : nil)])
     }
 
     private static func makeDocuments(
@@ -327,6 +327,6 @@ extension ImpressionsModel {
         _ writer: inout DraftWriter
     ) -> (value: Bool, member: DraftWriter.Member?) {
         let value: Bool? = writer.chance(12) ? true : writer.pick([false, nil, nil])
-        return (value ?? false, writer.optionalFlag("test", value))
+        return (value ?? false, writer.optionalBit("test", value))
     }
 }

@@ -29,6 +29,7 @@ struct OverlayClicksModel: WindowedModel {
         /// Empty for none.
         var click: String
         var isAutomatic: Bool
+        var sdk: String?
         var sdkVersion: String?
         var isForbidden: Bool
         var isUntracked: Bool
@@ -38,7 +39,8 @@ struct OverlayClicksModel: WindowedModel {
         /// The first that applies counts.
         var measures: [String] {
             guard !isForbidden, let presentedAt else { return ["not_presented"] }
-            if !isVersion(sdkVersion, atLeast: [3, 1, 0]) { return ["unsupported_sdk"] }
+            let isGated = sdk.map { lowercasedASCII($0).contains("hybid") } ?? true
+            if isGated, !isVersion(sdkVersion, atLeast: [3, 1, 0]) { return ["unsupported_sdk"] }
             if isUntracked { return ["untracked"] }
             if clickedAt < presentedAt { return ["early"] }
             return isAutomatic ? ["automatic_clicks"] : ["clicks", "user_clicks"]
@@ -117,8 +119,10 @@ extension OverlayClicksModel {
             "3.1.0", "3.1", "3.1.0.0", "3.10", "10", "4.0.1", "3.1.0", "3.0.9", "2.21.1", "3", "",
             "v3.1.0", nil,
         ])
+        let sdk = writer.pick([nil, nil, nil, "HyBid", "verve-HYBID-ios", "Prebid", ""])
         let overlayClick = OverlayClick(
-            impression: id, click: clickID, isAutomatic: writer.chance(4), sdkVersion: sdkVersion,
+            impression: id, click: clickID, isAutomatic: writer.chance(4), sdk: sdk,
+            sdkVersion: sdkVersion,
             isForbidden: isThere && isForbidden, isUntracked: isThere && isUntracked,
             presentedAt: presentedAt, clickedAt: clickedAt)
         var overlay: String?
@@ -132,11 +136,11 @@ extension OverlayClicksModel {
             writer.id("impression_id", id),
             writer.optionalText("click_id", clickID.isEmpty && writer.chance(2) ? nil : clickID),
             writer.word("initiated_by", overlayClick.isAutomatic ? "automatic" : "user"),
-            writer.optionalText("sdk_version", sdkVersion),
+            writer.optionalText("sdk", sdk), writer.optionalText("sdk_version", sdkVersion),
             writer.unjudged("overlay", overlay),
             writer.optionalInteger("presented_at_ms", presentedAt),
             writer.integer("clicked_at_ms", clickedAt),
-            zoneMember, campaignMember, writer.optionalFlag("test", isTest),
+            zoneMember, campaignMember, writer.optionalBit("test", isTest),
         ]
         return Draft(
             type: "skoverlay.click",
@@ -146,11 +150,11 @@ extension OverlayClicksModel {
             members: members)
     }
 
-    /// A member of `overlay` as JSON, and whether it forbids: only the number 0 does.
+    /// A member of `overlay` as JSON, and whether it forbids: only 0 and false do.
     private static func makeSwitch(_ writer: inout DraftWriter) -> (json: String?, forbids: Bool) {
         switch Int.random(in: 0..<12, using: &writer.random) {
-        case 0: (writer.pick(["0", "0.0", "0e0"]), true)
-        case 1: (writer.pick(["\"0\"", "false", "[0]", "{}", "\"\"", "2", "-1", "0.5"]), false)
+        case 0: (writer.pick(["0", "0.0", "0e0", "false"]), true)
+        case 1: (writer.pick(["\"0\"", "true", "[0]", "{}", "\"\"", "2", "-1", "0.5"]), false)
         case 2...4: (nil, false)
         default: (writer.number(1), false)
         }
@@ -171,7 +175,7 @@ extension OverlayClicksModel {
             writer.id("request_id", id),
             writer.identifier("position", click.position, isRequired: true),
             writer.flag("paid", click.isPaid), writer.optionalFlag("opened", isOpened),
-            writer.text("url", url), campaignMember, writer.optionalFlag("test", isTest),
+            writer.text("url", url), campaignMember, writer.optionalBit("test", isTest),
         ]
         return Draft(
             type: "outbrain.click",
@@ -210,7 +214,7 @@ extension OverlayClicksModel {
                 isTest: isTest ?? false),
             members: [
                 writer.id("impression_id", id), writer.id("adapter", adapter), campaignMember,
-                writer.optionalFlag("test", isTest),
+                writer.optionalBit("test", isTest),
             ])
     }
 
@@ -223,7 +227,7 @@ extension DraftWriter {
     /// Outbrain's widget, and the placement that it is.
     mutating func widget() -> (placement: String, members: [Member?]) {
         let name = pick(["SDK_1", "SDK_2", "sdk_1", "Wídget", "Wi\u{301}dget"])
-        let index: Int64 = pick([0, 0, 1, 12, -1])
+        let index: Int64 = pick([0, 0, 1, 12, 100])
         return (
             "\(name)#\(index)",
             [id("widget_id", name), identifier("widget_index", index, isRequired: true)]

@@ -247,8 +247,11 @@ enum PostbackWire {
         let apps: FaultyValues =
             missing + [
                 ("\"app\"", .wrongType), ("9223372036854775808", .outOfRange), ("true", .wrongType),
+                ("-1", .outOfRange), ("5.5", .outOfRange), ("\"-1\"", .wrongType),
             ]
-        let tooLong: FaultyValues = [("\"12345\"", .outOfRange)]
+        let tooLong: FaultyValues = [
+            ("\"12345\"", .outOfRange), ("5.5", .outOfRange), ("-1", .outOfRange),
+        ]
         let sources: FaultyValues =
             missing + tooLong + [("\"\"", .missingField), ("true", .wrongType)]
         let indices: FaultyValues = [
