@@ -56,6 +56,49 @@ struct StoreNotificationsWorkerTests {
             try place.contents(stream, ofOneLog: false) == other.contents(stream, ofOneLog: false))
     }
 
+    @Test(
+        "A sale that counted before a restart is a duplicate after it, under whatever id it comes")
+    func salesAcrossRuns() throws {
+        let (place, samples) = try makePlace()
+        func publish(_ type: String, _ subtype: String = "", uuid: String) throws {
+            try place.publish(
+                stream,
+                SampleNotifications.record(
+                    try samples.v2(type, subtype, uuid: uuid, transaction: 42, price: 9990)))
+            try place.foldNotifications()
+        }
+        try publish("DID_RENEW", uuid: "a")
+        try publish("DID_RENEW", uuid: "b")
+        try publish("SUBSCRIBED", "RESUBSCRIBE", uuid: "c")
+        try publish("CONSUMPTION_REQUEST", uuid: "d")
+        try publish("CONSUMPTION_REQUEST", uuid: "e")
+        #expect(try sum("renewals", place) == 1)
+        #expect(try sum("resubscribes", place) == 0)
+        #expect(try sum("consumption_requests", place) == 1)
+        #expect(try sum("gross_micros", place) == 9_990_000)
+        #expect(try place.outcome(.accepted, stream) == 2)
+        #expect(try place.outcome(.duplicates, stream) == 3)
+        try place.foldNotifications(data: "scratch")
+        #expect(try place.contents(stream) == place.contents(stream, data: "scratch"))
+    }
+
+    @Test("A sale whose sum overflows leaves no memory: the same sale at another price counts")
+    func overflowOfSale() throws {
+        let (place, samples) = try makePlace()
+        let most: Int64 = 9_223_372_036_854_775
+        try place.publish(
+            stream,
+            [(1, most), (2, most), (2, 1)].enumerated().map { number, sale in
+                SampleNotifications.record(
+                    try samples.v2(
+                        "DID_RENEW", uuid: "\(number)", transaction: sale.0, price: sale.1 - 1))
+            })
+        try place.foldNotifications()
+        #expect(try place.outcome(.rejected, stream) == 1)
+        #expect(try place.outcome(.accepted, stream) == 2)
+        #expect(try sum("renewals", place) == 2)
+    }
+
     @Test("A history of version 1 that is published again changes no number")
     func replayedHistory() throws {
         let (place, samples) = try makePlace()
@@ -140,11 +183,12 @@ struct StoreNotificationsWorkerTests {
     func cohortsAcrossRuns() throws {
         let (place, samples) = try makePlace()
         func record(
-            _ type: String, _ uuid: String, subtype: String = "", price: Int64 = 9990, date: Int
+            _ type: String, _ uuid: String, subtype: String = "", transaction: Int = 4,
+            price: Int64 = 9990, date: Int
         ) throws -> OutgoingRecord {
             SampleNotifications.record(
                 try samples.v2(
-                    type, subtype, uuid: uuid, transaction: 4, price: price, date: date,
+                    type, subtype, uuid: uuid, transaction: transaction, price: price, date: date,
                     cohort: 20_000))
         }
         func sums(_ measure: String, _ data: String = "data") throws -> [String: Int64] {
@@ -159,8 +203,10 @@ struct StoreNotificationsWorkerTests {
         }
         let records = [
             try record("SUBSCRIBED", "a", subtype: "INITIAL_BUY", price: 0, date: 0),
-            try record("DID_RENEW", "b", date: 7), try record("REFUND", "c", date: 8),
-            try record("DID_RENEW", "d", date: 14), try record("REFUND_REVERSED", "e", date: 30),
+            try record("DID_RENEW", "b", transaction: 8, date: 7),
+            try record("REFUND", "c", date: 8),
+            try record("DID_RENEW", "d", transaction: 12, date: 14),
+            try record("REFUND_REVERSED", "e", date: 30),
         ]
         for (index, record) in records.enumerated() {
             try place.publish(stream, record)
@@ -197,7 +243,7 @@ struct StoreNotificationsWorkerTests {
             [
                 try record("DID_RENEW", 1, price: most, hour: 0),
                 try record("SUBSCRIBED", 5, price: 0, hour: 1),
-                try record("DID_RENEW", 5, price: most, hour: 2),
+                try record("DID_RENEW", 25, price: most, hour: 2),
                 try record("DID_RENEW", 9, price: 0, hour: 3),
                 try record("DID_RENEW", 13, price: 0, hour: 4),
                 try record("REFUND", 17, price: most, hour: 5),

@@ -265,7 +265,8 @@ struct NotificationV1PitfallTests {
     @Test("a cancelled transaction whose id is no id is refused for what is wrong with it")
     func malformedTransactionID() throws {
         for (id, reason) in [
-            (Document.raw("1.5"), "wrong_type"), ("9223372036854775808", "out_of_range"),
+            (Document.raw("1.5"), "out_of_range"), (-1, "out_of_range"),
+            (.raw("9223372036854775808"), "out_of_range"), (true, "wrong_type"),
             ("", "missing_field"), (.raw("null"), "missing_field"),
         ] {
             let record = v1("CANCEL", [cancelled("29", at: 3, with: ["transaction_id": id])])

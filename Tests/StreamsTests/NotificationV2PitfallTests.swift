@@ -63,7 +63,7 @@ struct NotificationV2PitfallTests {
             try measures(
                 "DID_RENEW",
                 with: ["\(info).price": nil, "\(info).inAppOwnershipType": "FAMILY_SHARED"])
-                == ["renewals": 1])
+                == ["renewals": 1, "unpriced_sales": 1])
         let half = try v2("DID_RENEW", with: ["\(info).price": 0.5])
         #expect(try foldNotifications([half]).reasons == ["wrong_type"])
     }
@@ -203,8 +203,12 @@ struct NotificationV2PitfallTests {
             "\(info).transactionId": .raw("9223372036854775808"),
             "\(info).revocationDate": "x", "\(info).revocationPercentage": -1,
         ]
-        let renewal = try v2("DID_RENEW", with: changes)
-        #expect(try foldNotifications([renewal]).measures["renewals"] == 1)
+        let failure = try v2("DID_FAIL_TO_RENEW", with: changes)
+        #expect(try foldNotifications([failure]).measures == ["renewal_failures": 1])
+        for type in ["DID_RENEW", "CONSUMPTION_REQUEST"] {
+            #expect(
+                try foldNotifications([try v2(type, with: changes)]).reasons == ["out_of_range"])
+        }
         let refund = try v2("REFUND", with: changes)
         #expect(try foldNotifications([refund]).reasons == ["wrong_type"])
         let price: KeyValuePairs<String, Document?> = ["\(info).price": -1]

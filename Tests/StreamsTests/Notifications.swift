@@ -52,7 +52,11 @@ enum Notifications {
         "autoRenewStatus": 1, "environment": "Production", "signedDate": 1_795_238_412_000,
     ]
 
-    /// A payload of version 2 with a transaction in it.
+    private static let sales = [
+        "SUBSCRIBED", "DID_RENEW", "ONE_TIME_CHARGE", "OFFER_REDEEMED", "DID_CHANGE_RENEWAL_PREF",
+    ]
+
+    /// A payload of version 2 with a transaction in it. Sales have transactions of their own, by their ids.
     static func payload(
         _ type: String, _ subtype: String? = nil, uuid: String = "u",
         with changes: KeyValuePairs<String, Document?> = [:]
@@ -66,7 +70,12 @@ enum Notifications {
                 "signedRenewalInfo": renewal,
             ],
         ]
-        return payload.with(["subtype": subtype.map { .string($0) }]).with(changes)
+        let transaction =
+            sales.contains(type) ? .string("sale \(uuid)") : transaction["transactionId"]
+        return payload.with([
+            "subtype": subtype.map { .string($0) },
+            "data.signedTransactionInfo.transactionId": transaction,
+        ]).with(changes)
     }
 
     /// The body that carries a payload. Objects where JWSs belong are signed too.

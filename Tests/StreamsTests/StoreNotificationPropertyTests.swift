@@ -58,14 +58,17 @@ struct RandomNotifications {
     private mutating func version2() throws -> TestRecord {
         let info = "data.signedTransactionInfo"
         return try v2(
-            pick(["REFUND", "REFUND", "REFUND_REVERSED", "SUBSCRIBED", "DID_RENEW"]),
+            pick([
+                "REFUND", "REFUND", "REFUND_REVERSED", "SUBSCRIBED", "DID_RENEW",
+                "CONSUMPTION_REQUEST",
+            ]),
             uuid: number(200),
             with: [
                 "\(info).originalTransactionId": .string(number(3)),
                 "\(info).originalPurchaseDate": pick([nil, "0", "-86400000"]).map { .raw($0) },
                 "\(info).purchaseDate": .raw(number(400_000_000)),
                 "\(info).offerDiscountType": pick([nil, "FREE_TRIAL"]),
-                "\(info).transactionId": .string(number(4)),
+                "\(info).transactionId": .string(number(40)),
                 "\(info).revocationDate": .raw(number(4)), "\(info).price": .raw(number(9000)),
                 "\(info).revocationPercentage": pick([nil, 33_333]),
                 "data.bundleId": pick([
@@ -111,6 +114,45 @@ struct StoreNotificationPropertyTests {
             #expect(
                 alone.sums.mapValues { $0[partition] }
                     == whole.sums.mapValues { $0[partition] }.filter { $0.value != nil })
+        }
+    }
+
+    @Test(
+        "sales and consumption requests under other ids, in any order, change no sum: of each transaction one counts",
+        arguments: 6...8 as ClosedRange<UInt64>)
+    func repeatedSales(_ seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        let info = "data.signedTransactionInfo"
+        func record(_ type: String, _ transaction: Int, _ uuid: String) throws -> TestRecord {
+            try v2(
+                type, uuid: uuid,
+                with: [
+                    "\(info).transactionId": .string("\(transaction)"),
+                    "\(info).price": .raw("\(transaction + 1)"),
+                    "\(info).originalPurchaseDate": 0, "\(info).purchaseDate": 0,
+                ])
+        }
+        // Transactions 0 to 5 are renewed, 6 to 8 bought, and 0 to 3 asked about.
+        let once: [(type: String, transaction: Int)] =
+            (0..<6).map { ("DID_RENEW", $0) } + (6..<9).map { ("ONE_TIME_CHARGE", $0) }
+            + (0..<4).map { ("CONSUMPTION_REQUEST", $0) }
+        let first = try foldNotifications(
+            once.map { try record($0.type, $0.transaction, "\($0.type) \($0.transaction)") })
+        #expect(
+            first.measures == [
+                "renewals": 6, "one_time_purchases": 3, "consumption_requests": 4,
+                "gross_micros": 45_000,
+            ])
+        let repeats = (0..<60).map { _ in once[Int.random(in: 0..<once.count, using: &random)] }
+        let records = try (once + repeats).enumerated().map { number, event in
+            try record(event.type, event.transaction, "\(number)")
+        }
+        for sizes in [[1], [7, 1, 100], [17]] {
+            let result = try foldNotifications(records.shuffled(using: &random), .sizes(sizes))
+            #expect(result.rows("store-notifications") == first.rows("store-notifications"))
+            #expect(result.rows("cohorts") == first.rows("cohorts"))
+            #expect(result.outcome(.accepted) == 13)
+            #expect(result.outcome(.duplicates) == 60)
         }
     }
 

@@ -97,14 +97,15 @@ struct StoreNotificationTrustTests {
         #expect(
             try altered(["data.signedRenewalInfo.environment": "Sandbox"])
                 == "signedRenewalInfo: is not of the notification's environment")
-        // One that names none is of none.
-        #expect(
-            try altered(["data.signedTransactionInfo.bundleId": nil])
-                == "signedTransactionInfo: is not of the notification's bundle")
-        for member in ["signedTransactionInfo", "signedRenewalInfo"] {
+        for none: Document? in [nil, .null] {
             #expect(
-                try altered(["data.\(member).environment": nil])
-                    == "\(member): is not of the notification's environment")
+                try altered(["data.signedTransactionInfo.bundleId": none])
+                    == "signedTransactionInfo: has no bundleId")
+            for member in ["signedTransactionInfo", "signedRenewalInfo"] {
+                #expect(
+                    try altered(["data.\(member).environment": none])
+                        == "\(member): has no environment")
+            }
         }
         // Renewals name no bundle; one that does names this one.
         let other = Document.string(Notifications.otherBundle)

@@ -120,7 +120,7 @@ struct NotificationVerificationTests {
         let other = Self.transaction.replacingOccurrences(of: "com.a", with: "com.b")
         let found = try judgements(verify(notification(transaction: other)))
         #expect(found[1].verdict == .valid)
-        #expect(found[1].note?.hasSuffix("not of this bundle") == true)
+        #expect(found[1].note?.hasSuffix("is not of the notification's bundle") == true)
         let production =
             #"{"notificationType":"TEST","data":{"bundleId":"com.a","environment":"Production","#
             + #""appAppleId":2},"signedDate":1800000000000}"#

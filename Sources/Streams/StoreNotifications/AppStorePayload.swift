@@ -60,16 +60,26 @@ package struct AppStorePayload {
         return value.member(kind.holder)?.member(kind.member)
     }
 
-    /// Whether what is signed within a notification is of the notification's bundle.
-    package func isOfBundle(of notification: AppStorePayload) -> Bool {
+    /// Why a payload signed within a notification does not belong to the notification's bundle; nil when it
+    /// does.
+    package func faultOfBundle(in notification: AppStorePayload) -> StaticString? {
         guard let bundleID = value.member("bundleId") else {
-            if case .inner(let kind) = kind { return !kind.namesBundle }
-            return false
+            if case .inner(let kind) = kind, !kind.namesBundle { return nil }
+            return "has no bundleId"
         }
-        guard let bundleID = bundleID.string, let wanted = notification.bundleID else {
-            return false
+        guard let bundleID = bundleID.string, let wanted = notification.bundleID,
+            bundleID.elementsEqual(wanted)
+        else { return "is not of the notification's bundle" }
+        return nil
+    }
+
+    /// The same of the notification's environment.
+    package func faultOfEnvironment(in notification: AppStorePayload) -> StaticString? {
+        guard environment != notification.environment else { return nil }
+        if case .inner(let kind) = kind, value.member(kind.environment) == nil {
+            return "has no environment"
         }
-        return bundleID.elementsEqual(wanted)
+        return "is not of the notification's environment"
     }
 
     private var environmentOfNotification: AppStoreEnvironment? {

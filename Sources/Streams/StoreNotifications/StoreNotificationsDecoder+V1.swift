@@ -10,7 +10,7 @@ extension StoreNotificationsDecoder {
         let isStatusChange = type.equals("DID_CHANGE_RENEWAL_STATUS")
         let statusChange =
             isStatusChange
-            ? faults.optionalIdentifier(value, "auto_renew_status_change_date_ms") : nil
+            ? faults.optionalInstant(value, "auto_renew_status_change_date_ms") : nil
         let transactionID = statusChange == nil ? subject.decisive?.transactionID : nil
         let instant =
             statusChange ?? subject.cancelled?.cancellationMilliseconds
@@ -103,7 +103,7 @@ extension StoreNotificationsDecoder {
     /// Bodies of 2021 may say what was cancelled at their top level only: an order, and when.
     private func cancelNamed(by value: JSONValue, among transactions: inout [ListedTransaction]) {
         guard let order = transactionID(value, "web_order_line_item_id"),
-            let cancelledAt = faults.optionalIdentifier(value, "cancellation_date_ms"),
+            let cancelledAt = faults.optionalInstant(value, "cancellation_date_ms"),
             let place = transactions.firstIndex(where: {
                 transactionID($0.value, "web_order_line_item_id") == order
             })
@@ -160,7 +160,7 @@ extension StoreNotificationsDecoder {
             type.equals("DID_CHANGE_RENEWAL_STATUS") ? flag(value, "auto_renew_status") : nil
         let measure = Self.measure(ofVersion1: type, isOn: isOn)
         return .count(
-            columns, measure, measure == .initialBuys && isTrial ? .trials : nil, grossPrice: 0,
+            columns, measure, measure == .initialBuys && isTrial ? .trials : nil, nil,
             .init(
                 firstPurchase: transaction?.firstPurchaseMilliseconds,
                 instant: transaction?.purchaseMilliseconds),
@@ -279,10 +279,9 @@ extension StoreNotificationsDecoder {
         ListedTransaction(
             value: value, transactionID: transactionID(value, "transaction_id"),
             originalTransactionID: transactionID(value, "original_transaction_id"),
-            firstPurchaseMilliseconds: faults.optionalIdentifier(
-                value, "original_purchase_date_ms"),
-            purchaseMilliseconds: faults.optionalIdentifier(value, "purchase_date_ms"),
-            cancellationMilliseconds: faults.optionalIdentifier(value, "cancellation_date_ms"))
+            firstPurchaseMilliseconds: faults.optionalInstant(value, "original_purchase_date_ms"),
+            purchaseMilliseconds: faults.optionalInstant(value, "purchase_date_ms"),
+            cancellationMilliseconds: faults.optionalInstant(value, "cancellation_date_ms"))
     }
 
     /// Those that were cancelled, in their order.

@@ -25,11 +25,27 @@ extension StoreNotificationsDecoder {
         let summary =
             payload.value.member("data") == nil ? payload.value.member("summary") : nil
         let holder = transaction ?? renewal ?? summary
+        let rule = NotificationRule.of(type: type, subtype: subtype)
         return StoreNotificationsEvent(
-            id: idBuilder.finish(), environment: environment, bundleID: keep(payload.bundleID),
+            id: idBuilder.finish(),
+            transactionEventID: transactionEventID(rule, transaction, environment),
+            environment: environment, bundleID: keep(payload.bundleID),
             effect: effect(
-                type: type, subtype: subtype, transaction,
+                rule, type: type, transaction,
                 product: holder.flatMap { faults.optionalText($0, "productId") }))
+    }
+
+    private func transactionEventID(
+        _ rule: NotificationRule, _ transaction: JSONValue?, _ environment: AppStoreEnvironment
+    ) -> RecordID? {
+        guard let kind = rule.countsOnceAs,
+            let transactionID = transaction.flatMap({ transactionID($0, "transactionId") })
+        else { return nil }
+        idBuilder.begin()
+        idBuilder.add(kind)
+        idBuilder.add(environment.name)
+        addToID(transactionID)
+        return idBuilder.finish()
     }
 
     /// The payload of the notification's JWS; where it says that it comes from an environment whose
@@ -124,11 +140,10 @@ extension StoreNotificationsDecoder {
         } else {
             payload = try verified(text, member, of: .inner(kind), by: parser)
         }
-        guard payload.isOfBundle(of: notification) else {
-            throw .untrusted(member, "is not of the notification's bundle")
-        }
-        guard payload.environment == environment else {
-            throw .untrusted(member, "is not of the notification's environment")
+        if let fault = payload.faultOfBundle(in: notification)
+            ?? payload.faultOfEnvironment(in: notification)
+        {
+            throw .untrusted(member, fault)
         }
         return payload.value
     }
@@ -140,13 +155,15 @@ extension StoreNotificationsDecoder {
     private typealias Measure = StoreNotificationsKey.Measure
 
     private func effect(
-        type: UnsafeRawBufferPointer, subtype: UnsafeRawBufferPointer?, _ transaction: JSONValue?,
+        _ rule: NotificationRule, type: UnsafeRawBufferPointer, _ transaction: JSONValue?,
         product: UnsafeRawBufferPointer?
     ) -> StoreNotificationsEvent.Effect {
         var columns = StoreNotificationsEvent.Columns(productID: keep(product))
-        var rule = NotificationRule.of(type: type, subtype: subtype)
+        var rule = rule
         guard let transaction else {
-            return .count(columns, rule.measure, rule.secondMeasure, grossPrice: 0)
+            return .count(
+                columns, rule.measure, rule.secondMeasure,
+                rule.money == .gross ? .init(price: 0, isPriced: false) : nil)
         }
         columns.storefront = keep(faults.optionalText(transaction, "storefront"))
         columns.currency = keep(faults.optionalText(transaction, "currency"))
@@ -165,12 +182,13 @@ extension StoreNotificationsDecoder {
                 columns, rule.measure, transactionID: transactionID(transaction, "transactionId"))
         case .gross, .none:
             let isTrial = discount?.equals("FREE_TRIAL") == true
-            let grossPrice = rule.money == .gross ? price(of: transaction) : 0
-            let step = rule.trialStep(type: type, isTrial: isTrial, isPaid: grossPrice > 0)
+            let sale = rule.money == .gross ? sale(transaction, columns) : nil
+            let step = rule.trialStep(
+                type: type, isTrial: isTrial, isPaid: sale.map { $0.price > 0 } ?? false)
             return .count(
                 columns, rule.measure,
                 rule.measure == .initialBuys && isTrial ? .trials : rule.secondMeasure,
-                grossPrice: grossPrice, dates(of: transaction, rule),
+                sale, dates(of: transaction, rule),
                 step.flatMap { kind in
                     transactionID(transaction, "originalTransactionId").map {
                         .init(line: $0, kind: kind)
@@ -191,9 +209,16 @@ extension StoreNotificationsDecoder {
             instant: faults.optionalInteger(transaction, "purchaseDate"))
     }
 
-    private func price(of transaction: JSONValue) -> Int64 {
-        let price = faults.optionalInteger(transaction, "price") ?? 0
-        if price < 0 { faults.note(.outOfRange, "price", "is negative") }
+    private func sale(
+        _ transaction: JSONValue, _ columns: StoreNotificationsEvent.Columns
+    ) -> StoreNotificationsEvent.Sale {
+        let price = price(of: transaction)
+        return .init(price: price ?? 0, isPriced: price != nil && !columns.currency.isEmpty)
+    }
+
+    private func price(of transaction: JSONValue) -> Int64? {
+        let price = faults.optionalInteger(transaction, "price")
+        if let price, price < 0 { faults.note(.outOfRange, "price", "is negative") }
         return price
     }
 
@@ -206,7 +231,7 @@ extension StoreNotificationsDecoder {
         return StoreNotificationsEvent.Refund(
             transactionID: transactionID(transaction, "transactionId"),
             revocationDate: faults.optionalInteger(transaction, "revocationDate"),
-            price: price(of: transaction), percentage: percentage,
+            price: price(of: transaction) ?? 0, percentage: percentage,
             firstPurchaseDate: faults.optionalInteger(transaction, "originalPurchaseDate"))
     }
 
@@ -241,6 +266,9 @@ struct NotificationRule {
     var measure: Measure
     var secondMeasure: Measure?
     var money: Money
+    /// The kind of event of which a transaction counts one only, whatever the ids of its notifications; nil for
+    /// all other kinds.
+    var countsOnceAs: StaticString?
 
     private static let listed: [(type: StaticString, subtype: StaticString, Measure, Measure?)] = [
         ("SUBSCRIBED", "INITIAL_BUY", .initialBuys, nil),
@@ -292,9 +320,12 @@ struct NotificationRule {
     ) -> NotificationRule {
         let subtype = subtype ?? UnsafeRawBufferPointer(start: nil, count: 0)
         let found = listed.first { type.equals($0.type) && subtype.equals($0.subtype) }
+        let money = money(type: type, subtype: subtype)
         return NotificationRule(
-            measure: found?.2 ?? .other, secondMeasure: found?.3,
-            money: money(type: type, subtype: subtype))
+            measure: found?.2 ?? .other, secondMeasure: found?.3, money: money,
+            countsOnceAs: money == .gross
+                ? "appstore.sale"
+                : type.equals("CONSUMPTION_REQUEST") ? "appstore.consumption_request" : nil)
     }
 
     /// What a notification of the type is to the free trial of its line; nil when nothing.

@@ -99,12 +99,11 @@ package final class StoreNotificationsDecoder: @unchecked Sendable {
         keep(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    /// An id of a transaction or a line; nil for an absent, an empty or a faulty one.
+    /// An id of a transaction or a line; nil for an absent, an empty or a faulty one. A text has no limit.
     func transactionID(_ object: JSONValue, _ name: StaticString) -> TransactionID? {
-        if let text = object.member(name)?.string, !text.isEmpty, case .notDigits = Digits(text) {
-            return .text(Array(text))
-        }
-        return faults.optionalIdentifier(object, name).map { .number($0) }
+        guard let value = object.member(name) else { return nil }
+        if let text = value.string { return text.isEmpty ? nil : TransactionID(text) }
+        return faults.identifier(value, name).map { .number($0) }
     }
 
     /// The first text among the members that is there and not empty; nil when another value comes first.

@@ -38,6 +38,14 @@ struct StoreNotificationsEvent {
         var kind: Kind
     }
 
+    /// What a sale of version 2 brought.
+    struct Sale {
+        /// Thousandths of the currency's unit; 0 without one.
+        var price: Int64
+        /// Whether it has both a price and a currency.
+        var isPriced: Bool
+    }
+
     /// A refund as version 2 tells it.
     struct Refund {
         var transactionID: TransactionID?
@@ -64,9 +72,8 @@ struct StoreNotificationsEvent {
 
     /// What the event does to the numbers.
     enum Effect {
-        /// Counts in a measure, and perhaps in a second one; `grossPrice` in thousandths of the unit.
-        case count(
-            Columns, Measure, Measure?, grossPrice: Int64, CohortDates = .init(), TrialStep? = nil)
+        /// Counts in a measure, and perhaps in a second one.
+        case count(Columns, Measure, Measure?, Sale? = nil, CohortDates = .init(), TrialStep? = nil)
         /// Counts in the measure; in that of refunds unless the refund was counted before.
         case refund(Columns, Measure, Refund)
         /// Counts in the measure, and takes a refund of the transaction back.
@@ -76,6 +83,9 @@ struct StoreNotificationsEvent {
     }
 
     var id: RecordID
+    /// Tells a sale, or a consumption request, of a transaction from others: the store sends some of them again
+    /// under another id. Nil for all other events, and without a transaction.
+    var transactionEventID: RecordID?
     var environment: AppStoreEnvironment
     var bundleID: Range<Int>
     var effect: Effect
@@ -132,15 +142,17 @@ package enum Ownership {
 
 /// The App Store's id of a transaction, or of a line of purchases: that of its first transaction.
 ///
-/// Ids are numbers so far; a JSON number and a string of its digits are the same id.
+/// Ids are numbers so far; a JSON number and the string that has its digits are the same id.
 enum TransactionID: Hashable, Sendable {
     case number(Int64)
-    /// A text that is not only digits, in UTF-8.
+    /// Any other text, in UTF-8.
     case text([UInt8])
 
-    /// Reads a text that names an id. Digits beyond 64 bits stay a text.
+    /// Reads a text that names an id, which is the id as it is written: digits with a zero in front of them,
+    /// and digits beyond 64 bits, stay a text.
     init(_ text: UnsafeRawBufferPointer) {
-        if case .number(let number) = Digits(text) {
+        let hasZeroInFront = text.count > 1 && text.first == UInt8(ascii: "0")
+        if !hasZeroInFront, case .number(let number) = Digits(text) {
             self = .number(number)
         } else {
             self = .text(Array(text))

@@ -22,7 +22,7 @@ package final class StoreNotificationsFold: StreamFold {
     /// The same of the sums of `cohorts`.
     let cohortsTakenBack = DeltaTable<CohortsKey>()
     package var deltas: [Deltas] { [notifications, takenBack, cohorts, cohortsTakenBack] }
-    /// The ids that the batch accepted, with their offsets.
+    /// The ids that the batch saw first, with the offsets of what counts.
     private var admitted: [Int32: [RecordID: Int64]] = [:]
     /// The refunds of transactions that the batch changed, by transaction id.
     private var refunds: [Int32: [TransactionID: RefundHistory]] = [:]
@@ -105,9 +105,7 @@ package final class StoreNotificationsFold: StreamFold {
             refuse(index, refusal.cause)
             count(refusal.outcome)
         case .success(let event):
-            try beginAnswers(about: event, at: place)
-            if answers.originalOffset == nil {
-                admitted[place.partition, default: [:]][event.id] = place.offset
+            if try admit(event, at: place) {
                 count(.accepted)
                 try add(event, at: place, bytes)
             } else {
@@ -150,22 +148,41 @@ package final class StoreNotificationsFold: StreamFold {
         return place
     }
 
-    /// Asks whether an event is new; from then on the answers are those about its record.
-    private func beginAnswers(about event: StoreNotificationsEvent, at place: RecordPlace) throws {
+    /// Whether an event is new. From then on its ids are known, and the answers are those about its record.
+    private func admit(_ event: StoreNotificationsEvent, at place: RecordPlace) throws -> Bool {
         askedTransactions.removeAll(keepingCapacity: true)
+        let isKnownID: Bool
         if let recalled {
             answers =
                 recalled.answers(partition: place.partition, offset: place.offset)
                 .flatMap { NotificationAnswers($0) } ?? NotificationAnswers()
+            isKnownID = answers.originalOffset != nil
             // Recalled records are not compared with each other.
             refunds.removeAll(keepingCapacity: true)
             trials.removeAll(keepingCapacity: true)
         } else {
+            let known = try offset(of: event.id, place.partition)
+            isKnownID = known != nil
             answers = NotificationAnswers(
-                originalOffset: try admitted[place.partition]?[event.id]
-                    ?? memory.row(
-                        of: Self.ids, partition: place.partition, key: .id(event.id))?[0].integer)
+                originalOffset: try known
+                    ?? event.transactionEventID.flatMap { try offset(of: $0, place.partition) })
         }
+        // Of a sale or a request that comes again under another id, that id was seen too.
+        if !isKnownID {
+            admitted[place.partition, default: [:]][event.id] =
+                answers.originalOffset ?? place.offset
+        }
+        guard answers.originalOffset == nil else { return false }
+        if let id = event.transactionEventID {
+            admitted[place.partition, default: [:]][id] = place.offset
+        }
+        return true
+    }
+
+    /// The offset at which an id was seen first; nil for a new one.
+    private func offset(of id: RecordID, _ partition: Int32) throws -> Int64? {
+        try admitted[partition]?[id]
+            ?? memory.row(of: Self.ids, partition: partition, key: .id(id))?[0].integer
     }
 
     private func refuse(_ index: Int, _ cause: RefusedRecord.Cause) {
@@ -185,12 +202,13 @@ extension StoreNotificationsFold {
     ) throws {
         switch event.effect {
         case .count(
-            let columns, let measure, let secondMeasure, let grossPrice, let dates, let trialStep):
+            let columns, let measure, let secondMeasure, let sale, let dates, let trialStep):
             let key = key(event, columns, bytes)
             let row = notifications.row(key, at: place)
             notifications.count(measure, row: row)
             if let secondMeasure { notifications.count(secondMeasure, row: row) }
-            let micros = micros(Int128(grossPrice) * Self.microsInThousandth)
+            if let sale, !sale.isPriced { notifications.count(.unpricedSales, row: row) }
+            let micros = micros(Int128(sale?.price ?? 0) * Self.microsInThousandth)
             notifications.add(micros, to: .grossMicros, row: row)
             try addToCohorts(
                 measure, secondMeasure, gross: micros, trialStep, dates, key, at: place)

@@ -22,11 +22,13 @@ extension StoreNotificationsFold {
     package static let tables = [StoreNotificationsKey.table, CohortsKey.table]
     package static let memoryTables = [ids, RefundHistory.table, TrialLines.table]
     static let ids = MemoryTable(
-        "notification_ids", "Every notification and receipt ever accepted.", hasIDs: true,
+        "notification_ids",
+        "Every notification and receipt that was accepted or repeats one, and every transaction of which a sale or a consumption request was counted.",
+        hasIDs: true,
         digest: "hex(id)",
         [
             .init("id", .bytes, "first 16 bytes of SHA-256 of the id's tuple"),
-            .init("offset", .integer, "where it was accepted"),
+            .init("offset", .integer, "of the record that counts"),
         ])
 
     package static func rules(
@@ -81,7 +83,7 @@ package struct StoreNotificationsKey: RowKey {
         case refunds, upgradeCancellations, refundReversals, refundsDeclined, familyRevocations
         case assignmentRevocations
         case consumptionRequests, priceIncreasesPending, priceIncreasesAccepted
-        case oneTimePurchases, renewalExtensionSummaries, renewalExtensionFailures
+        case oneTimePurchases, unpricedSales, renewalExtensionSummaries, renewalExtensionFailures
         case externalTokensCreated, externalTokensReminded, externalTokensUnreported
         case consentsRescinded, metadataUpdates, migrations, priceChanges
         case renewalsExtended, tests, other
@@ -136,6 +138,8 @@ package struct StoreNotificationsKey: RowKey {
             .priceIncreasesPending: .page("PRICE_INCREASE / PENDING"),
             .priceIncreasesAccepted: .page("PRICE_INCREASE / ACCEPTED"),
             .oneTimePurchases: .page("ONE_TIME_CHARGE"),
+            .unpricedSales:
+                "sales without a price or without a currency; version 2 only",
             .renewalExtensionSummaries: .page("RENEWAL_EXTENSION / SUMMARY"),
             .renewalExtensionFailures: .page("RENEWAL_EXTENSION / FAILURE"),
             .externalTokensCreated: .page("EXTERNAL_PURCHASE_TOKEN / CREATED"),

@@ -133,10 +133,10 @@ struct NotificationReading {
             text, of: .inner(kind), part: kind.member.description, by: innerParser)
         let isCounted = trust.allowsUnverified(notification.environment)
         guard let payload, judgement.verdict == .valid || isCounted else { return judgement }
-        if !payload.isOfBundle(of: notification) {
-            judgement.note = NotificationTrust.untrusted("not of this bundle")
-        } else if payload.environment != notification.environment {
-            judgement.note = NotificationTrust.untrusted("not of this environment")
+        if let fault = payload.faultOfBundle(in: notification)
+            ?? payload.faultOfEnvironment(in: notification)
+        {
+            judgement.note = NotificationTrust.untrusted("\(kind.member) \(fault)")
         } else if judgement.verdict != .valid {
             judgement.note = Self.countedAllTheSame
         }

@@ -220,7 +220,9 @@ private struct StoreFold {
         case .rejected: return "rejected"
         case .untrusted: return "untrusted"
         case .version2(let notification):
-            guard ids.insert(["2", notification.id]).inserted else { return "duplicates" }
+            guard ids.insert(["2", notification.id]).inserted, isFirst(notification) else {
+                return "duplicates"
+            }
             add(notification, hour)
         case .version1(let body):
             guard ids.insert(["1"] + body.id).inserted else { return "duplicates" }
@@ -232,12 +234,28 @@ private struct StoreFold {
         return "accepted"
     }
 
+    /// Whether a sale, or a consumption request, is the first of its transaction.
+    private mutating func isFirst(_ notification: StoreNotification) -> Bool {
+        guard let purchase = notification.purchase else { return true }
+        let kind: String? =
+            if notification.kind.isSale {
+                "sale"
+            } else if notification.kind.type == "CONSUMPTION_REQUEST" {
+                "consumption"
+            } else {
+                nil
+            }
+        guard let kind else { return true }
+        return ids.insert([kind, notification.from.environment, purchase.id]).inserted
+    }
+
     private mutating func add(_ notification: StoreNotification, _ hour: String) {
         let kind = notification.kind
         // What was revoked is said by the transaction.
         let isUnsaid = notification.purchase == nil && kind.revocation != nil
         var measures = [isUnsaid ? "family_revocations" : kind.measure: Int64(1)]
         if let detail = kind.detail { measures[detail] = 1 }
+        if kind.isSale, notification.purchase?.price == nil { measures["unpriced_sales"] = 1 }
         var at = notification.purchase.flatMap { $0.hidesPurchase ? nil : $0.purchasedAt }
         var refunded: String?
         if let purchase = notification.purchase {
