@@ -34,7 +34,8 @@ struct ExportedPostback {
         receivedMilliseconds = received
         let match = catalog.campaign(
             network: published.adNetworkID, app: published.appID, campaign: published.campaign,
-            as: isJWS ? .sourceIdentifier : Self.kind(postback.firstMember("version")?.text))
+            as: isJWS
+                ? .sourceIdentifier : CampaignIDKind(skanVersion: Self.version(of: postback)))
         if case .known(let found) = match { campaign = found } else { campaign = nil }
     }
 
@@ -64,7 +65,8 @@ struct ExportedPostback {
     }
     var modelVersion: String? { conversion?.firstMember("model")?.text }
     var receivedTime: String { UTC.text(milliseconds: receivedMilliseconds) }
-    var version: String? { postback.firstMember("version")?.text }
+    /// Of SKAdNetwork; nil for AdAttributionKit.
+    var version: String? { isJWS ? nil : Self.version(of: postback) }
     var transactionID: String? { postback.firstMember("transaction_id")?.text }
     var campaignID: Int128? { postback.firstMember("campaign_id")?.integer }
     var sourceIdentifier: String? { postback.firstMember("source_identifier")?.textOrDigits }
@@ -116,11 +118,13 @@ struct ExportedPostback {
     }
 
     /// Whether it has the three windows of version 4.0.
-    private var hasWindows: Bool { Self.kind(version) != .campaignID }
+    private var hasWindows: Bool {
+        CampaignIDKind(skanVersion: Self.version(of: postback)) != .campaignID
+    }
 
-    /// A postback without a version is one of 1.0.
-    private static func kind(_ version: String?) -> CampaignIDKind {
-        CampaignIDKind(skanVersion: version ?? "1.0")
+    /// A postback of SKAdNetwork without a version is one of 1.0.
+    private static func version(of postback: JSONValue) -> String {
+        postback.firstMember("version")?.text ?? "1.0"
     }
 
     var receivedSeconds: Int128 { Int128(receivedMilliseconds / 1000) }

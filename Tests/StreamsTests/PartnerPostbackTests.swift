@@ -153,8 +153,7 @@ struct PartnerPostbackTests {
             document["conversion"] == [
                 "value": 18, "coarse": .null, "model": "v1",
                 "events": [
-                    ["name": "revenue", "count_min": 0, "count_max": 0],
-                    ["name": "purchase", "count_min": 3, "count_max": 5],
+                    ["name": "purchase", "count_min": 3, "count_max": 5]
                 ],
                 "revenue": ["min": .raw("5.49"), "max": 11, "currency": "EUR"], "ambiguous": false,
             ])
@@ -195,7 +194,7 @@ struct PartnerPostbackTests {
         for signer in SigningKeys.Signer.allCases {
             #expect(
                 try conversion(["conversion-value": 18, "did-win": false], by: signer)?["events"]?
-                    .elements.count == 2)
+                    .elements.count == 1)
         }
         let ambiguous = try conversion(["conversion-value": 18], secondFrom: ambiguousFrom)
         #expect(ambiguous?["ambiguous"] == true)

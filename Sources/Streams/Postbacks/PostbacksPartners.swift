@@ -140,7 +140,9 @@ struct PartnerContent {
         text.member("value", event.fineValue)
         text.member("coarse", event.coarseValue.map { "\($0.name)" })
         text.member("model", hasValue ? decoding?.versionID : nil)
-        text.objects("events", decoding?.events ?? []) { event, text in
+        // An event that never happened is no event. Its revenue counts, as that of buckets does.
+        let events = (decoding?.events ?? []).filter { $0.countMax > 0 }
+        text.objects("events", events) { event, text in
             text.member("name", event.event)
             text.member("count_min", event.countMin)
             text.member("count_max", event.countMax)

@@ -137,7 +137,7 @@ struct PartnerDocumentsModel {
         return [
             "value": fine ?? NSNull() as Any, "coarse": coarse ?? NSNull() as Any,
             "model": isModelled && (fine != nil || coarse != nil) ? "only" : NSNull() as Any,
-            "events": event.map { event in
+            "events": event.flatMap { $0.counts.upperBound > 0 ? $0 : nil }.map { event in
                 [
                     [
                         "name": event.name, "count_min": Int(event.counts.lowerBound),
