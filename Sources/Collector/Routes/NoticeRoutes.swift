@@ -21,7 +21,7 @@ struct NoticeRoutes: Sendable {
         _ request: CollectorRequest, type: String
     ) async throws -> CollectorResponse {
         if request.query["t"] == nil, let refusal = refusalWithoutToken(request) { return refusal }
-        var notice = try Notice(request.query)
+        var notice = try Notice(request.query, type: type)
         try addToken(request, type: type, to: &notice)
         return try await appender.answer(
             readers.records(of: notice.value(type: type), BidsFold.self, type: type, request))
@@ -65,9 +65,12 @@ struct Notice {
     private static let campaignNumbers = ["campaign_id", "app_id", "source_app_id"]
     private static let campaignTexts = ["ad_network_id", "source_identifier"]
 
-    /// Throws when a macro was not substituted. An empty parameter counts as absent.
-    init(_ query: QueryParameters) throws(Rejection) {
-        for name in query.names where query[name]?.contains("${") == true {
+    /// Throws when a macro was not substituted. An empty parameter counts as absent. Only a billing needs its
+    /// price to be a number: of wins and losses no price is counted, and exchanges encrypt it.
+    init(_ query: QueryParameters, type: String) throws(Rejection) {
+        let needsPrice = type == "openrtb.billing"
+        for name in query.names
+        where query[name]?.contains("${") == true && (name != "price" || needsPrice) {
             throw Rejection(.outOfRange, "\(name) holds a macro that was not substituted")
         }
         func said(_ name: String) -> String? {
@@ -77,13 +80,12 @@ struct Notice {
             if let text = said(name) { members.append((name, Self.quoted(text))) }
         }
         if let text = said("price") {
-            guard let price = Double(text), price.isFinite,
-                text.utf8.allSatisfy({ (0x2B...0x39).contains($0) || $0 | 0x20 == 0x65 })
-            else { throw Rejection(.wrongType, "price is not a number") }
-            members.append(("price", "\(price)"))
+            let price = Self.number(text)
+            if needsPrice, price == nil { throw Rejection(.wrongType, "price is not a number") }
+            members.append(("price", price ?? Self.quoted(text)))
         }
         if let text = said("loss_reason") {
-            members.append(("loss_reason", try Self.number(text, "loss_reason")))
+            members.append(("loss_reason", try Self.requiredNumber(text, "loss_reason")))
         }
         if let text = said("skan_version") { members.append(("skan_version", Self.quoted(text))) }
         var campaign: [(name: String, json: String)] = []
@@ -91,7 +93,9 @@ struct Notice {
             if let text = said(name) { campaign.append((name, Self.quoted(text))) }
         }
         for name in Self.campaignNumbers {
-            if let text = said(name) { campaign.append((name, try Self.number(text, name))) }
+            if let text = said(name) {
+                campaign.append((name, try Self.requiredNumber(text, name)))
+            }
         }
         if !campaign.isEmpty { members.append(("campaign", Self.object(campaign))) }
     }
@@ -145,10 +149,22 @@ struct Notice {
         return json.text
     }
 
-    private static func number(_ text: String, _ name: String) throws(Rejection) -> String {
-        guard let number = Int64(text) else {
-            throw Rejection(.wrongType, "\(name) is not a whole number")
-        }
+    /// A number as JSON; nil for a text that is none, or that no double holds.
+    private static func number(_ text: String) -> String? {
+        if let number = Int64(text) { return "\(number)" }
+        guard let number = Double(text), number.isFinite,
+            text.utf8.allSatisfy({ (0x2B...0x39).contains($0) || $0 | 0x20 == 0x65 })
+        else { return nil }
         return "\(number)"
+    }
+
+    /// A number as JSON, whose bounds the worker's decoder knows.
+    private static func requiredNumber(
+        _ text: String, _ name: String
+    ) throws(Rejection) -> String {
+        guard let number = number(text) else {
+            throw Rejection(.wrongType, "\(name) is not a number")
+        }
+        return number
     }
 }
