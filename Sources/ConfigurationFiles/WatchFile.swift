@@ -20,6 +20,8 @@ package struct WatchFile: Equatable, Sendable {
     /// Measures that are added up, of the rows that conditions leave.
     package struct Sum: Equatable, Sendable {
         package var measures: [PositionedText]
+        /// Measures that are subtracted.
+        package var less: [PositionedText] = []
         package var conditions: [Condition] = []
     }
 
@@ -133,7 +135,7 @@ extension ConfigurationNode {
         guard let name = mapping["least"], !(0...1_000_000).contains(least) else {
             return WatchFile.Rate(
                 name: try mapping.required("name").name(), rows: try mapping.rows(),
-                part: try mapping.required("part").sum(),
+                part: try mapping.required("part").sum(mayBeLess: true),
                 whole: try mapping.required(isShare ? "of" : "per").sum(), isShare: isShare,
                 leastMicros: least)
         }
@@ -162,11 +164,12 @@ extension ConfigurationNode {
             hours: try mapping.integer("hours", in: 1...8760, default: 24))
     }
 
-    private func sum() throws(ConfigurationError) -> WatchFile.Sum {
+    private func sum(mayBeLess: Bool = false) throws(ConfigurationError) -> WatchFile.Sum {
         guard isMapping else { return WatchFile.Sum(measures: try measures()) }
-        let mapping = try mapping(["measures", "where"])
+        let mapping = try mapping(["measures", "where"] + (mayBeLess ? ["less"] : []))
         return WatchFile.Sum(
             measures: try mapping.required("measures").measures(),
+            less: try mapping["less"]?.measures() ?? [],
             conditions: try mapping["where"]?.conditions() ?? [])
     }
 

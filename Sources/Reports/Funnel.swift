@@ -26,10 +26,10 @@ package struct Funnel: Sendable {
     ]
 
     /// The sums of a whole app that its columns are worked out of: refunds, and sales.
-    static let appSums = ["app_refunds", "app_sales"]
+    static let appSums = ["app_refunds", "app_refund_reversals", "app_sales"]
 
     /// Measures that are of a whole app, whichever of its campaigns a row is of.
-    package static let appMeasures = ["app_refunds", "app_refund_rate"]
+    package static let appMeasures = ["app_refunds", "app_refund_reversals", "app_refund_rate"]
 
     init(
         _ fold: FunnelFold, converting conversion: CurrencyConversion? = nil,
@@ -141,7 +141,7 @@ struct FunnelRow {
     }
 
     /// False for a row of zeros.
-    var isAnything: Bool { sums.isAnything || sales.refunds != 0 || sales.sales != 0 }
+    var isAnything: Bool { sums.isAnything || sales.isAnything }
 
     /// A CPM price is that of a thousand impressions: fractions of a micro are cut off.
     var cost: MoneyByCurrency { MoneyByCurrency(priceMicros.mapValues { $0 / 1000 }) }
@@ -192,10 +192,14 @@ struct FunnelColumn: Sendable {
     }
 
     /// A rate of counts.
-    private init(_ name: String, of streams: [String], _ over: FunnelTerm, per under: [FunnelTerm])
-    {
-        self.init(name, of: streams, FunnelRatio(over: over, under: under)) { row in
-            .ratio(over.count(row), under.reduce(0) { $0 + $1.count(row) })
+    private init(
+        _ name: String, of streams: [String], _ over: FunnelTerm, less: FunnelTerm? = nil,
+        per under: [FunnelTerm]
+    ) {
+        self.init(name, of: streams, FunnelRatio(over: over, less: less, under: under)) { row in
+            .ratio(
+                over.count(row) - (less?.count(row) ?? 0),
+                under.reduce(0) { $0 + $1.count(row) })
         }
     }
 
@@ -206,7 +210,7 @@ struct FunnelColumn: Sendable {
     ) {
         self.init(
             name, of: streams, hasCost: hasCost,
-            from: ([ratio.over] + ratio.under).flatMap(\.measures), ratio: ratio, value)
+            from: ratio.terms.flatMap(\.measures), ratio: ratio, value)
     }
 
     /// The measures that explain it where the models of the stores are known; nil where nothing depends on them.
@@ -307,7 +311,11 @@ struct FunnelColumn: Sendable {
                 .integer($0.sales.refunds)
             },
             FunnelColumn(
-                "app_refund_rate", of: notifications, .appRefunds, per: [.appSales]),
+                "app_refund_reversals", of: notifications, from: ["app_refund_reversals"]
+            ) { .integer($0.sales.refundReversals) },
+            FunnelColumn(
+                "app_refund_rate", of: notifications, .appRefunds, less: .appRefundReversals,
+                per: [.appSales]),
         ]
 
     private static let installs = [

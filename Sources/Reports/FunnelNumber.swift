@@ -226,7 +226,7 @@ package final class FunnelNumber: Number {
                 apps.contains(entry.app) || values(of: entry, at: hour) != nil
             else { return nil }
             return source.measurePlaces.enumerated().map { place, stored in
-                term(stored, Funnel.appSums[min(place, 1)])
+                term(stored, Funnel.appSums[min(place, Funnel.appSums.count - 1)])
             }
         }
         let ofBounds = boundTerms(source, entry, columns)

@@ -5,7 +5,7 @@ import Streams
 enum FunnelTerm {
     case count(FunnelMeasure)
     case cost, revenueMin, revenueMax
-    case appRefunds, appSales
+    case appRefunds, appRefundReversals, appSales
 
     /// The funnel's column of it; of sales there is none.
     var name: String {
@@ -15,6 +15,7 @@ enum FunnelTerm {
         case .revenueMin: "revenue_min_micros"
         case .revenueMax: "revenue_max_micros"
         case .appRefunds: "app_refunds"
+        case .appRefundReversals: "app_refund_reversals"
         case .appSales: "app_sales"
         }
     }
@@ -29,6 +30,7 @@ enum FunnelTerm {
         switch self {
         case .count(let measure): row.sums[measure]
         case .appRefunds: row.sales.refunds
+        case .appRefundReversals: row.sales.refundReversals
         case .appSales: row.sales.sales
         case .cost, .revenueMin, .revenueMax: 0
         }
@@ -36,7 +38,7 @@ enum FunnelTerm {
 
     fileprivate func amount(_ row: FunnelRow) -> ReportValue {
         switch self {
-        case .count, .appRefunds, .appSales: .integer(count(row))
+        case .count, .appRefunds, .appRefundReversals, .appSales: .integer(count(row))
         case .cost: .money(row.cost)
         case .revenueMin: .money(MoneyByCurrency(row.sums.revenueMinMicros))
         case .revenueMax: .money(MoneyByCurrency(row.sums.revenueMaxMicros))
@@ -47,7 +49,11 @@ enum FunnelTerm {
 /// What a rate divides by what: the sum of all that stands below the line.
 struct FunnelRatio {
     let over: FunnelTerm
+    /// Subtracted above the line.
+    var less: FunnelTerm?
     let under: [FunnelTerm]
+
+    var terms: [FunnelTerm] { [over] + (less.map { [$0] } ?? []) + under }
 }
 
 /// A rate of the funnel with the numbers that it divides.
@@ -60,12 +66,32 @@ package struct FunnelDivision: Sendable {
 
     package let measure: String
     package let over: Term
+    /// What is subtracted from it; nil where nothing is.
+    package let less: Term?
     /// What is added up to divide by it.
     package let under: [Term]
     /// As the funnel has it; null where there is none.
     package let value: ReportValue
     /// Of `cpi`: how many of the installs are of campaigns whose cost is not known.
     package fileprivate(set) var installsWithoutCost: Int128 = 0
+
+    /// A part of the division as it is written: a number, or what is between numbers.
+    package enum Part: Sendable {
+        case term(Term)
+        case sign(String)
+    }
+
+    /// All parts in order, of which text is made.
+    package var parts: [Part] {
+        func side(_ terms: [Term], _ sign: String) -> [Part] {
+            let sum = terms.enumerated().flatMap { place, term -> [Part] in
+                place > 0 ? [.sign(sign), .term(term)] : [.term(term)]
+            }
+            return terms.count > 1 ? [.sign("(")] + sum + [.sign(")")] : sum
+        }
+        return side([over] + (less.map { [$0] } ?? []), " - ") + [.sign(" / ")]
+            + side(under, " + ")
+    }
 
     /// What is divided, in names: `clicks / (presented + viewed)`.
     package var formula: String { written { $0.name } }
@@ -77,8 +103,12 @@ package struct FunnelDivision: Sendable {
     }
 
     private func written(_ term: (Term) -> String) -> String {
-        let below = under.map(term).joined(separator: " + ")
-        return "\(term(over)) / \(under.count > 1 ? "(\(below))" : below)"
+        parts.map { part in
+            switch part {
+            case .term(let value): term(value)
+            case .sign(let sign): sign
+            }
+        }.joined()
     }
 
     /// The currency of an amount that is divided by a count; nil for a share.
@@ -121,8 +151,8 @@ extension FunnelDivision {
         }
         func term(_ term: FunnelTerm) -> Term { Term(name: term.name, value: value(term.name)) }
         self.init(
-            measure: measure, over: term(ratio.over), under: ratio.under.map(term),
-            value: value(measure))
+            measure: measure, over: term(ratio.over), less: ratio.less.map(term),
+            under: ratio.under.map(term), value: value(measure))
     }
 }
 
@@ -159,7 +189,8 @@ extension OpenStores {
                 FunnelDivision.Term(name: term.name, value: term.amount(row))
             }
             return FunnelDivision(
-                measure: measure, over: term(ratio.over), under: ratio.under.map(term),
+                measure: measure, over: term(ratio.over), less: ratio.less.map(term),
+                under: ratio.under.map(term),
                 value: column.value(row))
         }
         if measure == FunnelColumn.costPerInstall {

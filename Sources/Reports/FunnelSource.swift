@@ -50,8 +50,8 @@ struct FunnelSource: Sendable {
     static let storeNotifications = FunnelSource(
         StoreNotificationsKey.table, ["hour", "environment", "bundle_id", "ownership"],
         measures: [
-            "refunds", "initial_buys", "resubscribes", "renewals", "recoveries",
-            "one_time_purchases",
+            "refunds", "refund_reversals", "initial_buys", "resubscribes", "renewals",
+            "recoveries", "one_time_purchases",
         ])
 
     /// The sources by stream, streams in bytewise order. Those of notifications come last, since

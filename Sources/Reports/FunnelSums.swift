@@ -155,17 +155,26 @@ struct FunnelCost {
 /// An app's sales and refunds.
 struct AppSales {
     private(set) var refunds = Int128(0)
+    private(set) var refundReversals = Int128(0)
     private(set) var sales = Int128(0)
 
     static func += (left: inout AppSales, right: AppSales) {
         left.refunds += right.refunds
+        left.refundReversals += right.refundReversals
         left.sales += right.sales
     }
 
-    /// The first measure counts refunds, the others sales.
+    var isAnything: Bool { refunds != 0 || refundReversals != 0 || sales != 0 }
+
+    /// The first measure counts refunds, the second their reversals, the others sales.
     init(_ measures: [Int64] = []) {
-        refunds = Int128(measures.first ?? 0)
-        sales = measures.dropFirst().reduce(0) { $0 + Int128($1) }
+        for (place, count) in measures.enumerated() {
+            switch place {
+            case 0: refunds = Int128(count)
+            case 1: refundReversals = Int128(count)
+            default: sales += Int128(count)
+            }
+        }
     }
 }
 

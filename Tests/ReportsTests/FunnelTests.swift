@@ -60,7 +60,7 @@ struct FunnelTests {
             "store-notifications",
             [
                 "environment": "Production", "bundle_id": "com.example",
-                "ownership": "purchased", "refunds": 1,
+                "ownership": "purchased", "refunds": 1, "refund_reversals": 0,
                 "initial_buys": 1, "resubscribes": 1, "renewals": 1, "recoveries": 1,
                 "one_time_purchases": 4,
             ])
@@ -75,7 +75,7 @@ struct FunnelTests {
                 "revenue_bound_min_micros":null,"revenue_bound_max_micros":null,\
                 "unbounded_postbacks":0,"cost_micros":null,"cost_source":null,"reported_cost_micros":null,\
                 "win_rate":null,"ctr":null,"install_rate":null,"cpi":null,\
-                "roas_min":null,"roas_max":null,"app_refunds":1,"app_refund_rate":0.125000,\
+                "roas_min":null,"roas_max":null,"app_refunds":1,"app_refund_reversals":0,"app_refund_rate":0.125000,\
                 "maturity":null,"final_after":null}
                 """,
                 """
@@ -87,7 +87,7 @@ struct FunnelTests {
                 "revenue_bound_max_micros":null,"unbounded_postbacks":1,"cost_micros":4500001,\
                 "cost_source":"billed","reported_cost_micros":null,\
                 "win_rate":0.375000,"ctr":0.400000,"install_rate":0.500000,"cpi":4.500002,\
-                "roas_min":2.000000,"roas_max":4.000000,"app_refunds":1,"app_refund_rate":0.125000,\
+                "roas_min":2.000000,"roas_max":4.000000,"app_refunds":1,"app_refund_reversals":0,"app_refund_rate":0.125000,\
                 "maturity":0.000000,"final_after":"2026-12-30T12:00:00Z"}
                 """,
             ])
@@ -258,8 +258,9 @@ struct FunnelTests {
     func refunds() throws {
         try stores.bids(bid("1"), bid("2"), bid("3", ["app_id": 2]))
         let sold: [String: Any] = [
-            "bundle_id": "com.example", "ownership": "purchased", "refunds": 1, "initial_buys": 4,
-            "resubscribes": 0, "renewals": 0, "recoveries": 0, "one_time_purchases": 0,
+            "bundle_id": "com.example", "ownership": "purchased", "refunds": 1,
+            "refund_reversals": 0, "initial_buys": 4, "resubscribes": 0, "renewals": 0,
+            "recoveries": 0, "one_time_purchases": 0,
         ]
         try stores.store(
             "store-notifications", sold.merging(["environment": "Production"]) { $1 },
@@ -290,6 +291,30 @@ struct FunnelTests {
                 == [["1"]])
     }
 
+    @Test("the rate of refunds leaves out those that were reversed, in rows and in its division")
+    func reversedRefunds() throws {
+        try stores.bids(bid("1"))
+        let sold: [String: Any] = [
+            "bundle_id": "com.example", "ownership": "purchased", "environment": "Production",
+            "refunds": 5, "refund_reversals": 2, "initial_buys": 8, "resubscribes": 0,
+            "renewals": 4, "recoveries": 0, "one_time_purchases": 0,
+        ]
+        try stores.store(
+            "store-notifications", sold,
+            sold.merging(["hour": "2026-11-22T00:00:00Z", "refunds": 1]) { $1 })
+        let names = ["day", "app_refunds", "app_refund_reversals", "app_refund_rate"]
+        #expect(
+            try stores.funnel(by: "day,app_id").rows(names[0], names[1], names[2], names[3]) == [
+                ["2026-11-21", "5", "2", "0.250000"], ["2026-11-22", "1", "2", "-0.083333"],
+            ])
+        let query = FunnelQuery(catalog: Catalog(), appsByBundle: ["com.example": 1])
+        let division = try stores.sample.stores("data").division(of: "app_refund_rate", query)
+        #expect(
+            division?.text
+                == "app_refund_rate = (app_refunds - app_refund_reversals) / app_sales = (6 - 4) / 24 = 0.083333"
+        )
+    }
+
     @Test("refunds are explained by the rows that the funnel counts")
     func explainedRefunds() throws {
         let query = FunnelQuery(
@@ -305,7 +330,7 @@ struct FunnelTests {
             return cell.terms(
                 of: table, columns: table.columns.map { .text(known[$0.name] ?? "") })?.count
         }
-        #expect(terms("purchased") == 6)
+        #expect(terms("purchased") == 7)
         for ownership in ["family", "assigned", "other", ""] { #expect(terms(ownership) == nil) }
     }
 

@@ -166,6 +166,45 @@ struct WatchTests {
     }
 
     @Test(
+        "what a rate subtracts is no part of it, also where an hour has more of it than of the part"
+    )
+    func subtracted() throws {
+        let stores = SampleStores()
+        let hours = Self.weeks * 168
+        var records: [SampleStores.Record] = []
+        func add(_ type: String, _ hour: Int, _ number: Int, _ more: String) {
+            records.append(
+                SampleStores.Record(
+                    offset: Int64(records.count),
+                    milliseconds: Self.start + Int64(hour) * Self.hour + Int64(number), type: type,
+                    value:
+                        #"{"auction_id":"\#(hour)","bid_id":"\#(number)","seat":"north"\#(more)}"#))
+        }
+        for hour in 0..<hours {
+            for number in 0..<10 { add("openrtb.win", hour, number, "") }
+            // Every second hour has what is subtracted from the one before it. In the last day nothing is.
+            let isLast = hour >= hours - 24
+            for number in 0..<(hour % 2 == 0 ? 8 : 2) {
+                add("openrtb.loss", hour, number, ",\"loss_reason\":1")
+            }
+            for number in 0..<(hour % 2 == 0 || isLast ? 0 : 8) {
+                add("openrtb.billing", hour, number, ",\"price\":0")
+            }
+        }
+        try stores.foldBids(records, atOnce: 2000)
+        func warnings(_ part: String) throws -> [String] {
+            try stores.stores("data").watch(
+                watch("rates: [{name: r, dump: bids, by: [seat], part: \(part), per: [wins]}]")
+            ).open.map(\.words)
+        }
+        #expect(try warnings("[losses]").isEmpty)
+        let net = try warnings("{measures: [losses], less: [billed]}")
+        #expect(net.count == 1)
+        // Of 30 losses and no billing in six hours all count; before, 6 did.
+        #expect(net.first?.hasPrefix("0.500000 (30 of 60 in 6 h), outside 0.0") == true, "\(net)")
+    }
+
+    @Test(
         "a budget is a warning where a step is reached before as much of its period is over, and when it is spent"
     )
     func budgets() throws {
@@ -219,6 +258,10 @@ struct WatchTests {
             (
                 "silence: [{name: a, dump: bids, measures: [bits]}]",
                 "silence[0].measures[0]: no measure 'bits'"
+            ),
+            (
+                "rates: [{name: a, dump: bids, part: {measures: [wins], less: [won]}, per: [bids]}]",
+                "rates[0].part.less[0]: no measure 'won'"
             ),
             (
                 "silence: [{name: a, dump: costs, measures: [cost_micros]}]",

@@ -147,7 +147,8 @@ package struct RateWatch {
         let end = hour + 1
         guard end - hours - start >= Learning.expectsAfter else { return nil }
         var comparison = RateComparison(
-            kind: kind, hours: hours, part: parts.sum(end - hours..<end),
+            // More may be subtracted than counted: a rate below 0 is none.
+            kind: kind, hours: hours, part: max(parts.sum(end - hours..<end), 0),
             whole: wholes.sum(end - hours..<end))
         for week in 1...Learning.weeks {
             let end = end - week * Learning.week
@@ -156,6 +157,7 @@ package struct RateWatch {
             comparison.usualWhole += learnedWholes.sum(end - hours..<end)
             comparison.weeks += 1
         }
+        comparison.usualPart = max(comparison.usualPart, 0)
         guard comparison.whole > 0, comparison.usualWhole > 0 else { return nil }
         comparison.isEnough =
             comparison.usualWhole >= Self.leastWhole * Double(comparison.weeks)

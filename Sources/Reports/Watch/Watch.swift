@@ -99,8 +99,9 @@ extension StoreView {
         let earliest = end.hoursSince1970 - WatchedRows.hoursRead
         var groups = RowGroups(
             by: rows.whole.selection.places, empty: [Int64: (part: Int64, whole: Int64)]())
-        for (isPart, number, measures) in [
-            (true, rows.part, rows.partMeasures), (false, rows.whole, rows.wholeMeasures),
+        for (isPart, number, measures, less) in [
+            (true, rows.part, rows.partMeasures, rows.lessMeasures),
+            (false, rows.whole, rows.wholeMeasures, []),
         ] where !measures.isEmpty {
             guard let hourPlace = number.description.columns.firstIndex(where: { $0.kind == .hour })
             else { preconditionFailure("\(number.name) has no hours") }
@@ -113,6 +114,9 @@ extension StoreView {
                 for place in measures where sums.indices.contains(place - first) {
                     // Sums near the largest number are no rates of anything.
                     added = added.addingReportingOverflow(sums[place - first]).partialValue
+                }
+                for place in less where sums.indices.contains(place - first) {
+                    added = added.subtractingReportingOverflow(sums[place - first]).partialValue
                 }
                 guard added != 0 else { return }
                 groups.add(values) { hours in
@@ -151,7 +155,8 @@ struct WatchedHours {
         part = Array(repeating: 0, count: count)
         whole = part
         for (hour, sum) in sums where hour >= first {
-            part[Int(hour - first)] = max(sum.part, 0)
+            // Below 0 in an hour in which more is subtracted than counted.
+            part[Int(hour - first)] = sum.part
             whole[Int(hour - first)] = max(sum.whole, 0)
         }
     }
@@ -175,6 +180,8 @@ struct WatchedRows {
     let whole: DumpNumber
     /// Places of measures among those of the dump.
     let partMeasures: [Int]
+    /// Of the part, those that are subtracted.
+    let lessMeasures: [Int]
     let wholeMeasures: [Int]
     private let rows: WatchFile.Rows
     /// Of the present row.
@@ -199,6 +206,7 @@ struct WatchedRows {
             ?? self.whole
         wholeMeasures = try self.whole.places(of: whole.measures)
         partMeasures = try self.part.places(of: part?.measures ?? [])
+        lessMeasures = try self.part.places(of: part?.less ?? [])
     }
 
     private var series: [DumpQuery.Condition] {

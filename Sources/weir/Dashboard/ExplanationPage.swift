@@ -255,13 +255,13 @@ struct ExplanationPage {
             html.element("h2", text: "How it is worked out")
             html.element("p", ["class": "division"]) { html in
                 html.text("\(ShownValue.formula(division)) = ")
-                link(division.over, to: &html)
-                html.text(division.under.count > 1 ? " / (" : " / ")
-                for (place, term) in division.under.enumerated() {
-                    if place > 0 { html.text(" + ") }
-                    link(term, to: &html)
+                for part in division.parts {
+                    switch part {
+                    case .term(let term): link(term, to: &html)
+                    case .sign(let sign): html.text(sign)
+                    }
                 }
-                html.text(division.under.count > 1 ? ") = " : " = ")
+                html.text(" = ")
                 guard division.reasonUnknown == nil else {
                     return html.text(division.reasonUnknown ?? "")
                 }
