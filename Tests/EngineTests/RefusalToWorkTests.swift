@@ -57,7 +57,7 @@ struct RefusalToWorkTests {
                 name, name == "bids" ? #"{"request":{"id":"a"}}"# : click, partition: 0))
         func fold() throws {
             let fold = try #require(stream(named: name))
-            try fold.work(try place.options([]), stop: StopSignal())
+            try fold.work(try place.options(["--until-end"]), stop: StopSignal())
         }
         try fold()
         try place.execute(
