@@ -92,8 +92,8 @@ let package = Package(
         .target(
             name: "ConfigurationFiles",
             dependencies: [
-                "ConversionModels", "DatabaseFiles", "EventLog", "KafkaLog", "Program", logging,
-                yams,
+                "ConversionModels", "DatabaseFiles", "EventLog", "KafkaLog", "Monitoring",
+                "Program", logging, yams,
             ],
             swiftSettings: strict),
         .target(
@@ -112,7 +112,9 @@ let package = Package(
         .target(
             name: "Monitoring",
             dependencies: [
-                http, httpCore, logging, metrics, nio, nioPosix,
+                http, httpCore, httpTypes, logging, metrics, nio, nioHTTP, nioPosix,
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
             ],
             swiftSettings: strict),
         .target(
@@ -162,11 +164,9 @@ let package = Package(
                 "Signatures", "ConversionValues", "EventLog", "JSON", "KafkaLog",
                 "Monitoring", "ConfigurationFiles", "Program", "Streams", arguments, crypto, http,
                 httpCore,
-                httpTypes, logging, metrics, nio, nioHTTP, nioPosix,
+                httpTypes, logging, metrics, nio, nioPosix,
                 .product(name: "HummingbirdTLS", package: "hummingbird"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
             ],
             swiftSettings: strict),
         .executableTarget(
@@ -335,8 +335,8 @@ let package = Package(
         .testTarget(
             name: "ConfigurationFilesTests",
             dependencies: [
-                "Streams", "Signatures", "ConversionModels", "ConfigurationFiles", "TestKit",
-                crypto,
+                "Streams", "Signatures", "ConversionModels", "ConfigurationFiles", "Monitoring",
+                "TestKit", crypto,
             ],
             swiftSettings: strict),
         .testTarget(
@@ -373,8 +373,9 @@ let package = Package(
 // Tests/weir-fuzz/fuzz only, from the same folder.
 let fuzzed: [Target.Dependency] = [
     "Collector", "ConfigurationFiles", "ConversionModels", "ConversionValues", "Deliveries",
-    "EventLog", "History", "JSON", "JSONComparison", "Signatures", "Streams", "TestKit", crypto,
-    httpCore, httpTypes, logging, nio,
+    "EventLog", "History", "JSON", "JSONComparison", "Monitoring", "Signatures", "Streams",
+    "TestKit",
+    crypto, httpCore, httpTypes, logging, nio,
 ]
 if Context.environment["WEIR_FUZZ"] != nil {
     // After each input libFuzzer goes over the counters of the whole program: those of libraries would take longer than

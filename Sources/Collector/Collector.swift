@@ -9,8 +9,7 @@ import Program
 /// The HTTP intake of Weir. Devices, Apple, exchanges and SDKs send postbacks, notifications,
 /// events and notices. The collector answers 2xx only after the log has the record durably.
 ///
-/// A request passes `Server/` (connections, one request at a time), `Limits/` (what one client may
-/// take), `Routes/` (what is answered, and as which record), `Access/` (producers' keys and signed
+/// A request passes the connections of `Monitoring`, `Server/`, `Limits/` (what bodies may take), `Routes/` (what is answered, and as which record), `Access/` (producers' keys and signed
 /// tokens) and `Appending/` (many requests become one durable append). All of it runs on threads of
 /// its own, so that it can run beside other parts in one process.
 ///
@@ -71,18 +70,14 @@ package final class Collector: Sendable {
         do {
             let routes = more + Self.routes(settings, access, appender, fault, parts)
             self.routes = routes
-            let addresses = AddressLimit(maxCount: limits.maxConnectionsPerAddress)
-            let proxies = TrustedProxies(settings.trustedProxies)
+            let connections = GuardedConnections(
+                limits.connections, maxBodyBytes: max(limits.maxBodyBytes, limits.maxBatchBytes),
+                trusted: settings.trustedProxies, counting: metrics)
             let responder = RequestResponder(
-                routes: routes, limits: limits, addresses: addresses, proxies: proxies,
-                metrics: metrics)
+                routes: routes, limits: limits, connections: connections, metrics: metrics)
             server = try CollectorServer(
-                at: settings.listen, threads: settings.threads, tls: settings.tls, limits: limits,
-                metrics: metrics, logger: logger,
-                makeGuard: {
-                    ConnectionGuard(
-                        limits: limits, addresses: addresses, proxies: proxies, metrics: metrics)
-                },
+                at: settings.listen, threads: settings.threads, tls: settings.tls,
+                connections: connections, logger: logger,
                 respond: { try await responder.respond(to: $0, $1, $2) })
         } catch {
             appender.stop()

@@ -4,7 +4,7 @@ import Monitoring
 import Synchronization
 
 /// The metrics of the collector, and of the parts that run in the same process.
-final class CollectorMetrics: Sendable {
+final class CollectorMetrics: ConnectionCounting {
     private struct Outcome: Hashable {
         let route: String
         let status: Int
@@ -87,6 +87,9 @@ final class CollectorMetrics: Sendable {
             return timer
         }
     }
+
+    /// Of no route: it was not looked for.
+    func countRefusal(status: Int) { count(route: "unknown", status: status, took: .zero) }
 
     func countCutOff(_ reason: String) {
         factory.makeCounter(

@@ -1,4 +1,5 @@
 import Foundation
+import Monitoring
 
 /// `collector.yaml`: what `weir-collector` takes, and from whom. Every key may be absent.
 package struct CollectorPipeline: Equatable, Sendable {
@@ -43,13 +44,13 @@ package struct CollectorPipeline: Equatable, Sendable {
         [
             ("max_body_bytes", 1024...(64 << 20), \.maxBodyBytes),
             ("max_batch_bytes", 1024...(256 << 20), \.maxBatchBytes),
-            ("max_header_bytes", 1024...(1 << 20), \.maxHeaderBytes),
+            ("max_header_bytes", 1024...(1 << 20), \.connections.maxHeaderBytes),
             ("max_body_memory_bytes", (1 << 20)...(64 << 30), \.maxBodyBytesInFlight),
-            ("header_timeout_seconds", 1...3600, \.headerTimeoutSeconds),
-            ("body_timeout_seconds", 1...3600, \.bodyTimeoutSeconds),
-            ("idle_timeout_seconds", 1...86_400, \.idleTimeoutSeconds),
-            ("max_connections", 1...1_000_000, \.maxConnections),
-            ("max_connections_per_address", 1...1_000_000, \.maxConnectionsPerAddress),
+            ("header_timeout_seconds", 1...3600, \.connections.headerTimeoutSeconds),
+            ("body_timeout_seconds", 1...3600, \.connections.bodyTimeoutSeconds),
+            ("idle_timeout_seconds", 1...86_400, \.connections.idleTimeoutSeconds),
+            ("max_connections", 1...1_000_000, \.connections.maxConnections),
+            ("max_connections_per_address", 1...1_000_000, \.connections.maxConnectionsPerAddress),
             ("log_timeout_seconds", 1...3600, \.append.deadlineSeconds),
             ("max_queued_records", 1...10_000_000, \.append.maxQueuedRecords),
             ("max_queued_bytes", (1 << 20)...(16 << 30), \.append.maxQueuedBytes),
@@ -108,27 +109,15 @@ package struct CollectorPipeline: Equatable, Sendable {
 
 /// Bounds that keep one client from taking what all share. Defaults are those without `collector.yaml`.
 package struct CollectorLimits: Equatable, Sendable {
+    /// Of single connections, and of those of an address.
+    package var connections = ConnectionLimits()
     /// Bytes of a request's body; a longer one is answered 413.
     package var maxBodyBytes = 1 << 20
     /// Bytes of a batch of events. Each event in it is bounded as a body is.
     package var maxBatchBytes = 8 << 20
-    package var maxHeaderBytes = 32 << 10
     /// Bytes of all bodies that are being received or answered; beyond them 503. One address may
     /// hold a quarter of it.
     package var maxBodyBytesInFlight = 128 << 20
-    /// How long a request's headers may take: those of the first request from the connection on,
-    /// TLS included, later ones from their first byte.
-    package var headerTimeoutSeconds = 10
-    /// How long a body may take, from the end of its request's head.
-    package var bodyTimeoutSeconds = 20
-    /// How long a connection may rest between requests, and how long a client may leave an answer
-    /// unread.
-    package var idleTimeoutSeconds = 60
-    /// Connections at once; further ones wait to be accepted.
-    package var maxConnections = 4096
-    /// Connections at once from one address, and requests at once from one client behind a trusted
-    /// proxy; further ones are answered 429.
-    package var maxConnectionsPerAddress = 1024
     /// How long requests may take to end after a stop was requested.
     package var drainSeconds = 10
     package var append = AppendLimits()
@@ -295,49 +284,5 @@ extension PipelineDirectory {
         try CollectorPipeline(
             content(.collector, isRequired: isRequired), directory: path,
             producerStreams: producerStreams)
-    }
-}
-
-/// A range of IP addresses, such as `10.0.0.0/8`, `2001:db8::/32` or a single address.
-package struct AddressRange: Equatable, Sendable {
-    private let prefix: [UInt8]
-    private let bitCount: Int
-
-    /// Nil when the text is no range. Bits after the prefix length are ignored.
-    package init?(_ text: String) {
-        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-        guard (1...2).contains(parts.count), let bytes = Self.bytes(of: String(parts[0])) else {
-            return nil
-        }
-        var bitCount = bytes.count * 8
-        if parts.count == 2 {
-            guard let count = Int(parts[1]), (0...bitCount).contains(count),
-                String(count) == parts[1]
-            else { return nil }
-            bitCount = count
-        }
-        prefix = bytes
-        self.bitCount = bitCount
-    }
-
-    /// The 4 or 16 bytes of an address; nil when the text is none. An IPv4 address that is mapped
-    /// into IPv6 has 4.
-    package static func bytes(of text: String) -> [UInt8]? {
-        var short = in_addr()
-        if inet_pton(AF_INET, text, &short) == 1 { return withUnsafeBytes(of: short) { Array($0) } }
-        var long = in6_addr()
-        guard inet_pton(AF_INET6, text, &long) == 1 else { return nil }
-        let bytes = withUnsafeBytes(of: long) { Array($0) }
-        let mapped: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
-        return bytes.starts(with: mapped) ? Array(bytes[mapped.count...]) : bytes
-    }
-
-    /// `address` as `bytes(of:)` returns it.
-    package func contains(_ address: [UInt8]) -> Bool {
-        guard address.count == prefix.count else { return false }
-        let whole = bitCount / 8
-        guard address[..<whole] == prefix[..<whole] else { return false }
-        let rest = bitCount % 8
-        return rest == 0 || (address[whole] ^ prefix[whole]) >> (8 - rest) == 0
     }
 }

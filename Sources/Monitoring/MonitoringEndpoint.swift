@@ -8,8 +8,14 @@ import Synchronization
 /// Serves `/metrics`, `/livez` and `/readyz` over HTTP/1.1, on one thread of its own.
 package final class MonitoringEndpoint {
     /// Further connections wait, so that they do not use up the process's file descriptors.
-    private static let maxConnections = 64
-    private static let idleSeconds: Int64 = 30
+    private static let limits = {
+        var limits = ConnectionLimits()
+        limits.maxConnections = 64
+        // Whoever scrapes does so from one address.
+        limits.maxConnectionsPerAddress = limits.maxConnections
+        limits.idleTimeoutSeconds = 30
+        return limits
+    }()
 
     package var address: ListenAddress { listener.address }
     private let listener: HTTPListener
@@ -19,15 +25,14 @@ package final class MonitoringEndpoint {
         at address: ListenAddress, registry: MetricRegistry, health: Health, logger: Logger,
         update: @escaping @Sendable () -> Void
     ) throws(MonitoringError) {
-        let channel = HTTP1Channel(
-            responder: { request, writer, _ in
-                let response = Self.respond(to: request, registry, health, update)
-                try await writer.write(response: response.head, body: response.body)
-            },
-            configuration: .init(idleTimeout: .seconds(Self.idleSeconds)))
+        let channel = GuardedConnections(Self.limits).channel { request, writer, _ in
+            let response = Self.respond(to: request, registry, health, update)
+            try await writer.write(response: response.head, body: response.body)
+        }
         do throws(HTTPListeningError) {
             listener = try HTTPListener(
-                at: address, threads: 1, maxConnections: Self.maxConnections, channel: channel,
+                at: address, threads: 1, maxConnections: Self.limits.maxConnections,
+                channel: channel,
                 logger: logger)
         } catch {
             throw .cannotListen(address, detail: error.detail)

@@ -1,4 +1,5 @@
 import ConfigurationFiles
+import Monitoring
 import Testing
 
 @Suite("collector.yaml")

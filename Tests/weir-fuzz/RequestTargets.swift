@@ -6,6 +6,7 @@ import HTTPTypes
 import HummingbirdCore
 import JSON
 import Logging
+import Monitoring
 import NIOCore
 import Streams
 import Synchronization
@@ -127,8 +128,7 @@ private struct RequestPlace {
             + ConversionRoutes(service: nil, apps: try ConversionApps(shippedPipelines)).routes
         responder = RequestResponder(
             routes: posted + fetched, limits: limits,
-            addresses: AddressLimit(maxCount: limits.maxConnectionsPerAddress),
-            proxies: TrustedProxies([]), metrics: .unwatched)
+            connections: GuardedConnections(limits.connections), metrics: .unwatched)
     }
 
     /// Nil for what is no request.

@@ -1,6 +1,7 @@
 import ConfigurationFiles
 import Crypto
 import Logging
+import Monitoring
 import Program
 import Streams
 import Synchronization

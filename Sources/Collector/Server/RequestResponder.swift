@@ -10,20 +10,18 @@ import NIOCore
 final class RequestResponder: Sendable {
     private let table: RouteTable
     private let limits: CollectorLimits
-    private let addresses: AddressLimit
-    private let proxies: TrustedProxies
+    private let connections: GuardedConnections
     private let metrics: CollectorMetrics
     private let bodyTotal: BodyTotal
 
     init(
-        routes: [CollectorRoute], limits: CollectorLimits, addresses: AddressLimit,
-        proxies: TrustedProxies, metrics: CollectorMetrics
+        routes: [CollectorRoute], limits: CollectorLimits, connections: GuardedConnections,
+        metrics: CollectorMetrics
     ) {
         table = RouteTable(routes)
         self.limits = limits
         bodyTotal = BodyTotal(limits)
-        self.addresses = addresses
-        self.proxies = proxies
+        self.connections = connections
         self.metrics = metrics
     }
 
@@ -83,12 +81,11 @@ final class RequestResponder: Sendable {
         }
         let mediaType = Self.mediaType(request.headers[.contentType])
         if let refusal = refusal(of: request, mediaType, by: route) { return refusal }
-        let client = proxies.client(
-            of: peer, forwardedFor: Self.forwardedFor.flatMap { request.headers[$0] })
+        let client = connections.client(of: request, from: peer)
         // Direct connections are counted by the connection guard.
         let isCounted = client != peer
-        defer { if isCounted { addresses.leave(client) } }
-        if isCounted, !addresses.enter(client) {
+        defer { if isCounted { connections.addresses.leave(client) } }
+        if isCounted, connections.addresses.enter(client) != .within {
             return .refusal(
                 429, "too_many_requests", "too many requests at once from your address",
                 retryAfterSeconds: 1)
@@ -132,8 +129,6 @@ final class RequestResponder: Sendable {
 // MARK: Headers
 
 extension RequestResponder {
-    private static let forwardedFor = HTTPField.Name("X-Forwarded-For")
-
     /// Without parameters, in lower case.
     private static func mediaType(_ contentType: String?) -> String {
         guard let contentType else { return "" }

@@ -1,5 +1,6 @@
 import ConfigurationFiles
 import Foundation
+import Monitoring
 
 package struct Destination: Equatable, Sendable {
     var host: String

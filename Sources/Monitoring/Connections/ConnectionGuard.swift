@@ -1,4 +1,3 @@
-import ConfigurationFiles
 import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
@@ -34,10 +33,12 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     /// How long a client has to read an early answer before the connection is closed.
     private static let lingerSeconds = 2
 
-    private let limits: CollectorLimits
+    private let limits: ConnectionLimits
+    /// A request that expects `100 Continue` gets it for a body of at most so many bytes.
+    private let maxBodyBytes: Int
     private let addresses: AddressLimit
     private let proxies: TrustedProxies
-    private let metrics: CollectorMetrics
+    private let counting: any ConnectionCounting
     private var phase = Phase.awaitingFirstHead
     /// Requests that have begun and are not answered yet.
     private var openRequests = 0
@@ -50,13 +51,14 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private var readingTimer: Scheduled<Void>?
 
     init(
-        limits: CollectorLimits, addresses: AddressLimit, proxies: TrustedProxies,
-        metrics: CollectorMetrics
+        limits: ConnectionLimits, maxBodyBytes: Int, addresses: AddressLimit,
+        proxies: TrustedProxies, counting: any ConnectionCounting
     ) {
         self.limits = limits
+        self.maxBodyBytes = maxBodyBytes
         self.addresses = addresses
         self.proxies = proxies
-        self.metrics = metrics
+        self.counting = counting
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -80,10 +82,19 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private func begin(_ context: ChannelHandlerContext) {
         guard !isBegun else { return }
         isBegun = true
-        metrics.connectionOpened()
+        counting.connectionOpened()
         if let address = context.remoteAddress?.ipAddress, !proxies.contains(address) {
             countedAddress = address
-            isOverLimit = !addresses.enter(address)
+            switch addresses.enter(address) {
+            case .within: break
+            case .over: isOverLimit = true
+            case .far:
+                counting.countCutOff("connections_of_address")
+                phase = .closing(answersToCome: 0)
+                // The pipeline is still being made.
+                let loop = context.eventLoop.assumeIsolatedUnsafeUnchecked()
+                return loop.execute { context.close(promise: nil) }
+            }
         }
         start(limits.headerTimeoutSeconds, "slow_headers", context)
     }
@@ -95,7 +106,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         readingTimer = nil
         guard isBegun else { return }
         isBegun = false
-        metrics.connectionClosed()
+        counting.connectionClosed()
         if let countedAddress { addresses.leave(countedAddress) }
         countedAddress = nil
     }
@@ -118,7 +129,7 @@ extension ConnectionGuard {
         switch unwrapInboundIn(data) {
         case .head(let head):
             guard !isOverLimit else {
-                metrics.countCutOff("connections_of_address")
+                counting.countCutOff("connections_of_address")
                 return refuse(
                     .tooManyRequests, retryAfterSeconds: 5, for: Self.lingerSeconds, context)
             }
@@ -126,7 +137,7 @@ extension ConnectionGuard {
             openRequests += 1
             start(limits.bodyTimeoutSeconds, "slow_body", context)
             if head.headerFields[.expect]?.lowercased() == "100-continue",
-                head.declaredBodyBytes ?? 0 <= max(limits.maxBodyBytes, limits.maxBatchBytes)
+                head.declaredBodyBytes ?? 0 <= maxBodyBytes
             {
                 context.writeAndFlush(
                     wrapOutboundOut(.head(HTTPResponse(status: .continue))), promise: nil)
@@ -145,7 +156,7 @@ extension ConnectionGuard {
         timer = context.eventLoop.assumeIsolatedUnsafeUnchecked()
             .scheduleTask(in: .seconds(Int64(seconds))) { [self] in
                 timer = nil
-                metrics.countCutOff(reason)
+                counting.countCutOff(reason)
                 cutOff(context)
             }
     }
@@ -227,7 +238,7 @@ extension ConnectionGuard {
         readingTimer = context.eventLoop.assumeIsolatedUnsafeUnchecked()
             .scheduleTask(in: .seconds(Int64(limits.idleTimeoutSeconds))) { [self] in
                 readingTimer = nil
-                metrics.countCutOff("slow_reader")
+                counting.countCutOff("slow_reader")
                 context.close(promise: nil)
             }
     }
@@ -235,5 +246,5 @@ extension ConnectionGuard {
 
 extension HTTPRequest {
     /// Nil when the request does not declare the length of its body.
-    var declaredBodyBytes: Int? { headerFields[.contentLength].flatMap { Int($0) } }
+    package var declaredBodyBytes: Int? { headerFields[.contentLength].flatMap { Int($0) } }
 }

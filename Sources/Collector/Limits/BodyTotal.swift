@@ -2,67 +2,6 @@ import ConfigurationFiles
 import NIOCore
 import Synchronization
 
-/// Counts the connections or requests that each address has at once.
-final class AddressLimit: Sendable {
-    private let maxCount: Int
-    private let counts = Mutex<[String: Int]>([:])
-
-    init(maxCount: Int) {
-        self.maxCount = maxCount
-    }
-
-    /// Counts one more, and returns whether that is within the limit. Call `leave` in either case.
-    func enter(_ address: String) -> Bool {
-        counts.withLock { counts in
-            counts[address, default: 0] += 1
-            return counts[address, default: 0] <= maxCount
-        }
-    }
-
-    func leave(_ address: String) {
-        counts.withLock { counts in
-            guard let count = counts[address] else { return }
-            counts[address] = count > 1 ? count - 1 : nil
-        }
-    }
-}
-
-/// The proxies whose `X-Forwarded-For` is believed.
-struct TrustedProxies: Sendable {
-    private let ranges: [AddressRange]
-
-    init(_ ranges: [AddressRange]) {
-        self.ranges = ranges
-    }
-
-    func contains(_ address: String) -> Bool {
-        guard !ranges.isEmpty, let address = AddressRange.bytes(of: address) else { return false }
-        return ranges.contains { $0.contains(address) }
-    }
-
-    /// The client's address: that of the connection, unless it is a proxy's; then the last address
-    /// in `X-Forwarded-For` that is not a proxy's.
-    func client(of peer: String, forwardedFor: String?) -> String {
-        guard contains(peer), let forwardedFor else { return peer }
-        for part in forwardedFor.split(separator: ",").reversed() {
-            let address = part.trimmed
-            guard AddressRange.bytes(of: address) != nil else { return peer }
-            if !contains(address) { return address }
-        }
-        return peer
-    }
-}
-
-extension Substring {
-    /// Without spaces and tabs at both ends.
-    var trimmed: String {
-        let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
-        var text = drop(while: isSpace)
-        while let last = text.last, isSpace(last) { text.removeLast() }
-        return String(text)
-    }
-}
-
 /// Counts the bytes of all bodies that are being received or answered, in total and by address, so
 /// that no address takes what the others need.
 final class BodyTotal: Sendable {

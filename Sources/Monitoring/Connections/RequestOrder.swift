@@ -1,6 +1,15 @@
 import NIOCore
 import NIOHTTP1
 
+/// A refusal of a request by its head: the JSON of the body, and the status.
+private struct HeadRefusal {
+    let status: Int
+    let reason: String
+    let detail: String
+
+    var body: [UInt8] { Array(#"{"error":"\#(reason)","detail":"\#(detail)"}"#.utf8) }
+}
+
 /// Passes on the requests of a connection one at a time: the next one after the one before was
 /// answered and when it is the connection's turn. It also applies HTTP's rules for `Host` and for
 /// connections that are to be closed.
@@ -27,7 +36,7 @@ final class RequestOrder: ChannelDuplexHandler, RemovableChannelHandler {
 
     private let feed: RequestFeed
     private let turns: LoopTurns
-    private let metrics: CollectorMetrics
+    private let counting: any ConnectionCounting
     private var request: OpenRequest?
     /// What arrived after a request that is not answered. The feed lets little through.
     private var waiting = CircularBuffer<HTTPServerRequestPart>()
@@ -37,10 +46,10 @@ final class RequestOrder: ChannelDuplexHandler, RemovableChannelHandler {
     private var isClosing = false
     private var context: ChannelHandlerContext?
 
-    init(after feed: RequestFeed, turns: LoopTurns, metrics: CollectorMetrics) {
+    init(after feed: RequestFeed, turns: LoopTurns, counting: any ConnectionCounting) {
         self.feed = feed
         self.turns = turns
-        self.metrics = metrics
+        self.counting = counting
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -135,12 +144,12 @@ extension RequestOrder {
     }
 
     private func refuse(
-        _ head: HTTPRequestHead, _ response: CollectorResponse, _ context: ChannelHandlerContext
+        _ head: HTTPRequestHead, _ response: HeadRefusal, _ context: ChannelHandlerContext
     ) {
-        metrics.count(route: "unknown", status: response.status, took: .zero)
+        counting.countRefusal(status: response.status)
         request = nil
         let fields: HTTPHeaders = [
-            "Connection": "close", "Content-Type": response.contentType,
+            "Connection": "close", "Content-Type": "application/json",
             "Content-Length": "\(response.body.count)",
         ]
         context.write(
@@ -220,13 +229,16 @@ extension RequestOrder {
 
 extension HTTPRequestHead {
     /// The refusal of a request by its head alone; nil when there is none.
-    fileprivate var refusal: CollectorResponse? {
-        if let explanation = hostFault { return .refusal(400, "bad_host", explanation) }
+    fileprivate var refusal: HeadRefusal? {
+        if let explanation = hostFault {
+            return HeadRefusal(status: 400, reason: "bad_host", detail: explanation)
+        }
         let codings = headers["transfer-encoding"]
         guard codings.isEmpty || codings.map({ $0.lowercased() }) == ["chunked"] else {
             // The body would be taken in its encoded form, as bytes that nobody meant to send.
-            return .refusal(
-                400, "transfer_encoding", "send the body with no other coding than chunked")
+            return HeadRefusal(
+                status: 400, reason: "transfer_encoding",
+                detail: "send the body with no other coding than chunked")
         }
         return nil
     }

@@ -1,0 +1,128 @@
+import HummingbirdCore
+import Logging
+import NIOCore
+import NIOHTTPTypes
+import NIOHTTPTypesHTTP1
+import Synchronization
+
+/// Answers requests on the thread of their connection's event loop. Only waiting for the log
+/// changes threads.
+package struct LoopBoundChannel<Base: ServerChildChannel>: ServerChildChannel {
+    package typealias Value = Base.Value
+
+    private let base: Base
+
+    package init(base: Base) {
+        self.base = base
+    }
+
+    package func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
+        base.setup(channel: channel, logger: logger)
+    }
+
+    package func handle(value: Value, logger: Logger) async {
+        await withTaskExecutorPreference(EventLoopExecutor(value.channel.eventLoop)) {
+            await base.handle(value: value, logger: logger)
+        }
+    }
+}
+
+/// Gives the connections of an event loop turns, a request at a time.
+package struct OrderedChannel<Base: ServerChildChannel>: ServerChildChannel {
+    package typealias Value = Base.Value
+
+    private let base: Base
+    private let counting: any ConnectionCounting
+    private let turns = TurnsOfLoops()
+
+    init(_ base: Base, counting: any ConnectionCounting) {
+        self.base = base
+        self.counting = counting
+    }
+
+    package func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
+        let turns = turns.turns(of: channel.eventLoop)
+        return channel.eventLoop.makeCompletedFuture {
+            // One read bounds the bytes that are held back.
+            try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
+            try channel.pipeline.syncOperations.addHandler(RequestFeed())
+        }.flatMap {
+            base.setup(channel: channel, logger: logger)
+        }.flatMapThrowing { value in
+            let pipeline = channel.pipeline.syncOperations
+            let order = RequestOrder(
+                after: try pipeline.handler(type: RequestFeed.self), turns: turns,
+                counting: counting)
+            let codec = try pipeline.handler(type: HTTP1ToHTTPServerCodec.self)
+            try pipeline.addHandler(order, position: .before(codec))
+            return value
+        }
+    }
+
+    package func handle(value: Value, logger: Logger) async {
+        await base.handle(value: value, logger: logger)
+    }
+}
+
+/// Gives the connections of one event loop turns of one request each, and lets the loop look at its
+/// sockets in between. While tasks make further tasks, the loop does not look, and other
+/// connections starve.
+///
+/// `@unchecked Sendable`: after `init`, everything runs on the loop.
+final class LoopTurns: @unchecked Sendable {
+    private static let spell = TimeAmount.milliseconds(1)
+    /// A task that is scheduled in the future makes the loop look at its sockets first.
+    private static let pause = TimeAmount.microseconds(50)
+
+    private let loop: any EventLoop
+    private var waiting = CircularBuffer<() -> Void>()
+    private var isRunning = false
+    private var spellEnd = NIODeadline.uptimeNanoseconds(0)
+
+    init(_ loop: any EventLoop) {
+        self.loop = loop
+    }
+
+    func wait(_ turn: @escaping () -> Void) {
+        loop.preconditionInEventLoop()
+        waiting.append(turn)
+        guard !isRunning else { return }
+        isRunning = true
+        goOn()
+    }
+
+    private func goOn() {
+        guard !waiting.isEmpty else {
+            isRunning = false
+            return
+        }
+        if NIODeadline.now() < spellEnd {
+            loop.execute { self.turn() }
+        } else {
+            loop.scheduleTask(in: Self.pause) {
+                self.spellEnd = .now() + Self.spell
+                self.turn()
+            }
+        }
+    }
+
+    private func turn() {
+        waiting.popFirst()?()
+        // Runs after the tasks that the turn has begun.
+        loop.execute { self.goOn() }
+    }
+}
+
+final class TurnsOfLoops: Sendable {
+    private let all = Mutex<[ObjectIdentifier: LoopTurns]>([:])
+
+    func turns(of loop: any EventLoop) -> LoopTurns {
+        all.withLock { all in
+            let id = ObjectIdentifier(loop)
+            if let turns = all[id] { return turns }
+            let turns = LoopTurns(loop)
+            all[id] = turns
+            return turns
+        }
+    }
+}
