@@ -79,21 +79,21 @@ extension StoreView {
     /// - Parameter byDay: whether rows of several hours of a day may come as one, with one of the hours.
     func forEachRow(
         of number: DumpNumber, byDay: Bool = false,
-        _ body: (_ values: [StoredValue], _ measures: [Int64], _ first: Int) -> Void
+        _ body: (_ values: [StoredValue], _ measures: [Int64], _ first: Int) throws -> Void
     ) throws {
         for slice in slices {
             for (stream, tables) in number.sources where stream == slice.stream {
                 for table in tables {
                     let first = number.firstMeasure(of: table)
-                    func add(_ columns: [StoredValue], _ measures: [Int64]) {
+                    func add(_ columns: [StoredValue], _ measures: [Int64]) throws {
                         guard let values = number.values(of: table, columns) else { return }
-                        body(values, measures, first)
+                        try body(values, measures, first)
                     }
                     let choice = number.choice(of: table)
                     if byDay, !number.countsByHour(table) {
                         try slice.forEachDay(of: table, choice, add)
                     } else {
-                        try slice.forEachRow(of: table, choice) { add($1, $2) }
+                        try slice.forEachRow(of: table, choice) { try add($1, $2) }
                     }
                 }
                 guard tables.isEmpty else { continue }
@@ -101,7 +101,7 @@ extension StoreView {
                     if let values = number.values(of: refusal, topic: slice.snapshot.topic),
                         slice.counts(timestampMilliseconds: refusal.timestampMilliseconds)
                     {
-                        body(values, [1], 0)
+                        try body(values, [1], 0)
                     }
                     return true
                 }
@@ -169,8 +169,7 @@ struct DumpGroups {
                 if measures.isEmpty { row.measures = [] }
                 return row
             })
-        dump.thousandPrices = Set(
-            measures.filter { number.description.note(ofMeasure: $0).unit == .cpmMicros })
+        dump.thousandPrices = number.thousandPrices
         return dump
     }
 }
@@ -191,8 +190,8 @@ extension Dump {
 
     /// The dump as a report, whose amounts have their currency.
     ///
-    /// - Parameter forPeople: whether times are shown as times and rows stand in the order of their steps, as ages
-    ///   have one.
+    /// - Parameter forPeople: whether times are shown as times and rows stand in their natural order: ages as they follow one
+    ///   another, conversion values by number.
     package func report(forPeople: Bool) -> ReportTable {
         let instants = forPeople ? columns.indices.filter { columns[$0].isInstant } : []
         var shown = reportColumns
@@ -217,10 +216,7 @@ extension Dump {
                 }
                 return values
             }, keyCount: columns.count)
-        guard forPeople, let steps = columns.firstIndex(where: { !$0.steps.isEmpty }) else {
-            return table
-        }
-        return table.sorted(by: Array(columns.indices.prefix(through: steps)).map { ($0, false) })
+        return forPeople ? table.inNaturalOrder : table
     }
 
     /// The dump as it was asked for, where all amounts are of one currency: its rows need not be told apart.

@@ -46,6 +46,8 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
     case hourNotFolded(stream: String, hour: String?, detail: String)
     /// The configuration that a store has recorded cannot be read back.
     case unreadableConfiguration(stream: String, partition: Int32, RecordedConfigurationFault)
+    /// Rows that do not fit into memory cannot be written beside it.
+    case temporaryFile(path: String, detail: String)
     case store(StoreError)
 
     /// Runs `body`, whose errors are those of stores.
@@ -64,7 +66,7 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
         switch self {
         case .noStore, .unreadableDirectory, .differentLogs, .nothingInCommon,
             .noRates, .staleCursor, .incompleteExport, .storeGone, .hourNotFolded,
-            .unreadableConfiguration, .store:
+            .unreadableConfiguration, .temporaryFile, .store:
             false
         case .unknownDump, .unknownColumn, .unknownMeasure, .curveColumn,
             .badTimes, .noMaturity, .noCurves, .noGrouping,
@@ -133,6 +135,8 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
                 + "of days that records name, so that all of its log is needed"
         case .unreadableConfiguration(let stream, let partition, let fault):
             "\(stream), partition \(partition): \(fault)"
+        case .temporaryFile(let path, let detail):
+            "cannot sort rows in \(path): \(detail). Free space there, or set TMPDIR to another directory"
         case .store(let error):
             error.description
         }

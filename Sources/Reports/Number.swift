@@ -130,6 +130,11 @@ package final class DumpNumber: Number {
         return measures
     }
 
+    /// The measures that are sums of prices for a thousand impressions.
+    var thousandPrices: Set<String> {
+        Set(shownMeasures.filter { description.note(ofMeasure: $0).unit == .cpmMicros })
+    }
+
     /// Whether the hour is one of the columns that it shows.
     var showsHours: Bool { selection.columns.contains { $0.kind == .hour } }
 

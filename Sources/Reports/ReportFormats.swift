@@ -27,6 +27,15 @@ struct RowWriter {
         if case .csv = format { CSVLine.append(columns.map(CSVLine.Field.own), to: &piece) }
     }
 
+    /// - Parameter format: any but a table.
+    init(_ columns: [String], _ format: DumpFormat, isRaw: Bool) {
+        switch format {
+        case .json: self.init(columns, as: .array)
+        case .csv: self.init(columns, as: .csv(isRaw: isRaw))
+        case .ndjson, .table: self.init(columns, as: .lines)
+        }
+    }
+
     /// Appends a row, which has a value for each column.
     mutating func append(_ row: [ReportValue]) {
         switch format {
@@ -52,6 +61,28 @@ struct RowWriter {
     consuming func finish() -> [UInt8] {
         if case .array = format { JSONBytes.append(rowCount == 0 ? "[]\n" : "]\n", to: &piece) }
         return piece
+    }
+}
+
+extension DumpFormat {
+    /// The member of an object, and the beginning of a line of CSV, that says that rows are missing.
+    package static let errorName = "weir_error"
+
+    /// What a file ends with whose rows could not all be written. A whole file never has it.
+    ///
+    /// An array of JSON stays open, so that no parser takes it for a whole one. CSV has a line of one field,
+    /// `weir_error: ...`; a table has the same line.
+    package func incompleteEnd(_ explanation: String) -> [UInt8] {
+        var end: [UInt8] = []
+        switch self {
+        case .json, .ndjson:
+            if self == .json { JSONBytes.append(",\n ", to: &end) }
+            JSONObjects([Self.errorName]).appendShown([.text(explanation)], to: &end)
+            end.append(UInt8(ascii: "\n"))
+        case .csv: CSVLine.append([.text("\(Self.errorName): \(explanation)")], to: &end)
+        case .table: end = Array("\(Self.errorName): \(explanation)\n".utf8)
+        }
+        return end
     }
 }
 

@@ -65,18 +65,14 @@ package struct ReportTable: Sendable {
         to sink: ([UInt8]) throws(Failure) -> Void, values: (Row) -> [ReportValue]
     ) throws(Failure) {
         let names = columns.map(\.name)
-        var writer: RowWriter
-        switch format {
-        case .table:
+        guard format != .table else {
             guard !rows.isEmpty else { return try sink(Array("no rows\n".utf8)) }
             return try TextTable(
                 header: names, isNumber: columns.map(\.isNumber),
                 rows: rows.map { values($0).map(\.plainText) }
             ).write(to: sink)
-        case .json: writer = RowWriter(names, as: .array)
-        case .ndjson: writer = RowWriter(names, as: .lines)
-        case .csv: writer = RowWriter(names, as: .csv(isRaw: isRaw))
         }
+        var writer = RowWriter(names, format, isRaw: isRaw)
         for row in rows {
             writer.append(values(row))
             if let piece = writer.fullPiece() { try sink(piece) }

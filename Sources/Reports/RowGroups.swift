@@ -1,5 +1,6 @@
 import Foundation
 import Store
+import Streams
 
 /// Adds rows up that are equal in some columns.
 struct RowGroups<Sums> {
@@ -52,6 +53,40 @@ struct RowKeyBytes: Hashable, Comparable {
     init(_ partition: Int32, _ values: some Sequence<StoredValue>) {
         append(.integer(Int64(partition)))
         for value in values { append(value) }
+    }
+
+    /// The bytes of a key that was written before.
+    init(bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    /// The number of its bytes.
+    var count: Int { bytes.count }
+
+    func append(to buffer: inout [UInt8]) { buffer += bytes }
+
+    /// The values of columns of these kinds, from which the key was made.
+    func values(of kinds: [AggregateTable.ColumnKind]) -> [StoredValue] {
+        var place = 0
+        return kinds.map { kind in
+            switch kind {
+            case .integer, .boolean:
+                let ordered = bytes.withUnsafeBytes {
+                    UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+                }
+                place += 8
+                return .integer(Int64(bitPattern: ordered ^ 1 << 63))
+            case .text, .hour, .day:
+                var text: [UInt8] = []
+                while let nul = bytes[place...].firstIndex(of: 0), nul + 1 < bytes.count {
+                    text += bytes[place..<nul]
+                    place = nul + 2
+                    guard bytes[nul + 1] == 0xFF else { break }
+                    text.append(0)
+                }
+                return .text(String(decoding: text, as: UTF8.self))
+            }
+        }
     }
 
     /// Appends the value of the next column.

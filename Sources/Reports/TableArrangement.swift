@@ -88,6 +88,12 @@ extension ReportTable {
         return table.limited(toPlaces: places)
     }
 
+    /// The rows as people look for them: in the order of what they are of, steps by their order, and digits in texts by
+    /// their value.
+    package var inNaturalOrder: ReportTable {
+        sorted(by: (0..<keyCount).map { ($0, false) })
+    }
+
     /// The rows in another order. What is equal stays as it is, and what is null comes last.
     func sorted(by orders: [(place: Int, isDescending: Bool)]) -> ReportTable {
         let sorted = rows.enumerated().sorted { left, right in
@@ -158,7 +164,7 @@ extension ReportValue {
     }
 
     /// Whether it is what most rows have: nothing, or zero.
-    var isZero: Bool {
+    package var isZero: Bool {
         switch self {
         case .null: true
         case .text(let text): text.isEmpty
@@ -170,8 +176,9 @@ extension ReportValue {
 }
 
 extension String {
-    /// Whether a person puts it before another text: digits by the number that they are, and before all other texts.
+    /// Whether a person expects it before another text: nothing first, then digits by their value, then other texts.
     fileprivate func precedesAsRead(_ other: String) -> Bool {
+        guard isEmpty == other.isEmpty else { return isEmpty }
         guard isDigits == other.isDigits else { return isDigits }
         if isDigits {
             let (number, otherNumber) = (drop { $0 == "0" }, other.drop { $0 == "0" })

@@ -194,6 +194,8 @@ private final class AggregateKeys {
     private let db: Database
     private let row: StatementRow
     private var known: [Int64: [StoredValue]] = [:]
+    /// Keys that are kept; about fifty megabytes.
+    private static let mostKnown = 100_000
 
     init(_ table: AggregateTable, _ db: Database, path: String) throws {
         self.table = table
@@ -260,6 +262,7 @@ private final class AggregateKeys {
             case .integer, .boolean: .integer(row.integer(index + 1))
             }
         }
+        if known.count >= Self.mostKnown { known.removeAll(keepingCapacity: true) }
         known[key] = columns
         return columns
     }

@@ -62,6 +62,31 @@ final class BufferedOutput {
 }
 
 extension BufferedOutput {
+    /// Lets `body` write rows to standard output. Where it fails after the first of them, the output ends with a line
+    /// that says so: it cannot be taken for a whole one.
+    static func writing<Value>(
+        as format: DumpFormat, fileDescriptor: Int32 = STDOUT_FILENO,
+        _ body: (_ sink: ([UInt8]) throws -> Void) throws -> Value
+    ) throws -> Value {
+        let output = BufferedOutput(fileDescriptor: fileDescriptor)
+        var hasBegun = false
+        do {
+            let value = try body { piece in
+                hasBegun = hasBegun || !piece.isEmpty
+                try output.write(bytes: piece)
+            }
+            try output.flush()
+            return value
+        } catch {
+            // An output that takes nothing does not take this either.
+            if hasBegun, let fault = CommandError(error)?.explanation {
+                try? output.write(bytes: format.incompleteEnd(fault))
+                try? output.flush()
+            }
+            throw error
+        }
+    }
+
     static func print(_ text: String) throws(CommandError) {
         let output = BufferedOutput()
         try output.write(text)

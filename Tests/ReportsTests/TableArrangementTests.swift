@@ -107,4 +107,14 @@ struct TableArrangementTests {
             one.verticalLines
                 == ["row   1", "name  b", "ctr   0.500000", "", "row   2", "name  a", "ctr"])
     }
+
+    @Test("for people digits in texts are in the order of their values, before words")
+    func natural() {
+        let rows = ["10", "low", "2", "13", "0", "", "1"].map { [ReportValue.text($0)] }
+        let table = ReportTable(columns: [ReportTable.Column("value")], rows: rows, keyCount: 1)
+        #expect(
+            table.inNaturalOrder.rows.map { $0[0].plainText } == [
+                "", "0", "1", "2", "10", "13", "low",
+            ])
+    }
 }

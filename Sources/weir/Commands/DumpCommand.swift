@@ -107,6 +107,13 @@ struct DumpCommand: ParsableCommand {
         let isRaw = try csv.isSet()
         let isVertical = try arrangement.isVertical(as: format)
         let question = try question()
+        guard format == .table || isVertical else {
+            let notices = try BufferedOutput.writing(as: format) { sink in
+                try question.write(
+                    stores(), source.pipelines, as: format, isRaw: isRaw, to: sink)
+            }
+            return notices.forEach(Console.write)
+        }
         let answer = try question.answer(stores(), source.pipelines, as: format)
         var notices = answer.notices
         let output = BufferedOutput()
@@ -229,11 +236,11 @@ struct ExportCommand: ParsableCommand {
     func run() throws {
         let format = try Environment().format(format, default: ExportFormat.csv)
         let (query, file) = (try query(), try cursorFile())
-        let output = BufferedOutput()
-        let written = try source.data.stores().export(
-            query, catalog: source.pipelines.catalog(), log: source.loggedPostbacks(), as: format,
-            isRaw: csv.isSet(), to: output.write(bytes:))
-        try output.flush()
+        let written = try BufferedOutput.writing(as: format == .csv ? .csv : .ndjson) { sink in
+            try source.data.stores().export(
+                query, catalog: source.pipelines.catalog(), log: source.loggedPostbacks(),
+                as: format, isRaw: csv.isSet(), to: sink)
+        }
         notices(written, isOfChanges: query.changedSince != nil).forEach(Console.write)
         if written.rowCount == 0, let partner {
             let names = try source.pipelines.directory.partners().map(\.name)

@@ -109,6 +109,31 @@ struct DumpQuestion {
             try arranged(table, as: format), notices: [conversion?.notice].compactMap(\.self))
     }
 
+    /// Writes the answer; the rows of a stored dump in bounded memory.
+    ///
+    /// - Returns: what a reader should know beside the rows.
+    func write(
+        _ stores: OpenStores, _ pipelines: PipelinesOptions, as format: DumpFormat, isRaw: Bool,
+        to sink: ([UInt8]) throws -> Void
+    ) throws -> [String] {
+        guard isStored, format != .table else {
+            let answer = try answer(stores, pipelines, as: format)
+            try answer.write(as: format, isRaw: isRaw, to: sink)
+            return answer.notices
+        }
+        try check()
+        let change = try change(pipelines, as: format)
+        try stores.write(
+            pipelines.dumpQuery(query), as: format, isRaw: isRaw, changing: change, to: sink)
+        return []
+    }
+
+    /// Whether each row of the answer is a row of a stored dump, in its order.
+    private var isStored: Bool {
+        !isFunnel && !Self.workedOut.contains(query.name) && !curve && !maturity
+            && arrangement.isEmpty && target == nil
+    }
+
     private func clickRates(_ stores: OpenStores, as format: DumpFormat) throws -> DumpAnswer {
         guard target == nil else {
             throw CommandError.usage("\(query.name) has no amounts: leave --in out")
@@ -199,15 +224,24 @@ struct DumpQuestion {
         as format: DumpFormat
     ) throws -> Dump {
         let query = try pipelines.dumpQuery(query)
-        var dump =
+        let dump =
             try conversion.map { try stores.dump(query, converting: $0) }
             ?? stores.dump(query)
-        if showsNames || format == .table { dump = dump.withLossReasonNames() }
-        if showsNames {
-            dump = dump.named(
-                by: try pipelines.catalog(), appsByBundle: try pipelines.appsByBundle())
+        return try change(pipelines, as: format)(dump)
+    }
+
+    /// What is done to the rows of a dump: names are added, and measures left out.
+    private func change(
+        _ pipelines: PipelinesOptions, as format: DumpFormat
+    ) throws -> (Dump) throws -> Dump {
+        let showsReasons = showsNames || format == .table
+        let catalog = showsNames ? try pipelines.catalog() : nil
+        let apps = showsNames ? try pipelines.appsByBundle() : [:]
+        return { [measures = query.measures] dump in
+            var dump = showsReasons ? dump.withLossReasonNames() : dump
+            if let catalog { dump = dump.named(by: catalog, appsByBundle: apps) }
+            return try measures.map { try dump.limited(toMeasures: $0) } ?? dump
         }
-        return try query.measures.map { try dump.limited(toMeasures: $0) } ?? dump
     }
 
     func funnelQuery(_ pipelines: PipelinesOptions) throws -> FunnelQuery {
@@ -277,14 +311,15 @@ private enum FunnelNotice {
 }
 
 extension Funnel {
+    /// What a reader should know beside the rows.
     var notices: [String] {
-        var notices: [String] = []
-        if let missing = FunnelNotice.missing(missingStreams) { notices.append(missing) }
-        if !unknownBundles.isEmpty {
-            notices.append(
-                "notifications of \(unknownBundles.joined(separator: ", ")) are left out: no app of "
-                    + "store-notifications.yaml has this bundle_id with its app_apple_id")
-        }
-        return notices
+        guard !unknownBundles.isEmpty else { return sharedNotices }
+        return sharedNotices + [
+            "notifications of \(unknownBundles.joined(separator: ", ")) are left out: no app of "
+                + "store-notifications.yaml has this bundle_id with its app_apple_id"
+        ]
     }
+
+    /// The notices that name nobody: of notifications of unknown apps nobody knows whose they are.
+    var sharedNotices: [String] { [FunnelNotice.missing(missingStreams)].compactMap(\.self) }
 }

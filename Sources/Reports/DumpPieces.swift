@@ -1,0 +1,217 @@
+import Store
+import Streams
+
+// Dumps of any size. Rows are added up and sorted by `SortedSums`, and handed over some at a time once
+// the stores are closed: a reader who takes long keeps no worker from its checkpoint.
+
+/// Which rows of a dump are kept where not all of them are wanted.
+package struct RowBound: Sendable {
+    /// The most rows.
+    package let count: Int
+    /// The column or measure whose largest values are kept, largest first; nil for the first rows.
+    package let largest: String?
+
+    package init(_ count: Int, largest: String? = nil) {
+        self.count = count
+        self.largest = largest
+    }
+}
+
+extension OpenStores {
+    /// Reads a dump in bounded memory: calls `body` with some rows at a time, in the order of the dump; once without
+    /// rows where there are none.
+    ///
+    /// - Throws: as `dump`; `temporaryFile` when rows cannot be sorted; what `body` throws.
+    package func forEachPiece(
+        of query: DumpQuery, memoryBytes: Int = SortedSums.defaultBytes,
+        _ body: (Dump) throws -> Void
+    ) throws {
+        let pieces = try DumpPieces(query, memoryBytes: memoryBytes)
+        try view(of: pieces.number.streams) { try pieces.read($0) }
+        try pieces.forEach(body)
+    }
+
+    /// Reads some rows of a dump, in bounded memory.
+    ///
+    /// - Returns: the kept rows, and how many there are in all.
+    package func dump(
+        _ query: DumpQuery, keeping bound: RowBound
+    ) throws -> (dump: Dump, rowCount: Int) {
+        var kept: KeptRows?
+        try forEachPiece(of: query) { piece in
+            if kept == nil { kept = KeptRows(piece, bound) }
+            kept?.add(piece.rows)
+        }
+        guard let kept else { return (try dump(query), 0) }
+        return (kept.dump, kept.rowCount)
+    }
+
+    /// Writes a dump as UTF-8, in large pieces and bounded memory.
+    ///
+    /// - Parameters:
+    ///   - format: any but a table, whose widths follow from all rows.
+    ///   - change: what is done to some rows at a time.
+    package func write(
+        _ query: DumpQuery, as format: DumpFormat, isRaw: Bool = false,
+        memoryBytes: Int = SortedSums.defaultBytes,
+        changing change: (Dump) throws -> Dump = { $0 }, to sink: ([UInt8]) throws -> Void
+    ) throws {
+        var writer: RowWriter?
+        try forEachPiece(of: query, memoryBytes: memoryBytes) { piece in
+            let piece = try change(piece)
+            if writer == nil {
+                writer = RowWriter(piece.reportColumns.map(\.name), format, isRaw: isRaw)
+            }
+            for row in piece.rows {
+                writer?.append(piece.values(of: row))
+                if let full = writer?.fullPiece() { try sink(full) }
+            }
+        }
+        if let writer { try sink(writer.finish()) }
+    }
+}
+
+/// The rows of a dump, which are read first and handed over then.
+private final class DumpPieces {
+    let number: DumpNumber
+    private let rule: CampaignIDRule
+    private let memoryBytes: Int
+    private let sums: SortedSums
+    /// Place of a currency that nobody asked for among all columns; nil without one.
+    private let ownCurrency: Int?
+    private let moneyPlaces: [Int]
+    /// The currencies of amounts that are not 0, so far as they are looked for.
+    private var paid: Set<String> = []
+
+    /// Rows that are handed over together.
+    private static let pieceRows = 1000
+
+    init(_ query: DumpQuery, memoryBytes: Int) throws(InspectionError) {
+        precondition(!query.notesMaturity, "windows of postbacks are of a whole dump")
+        let number = try DumpNumber(query)
+        self.number = number
+        self.memoryBytes = memoryBytes
+        rule = CampaignIDRule(number.description.columns)
+        let currency = number.description.columns.firstIndex { $0.name == Dump.currency }
+        let isOwn = query.tellsCurrenciesApart && !query.grouping.names(Dump.currency)
+        ownCurrency =
+            isOwn ? currency.flatMap { number.selection.places.contains($0) ? $0 : nil } : nil
+        moneyPlaces = number.measures.indices.filter {
+            MoneyByCurrency.isMoney(number.measures[$0])
+        }
+        sums = SortedSums(measureCount: number.measures.count, mostBytes: memoryBytes)
+    }
+
+    func read(_ view: StoreView) throws {
+        try view.forEachRow(of: number, byDay: !number.showsHours) { values, measures, first in
+            var key = RowKeyBytes()
+            for place in number.selection.places { key.append(values[place]) }
+            try sums.add(
+                key, measures, at: first, kinds: CampaignIDKinds(rule.kind(values)))
+            guard let ownCurrency, paid.count < 2 else { return }
+            for index in measures.indices
+            where measures[index] != 0 && moneyPlaces.contains(first + index) {
+                paid.insert(values[ownCurrency].text)
+            }
+        }
+    }
+
+    func forEach(_ body: (Dump) throws -> Void) throws {
+        var places = number.selection.places
+        var sums = sums
+        // Where all amounts are of one currency, rows need not be told apart by it.
+        if let ownCurrency, paid.count < 2, let own = places.firstIndex(of: ownCurrency) {
+            let kinds = number.selection.columns.map(\.kind)
+            places.remove(at: own)
+            let joined = SortedSums(measureCount: number.measures.count, mostBytes: memoryBytes)
+            try sums.forEach { group in
+                guard isShown(group) else { return }
+                var values = group.key.values(of: kinds)
+                values.remove(at: own)
+                try joined.add(RowKeyBytes(values), group.measures, kinds: group.kinds)
+            }
+            sums = joined
+        }
+        let columns = places.map { number.description.columns[$0] }
+        let measures = number.shownMeasures
+        var piece = Dump(columns: columns, measures: measures, rows: [])
+        piece.thousandPrices = number.thousandPrices
+        if places.count < number.selection.places.count { piece.onlyCurrency = paid.first }
+        let kinds = columns.map(\.kind)
+        var isFirst = true
+        try sums.forEach { group in
+            guard isShown(group) else { return }
+            var row = Dump.Row(
+                columns: group.key.values(of: kinds),
+                measures: measures.isEmpty ? [] : group.measures)
+            row.campaignIDKinds = group.kinds
+            piece.rows.append(row)
+            guard piece.rows.count >= Self.pieceRows else { return }
+            try body(piece)
+            isFirst = false
+            piece.rows.removeAll(keepingCapacity: true)
+        }
+        if isFirst || !piece.rows.isEmpty { try body(piece) }
+    }
+
+    /// Rows of zeros are left out.
+    private func isShown(_ group: SortedSums.Group) -> Bool {
+        number.shownMeasures.isEmpty || group.measures.contains { $0 != 0 }
+    }
+}
+
+/// The rows that a bound keeps.
+private struct KeptRows {
+    private(set) var rowCount = 0
+    private var kept: Dump
+    /// The place of each kept row in the whole dump.
+    private var numbers: [Int] = []
+    private let bound: RowBound
+    private let column: Int?
+    private let measure: Int?
+
+    /// - Parameter empty: has the columns and measures of the dump.
+    init(_ empty: Dump, _ bound: RowBound) {
+        kept = empty
+        kept.rows = []
+        self.bound = bound
+        measure = bound.largest.flatMap { empty.measures.firstIndex(of: $0) }
+        column = bound.largest.flatMap { name in
+            empty.columns.firstIndex { $0.name == name && $0.kind == .integer }
+        }
+    }
+
+    mutating func add(_ rows: [Dump.Row]) {
+        for row in rows {
+            if isOrdered || kept.rows.count < bound.count {
+                kept.rows.append(row)
+                numbers.append(rowCount)
+            }
+            rowCount += 1
+        }
+        if kept.rows.count > 2 * bound.count + 1000 { trim() }
+    }
+
+    /// The kept rows, the largest first.
+    var dump: Dump {
+        var copy = self
+        copy.trim()
+        return copy.kept
+    }
+
+    private var isOrdered: Bool { measure != nil || column != nil }
+
+    private func amount(_ row: Dump.Row) -> Int128 {
+        if let measure { return row.measures[measure] }
+        return column.map { Int128(row.columns[$0].integer) } ?? 0
+    }
+
+    private mutating func trim() {
+        guard isOrdered else { return }
+        let amounts = kept.rows.map(amount)
+        let order = kept.rows.indices.sorted {
+            amounts[$0] == amounts[$1] ? numbers[$0] < numbers[$1] : amounts[$0] > amounts[$1]
+        }.prefix(bound.count)
+        (kept.rows, numbers) = (order.map { kept.rows[$0] }, order.map { numbers[$0] })
+    }
+}

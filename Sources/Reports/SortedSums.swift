@@ -1,0 +1,273 @@
+import Foundation
+import Store
+
+/// Adds rows up that are equal in their key, and hands the sums over in the order of the keys, in
+/// bounded memory.
+///
+/// Sums beyond the bound are written, sorted, to a file without a name, and are merged at the end.
+final class SortedSums {
+    /// A key with its sums.
+    struct Group {
+        let key: RowKeyBytes
+        var measures: [Int128]
+        var kinds: CampaignIDKinds
+    }
+
+    /// Memory of the sums, before they are written.
+    static let defaultBytes = 32 << 20
+    /// What a group takes beside the bytes of its key and its sums.
+    private static let groupBytes = 120
+
+    private let measureCount: Int
+    private let mostBytes: Int
+    private var places: [RowKeyBytes: Int] = [:]
+    private var groups: [Group] = []
+    private var bytes = 0
+    private var runs: SortedRuns?
+
+    /// - Parameters:
+    ///   - measureCount: of the sums of a key.
+    ///   - mostBytes: about as much memory is used for sums.
+    init(measureCount: Int, mostBytes: Int = SortedSums.defaultBytes) {
+        self.measureCount = measureCount
+        self.mostBytes = mostBytes
+    }
+
+    /// Adds to the sums of a key.
+    ///
+    /// - Parameters:
+    ///   - measures: sums of 64 bits, or sums of these: 128 bits do not overflow.
+    ///   - first: the place of the first of them among the sums.
+    /// - Throws: `InspectionError.temporaryFile`.
+    func add<Measure: FixedWidthInteger>(
+        _ key: RowKeyBytes, _ measures: [Measure], at first: Int = 0, kinds: CampaignIDKinds
+    ) throws(InspectionError) {
+        if places[key] == nil {
+            if bytes >= mostBytes { try spill() }
+            places[key] = groups.count
+            groups.append(
+                Group(key: key, measures: Array(repeating: 0, count: measureCount), kinds: []))
+            bytes += key.count + measureCount * MemoryLayout<Int128>.size + Self.groupBytes
+        }
+        guard let place = places[key] else { return }
+        for index in measures.indices {
+            groups[place].measures[first + index] += Int128(measures[index])
+        }
+        groups[place].kinds.formUnion(kinds)
+    }
+
+    /// Calls `body` with each key and its sums, in order. The sums are gone afterwards.
+    func forEach(_ body: (Group) throws -> Void) throws {
+        guard runs != nil else {
+            let sorted = groups.sorted { $0.key < $1.key }
+            clear()
+            return try sorted.forEach(body)
+        }
+        try spill()
+        guard let merge = try runs?.merge() else { return }
+        runs = nil
+        var pending: Group?
+        while let next = try merge.next() {
+            guard var open = pending else {
+                pending = next
+                continue
+            }
+            if open.key == next.key {
+                for index in next.measures.indices { open.measures[index] += next.measures[index] }
+                open.kinds.formUnion(next.kinds)
+                pending = open
+            } else {
+                try body(open)
+                pending = next
+            }
+        }
+        if let pending { try body(pending) }
+    }
+
+    private func spill() throws(InspectionError) {
+        if runs == nil { runs = try SortedRuns(measureCount: measureCount) }
+        try runs?.append(groups.sorted { $0.key < $1.key })
+        clear()
+    }
+
+    private func clear() {
+        places.removeAll()
+        groups.removeAll()
+        bytes = 0
+    }
+}
+
+/// Sorted groups in a file that has no name: the system removes it with the process.
+private final class SortedRuns {
+    private let file: FileHandle
+    private let path: String
+    private let measureCount: Int
+    private var starts: [Int] = []
+    private var end = 0
+
+    private static let pieceBytes = 1 << 18
+
+    init(measureCount: Int) throws(InspectionError) {
+        self.measureCount = measureCount
+        let directory = FileManager.default.temporaryDirectory.path
+        var template = Array("\(directory)/weir-rows-XXXXXX".utf8CString)
+        let descriptor = mkstemp(&template)
+        path = template.withUnsafeBytes { String(decoding: $0.dropLast(), as: UTF8.self) }
+        guard descriptor >= 0 else {
+            throw .temporaryFile(path: path, detail: String(cString: strerror(errno)))
+        }
+        unlink(path)
+        file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    }
+
+    /// Appends a run of groups.
+    func append(_ groups: [SortedSums.Group]) throws(InspectionError) {
+        guard !groups.isEmpty else { return }
+        starts.append(end)
+        var piece: [UInt8] = []
+        for group in groups {
+            Self.append(UInt32(group.key.count), to: &piece)
+            group.key.append(to: &piece)
+            piece.append(group.kinds.rawValue)
+            for measure in group.measures { Self.append(measure, to: &piece) }
+            if piece.count >= Self.pieceBytes { try write(&piece) }
+        }
+        try write(&piece)
+    }
+
+    private static func append(_ integer: some FixedWidthInteger, to piece: inout [UInt8]) {
+        withUnsafeBytes(of: integer.littleEndian) { piece.append(contentsOf: $0) }
+    }
+
+    private func write(_ piece: inout [UInt8]) throws(InspectionError) {
+        do {
+            try file.write(contentsOf: piece)
+        } catch {
+            throw fault()
+        }
+        end += piece.count
+        piece.removeAll(keepingCapacity: true)
+    }
+
+    private func fault() -> InspectionError {
+        .temporaryFile(path: path, detail: String(cString: strerror(errno)))
+    }
+
+    func merge() throws(InspectionError) -> RunMerge {
+        var readers: [RunReader] = []
+        for (index, start) in starts.enumerated() {
+            let runEnd = index + 1 < starts.count ? starts[index + 1] : end
+            readers.append(
+                RunReader(file, path: path, start..<runEnd, measureCount: measureCount))
+        }
+        return try RunMerge(readers)
+    }
+}
+
+/// Reads the groups of one run.
+private final class RunReader {
+    private let file: FileHandle
+    private let path: String
+    private let measureCount: Int
+    private var rest: Range<Int>
+    private var piece: [UInt8] = []
+    private var place = 0
+
+    private static let pieceBytes = 1 << 16
+
+    init(_ file: FileHandle, path: String, _ range: Range<Int>, measureCount: Int) {
+        self.file = file
+        self.path = path
+        rest = range
+        self.measureCount = measureCount
+    }
+
+    func next() throws(InspectionError) -> SortedSums.Group? {
+        guard place < piece.count || !rest.isEmpty else { return nil }
+        let length = Int(try integer(UInt32.self))
+        try fill(length + 1)
+        let key = RowKeyBytes(bytes: Array(piece[place..<place + length]))
+        let kinds = CampaignIDKinds(rawValue: piece[place + length])
+        place += length + 1
+        var measures: [Int128] = []
+        measures.reserveCapacity(measureCount)
+        for _ in 0..<measureCount { measures.append(try integer(Int128.self)) }
+        return SortedSums.Group(key: key, measures: measures, kinds: kinds)
+    }
+
+    private func integer<Integer: FixedWidthInteger>(
+        _: Integer.Type
+    ) throws(InspectionError) -> Integer {
+        let size = MemoryLayout<Integer>.size
+        try fill(size)
+        defer { place += size }
+        return Integer(
+            littleEndian: piece.withUnsafeBytes {
+                $0.loadUnaligned(fromByteOffset: place, as: Integer.self)
+            })
+    }
+
+    /// Makes so many bytes readable.
+    private func fill(_ count: Int) throws(InspectionError) {
+        guard piece.count - place < count else { return }
+        piece.removeFirst(place)
+        place = 0
+        while piece.count < count {
+            let start = piece.count
+            let wanted = min(max(Self.pieceBytes, count - start), rest.count)
+            piece.append(contentsOf: repeatElement(0, count: wanted))
+            let read = piece.withUnsafeMutableBytes {
+                pread(
+                    file.fileDescriptor, $0.baseAddress?.advanced(by: start), wanted,
+                    off_t(rest.lowerBound))
+            }
+            guard read > 0 else {
+                throw .temporaryFile(
+                    path: path, detail: read == 0 ? "it ends" : String(cString: strerror(errno)))
+            }
+            piece.removeLast(wanted - read)
+            rest = rest.lowerBound + read..<rest.upperBound
+        }
+    }
+}
+
+/// The groups of several runs in the order of their keys: a heap of the runs by what comes next.
+private final class RunMerge {
+    private var heap: [(group: SortedSums.Group, reader: RunReader)] = []
+
+    init(_ readers: [RunReader]) throws(InspectionError) {
+        for reader in readers {
+            guard let group = try reader.next() else { continue }
+            heap.append((group, reader))
+        }
+        heap.sort { $0.group.key < $1.group.key }
+    }
+
+    /// The next group; several follow one another where runs have the same key.
+    func next() throws(InspectionError) -> SortedSums.Group? {
+        guard let first = heap.first else { return nil }
+        if let following = try first.reader.next() {
+            heap[0].group = following
+        } else {
+            let last = heap.removeLast()
+            guard !heap.isEmpty else { return first.group }
+            heap[0] = last
+        }
+        sink()
+        return first.group
+    }
+
+    private func sink() {
+        var parent = 0
+        while true {
+            var least = parent
+            for child in [2 * parent + 1, 2 * parent + 2]
+            where child < heap.count && heap[child].group.key < heap[least].group.key {
+                least = child
+            }
+            guard least != parent else { return }
+            heap.swapAt(parent, least)
+            parent = least
+        }
+    }
+}
