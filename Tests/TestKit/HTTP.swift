@@ -6,7 +6,11 @@ package final class RawConnection {
     private var buffer: [UInt8] = []
 
     /// Connects; answers are waited for so long.
-    package init(port: UInt16, timeoutSeconds: Int = Int(Wait.seconds)) throws {
+    ///
+    /// - Parameter source: the address of this machine to connect from, as 127.0.0.2; nil for any.
+    package init(
+        port: UInt16, from source: String? = nil, timeoutSeconds: Int = Int(Wait.seconds)
+    ) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var timeout = timeval(tv_sec: timeoutSeconds, tv_usec: 0)
         let size = socklen_t(MemoryLayout<timeval>.size)
@@ -14,6 +18,15 @@ package final class RawConnection {
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &timeout, size)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
+        if let source {
+            address.sin_addr.s_addr = inet_addr(source)
+            let bound = withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
+            }
+            guard bound == 0 else { throw POSIXError(.EADDRNOTAVAIL) }
+        }
         address.sin_port = port.bigEndian
         address.sin_addr.s_addr = inet_addr("127.0.0.1")
         let result = withUnsafePointer(to: &address) { pointer in

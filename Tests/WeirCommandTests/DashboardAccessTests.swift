@@ -109,6 +109,34 @@ struct DashboardAccessTests {
         #expect(access.signIn(try #require(event), address: "1", nowSeconds: 1000) == nil)
     }
 
+    @Test("a token has twenty sessions: one more ends its oldest, and none of another token")
+    func manySessions() throws {
+        let (files, keys) = try Self.keys()
+        defer { withExtendedLifetime(files) {} }
+        let access = DashboardAccess(keys: keys)
+        func token(_ campaign: String) throws -> String {
+            let condition = ReadToken.Condition(column: "campaign", value: campaign)
+            return try #require(
+                try keys.sign(ReadToken(conditions: [condition], expiresAtSeconds: 90_000)))
+        }
+        func reads(_ id: String) -> Bool {
+            let cookies = [DashboardAccess.cookie: id]
+            let decision = access.decision(
+                host: "h", cookies: cookies, bearer: nil, nowSeconds: 1000)
+            if case .reads = decision { return true }
+            return false
+        }
+        func signIn(_ token: String) throws -> String {
+            try #require(access.signIn(token, address: "1", nowSeconds: 1000))
+        }
+        let (greedy, other) = (try token("1"), try token("2"))
+        let first = try signIn(other)
+        let own = try (0..<10_050).map { _ in try signIn(greedy) }
+        #expect(own.filter(reads) == Array(own.suffix(DashboardAccess.mostSessionsOfToken)))
+        #expect(reads(first))
+        #expect(reads(try signIn(other)), "others sign in")
+    }
+
     @Test("after ten refused tokens an address waits for a minute, and others do not")
     func throttling() throws {
         let (files, keys) = try Self.keys()
@@ -283,6 +311,85 @@ struct DashboardServerTests {
             try ask(port, "GET / HTTP/1.1\r\nHost: weir.example\r\nCookie: \(session)").status
                 == 303)
         #expect(try program.stop() == 0)
+    }
+
+    @Test("slow connections of one address leave room for others")
+    func slowConnections() throws {
+        let (program, port) = try start([
+            "--listen", "127.0.0.1:0", "--data", try DemoStores.shared.get().data, "--pipelines",
+            Repository.path("pipelines"),
+        ])
+        let slow = try (0..<520).map { number in
+            let connection = try RawConnection(port: port)
+            if number.isMultiple(of: 2) { connection.send("GET / HTTP/1.1\r\nX: ") }
+            return connection
+        }
+        let begun = Date()
+        let other = try RawConnection(port: port, from: "127.0.0.2")
+        other.send("GET /dumps HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        #expect(other.answer()?.status == 200)
+        #expect(Date().timeIntervalSince(begun) < 8)
+        let same = try RawConnection(port: port)
+        same.send("GET /dumps HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        #expect(same.answer().map { $0.status == 429 } ?? true)
+        withExtendedLifetime(slow) {}
+        #expect(try program.stop() == 0)
+    }
+
+    @Test("a form that is too large is answered 413, and a connection of HTTP/1.0 is closed")
+    func rulesOfHTTP() throws {
+        let (program, port) = try start([
+            "--listen", "127.0.0.1:0", "--data", try DemoStores.shared.get().data, "--pipelines",
+            Repository.path("pipelines"),
+        ])
+        let form = try ask(
+            port, "POST /sign-in HTTP/1.1\r\nHost: localhost",
+            body: "token=" + String(repeating: "x", count: 20_000))
+        #expect(form.status == 413 && form.text.contains("16384"))
+        for page in ["/dumps", "/dump/bids.csv?by=seat"] {
+            let old = try RawConnection(port: port)
+            old.send("GET \(page) HTTP/1.0\r\nHost: localhost\r\n\r\n")
+            #expect(old.isClosed())
+        }
+        let noHost = try RawConnection(port: port)
+        noHost.send("GET / HTTP/1.1\r\n\r\n")
+        #expect(noHost.answer()?.status == 400)
+        #expect(try program.stop() == 0)
+    }
+
+    @Test("wrong tokens are counted by reader, and not by the proxy that is trusted")
+    func proxy() throws {
+        let files = try TemporaryDirectory()
+        try files.write(String(repeating: "k", count: 43) + "\n", to: "k1")
+        try files.write(
+            "token_keys: [{id: k1, file: k1}]\ntrusted_proxies: [127.0.0.0/8]\n",
+            to: "collector.yaml")
+        let made = try Program.run(
+            "weir", ["token", "make", "--read", "--pipelines", files.path])
+        let token = made.output.trimmingCharacters(in: .newlines)
+        for arguments in [[], ["--trusted-proxies", "127.0.0.1, 10.0.0.0/8"]] {
+            let (program, port) = try start(
+                [
+                    "--listen", "0.0.0.0:0", "--data", try DemoStores.shared.get().data,
+                    "--pipelines", files.path,
+                ] + arguments)
+            func signIn(_ token: String, from client: String) throws -> Answer {
+                let head = "HTTP/1.1\r\nHost: weir.example\r\nX-Forwarded-For: \(client)"
+                let form = try ask(port, "GET /sign-in \(head)")
+                let cookie = try #require(form.headers["set-cookie"]?.split(separator: ";").first)
+                let value = try #require(
+                    form.text.firstMatch(of: #/name="form" value="([0-9a-f]+)"/#)?.1)
+                return try ask(
+                    port, "POST /sign-in \(head)\r\nCookie: \(cookie)",
+                    body: "token=\(token)&form=\(value)")
+            }
+            for _ in 0..<10 { #expect(try signIn("x", from: "203.0.113.7").status == 403) }
+            #expect(try signIn(token, from: "203.0.113.7").text.contains("wait a minute"))
+            #expect(try signIn(token, from: "203.0.113.8").status == 303)
+            #expect(try program.stop() == 0)
+        }
+        let wrong = try Program.run("weir", ["dashboard", "--trusted-proxies", "here"])
+        #expect(wrong.status == 64 && wrong.error.contains("--trusted-proxies 'here'"))
     }
 
     @Test("without a key to sign in by it is not served to other machines")

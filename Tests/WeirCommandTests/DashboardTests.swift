@@ -55,23 +55,34 @@ struct PageAsker {
             source: PageSource(source), path: parts[0], parameters: parameters, scope: scope)
     }
 
-    /// What a link to evidence downloads.
-    func file(_ address: String) throws -> Data {
-        var bytes: [UInt8] = []
-        try making(address).stream(formToken: nil, isWanted: { true }) { bytes += $0 }
-        return Data(bytes.dropFirst())
+    /// The parts of what is written while it is made.
+    func parts(_ address: String) throws -> [AnswerPart] {
+        var parts: [AnswerPart] = []
+        try making(address).stream(formToken: nil, isWanted: { true }) { parts.append($0) }
+        return parts
     }
 
+    /// What a link to evidence downloads.
+    func file(_ address: String) throws -> Data { Data(try parts(address).bytes) }
+
     func page(_ address: String) throws -> ReadPage {
-        guard address.hasPrefix("/explain/") || address.hasPrefix("/evidence/") else {
+        let path = String(address.prefix { $0 != "?" })
+        guard PageRoute(path: path)?.isStreamed == true else {
             let made = try making(address).response(formToken: nil)
             return ReadPage(status: made.status, text: String(decoding: made.body, as: UTF8.self))
         }
-        var pieces: [[UInt8]] = []
-        try making(address).stream(formToken: nil, isWanted: { true }) { pieces.append($0) }
-        let first = PageMaking.kind(ofFirst: try #require(pieces.first))
-        let bytes = first.rest + pieces.dropFirst().flatMap { $0 }
-        return ReadPage(status: first.status, text: String(decoding: bytes, as: UTF8.self))
+        let parts = try parts(address)
+        guard case .head(let head) = parts.first else {
+            throw TestFault("\(address) begins with no head")
+        }
+        return ReadPage(
+            status: head.status, text: String(decoding: parts.bytes, as: UTF8.self))
+    }
+}
+
+extension [AnswerPart] {
+    var bytes: [UInt8] {
+        flatMap { part -> [UInt8] in if case .bytes(let bytes) = part { bytes } else { [] } }
     }
 }
 
@@ -99,6 +110,85 @@ struct DashboardTests {
             }
         }
         #expect(known.count > 100)
+    }
+
+    /// The words of a command, as a shell reads them.
+    private func words(_ command: String) -> [String] {
+        command.matches(of: #/'([^']*)'|[^ ]+/#).map { $0.1.map(String.init) ?? String($0.0) }
+    }
+
+    @Test("each command of a page is one that weir takes")
+    func commands() throws {
+        let record = "/record?topic=postbacks&partition=0&offset=0"
+        let dumps = DumpDescription.all.map { "/dump/\($0.name)" }
+        let others = [
+            "/dump/funnel?by=day&campaign=5239&since=2026-11-01&date=install", "/dump/roas",
+            "/dump/cohorts?by=cohort&curve=1", "/explain/bids?measure=bids",
+            "/changes/bids?by=seat&from=2026-11-01",
+        ]
+        var known: Set<String> = []
+        for path in Self.pages + dumps + others + [record] {
+            let text = try asker.page(path).text
+            for found in text.matches(of: #/<pre>(weir [^<]*)<\/pre>/#) {
+                let command = String(found.1).replacing("&#39;", with: "'")
+                guard known.insert(command).inserted else { continue }
+                #expect(throws: Never.self, "\(path): \(command)") {
+                    try WeirCommand.parseAsRoot(Array(words(command).dropFirst()))
+                }
+            }
+        }
+        #expect(known.contains("weir read --topic postbacks --partition 0 --from 0 --to 1"))
+        #expect(known.count > 40)
+    }
+
+    @Test("JSON is indented by its depth, and what is empty stays on its line")
+    func indented() {
+        let json = #"{"a":[1,{"b":"x,{\"y"}],"c":{},"d":[ ],"e":null}"#
+        #expect(
+            JSONLines.indented(Array(json.utf8)) == [
+                "{", #"  "a": ["#, "    1,", "    {", #"      "b": "x,{\"y""#, "    }", "  ],",
+                #"  "c": {},"#, #"  "d": [],"#, #"  "e": null"#, "}",
+            ])
+    }
+
+    @Test("what a filter does not limit says so, and what a page does not know is refused")
+    func filters() throws {
+        #expect(
+            try asker.page("/live?campaign=5239").text.contains(
+                "This page is of everything: campaign does not limit it."))
+        #expect(!(try asker.page("/live")).text.contains("limit it"))
+        for address in ["/live?topic=none", "/campaigns?campain=5239", "/?since=a&since=b"] {
+            #expect(try asker.page(address).status == 400, "\(address)")
+        }
+    }
+
+    @Test("tables have neither columns nor rows of zeros, a network once, and values by number")
+    func zeros() throws {
+        for path in ["/", "/campaigns", "/publisher", "/subscriptions", "/postbacks"] {
+            for table in try asker.page(path).text.matches(of: #/<table>(.*?)<\/table>/#) {
+                let rows = String(table.1).matches(of: #/<tr>(.*?)<\/tr>/#).dropFirst().map { row in
+                    String(row.1).matches(of: #/<td class="number">(.*?)<\/td>/#).map {
+                        String($0.1).replacing(#/<[^>]*>/#, with: "")
+                    }
+                }
+                guard let width = rows.first?.count, rows.allSatisfy({ $0.count == width }) else {
+                    continue
+                }
+                for column in 0..<width where path != "/postbacks" {
+                    #expect(
+                        rows.contains { !["0", "–", "0.00"].contains($0[column]) },
+                        "\(path): \(table.1.prefix(300))")
+                }
+            }
+        }
+        let campaigns = try asker.page("/campaigns").text
+        let networks = try #require(
+            campaigns.firstMatch(of: #/<h2>By ad network<\/h2>(.*?)<\/table>/#)?.1)
+        let names = networks.matches(of: #/<th scope="row">([^<]*)</#).map { String($0.1) }
+        #expect(!names.isEmpty && Set(names).count == names.count)
+        let values = try asker.page("/dump/conversion-values?by=value").text
+            .matches(of: #/<th scope="row">([0-9]+)</#).compactMap { Int($0.1) }
+        #expect(values.count > 2 && values == values.sorted())
     }
 
     @Test("a number leads to records that add up to it")
@@ -179,14 +269,11 @@ struct DashboardTests {
     @Test("evidence that is taken from a page is verified by the command")
     func evidence() throws {
         let files = try TemporaryDirectory()
-        let parts = PageMaking(
-            source: PageSource(asker.source), path: "/evidence/funnel",
-            parameters: try #require(QueryParameters("campaign=5239")), scope: [])
-        var bytes: [UInt8] = []
-        parts.stream(formToken: nil, isWanted: { true }) { bytes += $0 }
-        #expect(PageMaking.kind(ofFirst: bytes).fileName == "evidence.tar")
+        let parts = try asker.parts("/evidence/funnel?campaign=5239")
+        guard case .head(let head) = parts.first else { throw TestFault("no head comes first") }
+        #expect(head.fileName == "evidence.tar")
         let path = "\(files.path)/evidence.tar"
-        try Data(bytes.dropFirst()).write(to: URL(fileURLWithPath: path))
+        try Data(parts.bytes).write(to: URL(fileURLWithPath: path))
         #expect(try Program.run("weir", ["evidence", "verify", path]).status == 0)
     }
 

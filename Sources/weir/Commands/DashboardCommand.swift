@@ -32,6 +32,7 @@ struct DashboardCommand: ParsableCommand {
             "Where to listen (WEIR_DASHBOARD; default: \(Self.defaultAddress)). Port 0 picks a free one.",
             valueName: "host:port"))
     var listen: String?
+    @OptionGroup var proxies: TrustedProxyOptions
     @OptionGroup var source: SourceOptions
 
     private static let pollSeconds = 0.1
@@ -42,7 +43,7 @@ struct DashboardCommand: ParsableCommand {
         guard let address = try Self.address(listen, option: "--listen") else {
             throw CommandError.usage("WEIR_DASHBOARD is off: give --listen HOST:PORT")
         }
-        let server = try Self.server(at: address, source)
+        let server = try Self.server(at: address, source, trusted: proxies.ranges())
         defer { server.stop() }
         Console.write("dashboard: http://\(server.address ?? address)")
         while !StopSignal.ofProcess.isRequested { Thread.sleep(forTimeInterval: Self.pollSeconds) }
@@ -61,15 +62,17 @@ struct DashboardCommand: ParsableCommand {
 
     /// Serves pages of stores; elsewhere than on a loopback address only with keys to sign in by.
     ///
-    /// - Parameter failures: the parts of this process that do not work.
+    /// - Parameters:
+    ///   - trusted: proxies whose `X-Forwarded-For` is believed; nil for those of `collector.yaml`.
+    ///   - failures: the parts of this process that do not work.
     static func server(
-        at address: ListenAddress, _ source: SourceOptions,
+        at address: ListenAddress, _ source: SourceOptions, trusted: [AddressRange]?,
         failures: @escaping @Sendable () -> [PartFailure] = { [] }
     ) throws -> DashboardServer {
         let isOpen = DashboardAccess.isLoopback(address.host)
         let directory = source.pipelines.directory
-        let keys =
-            isOpen ? nil : TokenKeys(directory.exists ? try directory.collector().tokenKeys : [])
+        let collector = directory.exists ? try directory.collector() : nil
+        let keys = isOpen ? nil : TokenKeys(collector?.tokenKeys ?? [])
         if let keys, keys.isEmpty {
             throw CommandError.failure(
                 "dashboard: \(address) can be reached from other machines, and \(directory.path)/collector.yaml has no token_keys for readers to sign in by: make one with weir token new-key --out FILE, or listen on 127.0.0.1"
@@ -77,6 +80,37 @@ struct DashboardCommand: ParsableCommand {
         }
         return try DashboardServer(
             at: address, source: source, access: DashboardAccess(keys: keys),
+            limits: DashboardServer.limits(collector?.limits.connections ?? ConnectionLimits()),
+            trusted: trusted ?? collector?.trustedProxies ?? [],
             logger: Logger(label: "weir-dashboard"), failures: failures)
+    }
+}
+
+/// The proxies before the dashboard.
+struct TrustedProxyOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Proxies before the dashboard: addresses or ranges, separated by commas (WEIR_TRUSTED_PROXIES; default: trusted_proxies of collector.yaml).",
+            discussion: """
+                Their X-Forwarded-For names the reader. Connections, requests and wrong tokens are then counted by \
+                reader, and not by proxy.
+                """,
+            valueName: "range,..."))
+    var trustedProxies: String?
+
+    /// Nil where nothing is said.
+    func ranges() throws(CommandError) -> [AddressRange]? {
+        guard let text = trustedProxies ?? Environment()["WEIR_TRUSTED_PROXIES"] else { return nil }
+        var ranges: [AddressRange] = []
+        for part in text.split(separator: ",") {
+            let name = part.trimmingCharacters(in: .whitespaces)
+            guard let range = AddressRange(name) else {
+                throw .usage(
+                    "--trusted-proxies '\(name)' is no address: write an address or a range, as 10.0.0.0/8"
+                )
+            }
+            ranges.append(range)
+        }
+        return ranges
     }
 }

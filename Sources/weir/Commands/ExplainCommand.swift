@@ -117,7 +117,8 @@ struct ExplainReport {
     private(set) var leftOutCount: Int64 = 0
     /// What those that count add.
     private(set) var listed = NumberAmounts()
-    /// Whether what may be of others is left out.
+    /// Whether what may be of others is left out: counts of records, and the words of refusals, which quote the
+    /// other copy.
     var hidesUntold = false
     /// What a rate divides; nil where a sum is explained.
     var division: FunnelDivision?
@@ -151,7 +152,7 @@ struct ExplainReport {
             listed.add(record.amounts)
             guard counted.count < limit else { return false }
             entry.reason =
-                record.folded.refusal.map { "\($0.reason): \($0.detail)" }
+                record.folded.refusal.map { hidesUntold ? $0.reason : "\($0.reason): \($0.detail)" }
                 ?? record.folded.replacedOffset.map { "in place of offset \($0)" }
             counted.append(entry)
         case .leftOut(let reason):

@@ -6,6 +6,7 @@ import Engine
 import EventLog
 import Foundation
 import Logging
+import Monitoring
 import Program
 import Streams
 
@@ -53,6 +54,7 @@ struct UpCommand: ParsableCommand {
             "Where pages for a browser are served, or off (WEIR_DASHBOARD; default: \(DashboardCommand.defaultAddress)).",
             discussion: "As weir dashboard serves them.", valueName: "host:port"))
     var dashboard: String?
+    @OptionGroup var proxies: TrustedProxyOptions
     @Option(
         help: ArgumentHelp(
             "How often records past the retention of their topics are deleted; 0: never (WEIR_TRIM_SECONDS; default: \(UpTrim.defaultSeconds)).",
@@ -111,7 +113,10 @@ struct UpCommand: ParsableCommand {
 
         let components = Components(directory: directory, log: address)
         defer { components.stop() }
-        let pages = try servePages(of: directory, log: address) { components.failures }
+        let trusted = try proxies.ranges()
+        let pages = try servePages(of: directory, log: address, trusted: trusted) {
+            components.failures
+        }
         defer { pages.server?.stop() }
         let summary = UpSummary(directory: directory, log: address, components: components)
         defer { summary.end() }
@@ -140,7 +145,7 @@ struct UpCommand: ParsableCommand {
     /// The pages for a browser; none where nobody wants them. Where nobody asked for them either, what stands in
     /// their way ends nothing.
     private func servePages(
-        of directory: String, log: LogAddress,
+        of directory: String, log: LogAddress, trusted: [AddressRange]?,
         failures: @escaping @Sendable () -> [PartFailure]
     ) throws -> (server: DashboardServer?, fault: String?) {
         guard let listen = try DashboardCommand.address(dashboard, option: "--dashboard") else {
@@ -150,7 +155,9 @@ struct UpCommand: ParsableCommand {
             "--data", directory, "--log", log.description, "--pipelines", pipelines.directory.path,
         ])
         do {
-            return (try DashboardCommand.server(at: listen, source, failures: failures), nil)
+            let server = try DashboardCommand.server(
+                at: listen, source, trusted: trusted, failures: failures)
+            return (server, nil)
         } catch CommandError.failure(let fault)
             where dashboard == nil && Environment()["WEIR_DASHBOARD"] == nil
         {

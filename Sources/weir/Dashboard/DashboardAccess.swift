@@ -21,15 +21,24 @@ final class DashboardAccess: Sendable {
     }
 
     private struct Session {
-        var conditions: [DumpQuery.Condition]
-        var expiresAtSeconds: Int64
+        /// The token that it was begun with.
+        let token: ReadToken
+        let expiresAtSeconds: Int64
+        /// Sessions that begin later have a higher one.
+        let number: Int
     }
 
     private struct State {
         /// By the SHA-256 of what the cookie has.
         var sessions: [String: Session] = [:]
+        var begun = 0
         /// When tokens were refused lately, by client address.
         var failures: [String: [Int64]] = [:]
+
+        mutating func endOldest(of some: [String: Session]) {
+            guard let oldest = some.min(by: { $0.value.number < $1.value.number }) else { return }
+            sessions.removeValue(forKey: oldest.key)
+        }
     }
 
     /// Nil where everybody may read.
@@ -40,6 +49,9 @@ final class DashboardAccess: Sendable {
     /// Holds what the form of the sign-in page has to send back.
     static let formCookie = "weir_form"
     private static let sessionSeconds: Int64 = 12 * 3600
+    /// Sessions of one token; another one ends the oldest.
+    static let mostSessionsOfToken = 20
+    /// Of all tokens together: another one ends the oldest.
     private static let mostSessions = 10_000
     private static let mostFailures = 10
     private static let failureSeconds: Int64 = 60
@@ -70,7 +82,7 @@ final class DashboardAccess: Sendable {
         guard let id = cookies[Self.cookie] else { return .signIn }
         let session = state.withLock { $0.sessions[Self.digest(id)] }
         guard let session, nowSeconds < session.expiresAtSeconds else { return .signIn }
-        return .reads(session.conditions)
+        return .reads(Self.conditions(session.token))
     }
 
     /// Signs in. Returns the value of the session's cookie; nil where the token does not hold, or too many of this
@@ -82,16 +94,21 @@ final class DashboardAccess: Sendable {
             return nil
         }
         let id = SecretText.random()
-        let session = Session(
-            conditions: Self.conditions(token),
-            expiresAtSeconds: min(token.expiresAtSeconds, nowSeconds + Self.sessionSeconds))
         state.withLock { state in
             if state.sessions.count >= Self.mostSessions {
                 state.sessions = state.sessions.filter { $0.value.expiresAtSeconds > nowSeconds }
             }
-            if state.sessions.count < Self.mostSessions {
-                state.sessions[Self.digest(id)] = session
+            let own = state.sessions.filter { $0.value.token == token }
+            if own.count >= Self.mostSessionsOfToken {
+                state.endOldest(of: own)
+            } else if state.sessions.count >= Self.mostSessions {
+                state.endOldest(of: state.sessions)
             }
+            state.begun += 1
+            state.sessions[Self.digest(id)] = Session(
+                token: token,
+                expiresAtSeconds: min(token.expiresAtSeconds, nowSeconds + Self.sessionSeconds),
+                number: state.begun)
         }
         return id
     }

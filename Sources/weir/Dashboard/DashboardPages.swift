@@ -131,8 +131,7 @@ extension PageWriter {
         }
         try section("By ad network") {
             try $0.table(
-                Question(
-                    Funnel.name, by: ["ad_network_id", "media_source"], measures: Self.funnelSums),
+                Question(Funnel.name, by: ["ad_network_id"], measures: Self.funnelSums),
                 sort: "cost_micros")
         }
         try section(

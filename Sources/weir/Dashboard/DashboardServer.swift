@@ -11,7 +11,6 @@ import NIOPosix
 import Program
 import Reports
 import Store
-import Streams
 import Synchronization
 
 /// Serves the pages over HTTP/1.1. Nothing is changed by any of them.
@@ -19,7 +18,8 @@ final class DashboardServer: Sendable {
     private let source: SourceOptions
     /// The parts of this process that do not work now.
     private let failures: @Sendable () -> [PartFailure]
-    private let access: DashboardAccess
+    let access: DashboardAccess
+    private let connections: GuardedConnections
     /// Pages are made on these threads, so that none holds up the connections.
     private let pages: NIOThreadPool
     private let shared = SharedPages()
@@ -27,38 +27,50 @@ final class DashboardServer: Sendable {
     /// Stands in shared pages where the form of each reader has its token.
     private let formMark = SecretText.random()
     /// Explanations read the log and use all cores: a few at a time.
-    private let explanations: NIOThreadPool
-    private let explaining = Mutex(0)
+    private let explanations = AnswerThreads(4)
+    /// Files wait for those who read them.
+    private let files = AnswerThreads(8)
     private let listener = Mutex<HTTPListener?>(nil)
-    private let logger: Logger
+    let logger: Logger
 
-    private static let maxConnections = 512
-    private static let idleSeconds: Int64 = 60
-    private static let mostExplanations = 4
-    private static let mostFormBytes = 16 << 10
+    static let mostFormBytes = 16 << 10
+
+    /// Bounds of connections.
+    ///
+    /// - Parameter collector: those of `collector.yaml`. The dashboard has fewer readers: no address has more than a
+    ///   quarter of its connections.
+    static func limits(_ collector: ConnectionLimits) -> ConnectionLimits {
+        var limits = collector
+        limits.maxConnections = min(collector.maxConnections, 512)
+        limits.maxConnectionsPerAddress = min(
+            collector.maxConnectionsPerAddress, max(1, limits.maxConnections / 4))
+        return limits
+    }
 
     /// Listens when it returns.
+    ///
+    /// - Parameters:
+    ///   - limits: of connections.
+    ///   - trusted: proxies whose `X-Forwarded-For` is believed.
     init(
-        at address: ListenAddress, source: SourceOptions, access: DashboardAccess, logger: Logger,
+        at address: ListenAddress, source: SourceOptions, access: DashboardAccess,
+        limits: ConnectionLimits, trusted: [AddressRange], logger: Logger,
         failures: @escaping @Sendable () -> [PartFailure] = { [] }
     ) throws(CommandError) {
         self.source = source
         self.failures = failures
         self.access = access
         self.logger = logger
+        connections = GuardedConnections(limits, maxBodyBytes: Self.mostFormBytes, trusted: trusted)
         pages = NIOThreadPool(numberOfThreads: max(2, ProcessInfo.processInfo.activeProcessorCount))
-        explanations = NIOThreadPool(numberOfThreads: Self.mostExplanations)
         pages.start()
-        explanations.start()
-        let channel = HTTP1Channel(
-            responder: { [weak self] request, writer, channel in
-                guard let self else { return }
-                try await self.respond(to: request, writer, channel)
-            },
-            configuration: .init(idleTimeout: .seconds(Self.idleSeconds)))
+        let channel = connections.channel { [weak self] request, writer, channel in
+            guard let self else { return }
+            try await self.respond(to: request, writer, channel)
+        }
         do throws(HTTPListeningError) {
             let listening = try HTTPListener(
-                at: address, threads: 1, maxConnections: Self.maxConnections, channel: channel,
+                at: address, threads: 1, maxConnections: limits.maxConnections, channel: channel,
                 logger: logger)
             listener.withLock { $0 = listening }
         } catch {
@@ -74,32 +86,48 @@ final class DashboardServer: Sendable {
     func stop() {
         listener.withLock { $0.take() }?.stop()
         try? pages.syncShutdownGracefully()
-        try? explanations.syncShutdownGracefully()
+        explanations.stop()
+        files.stop()
     }
 
     // MARK: Requests
 
-    private struct Asked {
+    struct Asked {
         let path: String
         let query: QueryParameters
         /// As it was asked.
         let queryText: String
         let cookies: [String: String]
         let isSecure: Bool
+        /// The client's, also of a trusted proxy.
         let address: String
     }
 
     private func respond(
         to request: Request, _ writer: consuming ResponseWriter, _ channel: any Channel
     ) async throws {
-        var response = try await response(to: request, channel)
+        let peer = channel.remoteAddress?.ipAddress ?? ""
+        let client = connections.client(of: request, from: peer)
+        // Direct connections are counted by the connection guard.
+        let isCounted = client != peer
+        defer { if isCounted { connections.addresses.leave(client) } }
+        var response: Response
+        if isCounted, connections.addresses.enter(client) != .within {
+            response = Self.plain(
+                .tooManyRequests, "too many requests at once from your address: try again")
+            response.headers[.retryAfter] = "1"
+        } else {
+            response = try await self.response(to: request, from: client, channel)
+        }
         response.headers[.date] = HTTPDate.now
         try await writer.write(
             response: response.head,
             body: request.method == .head ? ResponseBody() : response.body)
     }
 
-    private func response(to request: Request, _ channel: any Channel) async throws -> Response {
+    private func response(
+        to request: Request, from client: String, _ channel: any Channel
+    ) async throws -> Response {
         let target = request.head.path ?? "/"
         let path = String(target.prefix { $0 != "?" })
         let query = target.utf8.count > path.utf8.count ? target.dropFirst(path.count + 1) : ""
@@ -111,7 +139,7 @@ final class DashboardServer: Sendable {
             cookies: Self.cookies(request.headers[.cookie]),
             isSecure: HTTPField.Name("x-forwarded-proto").flatMap { request.headers[$0] }
                 == "https",
-            address: channel.remoteAddress?.ipAddress ?? "")
+            address: client)
         if path == "/dashboard.css" {
             return Self.response(.ok, "text/css; charset=utf-8", Array(Stylesheet.text.utf8))
         }
@@ -131,11 +159,11 @@ final class DashboardServer: Sendable {
         case .signIn where request.headers[.authorization] != nil:
             return Self.plain(.unauthorized, "this is no read token, or it has expired")
         case .signIn: return Self.redirect(to: "/sign-in")
-        case .reads(let scope): return await page(asked, scope)
+        case .reads(let scope): return await page(asked, scope, channel)
         }
     }
 
-    private static var nowSeconds: Int64 { WallClock.milliseconds / 1000 }
+    static var nowSeconds: Int64 { WallClock.milliseconds / 1000 }
 
     private static func bearer(_ header: String?) -> String? {
         guard let header, header.lowercased().hasPrefix("bearer ") else { return nil }
@@ -152,94 +180,6 @@ final class DashboardServer: Sendable {
         return cookies
     }
 
-    // MARK: Signing in and out
-
-    private func answerForm(_ asked: Asked, _ request: Request) async throws -> Response {
-        let body = try await request.body.collect(upTo: Self.mostFormBytes)
-        guard let form = QueryParameters(String(buffer: body)) else {
-            return Self.plain(.badRequest, "the form is not percent-encoded UTF-8")
-        }
-        switch asked.path {
-        case "/sign-in":
-            guard let id = asked.cookies[DashboardAccess.formCookie],
-                form["form"] == DashboardAccess.formToken(id)
-            else { return signInPage(asked, fault: "The form was too old: try again.") }
-            let now = Self.nowSeconds
-            guard !access.isThrottled(asked.address, now) else {
-                return signInPage(asked, fault: "Too many tokens were refused: wait a minute.")
-            }
-            let token = (form["token"] ?? "").trimmingCharacters(in: .whitespacesAndNewlines)
-            guard let session = access.signIn(token, address: asked.address, nowSeconds: now) else {
-                logger.warning(
-                    "a token for the dashboard was refused",
-                    metadata: ["address": "\(asked.address)"])
-                return signInPage(
-                    asked,
-                    fault:
-                        "This is no read token, or it has expired: weir token make --read makes one."
-                )
-            }
-            return Self.redirect(
-                to: "/", setting: (DashboardAccess.cookie, session), asked.isSecure)
-        case "/sign-out":
-            if let id = asked.cookies[DashboardAccess.cookie],
-                form["form"] == DashboardAccess.formToken(id)
-            {
-                access.signOut(id)
-            }
-            return Self.redirect(
-                to: "/sign-in", setting: (DashboardAccess.cookie, ""), asked.isSecure)
-        default: return Self.plain(.methodNotAllowed, "ask with GET")
-        }
-    }
-
-    private func signInPage(_ asked: Asked, fault: String?) -> Response {
-        let id = SecretText.random()
-        var html = HTML()
-        html.beginDocument()
-        html.element("head") { html in
-            html.element("meta", ["charset": "utf-8"])
-            html.element(
-                "meta", ["name": "viewport", "content": "width=device-width, initial-scale=1"])
-            html.element("title", text: "Sign in · Weir")
-            html.element("link", ["rel": "stylesheet", "href": "/dashboard.css"])
-        }
-        html.element("body") { html in
-            html.element("main", ["class": "sign-in"]) { html in
-                html.element("h1", text: "Weir")
-                if let fault {
-                    html.element("p", ["class": "warning", "role": "alert"], text: fault)
-                }
-                html.element("form", ["action": "/sign-in", "method": "post"]) { html in
-                    html.element(
-                        "input",
-                        [
-                            "type": "hidden", "name": "form",
-                            "value": DashboardAccess.formToken(id),
-                        ])
-                    html.element("label") { html in
-                        html.text("Read token ")
-                        html.element(
-                            "input",
-                            [
-                                "type": "password", "name": "token", "required": "",
-                                "autocomplete": "current-password",
-                            ])
-                    }
-                    html.element("button", ["type": "submit"], text: "Sign in")
-                }
-            }
-        }
-        var response = Self.response(
-            fault == nil ? .ok : .forbidden, "text/html; charset=utf-8", html.bytes)
-        response.headers[.setCookie] = Self.cookie(DashboardAccess.formCookie, id, asked.isSecure)
-        return response
-    }
-
-    private static func cookie(_ name: String, _ value: String, _ isSecure: Bool) -> String {
-        "\(name)=\(value); Path=/; HttpOnly; SameSite=Strict\(isSecure ? "; Secure" : "")\(value.isEmpty ? "; Max-Age=0" : "")"
-    }
-
     // MARK: Pages
 
     /// Lowers the priority of the calling thread, which makes pages: readers wait rather than workers.
@@ -248,11 +188,13 @@ final class DashboardServer: Sendable {
         _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
     }
 
-    private func page(_ asked: Asked, _ scope: [DumpQuery.Condition]) async -> Response {
+    private func page(
+        _ asked: Asked, _ scope: [DumpQuery.Condition], _ channel: any Channel
+    ) async -> Response {
         let session = access.isOpen ? nil : asked.cookies[DashboardAccess.cookie]
         let formToken = session.map(DashboardAccess.formToken)
-        if asked.path.hasPrefix("/explain/") || asked.path.hasPrefix("/evidence/") {
-            return await explanation(asked, scope, formToken)
+        if let route = PageRoute(path: asked.path), route.isStreamed {
+            return await stream(route, asked, scope, formToken, channel)
         }
         let mark = formToken == nil ? nil : formMark
         let failures = failures()
@@ -276,58 +218,42 @@ final class DashboardServer: Sendable {
         guard let made else { return Self.plain(.serviceUnavailable, "the dashboard is stopping") }
         var body = made.body
         if let mark, let formToken { body.replace(Array(mark.utf8), with: Array(formToken.utf8)) }
-        return Self.response(.init(code: made.status), made.contentType, body)
+        return Self.response(.init(code: made.status), "text/html; charset=utf-8", body)
     }
 
-    private func explanation(
-        _ asked: Asked, _ scope: [DumpQuery.Condition], _ formToken: String?
+    /// An answer that is written while it is made. Its body is chunked; where it fails midway the last chunk never
+    /// comes, and the connection is closed.
+    private func stream(
+        _ route: PageRoute, _ asked: Asked, _ scope: [DumpQuery.Condition], _ formToken: String?,
+        _ channel: any Channel
     ) async -> Response {
-        let isFree = explaining.withLock { count in
-            guard count < Self.mostExplanations else { return false }
-            count += 1
-            return true
-        }
-        guard isFree else {
-            return Self.plain(.serviceUnavailable, "\(DashboardError.busy)")
-        }
-        let wanted = SharedFlag()
-        let (pieces, continuation) = AsyncStream.makeStream(of: [UInt8].self)
-        continuation.onTermination = { _ in wanted.lower() }
-        explanations.submit { [self] _ in
+        let pipe = AnswerPipe { channel.close(promise: nil) }
+        let reader = pipe.reader
+        let threads = route.isExplanation ? explanations : files
+        let isBegun = threads.begin { [self] in
             Self.giveWayToWorkers()
             let making = PageMaking(
                 source: PageSource(source, keptDays, failures: failures()), path: asked.path,
                 parameters: asked.query, scope: scope)
-            making.stream(formToken: formToken, isWanted: { wanted.isRaised }) { piece in
-                continuation.yield(piece)
-            }
-            continuation.finish()
-            explaining.withLock { $0 -= 1 }
+            making.stream(formToken: formToken, isWanted: { pipe.isWanted }, pipe.send)
+            pipe.finish()
         }
-        // The first piece says whether there is an answer, and of what kind.
-        var iterator = pieces.makeAsyncIterator()
-        guard let first = await iterator.next() else {
+        guard isBegun else {
+            var response = Self.plain(.serviceUnavailable, "\(DashboardError.busy)")
+            response.headers[.retryAfter] = "5"
+            return response
+        }
+        guard let head = await reader.head() else {
             return Self.plain(.serviceUnavailable, "the dashboard is stopping")
         }
-        let kind = PageMaking.kind(ofFirst: first)
-        nonisolated(unsafe) var rest = iterator
-        var response = Self.response(.init(code: kind.status), kind.contentType, [])
-        if let name = kind.fileName {
+        var response = Self.response(.init(code: head.status), head.contentType, [])
+        if let name = head.fileName {
             response.headers[.contentDisposition] = "attachment; filename=\"\(name)\""
         }
         response.headers[.contentLength] = nil
         response.body = ResponseBody { writer in
-            // Whoever leaves ends the work: the stream is dropped with this closure.
-            do {
-                try await writer.write(ByteBuffer(bytes: kind.rest))
-                while let piece = await rest.next() {
-                    try await writer.write(ByteBuffer(bytes: piece))
-                }
-                try await writer.finish(nil)
-            } catch {
-                wanted.lower()
-                throw error
-            }
+            try await reader.forEach { try await writer.write(ByteBuffer(bytes: $0)) }
+            try await writer.finish(nil)
         }
         return response
     }
@@ -344,7 +270,7 @@ final class DashboardServer: Sendable {
         ("cross-origin-resource-policy", "same-origin"),
     ]
 
-    private static func response(
+    static func response(
         _ status: HTTPResponse.Status, _ type: String, _ body: [UInt8]
     ) -> Response {
         var headers: HTTPFields = [.contentType: type, .contentLength: "\(body.count)"]
@@ -356,11 +282,11 @@ final class DashboardServer: Sendable {
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
     }
 
-    private static func plain(_ status: HTTPResponse.Status, _ text: String) -> Response {
+    static func plain(_ status: HTTPResponse.Status, _ text: String) -> Response {
         response(status, "text/plain; charset=utf-8", Array("\(text)\n".utf8))
     }
 
-    private static func redirect(
+    static func redirect(
         to path: String, setting cookie: (name: String, value: String)? = nil,
         _ isSecure: Bool = false
     ) -> Response {
@@ -373,11 +299,32 @@ final class DashboardServer: Sendable {
     }
 }
 
-/// A flag that is raised at first, and lowered from any thread.
-private final class SharedFlag: Sendable {
-    private let flag = Atomic<Bool>(true)
+/// Threads that make answers, each of one.
+private final class AnswerThreads: Sendable {
+    private let threads: NIOThreadPool
+    private let most: Int
+    private let busy = Mutex(0)
 
-    var isRaised: Bool { flag.load(ordering: .relaxed) }
+    init(_ most: Int) {
+        self.most = most
+        threads = NIOThreadPool(numberOfThreads: most)
+        threads.start()
+    }
 
-    func lower() { flag.store(false, ordering: .relaxed) }
+    /// Does it on a thread of its own; false when all of them are busy.
+    func begin(_ work: @escaping @Sendable () -> Void) -> Bool {
+        let isFree = busy.withLock { count in
+            guard count < most else { return false }
+            count += 1
+            return true
+        }
+        guard isFree else { return false }
+        threads.submit { [self] _ in
+            work()
+            busy.withLock { $0 -= 1 }
+        }
+        return true
+    }
+
+    func stop() { try? threads.syncShutdownGracefully() }
 }

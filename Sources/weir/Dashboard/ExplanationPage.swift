@@ -431,7 +431,9 @@ extension ExplainReport.Entry {
 }
 
 extension PageWriter {
-    /// A dump by itself, with all of its rows that the parameters select.
+    private static let mostRowsOfDump = 1000
+
+    /// A dump by itself, with the first of its rows that the parameters select.
     mutating func writeDump(_ name: String) throws {
         let question = try viewing.limited(Question(name, viewing.parameters))
         let workedOut = Question.workedOut.first { $0.key == name }?.value
@@ -442,7 +444,9 @@ extension PageWriter {
                     "As it was \(asOf), midnight UTC where no time is said.", class: "note")
             }
             if !question.hasOwnRows { try page.writeGroupings(question) }
-            try page.table(page.source.answer(question), limit: 1000)
+            try page.table(
+                page.source.answer(question, keeping: RowBound(Self.mostRowsOfDump)),
+                limit: Self.mostRowsOfDump, keepsAsked: true)
         }
     }
 

@@ -170,7 +170,6 @@ extension PageWriter {
 
     /// All revisions of a document, with every attempt.
     mutating func writeDelivery() throws {
-        guard viewing.scope.isEmpty else { throw DashboardError.ofEverything }
         let id = viewing.parameters["id"] ?? ""
         let entries = try source.options.data.existingDeliveryStores().flatMap {
             try $0.history(of: id)

@@ -14,15 +14,15 @@ struct PageMaking {
 
     struct Made {
         var status = 200
-        var contentType = "text/html; charset=utf-8"
         var body: [UInt8]
     }
 
-    // MARK: Pages and files
+    private var route: PageRoute? { PageRoute(path: path) }
+
+    // MARK: Pages
 
     func response(formToken: String?) -> Made {
         do {
-            if let file = try file() { return file }
             return try page(formToken)
         } catch {
             return failure(error, formToken)
@@ -39,52 +39,27 @@ struct PageMaking {
         )
     }
 
-    /// The part of the path after a prefix; nil for another path.
-    private func name(after prefix: String) -> String? {
-        path.hasPrefix(prefix) ? String(path.dropFirst(prefix.count)) : nil
+    /// What is asked for, when there is such a thing and the reader may see it.
+    private func allowedRoute() throws -> PageRoute {
+        guard let route else { throw DashboardError.notFound(path) }
+        guard scope.isEmpty || !route.isOfEverything else { throw DashboardError.ofEverything }
+        guard let known = route.parameters else { return route }
+        if let unknown = parameters.names.first(where: { !known.contains($0) }) {
+            throw CommandError.usage(
+                "no parameter '\(unknown)' here: there are \(known.joined(separator: ", "))")
+        }
+        if let twice = parameters.repeated.min() {
+            throw CommandError.usage("\(twice) stands there twice: one value at a time")
+        }
+        return route
     }
 
     private func page(_ formToken: String?) throws -> Made {
+        let route = try allowedRoute()
         let (viewing, standings) = viewing()
-        let page = DashboardPage(path: path)
-        if let page, page.isOfEverything, !scope.isEmpty { throw DashboardError.ofEverything }
+        let page = if case .page(let page) = route { page } else { DashboardPage?.none }
         var writer = PageWriter(source, viewing, period: page?.period ?? .month)
-        var title = page?.title ?? ""
-        if let page {
-            let day = viewing.newestMilliseconds.map { UTC.day(milliseconds: $0) }
-            if page == .today, viewing.period(default: .day) == .day, let day {
-                title = "The day of \(day)"
-            } else if page == .today {
-                title = "What came \(viewing.periodName(default: .day))"
-            }
-            writer.write { $0.element("h1", text: title) }
-            try writer.write(page)
-        } else if path == "/campaign" {
-            title = "Campaign \(parameters["campaign"] ?? "")"
-            let names = try source.names(of: viewing)
-            writer.write { html in
-                html.element("h1", text: title)
-                for name in names { html.element("p", ["class": "note"], text: name) }
-            }
-            try writer.writeCampaign()
-        } else if path == "/dumps" {
-            title = "All dumps"
-            writer.writeDumps()
-        } else if path == "/record" {
-            title = "Record"
-            try writer.writeRecord()
-        } else if path == "/delivery" {
-            title = "Delivery"
-            try writer.writeDelivery()
-        } else if let name = name(after: "/dump/") {
-            title = name
-            try writer.writeDump(name)
-        } else if let name = name(after: "/changes/") {
-            title = "Changes of \(name)"
-            try writer.writeChanges(name)
-        } else {
-            throw DashboardError.notFound(path)
-        }
+        let title = try write(route, viewing, to: &writer)
         var layout = PageLayout(viewing: viewing, current: page, title: title, formToken: formToken)
         if page == .live { layout.refreshSeconds = 5 }
         let content = writer.html
@@ -94,141 +69,161 @@ struct PageMaking {
             })
     }
 
+    /// Writes the content of a page, and returns its title.
+    private func write(
+        _ route: PageRoute, _ viewing: Viewing, to writer: inout PageWriter
+    ) throws -> String {
+        switch route {
+        case .page(let page):
+            let title = title(of: page, viewing)
+            writer.write { $0.element("h1", text: title) }
+            writer.noteUnused(page)
+            try writer.write(page)
+            return title
+        case .single(.campaign):
+            let title = "Campaign \(parameters["campaign"] ?? "")"
+            let names = try source.names(of: viewing)
+            writer.write { html in
+                html.element("h1", text: title)
+                for name in names { html.element("p", ["class": "note"], text: name) }
+            }
+            try writer.writeCampaign()
+            return title
+        case .single(.dumps):
+            writer.writeDumps()
+            return "All dumps"
+        case .single(.record):
+            try writer.writeRecord()
+            return "Record"
+        case .single(.delivery):
+            try writer.writeDelivery()
+            return "Delivery"
+        case .ofDump(.dump, let name, nil):
+            try writer.writeDump(name)
+            return name
+        case .ofDump(.changes, let name, nil):
+            try writer.writeChanges(name)
+            return "Changes of \(name)"
+        case .ofDump: throw DashboardError.notFound(path)
+        }
+    }
+
+    private func title(of page: DashboardPage, _ viewing: Viewing) -> String {
+        guard page == .today else { return page.title }
+        let day = viewing.newestMilliseconds.map { UTC.day(milliseconds: $0) }
+        if viewing.period(default: .day) == .day, let day { return "The day of \(day)" }
+        return "What came \(viewing.periodName(default: .day))"
+    }
+
     private func footer(_ viewing: Viewing, _ standings: [StreamStanding]) -> PageFooter {
         PageFooter(
             standings: standings, directories: source.options.data.directories,
             pipelines: source.options.pipelines.directory.path, failures: source.failures)
     }
 
-    /// The rows of a dump as CSV or JSON; nil where the path asks for none.
-    private func file() throws -> Made? {
-        let (viewing, _) = viewing()
-        if let (name, format) = try fileName(after: "/changes/") {
-            var bytes: [UInt8] = []
-            try ChangesPage(source, viewing, name).table.write(as: format) { bytes += $0 }
-            return Made(contentType: Self.contentType(of: format), body: bytes)
-        }
-        guard let (name, format) = try fileName(after: "/dump/") else { return nil }
-        let question = try viewing.limited(Question(name, parameters))
-        return Made(
-            contentType: Self.contentType(of: format),
-            body: try source.file(of: question, as: format))
-    }
-
-    /// The name and the format of a file that is asked for; nil where the path names none.
-    private func fileName(after prefix: String) throws -> (name: String, format: DumpFormat)? {
-        guard let name = name(after: prefix), let dot = name.lastIndex(of: ".") else { return nil }
-        guard let format = DumpFormat(rawValue: String(name[name.index(after: dot)...])),
-            format != .table
-        else { throw DashboardError.notFound(path) }
-        return (String(name[..<dot]), format)
-    }
-
-    private static func contentType(of format: DumpFormat) -> String {
-        switch format {
-        case .csv: "text/csv; charset=utf-8"
-        case .json: "application/json"
-        case .ndjson: "application/x-ndjson"
-        case .table: "text/plain; charset=utf-8"
-        }
-    }
-
     private func failure(_ error: any Error, _ formToken: String?) -> Made {
         let (viewing, standings) = viewing()
-        let status =
-            (error as? DashboardError)?.status ?? (CommandError(error)?.exitCode == 64 ? 400 : 500)
-        let explanation = CommandError(error)?.explanation ?? "\(error)"
+        let status = Self.status(of: error)
         let layout = PageLayout(
             viewing: viewing, current: nil, title: "Not shown", formToken: formToken)
         return Made(
             status: status,
             body: layout.document(.month, footer(viewing, standings)) { html in
                 html.element("h1", text: "Not shown")
-                html.element("p", ["class": "warning", "role": "alert"], text: explanation)
+                html.element(
+                    "p", ["class": "warning", "role": "alert"], text: explanation(of: error))
             })
     }
 
-    // MARK: Explanations and evidence
-
-    /// What the first piece of a stream begins with.
-    private enum Mark {
-        static let page: UInt8 = 0
-        static let evidence: UInt8 = 1
-        static let failure: UInt8 = 2
-
-        /// Of files of records; their formats have one each.
-        static let formats: [(mark: UInt8, format: DumpFormat)] = [
-            (3, .csv), (4, .json), (5, .ndjson),
-        ]
+    private static func status(of error: any Error) -> Int {
+        (error as? DashboardError)?.status ?? (CommandError(error)?.exitCode == 64 ? 400 : 500)
     }
 
-    struct Kind {
-        let status: Int
-        let contentType: String
-        let fileName: String?
-        /// The piece without its mark.
-        let rest: [UInt8]
-    }
-
-    static func kind(ofFirst piece: [UInt8]) -> Kind {
-        let rest = Array(piece.dropFirst())
-        if let file = Mark.formats.first(where: { $0.mark == piece.first }) {
-            return Kind(
-                status: 200, contentType: contentType(of: file.format), fileName: nil, rest: rest)
+    /// What a reader is told of a failure. Files and stores are everybody's: who sees a part of the rows sees only
+    /// what is wrong with the question.
+    private func explanation(of error: any Error) -> String {
+        guard scope.isEmpty || Self.status(of: error) < 500 else {
+            return "This cannot be shown now. Whoever runs Weir finds the reason in the log."
         }
-        switch piece.first {
-        case Mark.evidence:
-            return Kind(
-                status: 200, contentType: "application/x-tar", fileName: "evidence.tar", rest: rest)
-        case Mark.failure:
-            return Kind(
-                status: Int(rest.first ?? 5) * 100 + Int(rest.dropFirst().first ?? 0),
-                contentType: "text/html; charset=utf-8", fileName: nil,
-                rest: Array(rest.dropFirst(2)))
-        default:
-            return Kind(
-                status: 200, contentType: "text/html; charset=utf-8", fileName: nil, rest: rest)
-        }
+        return CommandError(error)?.explanation ?? "\(error)"
     }
+
+    // MARK: Files, explanations and evidence
 
     /// Hands over a page or a file piece by piece, while it is made.
+    ///
+    /// - Parameter yield: throws `CancellationError` once nobody waits for the rest.
     func stream(
         formToken: String?, isWanted: @escaping @Sendable () -> Bool,
-        _ yield: ([UInt8]) -> Void
+        _ yield: (AnswerPart) throws -> Void
     ) {
         var hasBegun = false
+        let route = route
         do {
-            if let name = name(after: "/evidence/") {
+            switch try allowedRoute() {
+            case .ofDump(.evidence, let name, _):
                 try streamEvidence(name, isWanted, &hasBegun, yield)
-            } else if let (name, format) = try fileName(after: "/explain/") {
-                let mark = Mark.formats.first { $0.format == format }?.mark ?? Mark.page
-                let (viewing, _) = viewing()
-                yield(
-                    [mark]
-                        + (try ExplanationPage(source, viewing, name)
-                            .file(as: format, while: isWanted)))
-            } else if let name = name(after: "/explain/") {
+            case .ofDump(.explain, let name, nil):
                 try streamExplanation(name, formToken, isWanted, &hasBegun, yield)
+            case .ofDump(let kind, let name, let format?):
+                try stream(kind, name, as: format, isWanted, &hasBegun, yield)
+            default: throw DashboardError.notFound(path)
             }
         } catch is CancellationError {
             return
         } catch {
-            guard hasBegun else {
-                let made = failure(error, formToken)
-                let head = [Mark.failure, UInt8(made.status / 100), UInt8(made.status % 100)]
-                return yield(head + made.body)
-            }
+            try? end(with: error, of: route, formToken, hasBegun, yield)
+        }
+    }
+
+    private func end(
+        with error: any Error, of route: PageRoute?, _ formToken: String?, _ hasBegun: Bool,
+        _ yield: (AnswerPart) throws -> Void
+    ) throws {
+        guard hasBegun else {
+            let made = failure(error, formToken)
+            try yield(.head(AnswerHead(status: made.status)))
+            return try yield(.bytes(made.body))
+        }
+        if case .ofDump(_, _, let format?) = route {
+            try yield(.bytes(format.incompleteEnd(explanation(of: error))))
+        } else if case .ofDump(.explain, _, _) = route {
             var html = HTML()
             html.element(
-                "p", ["class": "warning", "role": "alert"],
-                text: CommandError(error)?.explanation ?? "\(error)")
-            yield(html.bytes)
+                "p", ["class": "warning", "role": "alert"], text: explanation(of: error))
+            try yield(.bytes(html.bytes))
+        }
+        try yield(.cut)
+    }
+
+    private func stream(
+        _ kind: PageRoute.OfDump, _ name: String, as format: DumpFormat,
+        _ isWanted: @escaping @Sendable () -> Bool, _ hasBegun: inout Bool,
+        _ yield: (AnswerPart) throws -> Void
+    ) throws {
+        func write(_ bytes: [UInt8]) throws {
+            if !hasBegun { try yield(.head(AnswerHead(contentType: format.contentType))) }
+            hasBegun = true
+            if !bytes.isEmpty { try yield(.bytes(bytes)) }
+        }
+        let (viewing, _) = viewing()
+        switch kind {
+        case .dump:
+            let question = try viewing.limited(Question(name, parameters))
+            try source.writeFile(of: question, as: format, while: isWanted, to: write)
+        case .changes:
+            let table = try ChangesPage(source, viewing, name).table
+            try table.write(as: format, to: write)
+        case .explain:
+            try write(
+                ExplanationPage(source, viewing, name).file(as: format, while: isWanted))
+        case .evidence: throw DashboardError.notFound(path)
         }
     }
 
     private func streamExplanation(
         _ name: String, _ formToken: String?, _ isWanted: @escaping @Sendable () -> Bool,
-        _ hasBegun: inout Bool, _ yield: ([UInt8]) -> Void
+        _ hasBegun: inout Bool, _ yield: (AnswerPart) throws -> Void
     ) throws {
         let (viewing, standings) = viewing()
         let page = try ExplanationPage(source, viewing, name)
@@ -237,19 +232,19 @@ struct PageMaking {
         let (before, after) = layout.parts(.month, footer(viewing, standings))
         try page.write(isWanted: isWanted) { html in
             guard isWanted() else { throw CancellationError() }
-            yield(hasBegun ? html.bytes : [Mark.page] + before.bytes + html.bytes)
+            if !hasBegun { try yield(.head(AnswerHead())) }
+            try yield(.bytes(hasBegun ? html.bytes : before.bytes + html.bytes))
             hasBegun = true
         }
-        yield(after.bytes)
+        try yield(.bytes(after.bytes))
     }
 
     private func streamEvidence(
         _ name: String, _ isWanted: @escaping @Sendable () -> Bool, _ hasBegun: inout Bool,
-        _ yield: ([UInt8]) -> Void
+        _ yield: (AnswerPart) throws -> Void
     ) throws {
         let (viewing, _) = viewing()
         let page = try ExplanationPage(source, viewing, name)
-        guard scope.isEmpty else { throw DashboardError.ofEverything }
         let path = "\(NSTemporaryDirectory())/weir-evidence-\(UUID().uuidString).tar"
         defer { try? FileManager.default.removeItem(atPath: path) }
         try page.writeEvidence(to: path, while: isWanted)
@@ -257,9 +252,11 @@ struct PageMaking {
             throw CommandError.failure("cannot read \(path)")
         }
         defer { try? file.close() }
-        while let piece = try file.read(upToCount: 1 << 20), !piece.isEmpty, isWanted() {
-            yield((hasBegun ? [] : [Mark.evidence]) + Array(piece))
-            hasBegun = true
+        try yield(
+            .head(AnswerHead(contentType: "application/x-tar", fileName: "evidence.tar")))
+        hasBegun = true
+        while let piece = try file.read(upToCount: 1 << 18), !piece.isEmpty {
+            try yield(.bytes(Array(piece)))
         }
     }
 }

@@ -45,8 +45,15 @@ final class PageSource {
         return question
     }
 
+    /// Rows that a page reads of a stored dump unless it asks for fewer.
+    static let mostRows = 10_000
+
     /// Answers a question by the stores as they are now, or as they were.
-    func answer(_ question: Question) throws -> AnsweredQuestion {
+    ///
+    /// - Parameter bound: of the rows of stored dumps, whose number has no other bound.
+    func answer(
+        _ question: Question, keeping bound: RowBound = RowBound(mostRows)
+    ) throws -> AnsweredQuestion {
         let stores = try stores(asOf: question.asOfMilliseconds)
         let query = try options.pipelines.dumpQuery(question.query)
         if question.dump == Funnel.name {
@@ -60,7 +67,8 @@ final class PageSource {
                 measures.isEmpty ? funnel.table : try funnel.table.limited(toMeasures: measures)
             return AnsweredQuestion(
                 question: question, table: table, keyCount: question.by.count,
-                firstMeasure: question.by.count, notices: funnel.notices)
+                firstMeasure: question.by.count,
+                notices: question.isScoped ? funnel.sharedNotices : funnel.notices)
         }
         if Question.isWorkedOut(question.dump) {
             let answer = try DumpQuestion(query: query)
@@ -76,17 +84,26 @@ final class PageSource {
             return AnsweredQuestion(
                 question: question, table: table, keyCount: keyCount, firstMeasure: keyCount)
         }
-        var dump = try stores.dump(query)
+        let (kept, rowCount) = try stores.dump(query, keeping: bound)
+        var dump = kept
         if !question.measures.isEmpty { dump = try dump.limited(toMeasures: question.measures) }
         let shown = dump.withLossReasonNames()
-        return AnsweredQuestion(
+        var answer = AnsweredQuestion(
             question: question, table: shown.report(forPeople: false), keyCount: dump.columns.count,
             firstMeasure: shown.columns.count)
+        answer.moreRows = rowCount - dump.rows.count
+        return answer
     }
 
-    /// The rows as `weir dump` writes them.
-    func file(of question: Question, as format: DumpFormat) throws -> [UInt8] {
-        let stores = try stores(asOf: question.asOfMilliseconds)
+    /// Writes the rows as `weir dump` does.
+    ///
+    /// - Parameter isWanted: false once nobody waits for them; it then throws `CancellationError`.
+    func writeFile(
+        of question: Question, as format: DumpFormat, while isWanted: () -> Bool,
+        to sink: ([UInt8]) throws -> Void
+    ) throws {
+        // A file reads each row once: the sums of its days are not kept.
+        let stores = try question.asOfMilliseconds.map(stores(asOf:)) ?? options.data.stores()
         var asked = DumpQuestion(query: try question.query)
         if question.isByInstall { asked.dateRule = .install }
         asked.curve = question.isCurve
@@ -94,10 +111,10 @@ final class PageSource {
             let funnel = try stores.funnel(funnelQuery(asked.query))
             asked.query.measures = Self.shownMeasures(of: funnel)
         }
-        var bytes: [UInt8] = []
-        try asked.answer(stores, options.pipelines, as: format)
-            .write(as: format, isRaw: false) { bytes += $0 }
-        return bytes
+        _ = try asked.write(stores, options.pipelines, as: format, isRaw: false) { bytes in
+            guard isWanted() else { throw CancellationError() }
+            try sink(bytes)
+        }
     }
 
     /// The measures of a funnel that are not of a whole app.

@@ -23,9 +23,10 @@ struct PageWriter {
     var days: (since: String?, until: String?) { viewing.bounds(default: period) }
 
     func answer(
-        _ question: Question, days: (since: String?, until: String?)? = nil
+        _ question: Question, days: (since: String?, until: String?)? = nil,
+        keeping bound: RowBound = RowBound(PageSource.mostRows)
     ) throws -> AnsweredQuestion {
-        try source.answer(viewing.limited(question, to: days ?? self.days))
+        try source.answer(viewing.limited(question, to: days ?? self.days), keeping: bound)
     }
 
     // MARK: Parts of a page
@@ -98,6 +99,17 @@ struct PageWriter {
         files(of: now)
     }
 
+    /// Says which of the chosen filters and days mean nothing on a page.
+    mutating func noteUnused(_ page: DashboardPage) {
+        guard page.isOfEverything else { return }
+        var names = viewing.chosen.map { ShownValue.heading($0.column) }
+        if page != .operation, viewing.isLimitedInTime { names.append("days") }
+        guard !names.isEmpty else { return }
+        paragraph(
+            "This page is of everything: \(names.joined(separator: ", ")) \(names.count == 1 && names != ["days"] ? "does" : "do") not limit it.",
+            class: "note")
+    }
+
     /// Says which filters a dump cannot follow, since its rows do not say what is asked.
     private mutating func noteUnlimited(_ question: Question) {
         let columns = (try? Question.columns(of: question.dump)) ?? []
@@ -148,12 +160,15 @@ struct PageWriter {
         _ question: Question, sort: String? = nil,
         link: (([DumpQuery.Condition]) -> PageAddress?)? = nil, limit: Int = mostRows
     ) throws {
-        try table(answer(question), sort: sort, link: link, limit: limit)
+        // Rows without a number are left out of the table, and so not of what is kept.
+        let bound = RowBound(sort == nil ? PageSource.mostRows : limit, largest: sort)
+        try table(answer(question, keeping: bound), sort: sort, link: link, limit: limit)
     }
 
     mutating func table(
         _ answer: AnsweredQuestion, sort: String? = nil,
-        link: (([DumpQuery.Condition]) -> PageAddress?)? = nil, limit: Int = mostRows
+        link: (([DumpQuery.Condition]) -> PageAddress?)? = nil, limit: Int = mostRows,
+        keepsAsked: Bool = false
     ) throws {
         for notice in answer.notices { paragraph(notice, class: "note") }
         noteUnlimited(answer.question)
@@ -163,8 +178,9 @@ struct PageWriter {
             return files(of: answer)
         }
         var answer = answer
-        answer.leaveOutUnknownRows()
-        let places = Self.filledPlaces(of: answer)
+        answer.leaveOutEmptyRows()
+        if sort == nil { answer.orderNaturally() }
+        let places = Self.filledPlaces(of: answer, keepsAsked: keepsAsked)
         var rows = answer.rows
         if let sort, let place = answer.place(of: sort) {
             let amounts = rows.map { ShownValue.order($0[place], in: sort) }
@@ -191,23 +207,24 @@ struct PageWriter {
                 }
             }
         }
-        if rows.count > limit {
-            paragraph(
-                "\(ShownValue.grouped(Int128(rows.count - limit))) more rows are in the files below.",
-                class: "note")
+        let more = max(0, rows.count - limit) + answer.moreRows
+        if more > 0 {
+            let subject =
+                "\(ShownValue.grouped(Int128(more))) more \(more == 1 ? "row is" : "rows are")"
+            paragraph("\(subject) in the files below.", class: "note")
         }
         files(of: answer)
     }
 
     /// Columns of numbers that are 0 or unknown in every row are left out: the files have them.
-    private static func filledPlaces(of answer: AnsweredQuestion) -> [Int] {
+    ///
+    /// - Parameter keepsAsked: whether columns that the reader has named stay.
+    private static func filledPlaces(of answer: AnsweredQuestion, keepsAsked: Bool) -> [Int] {
         answer.table.columns.indices.filter { place in
             place < answer.firstMeasure
-                || answer.question.measures.contains(answer.table.columns[place].name)
-                || answer.rows.contains { row in
-                    row[place] != .null && row[place] != .integer(0)
-                        && row[place].plainText != ""
-                }
+                || keepsAsked
+                    && answer.question.measures.contains(answer.table.columns[place].name)
+                || answer.rows.contains { !$0[place].isZero }
         }
     }
 
@@ -269,7 +286,16 @@ struct PageWriter {
             html.element("span", ["class": name], text: text)
             return
         }
-        html.link(text, to: answer.question.explanation(of: measure, where: key), class: name)
+        let address = answer.question.explanation(of: measure, where: key)
+        // Amounts of several currencies may stand below one another.
+        let parts = text.components(separatedBy: "; ")
+        guard parts.count > 1 else { return html.link(text, to: address, class: name) }
+        html.element("a", ["href": address.text, "class": name ?? "parts"]) { html in
+            for (index, part) in parts.enumerated() {
+                html.element("span", text: index + 1 < parts.count ? "\(part);" : part)
+                html.text(" ")
+            }
+        }
     }
 
     /// The same rows as files and as a command, and what they said earlier.
@@ -342,7 +368,7 @@ struct PageWriter {
         Chart(
             title: title, series: series,
             scale: {
-                $0 >= 10 || $0 == 0
+                $0 >= 10 || $0 == $0.rounded()
                     ? ShownValue.grouped(Int128($0.rounded())) : "\(($0 * 100).rounded() / 100)"
             }
         ).write(to: &html)

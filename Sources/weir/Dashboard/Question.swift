@@ -22,6 +22,8 @@ struct Question: Equatable {
     var isCurve = false
     /// Of the funnel: whether sums of whole apps are left out, since the reader may see some of an app's campaigns only.
     var hidesAppSums = false
+    /// Whether the reader may see some rows only.
+    var isScoped = false
 
     init(_ dump: String, by: [String] = [], measures: [String] = []) {
         self.dump = dump
@@ -212,6 +214,8 @@ struct AnsweredQuestion {
     let firstMeasure: Int
     /// What a reader should know beside the rows.
     var notices: [String] = []
+    /// How many rows there are beside these.
+    var moreRows = 0
 
     var rows: [[ReportValue]] { table.rows }
 
@@ -232,14 +236,29 @@ struct AnsweredQuestion {
             row[place].plainText, of: row[topic].plainText, refusedFor: row[reason].plainText)
     }
 
-    /// Leaves out the rows of which nothing is known but what they are of: files have them.
-    mutating func leaveOutUnknownRows() {
+    /// Leaves out the rows that have no number but what they are of: files have them.
+    mutating func leaveOutEmptyRows() {
         guard firstMeasure < table.columns.count else { return }
         table = ReportTable(
             columns: table.columns,
-            rows: rows.filter { row in row[firstMeasure...].contains { $0 != .null } },
+            rows: rows.filter { row in
+                table.columns.indices.dropFirst(firstMeasure).contains {
+                    !row[$0].isZero && !Self.saysNothing.contains(table.columns[$0].name)
+                }
+            },
             keyCount: table.keyCount)
     }
+
+    /// Puts the rows in the order in which people look for them.
+    mutating func orderNaturally() {
+        table =
+            ReportTable(
+                columns: table.columns, rows: table.rows, keyCount: keyCount
+            ).inNaturalOrder
+    }
+
+    /// What stands beside numbers and is none of them.
+    private static let saysNothing = ["maturity", "final_after", "cost_source"]
 
     /// What a cost per install divides by, where rows are of several campaigns.
     var noteOnCostPerInstall: String? {

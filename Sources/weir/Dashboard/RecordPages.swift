@@ -14,10 +14,8 @@ extension PageWriter {
         // Each refused record is a row by these columns.
         let list = Question(
             kind, by: ["topic", "partition", "offset", "timestamp", "type", "reason", "detail"])
-        let answer = try answer(list)
-        let newest = answer.rows.sorted { left, right in
-            (ShownValue.amount(left[3], in: "") ?? 0) > (ShownValue.amount(right[3], in: "") ?? 0)
-        }.prefix(limit)
+        let answer = try answer(list, keeping: RowBound(limit, largest: "timestamp"))
+        let newest = answer.rows
         guard !newest.isEmpty else { return }
         let columns = ["record", "time", "type", "reason", "detail"].map { ReportTable.Column($0) }
         let places = newest.map { row in
@@ -38,9 +36,10 @@ extension PageWriter {
                 ReportTable(columns: columns, rows: rows), to: &html,
                 link: { row, column in column == 0 ? Self.address(of: places[row]) : nil })
         }
-        if answer.rows.count > limit {
+        if answer.moreRows > 0 {
+            let all = Int128(newest.count + answer.moreRows)
             paragraph(
-                "These are the newest \(limit) of \(ShownValue.grouped(Int128(answer.rows.count))): the files have all.",
+                "These are the newest \(limit) of \(ShownValue.grouped(all)): the files have all.",
                 class: "note")
         }
         files(of: answer)
@@ -68,6 +67,10 @@ extension PageWriter {
         let wanted = viewing.parameters["topic"].nonempty
         let onlyRefused = viewing.parameters["refused"] == "1"
         let streams = allStreams.map { $0.streamName }
+        if let wanted, !streams.contains(wanted) {
+            throw CommandError.usage(
+                "no topic '\(wanted)': there are \(streams.joined(separator: ", "))")
+        }
         write { html in
             html.element("p", ["class": "choices"]) { html in
                 html.link("all topics", to: PageAddress("/live"))
@@ -112,7 +115,6 @@ extension PageWriter {
 
     /// Everything that one record says, whose it is, and what became of it.
     mutating func writeRecord() throws {
-        guard viewing.scope.isEmpty else { throw DashboardError.ofEverything }
         let parameters = viewing.parameters
         let text =
             "\(parameters["topic"] ?? "")/\(parameters["partition"] ?? "")/\(parameters["offset"] ?? "")"
@@ -124,7 +126,11 @@ extension PageWriter {
                 $0.element(
                     "pre",
                     text:
-                        "weir read \(place.topic) --partition \(place.partition) --from \(place.offset) --to \(place.offset + 1)"
+                        ShellWords.text([
+                            "weir", "read", "--topic", place.topic, "--partition",
+                            "\(place.partition)", "--from", "\(place.offset)", "--to",
+                            "\(place.offset + 1)",
+                        ])
                 )
             }
             page.write { html in
@@ -275,17 +281,22 @@ extension SourceOptions {
     }
 }
 
-/// JSON over several lines, for reading. Every byte of its values stays as it is.
+/// JSON over several lines, two spaces a level, for reading. Every byte of its values stays as it is.
 enum JSONLines {
+    private static let indentation = "  "
+
     static func indented(_ json: [UInt8]) -> [String] {
         var lines: [String] = []
         var line: [UInt8] = []
         var depth = 0
         var isInString = false
         var isEscaped = false
+        // A bracket was opened, and nothing stands in it so far.
+        var isOpened = false
         func end() {
-            lines.append(
-                String(repeating: "\u{2003}", count: depth) + String(decoding: line, as: UTF8.self))
+            guard !line.isEmpty else { return }
+            let text = String(decoding: line, as: UTF8.self)
+            lines.append(String(repeating: indentation, count: depth) + text)
             line = []
         }
         for byte in json {
@@ -295,27 +306,25 @@ enum JSONLines {
                 isEscaped = !isEscaped && byte == UInt8(ascii: "\\")
                 continue
             }
-            switch byte {
-            case UInt8(ascii: "\""):
-                isInString = true
-                line.append(byte)
-            case UInt8(ascii: "{"), UInt8(ascii: "["):
-                line.append(byte)
+            let isClosing = byte == UInt8(ascii: "}") || byte == UInt8(ascii: "]")
+            guard ![0x09, 0x0A, 0x0D, 0x20].contains(byte) else { continue }
+            if isOpened, !isClosing {
                 end()
-                depth = min(depth + 1, 40)
-            case UInt8(ascii: "}"), UInt8(ascii: "]"):
-                if !line.isEmpty { end() }
+                depth += 1
+            } else if isClosing, !isOpened {
+                end()
                 depth = max(depth - 1, 0)
-                line.append(byte)
-            case UInt8(ascii: ","):
-                line.append(byte)
-                end()
-            case UInt8(ascii: "\n"): break
-            case UInt8(ascii: ":"): line += [byte, 0x20]
-            default: line.append(byte)
+            }
+            isOpened = byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[")
+            isInString = byte == UInt8(ascii: "\"")
+            line.append(byte)
+            switch byte {
+            case UInt8(ascii: ","): end()
+            case UInt8(ascii: ":"): line.append(0x20)
+            default: break
             }
         }
-        if !line.isEmpty { end() }
+        end()
         return lines
     }
 }

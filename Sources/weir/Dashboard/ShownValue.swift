@@ -105,7 +105,10 @@ enum ShownValue {
     /// Six digits after the point, as reports have them, cut to what is read.
     private static func decimal(_ digits: String, in column: String) -> String {
         guard let value = Double(digits) else { return digits }
-        return isShare(column) ? "\(fixed(value * 100, 2)) %" : fixed(value, 4)
+        if isShare(column) { return "\(fixed(value * 100, 2)) %" }
+        // Counts may be estimates, and have no hundredths where they are whole.
+        let isWhole = value == value.rounded() && value.magnitude < 1e15 && column != "cpi"
+        return isWhole ? grouped(Int128(value)) : fixed(value, 4)
     }
 
     private static func fixed(_ value: Double, _ places: Int) -> String {

@@ -15,7 +15,7 @@ enum Stylesheet {
           outline: 2px solid var(--door); outline-offset: 2px; }
         .skip { position: absolute; left: -999px; }
         .skip:focus { left: 8px; top: 8px; background: var(--paper); padding: 4px 8px; }
-        header, main, footer { max-width: 1240px; margin: 0 auto; padding: 0 16px; }
+        header, main, footer { max-width: 1680px; margin: 0 auto; padding: 0 16px; }
         nav { display: flex; flex-wrap: wrap; gap: 4px 16px; align-items: baseline; padding: 12px 0 8px; }
         nav strong { font-size: 18px; margin-right: 8px; }
         nav a { text-decoration: none; padding: 2px 0; }
@@ -41,11 +41,16 @@ enum Stylesheet {
         .figure .before a { color: inherit; }
         .scroll { overflow-x: auto; margin: 8px 0; }
         table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
-        th, td { text-align: left; padding: 4px 10px 4px 0; border-bottom: 1px solid var(--rule);
+        th, td { text-align: left; padding: 4px 8px 4px 0; border-bottom: 1px solid var(--rule);
           white-space: nowrap; vertical-align: top; font-weight: 400; max-width: 560px; overflow: hidden;
           text-overflow: ellipsis; }
-        thead th { color: var(--soft); font-weight: 600; position: sticky; top: 0; background: var(--paper); }
+        thead th { white-space: normal; vertical-align: bottom; color: var(--soft); font-weight: 600; position: sticky; top: 0; background: var(--paper); }
+        td:not(.number) { white-space: normal; }
         .number { text-align: right; }
+        td.number { white-space: normal; }
+        td.number > a, td.number > span { white-space: nowrap; }
+        td.number > .parts { white-space: normal; }
+        .parts > span { display: inline-block; white-space: nowrap; }
         td.number a { color: var(--ink); text-decoration: underline dotted var(--soft); }
         td.number a:hover, td.number a:focus-visible { color: var(--door); text-decoration: underline; }
         .figure a.amount, .figure .amount a { color: var(--ink); text-decoration: underline dotted var(--soft); }

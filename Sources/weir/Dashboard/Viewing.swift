@@ -52,6 +52,11 @@ struct Viewing {
         }
     }
 
+    /// Whether the reader has chosen days.
+    var isLimitedInTime: Bool {
+        [Self.period, "since", "until"].contains { parameters[$0].nonempty != nil }
+    }
+
     /// Parameters of the box in which days are chosen. It sends back which choice it showed: whoever chooses another one
     /// while dates are in force wants that one.
     static let period = "period"
@@ -193,6 +198,7 @@ struct Viewing {
             question.conditions.append(condition)
         }
         if !scope.isEmpty {
+            question.isScoped = true
             // What belongs to a whole app is not of one campaign of it.
             question.hidesAppSums = !scope.contains { $0.column == "app_id" }
             if question.hidesAppSums, question.dump == Funnel.name,

@@ -1,0 +1,104 @@
+import Collector
+import Foundation
+import HTTPTypes
+import HummingbirdCore
+import Logging
+import NIOCore
+
+// Signing in with a read token, and out again.
+
+extension DashboardServer {
+    func answerForm(_ asked: Asked, _ request: Request) async throws -> Response {
+        // Read to its end: a client that still sends would not read the answer.
+        var body = ByteBuffer()
+        for try await part in request.body {
+            guard body.readableBytes + part.readableBytes <= Self.mostFormBytes else {
+                return Self.plain(
+                    .contentTooLarge, "a form may have \(Self.mostFormBytes) bytes")
+            }
+            body.writeImmutableBuffer(part)
+        }
+        guard let form = QueryParameters(String(buffer: body)) else {
+            return Self.plain(.badRequest, "the form is not percent-encoded UTF-8")
+        }
+        switch asked.path {
+        case "/sign-in":
+            guard let id = asked.cookies[DashboardAccess.formCookie],
+                form["form"] == DashboardAccess.formToken(id)
+            else { return signInPage(asked, fault: "The form was too old: try again.") }
+            let now = Self.nowSeconds
+            guard !access.isThrottled(asked.address, now) else {
+                return signInPage(asked, fault: "Too many tokens were refused: wait a minute.")
+            }
+            let token = (form["token"] ?? "").trimmingCharacters(in: .whitespacesAndNewlines)
+            guard let session = access.signIn(token, address: asked.address, nowSeconds: now) else {
+                logger.warning(
+                    "a token for the dashboard was refused",
+                    metadata: ["address": "\(asked.address)"])
+                return signInPage(
+                    asked,
+                    fault:
+                        "This is no read token, or it has expired: weir token make --read makes one."
+                )
+            }
+            return Self.redirect(
+                to: "/", setting: (DashboardAccess.cookie, session), asked.isSecure)
+        case "/sign-out":
+            if let id = asked.cookies[DashboardAccess.cookie],
+                form["form"] == DashboardAccess.formToken(id)
+            {
+                access.signOut(id)
+            }
+            return Self.redirect(
+                to: "/sign-in", setting: (DashboardAccess.cookie, ""), asked.isSecure)
+        default: return Self.plain(.methodNotAllowed, "ask with GET")
+        }
+    }
+
+    func signInPage(_ asked: Asked, fault: String?) -> Response {
+        let id = SecretText.random()
+        var html = HTML()
+        html.beginDocument()
+        html.element("head") { html in
+            html.element("meta", ["charset": "utf-8"])
+            html.element(
+                "meta", ["name": "viewport", "content": "width=device-width, initial-scale=1"])
+            html.element("title", text: "Sign in · Weir")
+            html.element("link", ["rel": "stylesheet", "href": "/dashboard.css"])
+        }
+        html.element("body") { html in
+            html.element("main", ["class": "sign-in"]) { html in
+                html.element("h1", text: "Weir")
+                if let fault {
+                    html.element("p", ["class": "warning", "role": "alert"], text: fault)
+                }
+                html.element("form", ["action": "/sign-in", "method": "post"]) { html in
+                    html.element(
+                        "input",
+                        [
+                            "type": "hidden", "name": "form",
+                            "value": DashboardAccess.formToken(id),
+                        ])
+                    html.element("label") { html in
+                        html.text("Read token ")
+                        html.element(
+                            "input",
+                            [
+                                "type": "password", "name": "token", "required": "",
+                                "autocomplete": "current-password",
+                            ])
+                    }
+                    html.element("button", ["type": "submit"], text: "Sign in")
+                }
+            }
+        }
+        var response = Self.response(
+            fault == nil ? .ok : .forbidden, "text/html; charset=utf-8", html.bytes)
+        response.headers[.setCookie] = Self.cookie(DashboardAccess.formCookie, id, asked.isSecure)
+        return response
+    }
+
+    static func cookie(_ name: String, _ value: String, _ isSecure: Bool) -> String {
+        "\(name)=\(value); Path=/; HttpOnly; SameSite=Strict\(isSecure ? "; Secure" : "")\(value.isEmpty ? "; Max-Age=0" : "")"
+    }
+}
