@@ -202,7 +202,8 @@ extension StreamLag.Store {
                 waiting == nil
                 ? "start the worker with --archive, or fold into a fresh --data directory"
                 : "weir check reports what to do"
-            return "the log starts later: up to \(counted(gone, noun)) \(gone == 1 ? "is" : "are") gone"
+            return
+                "the log starts later: up to \(counted(gone, noun)) \(gone == 1 ? "is" : "are") gone"
                 + (waiting == nil ? "; " : " and not sent; ") + remedy
         }
         if nextOffset > bounds.endOffset {
