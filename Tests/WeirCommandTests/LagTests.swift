@@ -146,7 +146,7 @@ struct LagTests {
         try makeStore("a", [0: 4, 1: 11, 2: 10])
         let report = try report("a")
         let notes = report.streams[0].partitions.map { $0.note ?? "" }
-        #expect(notes[0].hasPrefix("the log starts later: up to 1 records are gone"))
+        #expect(notes[0].hasPrefix("the log starts later: up to 1 record is gone"))
         #expect(notes[1].hasPrefix("the log ends earlier"))
         #expect(notes[2].isEmpty)
         #expect(report.streams[0].partitions.map(\.lag) == [nil, nil, 0])
