@@ -212,7 +212,8 @@ struct DashboardPeriodsTests {
         }
         #expect(
             try report("2026-11-24T13:00:00Z")
-                == "day,billed_price_micros\r\n2026-11-22,4000000000\r\n2026-11-23,8000000000\r\n")
+                == "day,currency,billed_price_micros\r\n2026-11-22,USD,4000000000\r\n2026-11-23,USD,8000000000\r\n"
+        )
         #expect(try report("2030-03-18T00:00:00Z").isEmpty == false)
         let watch = try Program.run(
             "weir", ["watch", "--at", "2026-11-26T13:00:00Z"] + place.commandLine())
