@@ -79,7 +79,9 @@ extension BufferedOutput {
             return value
         } catch {
             // An output that takes nothing does not take this either.
-            if hasBegun, let fault = CommandError(error)?.explanation {
+            let known = CommandError(error)
+            if hasBegun, known == nil || known?.explanation != nil {
+                let fault = known?.explanation ?? "\(error)"
                 try? output.write(bytes: format.incompleteEnd(fault))
                 try? output.flush()
             }

@@ -138,6 +138,14 @@ package struct Answer {
             headers[line[..<colon].lowercased()] = line[line.index(after: colon)...]
                 .trimmingCharacters(in: .whitespaces)
         }
+        if headers["transfer-encoding"]?.lowercased() == "chunked" {
+            guard let (body, length) = chunked(Array(bytes[headEnd.upperBound...])) else {
+                return nil
+            }
+            return (
+                Answer(status: status, headers: headers, body: body), headEnd.upperBound + length
+            )
+        }
         let length = Int(headers["content-length"] ?? "") ?? 0
         guard bytes.count >= headEnd.upperBound + length else { return nil }
         return (
@@ -146,6 +154,23 @@ package struct Answer {
                 body: Array(bytes[headEnd.upperBound..<headEnd.upperBound + length])),
             headEnd.upperBound + length
         )
+    }
+}
+
+extension Answer {
+    /// The bytes of all chunks, and the length of these with the last one; nil while that has not come.
+    private static func chunked(_ bytes: [UInt8]) -> (body: [UInt8], length: Int)? {
+        var body: [UInt8] = []
+        var place = 0
+        while let end = bytes[place...].firstRange(of: Array("\r\n".utf8)) {
+            let size = Int(
+                String(decoding: bytes[place..<end.lowerBound], as: UTF8.self), radix: 16)
+            guard let size, bytes.count >= end.upperBound + size + 2 else { return nil }
+            body += bytes[end.upperBound..<end.upperBound + size]
+            place = end.upperBound + size + 2
+            if size == 0 { return (body, place) }
+        }
+        return nil
     }
 }
 

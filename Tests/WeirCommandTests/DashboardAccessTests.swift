@@ -388,7 +388,8 @@ struct DashboardServerTests {
             #expect(try signIn(token, from: "203.0.113.8").status == 303)
             #expect(try program.stop() == 0)
         }
-        let wrong = try Program.run("weir", ["dashboard", "--trusted-proxies", "here"])
+        let wrong = try Program.run(
+            "weir", ["dashboard", "--listen", "127.0.0.1:0", "--trusted-proxies", "here"])
         #expect(wrong.status == 64 && wrong.error.contains("--trusted-proxies 'here'"))
     }
 

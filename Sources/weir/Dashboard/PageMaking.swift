@@ -185,15 +185,18 @@ struct PageMaking {
             try yield(.head(AnswerHead(status: made.status)))
             return try yield(.bytes(made.body))
         }
-        if case .ofDump(_, _, let format?) = route {
+        switch route {
+        case .ofDump(_, _, let format?):
             try yield(.bytes(format.incompleteEnd(explanation(of: error))))
-        } else if case .ofDump(.explain, _, _) = route {
+            try yield(.cut)
+        case .ofDump(.explain, _, nil):
+            // A page is for people, who see it.
             var html = HTML()
             html.element(
                 "p", ["class": "warning", "role": "alert"], text: explanation(of: error))
             try yield(.bytes(html.bytes))
+        default: try yield(.cut)
         }
-        try yield(.cut)
     }
 
     private func stream(
