@@ -143,7 +143,8 @@ struct PageMaking {
     /// what is wrong with the question.
     private func explanation(of error: any Error) -> String {
         guard scope.isEmpty || Self.status(of: error) < 500 else {
-            return "This cannot be shown now. Whoever runs Weir finds the reason in the log."
+            return
+                "This cannot be shown now. The operator of Weir sees the reason at the same address."
         }
         return CommandError(error)?.explanation ?? "\(error)"
     }
