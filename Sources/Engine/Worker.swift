@@ -214,6 +214,7 @@ package final class Worker<Fold: StreamFold> {
             try checkPartitionCount()
             // Commits look by themselves.
             try store.requireInPlace()
+            try waiting { try reader.requireAnswer() }
             return !(settings.untilEnd && isAtEnd)
         }
         return !(settings.untilEnd && isAtEnd)

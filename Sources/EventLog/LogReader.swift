@@ -115,6 +115,11 @@ package protocol LogReader: AnyObject {
     /// ended earlier than before, or it returned offsets again.
     func takeDoubt() -> Bool
 
+    /// Checks that the log answers, if there is a sign that it does not. A read without records does not show it.
+    ///
+    /// - Throws: `LogError.unavailable`.
+    func requireAnswer() throws(LogError)
+
     /// The first offset whose timestamp is at least `timestampMilliseconds`; nil when there is
     /// none.
     func offset(partition: Int32, atOrAfter timestampMilliseconds: Int64) throws(LogError) -> Int64?
@@ -152,6 +157,9 @@ extension LogReader {
 
     /// A log that stops at a recreated topic leaves nothing to doubt.
     package func takeDoubt() -> Bool { false }
+
+    /// A log in a file always answers.
+    package func requireAnswer() throws(LogError) {}
 
     /// A log that commits at once has nothing to wait for.
     package func awaitCommits(_: Duration) throws(LogError) {}

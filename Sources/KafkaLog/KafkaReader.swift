@@ -46,6 +46,8 @@ final class KafkaReader: LogReader {
     static let earliest = Int64(RD_KAFKA_OFFSET_BEGINNING)
     /// The longest wait for records in milliseconds, so that an end is noticed soon.
     private static let sliceMilliseconds = 20
+    /// How long brokers that were away may take to answer.
+    private static let answerMilliseconds: Int32 = 500
 
     init(topic: String, group: String?, log: KafkaLog, isLooking: Bool = false) {
         self.topic = topic
@@ -129,6 +131,20 @@ final class KafkaReader: LogReader {
     func takeDoubt() -> Bool {
         defer { isDoubtful = false }
         return isDoubtful
+    }
+
+    func requireAnswer() throws(LogError) {
+        guard let consumer, consumer.events.areBrokersAway else { return }
+        // What the client knows is asked of the first broker that a connection is made to.
+        var metadata: UnsafePointer<rd_kafka_metadata>?
+        let code = rd_kafka_metadata(consumer.handle, 0, nil, &metadata, Self.answerMilliseconds)
+        if let metadata { rd_kafka_metadata_destroy(metadata) }
+        guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
+            throw .unavailable(
+                operation: "read", address: log.address,
+                detail: "no broker can be reached: check the address and the cluster")
+        }
+        consumer.events.areBrokersAway = false
     }
 
     /// A partition that ends earlier than before was truncated or recreated.

@@ -14,7 +14,7 @@ struct StatusTests {
         let place = try CollectorPlace()
         let requests = place.requests
         for target in [
-            "/", "", "/v1", "/v1/events", "/v1/events/", path + "//", "/V1/postbacks/skadnetwork",
+            "/", "", "/v1", "/v1/events", "/v1/events/", path + "%2F", "/V1/postbacks/skadnetwork",
         ] {
             let answer = try requests.send("POST", target.isEmpty ? "/" : target)
             #expect(answer.status == 404, "\(target)")

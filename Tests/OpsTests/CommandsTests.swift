@@ -17,7 +17,7 @@ struct CommandsTests {
     private let variables: Set = [
         "WEIR_LOG", "WEIR_DATA", "WEIR_PIPELINES", "WEIR_TOPICS", "WEIR_FORMAT", "WEIR_PARTITIONS",
         "WEIR_UNTIL_END", "WEIR_NAMES", "WEIR_UNMASKED", "WEIR_METRICS", "WEIR_MEMBER",
-        "WEIR_ARCHIVE", "WEIR_LISTEN",
+        "WEIR_ARCHIVE", "WEIR_LISTEN", "WEIR_GROUP",
     ]
     private let programs = Set(
         ["weir", "weir-partner-postbacks", "weir-collector"]

@@ -38,19 +38,19 @@ struct PlotTests {
             chart.text(columns: 32)
                 == """
                 a: roas
-                  0   ▒▒▒▒▒       0 to 2.00
-                  30  ██▌▒▒▒▒▒▒▒  1.00 to 4.00 *
+                  0   ▒▒▒▒▒▒▒▒         0 to 2
+                  30  ███▊▒▒▒▒▒▒▒▒▒▒▒  1 to 4 *
 
                 b: roas
-                  0   ██████████  4.00
-                  30  ██▌         1.00 or more
+                  0   ███████████████  4
+                  30  ███▊             1 or more
                 * some of it can still come
 
                 """)
         let svg = chart.svg
         #expect(svg.hasPrefix("<svg ") && svg.hasSuffix("</svg>\n"))
         #expect(svg.components(separatedBy: "<polygon").count == 3)
-        #expect(svg.contains("fill=\"white\"><title>30: 1.00 to 4.00 *</title>"))
+        #expect(svg.contains("fill=\"white\"><title>30: 1 to 4 *</title>"))
     }
 
     @Test("names that look alike are curves of their own")

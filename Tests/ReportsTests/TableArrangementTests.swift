@@ -90,13 +90,13 @@ struct TableArrangementTests {
         }
     }
 
-    @Test("texts of digits are sorted as numbers, before other texts")
+    @Test("texts of digits are sorted as numbers, after nothing and before words")
     func digits() throws {
         let texts = ["10", "9", "b", "009", "1", "a", ""]
         let table = ReportTable(columns: [.init("t")], rows: texts.map { [.text($0)] }, keyCount: 1)
         let sorted = try table.arranged(
             TableArrangement(columns: nil, sort: "t", limit: nil), as: .table, of: "t")
-        #expect(sorted.rows.map { $0[0].plainText } == ["1", "009", "9", "10", "", "a", "b"])
+        #expect(sorted.rows.map { $0[0].plainText } == ["", "1", "009", "9", "10", "a", "b"])
     }
 
     @Test("a vertical table has a line a value")

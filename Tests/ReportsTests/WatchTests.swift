@@ -249,7 +249,7 @@ struct WatchTests {
             ("silence: [{name: a, dump: bid, measures: [bids]}]", "silence[0].dump: no dump 'bid'"),
             (
                 "silence: [{name: a, dump: bids, by: [sea], measures: [bids]}]",
-                "silence[0].by[0]: no column 'sea' in bids: there are hour, day, seat"
+                "silence[0].by[0]: no column 'sea' in bids: did you mean seat? There are hour, day, seat"
             ),
             (
                 "silence: [{name: a, dump: bids, by: [day], measures: [bids]}]",

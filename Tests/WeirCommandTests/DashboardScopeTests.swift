@@ -38,7 +38,7 @@ private enum MarkedStores {
             networks: {own.example: Own, zzmarker.example: zzmarker network}
             apps:
               \(app): {name: Own app, bundle_id: com.own.app}
-              777000777: {name: zzmarker app, bundle_id: com.zzmarker.app}
+              777000777: zzmarker app
             campaigns:
               - {name: Own campaign, network: own.example, app: \(app), source_identifier: "\(own)"}
               - {name: zzmarker campaign, network: zzmarker.example, app: 777000777, source_identifier: "7770", media_source: zzmarker_media, partner: zzmarker-partner}

@@ -107,7 +107,7 @@ struct FileModeTests {
             try Program.shell("cd \(place.path) && \(change) weir check --quick --data data")
                 .output.split(separator: "\n").filter { $0.contains("other users") }
         }
-        #expect(try warnings("chmod 755 data && ").isEmpty)
+        #expect(try warnings("chmod 755 . data && ").isEmpty)
         let found = try warnings("chmod 644 data/log.sqlite && ")
         #expect(found.count == 1)
         #expect(found.first?.hasPrefix("warning: data/log.sqlite: ") == true)

@@ -85,7 +85,7 @@ struct LargeDumpTests {
                 "dashboard", "--listen", "127.0.0.1:0", "--data", store.data, "--pipelines",
                 store.place.pipelines,
             ])
-        let port = try program.port(after: "dashboard: http://127.0.0.1")
+        let port = try program.port(after: "dashboard: http://127.0.0.1:")
         let columns =
             "hour,seat,ad_network_id,campaign,app_id,source_app_id,skan_version,currency"
         let (body, isWhole) = try Self.download(

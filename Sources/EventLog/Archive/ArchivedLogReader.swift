@@ -70,6 +70,8 @@ package final class ArchivedLogReader: LogReader {
 
     package func takeDoubt() -> Bool { live.takeDoubt() }
 
+    package func requireAnswer() throws(LogError) { try live.requireAnswer() }
+
     package func committedOffsets() throws(LogError) -> [Int32: GroupOffset] {
         try live.committedOffsets()
     }

@@ -84,6 +84,8 @@ final class BoundedLogReader: LogReader {
     }
 
     func takeDoubt() -> Bool { reader.takeDoubt() }
+
+    func requireAnswer() throws(LogError) { try reader.requireAnswer() }
     func pause(partition: Int32) throws(LogError) { try reader.pause(partition: partition) }
     func resume(partition: Int32) throws(LogError) { try reader.resume(partition: partition) }
 

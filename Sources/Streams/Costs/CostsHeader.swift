@@ -74,6 +74,7 @@ extension CostMapping {
         let there = Set(header.map(\.headerText))
         var mapping = self
         var missing: Set<String> = []
+        var reported: Set<String> = []
         var chosen: [String: String] = [:]
         for (field, name) in columns {
             let names = [name] + (otherHeaders[field] ?? [])
@@ -81,6 +82,7 @@ extension CostMapping {
                 mapping.columns[field] = nil
                 if above[field] == nil {
                     missing.insert(names.map { "'\($0)'" }.joined(separator: " or "))
+                    reported.formUnion(names.map(\.headerText))
                 }
                 continue
             }
@@ -95,7 +97,8 @@ extension CostMapping {
         }
         for (index, skip) in skip.enumerated() {
             mapping.skip[index].column = chosen[skip.column.headerText] ?? skip.column
-            if !there.contains(mapping.skip[index].column.headerText) {
+            let header = mapping.skip[index].column.headerText
+            if !there.contains(header), !reported.contains(header) {
                 missing.insert("'\(skip.column)'")
             }
         }

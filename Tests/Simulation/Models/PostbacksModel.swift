@@ -202,10 +202,10 @@ struct PostbacksModel: StreamModel {
                     "revenue_max_micros": revenue.upperBound,
                 ])
         }
-        let latest = received - [day, day + 2 * day, day + 7 * day][copy.signedIndex]
+        let delayHours: Int64 = copy.layout < "4.0" ? 36 : [84, 252, 924][copy.signedIndex]
         let cohort =
             copy.conversionType == "re-engagement"
-            ? "" : dayText(latest)
+            ? "" : dayText(received - delayHours * 3_600_000)
         let isInstall = copy.signedIndex == 0 && copy.conversionType == "download"
         rows.add(
             "install-cohorts",
