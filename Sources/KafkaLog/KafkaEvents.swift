@@ -5,7 +5,7 @@ import Synchronization
 /// Callbacks of librdkafka: log lines and errors, rebalances, and delivery reports.
 ///
 /// `@unchecked Sendable`: log lines and errors arrive on threads of librdkafka and touch only the
-/// logger, the atomic flags and what the lock guards; everything else happens on the polling thread.
+/// logger, the atomic flag and what the lock guards; everything else happens on the polling thread.
 final class KafkaEvents: @unchecked Sendable {
     /// Partitions that the group assigns or revokes.
     struct Rebalance {
@@ -21,15 +21,9 @@ final class KafkaEvents: @unchecked Sendable {
     var isWaitingForFirstShare = false
     /// True once the consumer closes: revoked partitions are then given up at once.
     var isClosing = false
-    /// Whether no broker could be reached, and none has answered since.
-    var areBrokersAway: Bool {
-        get { away.load(ordering: .relaxed) }
-        set { away.store(newValue, ordering: .relaxed) }
-    }
     /// The records being published.
     var deliveries = KafkaDeliveries()
     private let failed = Atomic<Bool>(false)
-    private let away = Atomic<Bool>(false)
     /// Why brokers refused a connection, since the last `takeSignInFailure`.
     private let signInFailure = Mutex<String?>(nil)
 
@@ -97,7 +91,6 @@ final class KafkaEvents: @unchecked Sendable {
 
     private func fail(_ code: rd_kafka_resp_err_t, _ explanation: UnsafePointer<CChar>?) {
         if code == RD_KAFKA_RESP_ERR__FATAL { failed.store(true, ordering: .relaxed) }
-        if code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN { areBrokersAway = true }
         let name = String(cString: rd_kafka_err2name(code))
         let explanation = explanation.map { String(cString: $0) } ?? ""
         if code == RD_KAFKA_RESP_ERR__AUTHENTICATION || code == RD_KAFKA_RESP_ERR__SSL {

@@ -46,8 +46,11 @@ final class KafkaReader: LogReader {
     static let earliest = Int64(RD_KAFKA_OFFSET_BEGINNING)
     /// The longest wait for records in milliseconds, so that an end is noticed soon.
     private static let sliceMilliseconds = 20
-    /// How long brokers that were away may take to answer.
-    private static let answerMilliseconds: Int32 = 500
+    /// After how long without a record the brokers are asked whether they are there, and how long they may take.
+    private static let silence = Duration.seconds(5)
+    private static let answerMilliseconds: Int32 = 1000
+    /// When brokers last sent a record or answered.
+    private var lastAnswer = ContinuousClock.now
 
     init(topic: String, group: String?, log: KafkaLog, isLooking: Bool = false) {
         self.topic = topic
@@ -134,8 +137,8 @@ final class KafkaReader: LogReader {
     }
 
     func requireAnswer() throws(LogError) {
-        guard let consumer, consumer.events.areBrokersAway else { return }
-        // What the client knows is asked of the first broker that a connection is made to.
+        guard let consumer, lastAnswer.duration(to: .now) > Self.silence else { return }
+        // Of the topics that the client knows, so that the answer is short.
         var metadata: UnsafePointer<rd_kafka_metadata>?
         let code = rd_kafka_metadata(consumer.handle, 0, nil, &metadata, Self.answerMilliseconds)
         if let metadata { rd_kafka_metadata_destroy(metadata) }
@@ -144,7 +147,7 @@ final class KafkaReader: LogReader {
                 operation: "read", address: log.address,
                 detail: "no broker can be reached: check the address and the cluster")
         }
-        consumer.events.areBrokersAway = false
+        lastAnswer = .now
     }
 
     /// A partition that ends earlier than before was truncated or recreated.
@@ -205,6 +208,7 @@ extension KafkaReader {
             guard found >= 0 else {
                 throw LogError(rd_kafka_last_error(), operation: "read", address: log.address)
             }
+            if found > 0 { lastAnswer = .now }
             try take(Int(found), into: batch, messages)
             if found > 0 || !isCaughtUp { wakeFetchers() }
             if found < portion { return }

@@ -7,7 +7,7 @@ extension TextTable {
     /// 1. Columns with one value in all rows move to a line above the table, and headers break at their underscores.
     /// 2. Long identifiers are shortened in the middle, as long as they stay different.
     /// 3. The measures form several blocks, each with the columns that say what a row is of.
-    /// 4. Every row is written as lines of a name and a value, without zeros and empty values, as a line above says.
+    /// 4. Every row is written as lines of a name and a value, without counts of zero and empty values, as a line above says.
     package func lines(within width: Int?) -> [String] {
         guard let width, !fits(width), rows.count > 1 else { return lines }
         guard rows.count > 2 else { return vertical }
@@ -16,7 +16,7 @@ extension TextTable {
         let shortened = layout.shortened(toFit: width, places: Array(layout.isNumber.indices))
         if shortened.fits(width) { return captions + shortened.lines }
         if let blocks = layout.blocks(within: width) { return captions + blocks }
-        return captions + ["a line a value, without zeros and empty values", ""]
+        return captions + ["a line a value, without counts of zero and empty values", ""]
             + varying.vertical(withoutZeros: true)
     }
 
@@ -159,7 +159,7 @@ extension TextTable {
     /// Tables with the same keys and a part of the measures each; nil where one measure beside the keys is too wide.
     private func blocks(within width: Int) -> [String]? {
         let keys = Array(0..<keyCount)
-        guard !keys.isEmpty else { return nil }
+        guard !keys.isEmpty, keyCount < widths.count else { return nil }
         let table = shortened(toFit: width / 2, places: keys)
         var blocks: [[Int]] = []
         for place in keyCount..<widths.count {
@@ -190,15 +190,13 @@ extension MoneyByCurrency {
 }
 
 extension String {
-    /// Whether a cell of a measure has only zeros: `0`, `0.00` or `USD 0.00`.
-    fileprivate var isZeroCell: Bool {
-        wholeMatch(of: /([A-Z]{3} )?0(\.0+)?( CPM)?/) != nil
-    }
+    /// Whether a cell of a measure is a count of zero. An amount or a rate of zero is a fact, such as a lower bound.
+    fileprivate var isZeroCell: Bool { self == "0" }
 }
 
 extension ReportTable {
     /// The table without measures that are zero or empty in every row, and without rows in which all measures are.
-    /// A table of such rows only stays.
+    /// A table of such rows only stays, and so does the maturity of rows: 0 means that they are not final.
     ///
     /// - Parameter keepsMeasures: whether the measures were asked for by name, and stay.
     package func withoutZeros(
@@ -209,7 +207,11 @@ extension ReportTable {
         let rows = rows.filter { row in measures.contains { !row[$0].isZero } }
         guard !rows.isEmpty else { return (self, [], 0) }
         let zeros =
-            keepsMeasures ? [] : measures.filter { place in rows.allSatisfy { $0[place].isZero } }
+            keepsMeasures
+            ? []
+            : measures.filter { place in
+                columns[place].name != "maturity" && rows.allSatisfy { $0[place].isZero }
+            }
         let table = ReportTable(columns: columns, rows: rows, keyCount: keyCount)
             .limited(toPlaces: columns.indices.filter { !zeros.contains($0) })
         return (table, zeros.map { columns[$0].name }, self.rows.count - rows.count)
@@ -223,14 +225,16 @@ extension ReportTable {
     }
 
     /// The table with integers of measures of money as amounts: of columns that a measure names, and of rows that name
-    /// a measure in the column `measure`. The row's column `currency` says of what, or the column's name after a space.
+    /// a measure in the column `measure`, whose numbers follow that column. The row's column `currency` says of what, or the column's name after a space.
     private var withAmountsInUnits: ReportTable {
         let measure = columns.firstIndex { $0.name == "measure" }
         let currency = columns.firstIndex { $0.name == Dump.currency }
         let rows = rows.map { row in
             let ofRow = measure.map { row[$0].plainText }
             return columns.indices.map { place -> ReportValue in
-                guard case .integer(let integer) = row[place] else { return row[place] }
+                guard case .integer(let integer) = row[place],
+                    measure.map({ place > $0 && columns[place].name != "rows" }) ?? true
+                else { return row[place] }
                 let name = ofRow ?? columns[place].name
                 return MoneyByCurrency(
                     integer, of: name, currency: currency.map { row[$0].plainText }

@@ -63,9 +63,62 @@ struct TerminalTableTests {
         #expect(one.lines(within: 80).contains("overlay_click_tracked_12  0"))
         let keyless = ReportTable(columns: table.columns, rows: table.rows)
         let lines = keyless.lines(within: 40)
-        #expect(lines.contains("a line a value, without zeros and empty values"))
+        #expect(lines.contains("a line a value, without counts of zero and empty values"))
         #expect(lines.contains("overlay_click_tracked_11  11000000"))
         #expect(!lines.contains { $0.hasPrefix("overlay_click_tracked_12") })
+    }
+
+    @Test("a table of columns without measures is shown at every width", arguments: [40, 60, 118])
+    func noMeasures(width: Int) {
+        let table = ReportTable(
+            columns: ["topic", "reason", "detail"].map { .init($0) },
+            rows: (1...3).map { row in
+                [
+                    .text("bids"), .text("missing_field"),
+                    .text(
+                        "a detail of many words, number \(row), so that no line has room for it all and for the rest of the row"
+                    ),
+                ]
+            }, keyCount: 3)
+        let text = table.lines(within: width).joined(separator: "\n")
+        for row in 1...3 { #expect(text.contains("number \(row)"), "\(text)") }
+    }
+
+    @Test("only numbers of a measure are amounts, neither identifiers nor counts of rows")
+    func amounts() {
+        let table = ReportTable(
+            columns: [
+                .init("app_id", isNumber: true), .init("currency"), .init("measure"),
+                .init("rows", isNumber: true), .init("a", isNumber: true),
+            ],
+            rows: [
+                [
+                    .integer(525_463_029), .text("USD"), .text("cost_micros"), .integer(2),
+                    .integer(1_500_000),
+                ]
+            ])
+        let line = table.lines(within: 200).last ?? ""
+        #expect(
+            line.contains("525463029  USD       cost_micros") && line.hasSuffix("2  USD 1.50"),
+            "\(line)")
+    }
+
+    @Test("an unknown maturity of 0 and a lower bound of 0 are shown")
+    func facts() {
+        let table = ReportTable(
+            columns: [
+                .init("k"), .init("low_micros", isNumber: true), .init("maturity", isNumber: true),
+                .init("n", isNumber: true),
+            ],
+            rows: [
+                [
+                    .text("x"), .money(MoneyByCurrency([.text("USD"): 0])), .decimal("0.000000"),
+                    .integer(1),
+                ]
+            ],
+            keyCount: 1)
+        let (shown, _, _) = table.withoutZeros(keepsMeasures: false)
+        #expect(shown.columns.map(\.name).contains("maturity"))
     }
 
     @Test("measures and rows of zeros are left out and named, unless the measures were asked for")

@@ -65,12 +65,12 @@ struct Notice {
     private static let campaignNumbers = ["campaign_id", "app_id", "source_app_id"]
     private static let campaignTexts = ["ad_network_id", "source_identifier"]
 
-    /// Throws when a macro was not substituted. An empty parameter counts as absent. Only a billing needs its
-    /// price to be a number: of wins and losses no price is counted, and exchanges encrypt it.
+    /// Throws when a macro was not substituted, so that this is found before a day's notices are counted without
+    /// values. An empty parameter counts as absent. Only a billing needs its price to be a number: of wins and losses
+    /// no price is counted, and exchanges encrypt it.
     init(_ query: QueryParameters, type: String) throws(Rejection) {
         let needsPrice = type == "openrtb.billing"
-        for name in query.names
-        where query[name]?.contains("${") == true && (name != "price" || needsPrice) {
+        for name in query.names where query[name]?.contains("${") == true {
             throw Rejection(.outOfRange, "\(name) holds a macro that was not substituted")
         }
         func said(_ name: String) -> String? {

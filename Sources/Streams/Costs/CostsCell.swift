@@ -61,7 +61,7 @@ struct CostsCell {
                     + "file again, and import it without saving it in a spreadsheet, or with this column as text"
             )
         }
-        if cell.wholeMatch(of: /[0-9]+[.,]0/) != nil || isGrouped(cell) {
+        if cell.wholeMatch(of: /[0-9]+[.,]0*/) != nil || isGrouped(cell) {
             throw CellFault(
                 explanation:
                     "has '\(cell)': a program wrote the identifier as a number. Export the file with this column as text"
@@ -69,8 +69,9 @@ struct CostsCell {
         }
     }
 
-    /// Whether a text is digits with marks between thousands.
+    /// Whether a text is digits with marks between thousands: those of the mapping, or any that programs write.
     private func isGrouped(_ cell: String) -> Bool {
+        if cell.wholeMatch(of: /[0-9]{1,3}([,.' ][0-9]{3})+/) != nil { return true }
         guard let mark = mapping.thousands, cell.contains(mark) else { return false }
         return whole(cell[...]) != nil
     }

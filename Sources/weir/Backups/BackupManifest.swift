@@ -233,7 +233,12 @@ struct BackupVerification {
                 }
                 return damage
             }
-            if let damage { faults.append("\(StoreError.damaged(path: path, detail: damage))") }
+            if let damage {
+                faults.append(
+                    file.kind == .log
+                        ? "\(LogError.damaged(address: "sqlite:\(path)", detail: damage))"
+                        : "\(StoreError.damaged(path: path, detail: damage))")
+            }
             if file.kind == .log {
                 try EmbeddedLog(path: path, mode: .existing).verifyRecords { [show] count in
                     show("checking \(file.name): \(counted(count, "record"))")

@@ -54,6 +54,13 @@ struct PageCheck {
                     }
                     return (damage == nil ? try CheckedPages.areThere(db) : true, damage)
                 }
+                if let damage, path == logPath {
+                    // A log cannot be folded again: it is never deleted.
+                    damaged.insert(path)
+                    report.note(
+                        wrong: "\(LogError.damaged(address: "sqlite:\(path)", detail: damage))")
+                    continue
+                }
                 if let damage { throw StoreError.damaged(path: path, detail: damage) }
                 if !areChecked { report.note(doubtful: "\(path) \(Self.unchecked)") }
                 sound += 1

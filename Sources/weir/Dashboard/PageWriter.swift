@@ -216,12 +216,13 @@ struct PageWriter {
         files(of: answer)
     }
 
-    /// Columns of numbers that are 0 or unknown in every row are left out: the files have them.
+    /// Columns of numbers that are 0 or unknown in every row are left out: the files have them. A maturity of 0 stays,
+    /// as it means that nothing is final.
     ///
     /// - Parameter keepsAsked: whether columns that the reader has named stay.
     private static func filledPlaces(of answer: AnsweredQuestion, keepsAsked: Bool) -> [Int] {
         answer.table.columns.indices.filter { place in
-            place < answer.firstMeasure
+            place < answer.firstMeasure || answer.table.columns[place].name == "maturity"
                 || keepsAsked
                     && answer.question.measures.contains(answer.table.columns[place].name)
                 || answer.rows.contains { !$0[place].isZero }

@@ -14,7 +14,10 @@ enum InputFile {
                 let data = try FileHandle.standardInput.readToEnd() ?? Data()
                 return [UInt8](data.withoutByteOrderMark)
             }
-            let data = try Data(contentsOf: URL(fileURLWithPath: path))
+            // A pipe is read to its end too.
+            let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+            defer { try? file.close() }
+            let data = try file.readToEnd() ?? Data()
             return [UInt8](data.withoutByteOrderMark)
         } catch {
             throw .failure(

@@ -91,8 +91,9 @@ struct TopicCheck {
         let wrong = Self.count(strangers) == checked ? strangers : foreign
         guard !wrong.isEmpty else { return nil }
         let count = Self.count(wrong)
-        let owners = Set(wrong.values.map(\.topic))
-        let other = owners.count == 1 ? owners.first ?? nil : nil
+        let owners = Set(foreign.values.compactMap(\.topic))
+        // Another topic is the remedy if no record belongs to this one.
+        let other = owners.count == 1 && Self.count(strangers) == checked ? owners.first : nil
         let remedy = other.map { "Give --topic \($0), or" } ?? "Correct them, or give"
         return .failure(
             "\(name): \(count) of \(counted(checked, "record")) "

@@ -287,9 +287,16 @@ enum DumpAnswer {
         let (table, zeros, zeroRows) = report.withoutZeros(keepsMeasures: keepsMeasures)
         try sink(Array(table.lines(within: width).map { $0 + "\n" }.joined().utf8))
         var notices = notices
-        if !zeros.isEmpty {
+        let unknown = zeros.filter { name in
+            report.columns.firstIndex { $0.name == name }.map { place in
+                report.rows.allSatisfy { $0[place] == .null }
+            } ?? false
+        }
+        for (reason, names) in [
+            ("zero", zeros.filter { !unknown.contains($0) }), ("not known", unknown),
+        ] where !names.isEmpty {
             notices.append(
-                "zero in every row and not shown: \(zeros.joined(separator: ", ")) (--measures shows those that it names)"
+                "\(reason) in every row and not shown: \(names.joined(separator: ", ")) (--measures shows those that it names)"
             )
         }
         if zeroRows > 0 {
