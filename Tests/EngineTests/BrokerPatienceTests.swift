@@ -82,7 +82,7 @@ struct BrokerPatienceTests {
         return line?.split(separator: " ").last.flatMap { Double($0) }
     }
 
-    /// A worker whose first batches are small, so that records are left while brokers go.
+    /// A worker whose brokers go while it reads.
     private func catchingUp(
         patience: Int, _ body: (ClusterPlace, Program, UInt16) throws -> Void
     ) throws {
@@ -90,7 +90,7 @@ struct BrokerPatienceTests {
         try place.makeTopic("bids")
         try place.place.write(
             "bids.yaml",
-            "topic: \(place.topic("bids"))\nbatch_records: 1\ncommit_interval_ms: 20\n"
+            "topic: \(place.topic("bids"))\nbatch_records: 1000\ncommit_interval_ms: 20\n"
                 + "broker_patience_seconds: \(patience)\n"
                 + "kafka: {fetch.message.max.bytes: 4000, queued.min.messages: 20}\n")
         // None is rejected: publishing a dead letter has a patience of its own.

@@ -99,7 +99,7 @@ struct LagTests {
         #expect(stream.lag == 1)
         #expect(
             report.text(.table).hasSuffix(
-                "\n\nbids: 1 records behind in 3 partitions, the oldest for 11 s\n"))
+                "\n\nbids: 1 record behind in 3 partitions, the oldest for 11 s\n"))
     }
 
     @Test("a topic that was made anew before anything of it was folded is no fault, for check too")
