@@ -40,11 +40,11 @@ package struct CollectorProgram: CommandLineProgram {
     ///
     /// - Parameters:
     ///   - parts: what else runs in the process, for `/readyz` and the metrics.
-    ///   - listening: called once, with the address on which connections are accepted.
+    ///   - listening: called once, with the address on which connections are accepted, and that of the metrics.
     package static func work(
         _ options: CollectorOptions, stop: StopSignal,
         parts: @escaping @Sendable () -> [ProgramPart] = { [] },
-        listening: (ListenAddress) -> Void = { _ in }
+        listening: (ListenAddress, _ metrics: ListenAddress?) -> Void = { _, _ in }
     ) throws {
         let pipelines = PipelineDirectory(options.pipelinesDirectory)
         let logger = Logger(label: programName)
@@ -73,7 +73,7 @@ package struct CollectorProgram: CommandLineProgram {
         var keys = FollowedKeys(
             pipelines, from: configuration.pipeline, logger: logger, use: { collector.use($0) })
         logger.info("listening", metadata: ["address": "\(collector.address)"])
-        listening(collector.address)
+        listening(collector.address, endpoint?.address)
         while !stop.isRequested {
             health.turn()
             keys.look()

@@ -78,7 +78,7 @@ private final class RunningCollector: Sendable {
                     CollectorOptions(
                         listen: "127.0.0.1:0", log: address, data: path, pipelines: path,
                         metrics: "off"), stop: stop,
-                    listening: { address in
+                    listening: { address, _ in
                         port.withLock { $0 = address.port }
                         listens.signal()
                     })

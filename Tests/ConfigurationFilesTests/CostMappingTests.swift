@@ -56,7 +56,7 @@ struct CostMappingTests {
         let words = pipelines.fault { directory throws(ConfigurationError) in
             _ = try directory.costMapping("c")
         }
-        #expect(words?.contains("there are a, b") == true)
+        #expect(words?.contains("did you mean a? There are a, b") == true, "\(words ?? "")")
     }
 
     @Test("a fault of a mapping is one of the configuration")

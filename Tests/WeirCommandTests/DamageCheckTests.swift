@@ -104,8 +104,9 @@ struct DamageCheckTests {
         try StoreCheck("bids", in: place.path)?.run(log, topic: nil, into: &report)
         #expect(report.text == "wrong: \(damaged)\n")
         #expect(throws: damaged) { try fold() }
+        let other = try TemporaryDirectory()
         var writer = try BackupWriter(
-            data: place.path, logPath: nil, target: place.path + "/backup"
+            data: place.path, logPath: nil, target: other.path + "/backup"
         ) { _ in }
         #expect(throws: damaged) { try writer.write() }
         let lag = try LagReport(directories: [place.path], log: log, nowMilliseconds: nil)

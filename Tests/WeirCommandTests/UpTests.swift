@@ -299,7 +299,7 @@ struct UpTests {
         try place.addPartner("acme", port: partner.port)
         let up = try place.start("--dashboard", "127.0.0.1:0", "--metrics", "127.0.0.1:0")
         let pages = Requests(port: try up.program.port(after: "dashboard http://127.0.0.1:"))
-        let metrics = Requests(port: try up.program.port(after: "url=http://127.0.0.1:"))
+        let metrics = Requests(port: try up.program.port(after: "metrics http://127.0.0.1:"))
         let impressions = "/v1/events/impressions?ce_type=skoverlay.presented"
         #expect(try !pages.get("/operation").text.contains("does not work"))
         #expect(try metrics.get("/readyz").status == 200)

@@ -123,8 +123,9 @@ struct UpCommand: ParsableCommand {
         do {
             try CollectorProgram.work(
                 collector, stop: .ofProcess, parts: { components.states },
-                listening: { listening in
-                    summary.begin(listeningAt: listening, pagesAt: pages.server?.address)
+                listening: { listening, metrics in
+                    summary.begin(
+                        listeningAt: listening, pagesAt: pages.server?.address, metricsAt: metrics)
                     if let fault = pages.fault { Console.write("up: \(fault)") }
                     let workers = Self.workers(lanes: lanes) {
                         WorkerOptions(

@@ -26,9 +26,14 @@ final class UpSummary: Sendable {
     }
 
     /// Says where the collector listens and where pages are, then starts the thread that reports.
-    func begin(listeningAt listening: ListenAddress, pagesAt pages: ListenAddress?) {
+    func begin(
+        listeningAt listening: ListenAddress, pagesAt pages: ListenAddress?,
+        metricsAt metrics: ListenAddress?
+    ) {
         let dashboard = pages.map { "  dashboard http://\($0)" } ?? ""
-        Console.write("up: http://\(listening)\(dashboard)  log \(address)  stores \(directory)")
+        let metrics = metrics.map { "  metrics http://\($0)/metrics" } ?? ""
+        Console.write(
+            "up: http://\(listening)\(dashboard)\(metrics)  log \(address)  stores \(directory)")
         let thread = Thread { [self] in
             let seconds = StandardError.isTerminal ? Self.terminalSeconds : Self.logSeconds
             var shown = ContinuousClock.now
