@@ -82,9 +82,10 @@ struct FunnelFold {
     private mutating func addCounts(of source: FunnelSource, _ slice: StoreSlice) throws {
         let billedPlace = source.table.measures.firstIndex(of: "billed")
         try slice.forEachDay(of: source.table, number.choice(of: source)) { columns, measures in
-            guard measures.contains(where: { $0 != 0 }),
-                let entry = number.entry(of: source, columns)
-            else { return }
+            guard let entry = number.entry(of: source, columns) else { return }
+            let isReport = source.stored.name == CostsKey.table.name
+            // A report of 0 is a report. Other rows are of zeros when what they counted was taken back.
+            guard isReport || measures.contains(where: { $0 != 0 }) else { return }
             let hour = number.hours[entry.hour]
             let costDay = FunnelCost.day(hour.day, of: entry)
             let isSelected = add(entry, at: hour) { sums in
@@ -186,16 +187,14 @@ extension FunnelFold {
         let zeros = number.question.dateRule == .install ? try fineZeros(slice) : [:]
         let recorded = try slice.recordedDecodings()
         for decoding in recorded.values { models.add(decoding.models) }
-        var installs: Set<RowKeyBytes> = []
         for group in rows.sorted {
             let partition = Int32(truncatingIfNeeded: group.columns[0].integer)
             let row = PostbackRow(Array(group.columns.dropFirst()))
             add(
                 row, group.sums, model: recorded[partition]?.models[row.app],
                 allAreZero: zeros[group.key] == group.sums.postbacks)
-            if row.hasInstall { installs.insert(row.decodedKey(in: partition)) }
         }
-        try addDecodedEvents(slice, recorded, withInstall: installs)
+        try addRevenue(slice)
         try addValues(slice, recorded)
     }
 
@@ -255,23 +254,21 @@ extension FunnelFold {
         }
     }
 
-    /// - Parameter installs: what the rows of postbacks that say when an app was installed have in
-    ///   common with rows of decoded events.
-    private mutating func addDecodedEvents(
-        _ slice: StoreSlice, _ recorded: [Int32: RecordedDecoding],
-        withInstall installs: Set<RowKeyBytes>
-    ) throws {
-        let source = FunnelSource.decodedEvents
-        try slice.forEachRow(of: source.table) { partition, columns, measures in
-            guard let entry = number.entry(of: source, columns) else { return }
-            let key = RowKeyBytes(partition, columns[0...5] + columns[7...])
-            let time = number.time(
-                of: entry, sequenceIndex: columns[5].integer, hasInstall: installs.contains(key),
-                model: recorded[partition]?.models[entry.app])
-            add(entry, at: time) { sums in
+    /// Adds the revenue that values stand for.
+    private mutating func addRevenue(_ slice: StoreSlice) throws {
+        let source = number.revenue
+        try slice.forEachRow(of: source.table) { _, columns, measures in
+            guard let entry = number.entry(of: source, columns), !entry.currency.isEmpty else {
+                return
+            }
+            // A cohort whose postbacks are all without a value has no revenue, which is not 0.
+            if source.stored.name == InstallCohortsKey.table.name, measures[0] == measures[1] {
+                return
+            }
+            add(entry, at: number.time(of: entry)) { sums in
                 sums.add(
-                    revenueMinMicros: measures[0], max: measures[1],
-                    currency: .text(entry.currency))
+                    revenueMinMicros: measures[entry.amounts[0].place],
+                    max: measures[entry.amounts[1].place], currency: .text(entry.currency))
             }
         }
     }
@@ -295,17 +292,5 @@ extension FunnelFold {
             zeros[RowKeyBytes(partition, columns[..<width]), default: 0] += Int128(measures[0])
         }
         return zeros
-    }
-}
-
-extension PostbackRow {
-    /// The key that decoded events share with their postbacks.
-    fileprivate func decodedKey(in partition: Int32) -> RowKeyBytes {
-        RowKeyBytes(
-            partition,
-            [
-                .text(hour), .text(network), .text(campaign), .integer(app), .integer(sourceApp),
-                .integer(sequenceIndex), .integer(kind == .campaignID ? 0 : 1),
-            ])
     }
 }

@@ -79,9 +79,9 @@ package final class FunnelNumber: Number {
     /// The sources of its rows, by stream.
     private var read: [(stream: String, sources: [FunnelSource])] {
         switch bounds {
-        case .absent: FunnelSource.byStream
+        case .absent: byStream
         case .ofRevenue:
-            FunnelSource.byStream.map { stream, sources in
+            byStream.map { stream, sources in
                 (
                     stream,
                     stream == PostbacksFold.streamName ? sources + [.conversionValues] : sources
@@ -93,6 +93,17 @@ package final class FunnelNumber: Number {
                 (PostbacksFold.streamName, [.postbacks, .conversionValues]),
             ]
         }
+    }
+
+    private var byStream: [(stream: String, sources: [FunnelSource])] {
+        FunnelSource.byStream.map { stream, sources in
+            (stream, stream == PostbacksFold.streamName ? [.postbacks, revenue] : sources)
+        }
+    }
+
+    /// Where the decoded revenue is read.
+    var revenue: FunnelSource {
+        question.dateRule == .install ? .installCohorts : .decodedEvents
     }
 
     package func begin(_ slices: [StoreSlice]) throws {
@@ -177,8 +188,8 @@ package final class FunnelNumber: Number {
             return selection.includes(timeMilliseconds: hour.hoursSince1970 * Hour.milliseconds)
                 && selection.includes(.text(hour.day), ofColumn: "day")
         }
-        // Postbacks come up to this long after their install.
-        let first = Hour(hoursSince1970: hour.hoursSince1970 - Self.longestDelayHours)
+        // Postbacks come up to this long after their install, which counts from the beginning of its day.
+        let first = Hour(hoursSince1970: hour.hoursSince1970 - Self.longestDelayHours).startOfDay
         return selection.mayInclude(
             from: first.hoursSince1970 * Hour.milliseconds, firstDay: first.day,
             through: hour.hoursSince1970 * Hour.milliseconds, lastDay: hour.day)
@@ -256,7 +267,7 @@ package final class FunnelNumber: Number {
     private func time(
         of entry: FunnelEntry, _ source: FunnelSource, _ columns: [StoredValue]
     ) -> (milliseconds: Int64?, day: String) {
-        guard source.hasPostbackColumns else { return hours[entry.hour] }
+        guard source.hasPostbackColumns else { return time(of: entry) }
         let row = PostbackRow(source.columnPlaces.map { columns[$0] })
         return time(
             of: entry, sequenceIndex: row.sequenceIndex, hasInstall: row.hasInstall,
@@ -273,11 +284,16 @@ package final class FunnelNumber: Number {
 }
 
 extension FunnelNumber {
-    /// When postbacks count: the hour of their arrival, or that of their likely install; nil without a day when that is
-    /// not known.
+    /// When a row counts that says so itself: its hour, or the beginning of its day; nil without a day.
+    func time(of entry: FunnelEntry) -> (milliseconds: Int64?, day: String) {
+        entry.hour.isEmpty ? (nil, "") : hours[entry.hour]
+    }
+
+    /// When postbacks count: the hour of their arrival, or the beginning of the day of their likely install; nil without
+    /// a day when that is not known.
     ///
-    /// The likely install is whole hours before the arrival. So its hour and day are exact, although stores know only the
-    /// hour of the arrival.
+    /// The likely install is whole hours before the arrival. So its day is exact, although stores know only the hour of
+    /// the arrival. Stores have revenue by the day of the install and not by its hour, so that counts go by the day too.
     func time(
         of entry: FunnelEntry, sequenceIndex: Int64, hasInstall: Bool, model: ConversionModel?
     ) -> (milliseconds: Int64?, day: String) {
@@ -286,7 +302,8 @@ extension FunnelNumber {
         guard hasInstall else { return (nil, "") }
         let install = PostbackTiming(entry.kind, sequenceIndex: sequenceIndex)
             .likelyInstall(received: arrival.milliseconds, model: model)
-        return (install, Hour(containing: install).day)
+        let day = Hour(containing: install).startOfDay
+        return (day.hoursSince1970 * Hour.milliseconds, day.day)
     }
 
     /// The values of the funnel's columns; nil when they are not selected.
@@ -328,6 +345,7 @@ extension FunnelNumber {
         case BidsKey.table.name: bids(columns)
         case CostsKey.table.name: costs(columns)
         case ImpressionsKey.table.name: impressions(columns)
+        case InstallCohortsKey.table.name: installCohorts(columns)
         case OverlayClicksKey.table.name:
             entry(columns, .either, [(0, .clicks), (1, .automaticClicks)])
         default: decodedEvents(columns)
@@ -398,10 +416,23 @@ extension FunnelNumber {
     }
 
     private func decodedEvents(_ columns: [StoredValue]) -> FunnelEntry {
+        revenue(columns, hasSourceIdentifier: columns[5], firstPlace: 0)
+    }
+
+    private func installCohorts(_ columns: [StoredValue]) -> FunnelEntry {
+        revenue(columns, hasSourceIdentifier: columns[5], firstPlace: 2)
+    }
+
+    /// - Parameter firstPlace: that of the least revenue among the measures; the most follows.
+    private func revenue(
+        _ columns: [StoredValue], hasSourceIdentifier: StoredValue, firstPlace: Int
+    ) -> FunnelEntry {
         var entry = entry(
-            columns, CampaignIDKind(hasSourceIdentifier: columns[7].integer != 0), [])
-        entry.amounts = [(0, "revenue_min_micros"), (1, "revenue_max_micros")]
-        entry.currency = columns[6].text
+            columns, CampaignIDKind(hasSourceIdentifier: hasSourceIdentifier.integer != 0), [])
+        entry.amounts = [
+            (firstPlace, "revenue_min_micros"), (firstPlace + 1, "revenue_max_micros"),
+        ]
+        entry.currency = columns[4].text
         return entry
     }
 

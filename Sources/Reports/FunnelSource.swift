@@ -40,9 +40,14 @@ struct FunnelSource: Sendable {
     static let postbacks = FunnelSource(
         PostbacksKey.table, PostbackRow.columns, measures: ["postbacks", "null_values"])
     static let decodedEvents = FunnelSource(
-        DecodedEventsKey.table,
-        campaign + ["source_app_id", "sequence_index", "currency", "has_source_identifier"],
+        DecodedEventsKey.table, campaign + ["currency", "has_source_identifier"],
         measures: ["revenue_min_micros", "revenue_max_micros"])
+    /// The revenue by the day of the install. Decoded events say neither the conversion type nor the verdict of their
+    /// postbacks, so that nobody knows which of them have an install.
+    static let installCohorts = FunnelSource(
+        InstallCohortsKey.table,
+        ["cohort"] + campaign.dropFirst() + ["currency", "has_source_identifier"],
+        measures: ["postbacks", "null_values", "revenue_min_micros", "revenue_max_micros"])
     /// Only explanations read it by itself: the funnel reads it with its postbacks.
     static let conversionValues = FunnelSource(
         ConversionValuesKey.table, ValuedPostbacks.table.columns.map(\.name),

@@ -35,6 +35,16 @@ struct FunnelCostTests {
         return (all.first ?? []).indices.map { row in all.map { $0[row] } }
     }
 
+    @Test("a report of 0 is a cost, and beside billing it is one of both")
+    func reportOfZero() throws {
+        try stores.store("costs", reported("1", ["cost_micros": 0]))
+        #expect(
+            try rows(by: "campaign") == [["1", "reported", "USD 0.00", "USD 0.00"]])
+        try stores.bids(billed("1"))
+        #expect(
+            try rows(by: "campaign").map { $0[1] } == ["both"])
+    }
+
     @Test("it is what was billed on the days on which anything was, else what was reported")
     func choice() throws {
         try stores.bids(

@@ -117,7 +117,8 @@ final class FunnelStores {
         let columns = table.columns.dropFirst()
         let keys = columns.map { literal(row[$0.name] ?? ($0.kind == .text ? "" : 0) as Any) }
         let sums = table.measures.map { literal(row[$0] ?? 0) }
-        let begin = row["day"].map { "\($0)T00:00:00Z" } ?? row["hour"] ?? hour
+        let midnight = row["day"].map { "\($0)" == "" ? "" : "\($0)T00:00:00Z" }
+        let begin = midnight ?? row["hour"] ?? hour
         let place = "(\(row["partition"] ?? 0), \(literal(begin)))"
         let names = columns.map(\.name).joined(separator: ", ")
         try sample.change(

@@ -14,6 +14,12 @@ struct FunnelTimeTests {
         ["ad_network_id": "net", "app_id": 1, "campaign": "1"].merging(more) { $1 }
     }
 
+    /// A row of `install-cohorts` of one postback with revenue.
+    private func cohort(_ day: String, _ more: [String: Any] = [:]) -> [String: Any] {
+        postback(["day": day, "currency": "USD", "postbacks": 1, "revenue_max_micros": 1])
+            .merging(more) { $1 }
+    }
+
     @Test(
         "maturity is the share of the day's windows whose postbacks have come",
         arguments: [
@@ -70,9 +76,7 @@ struct FunnelTimeTests {
         try stores.postbacks(
             postback(), postback(["sequence_index": 1]), postback(["sequence_index": 2]),
             postback(["version": "3.0"]))
-        try stores.decoded(
-            "decoded-events",
-            postback(["sequence_index": 1, "currency": "USD", "revenue_max_micros": 1]))
+        try stores.decoded("install-cohorts", cohort("2026-11-10", ["window": 1]))
         let funnel = try stores.funnel(by: "day", date: .install)
         #expect(
             funnel.rows("day", "postbacks", "install_earliest", "install_latest") == [
@@ -86,15 +90,22 @@ struct FunnelTimeTests {
                 ["2026-11-19", "1", "", "2026-11-20T06:00:00Z"],
             ])
         #expect(funnel.rows("revenue_max_micros") == [[""], ["USD 0.000001"], [""], [""]])
+        // A row has the time of the beginning of its day, and its revenue with it.
+        let lastDay = Self.dayEnd - 72 * Self.hour
         #expect(
-            try stores.funnel(
-                by: "day", date: .install, since: FunnelStores.morning - 35 * Self.hour
-            ).rows("day").isEmpty)
+            try stores.funnel(by: "day", date: .install, since: lastDay + 1).rows("day").isEmpty)
         #expect(
-            try stores.funnel(
-                by: "day", date: .install, since: FunnelStores.morning - 84 * Self.hour,
-                until: FunnelStores.morning - 83 * Self.hour
-            ).rows("day") == [["2026-11-17"]])
+            try stores.funnel(by: "day", date: .install, since: lastDay).rows("day")
+                == [["2026-11-19"]])
+        let ofRevenue = lastDay - 9 * 24 * Self.hour
+        for (since, until, wanted) in [
+            (ofRevenue, ofRevenue + 1, [["2026-11-10", "1", "USD 0.000001"]]),
+            (ofRevenue + 1, ofRevenue + 24 * Self.hour, []),
+        ] {
+            #expect(
+                try stores.funnel(by: "day", date: .install, since: since, until: until)
+                    .rows("day", "postbacks", "revenue_max_micros") == wanted)
+        }
     }
 
     @Test("a window that the recorded model locks ends there, for the day and for its maturity")
@@ -109,9 +120,7 @@ struct FunnelTimeTests {
         try stores.postbacks(
             watermark: Self.dayEnd, postback(), postback(["sequence_index": 1]),
             postback(["sequence_index": 2]), postback(["version": "3.0"]))
-        try stores.decoded(
-            "decoded-events",
-            postback(["sequence_index": 1, "currency": "USD", "revenue_max_micros": 1]))
+        try stores.decoded("install-cohorts", cohort("2026-11-13", ["window": 1]))
         try stores.record([model])
         let funnel = try stores.funnel(by: "day", date: .install)
         // 924, 184, 60 and 36 hours before 2026-11-21T05.
@@ -173,8 +182,8 @@ struct FunnelTimeTests {
         try stores.postbacks(
             postback(["campaign": "39", "version": "3.0", "conversion_type": "re-engagement"]),
             postback(["campaign": "39", "partition": 1]))
-        let event = postback(["campaign": "39", "currency": "USD", "revenue_max_micros": 1])
-        try stores.decoded("decoded-events", event, event.merging(["partition": 1]) { $1 })
+        let revenue = cohort("2026-11-17", ["campaign": "39"])
+        try stores.decoded("install-cohorts", revenue, revenue.merging(["partition": 1]) { $1 })
         try stores.sample.change(
             "INSERT INTO partitions VALUES (1, 0, 0, 1, 0, 0, 0, 0, 0, 0, '')", stream: "postbacks")
         func lines(_ directories: String...) throws -> [String] {
@@ -198,13 +207,31 @@ struct FunnelTimeTests {
         #expect(together.count > 1)
     }
 
+    @Test("by install, revenue is of the days that have installs, whatever came in the same hour")
+    func revenueOfOthers() throws {
+        try stores.postbacks(postback(), postback(["conversion_type": "re-engagement"]))
+        // Both were decoded in one hour; only the first of them has an install.
+        try stores.decoded(
+            "decoded-events", postback(["currency": "USD", "revenue_max_micros": 5]))
+        try stores.decoded(
+            "install-cohorts", cohort("2026-11-17", ["revenue_max_micros": 2]),
+            cohort("", ["revenue_max_micros": 3]),
+            // No postback of these has a value: there is no revenue in this currency.
+            cohort("2026-11-17", ["currency": "EUR", "null_values": 1, "revenue_max_micros": 0]))
+        #expect(
+            try stores.funnel(by: "day", date: .install).rows("day", "revenue_max_micros")
+                == [["", "USD 0.000003"], ["2026-11-17", "USD 0.000002"]])
+        #expect(
+            try stores.funnel(by: "total", date: .install, since: 0).rows("revenue_max_micros")
+                == [["USD 0.000002"]])
+    }
+
     @Test("what has no install has no day, and is in no stretch of time")
     func noInstall() throws {
         try stores.postbacks(
             postback(["conversion_type": "re-engagement"]),
             postback(["campaign": "2", "verdict": "development"]))
-        try stores.decoded(
-            "decoded-events", postback(["currency": "USD", "revenue_max_micros": 1]))
+        try stores.decoded("install-cohorts", cohort(""))
         let funnel = try stores.funnel(by: "day,campaign", date: .install, trustsDevelopment: true)
         #expect(
             funnel.rows("day", "campaign", "revenue_max_micros", "maturity", "install_latest")
