@@ -23,6 +23,7 @@ STREAMS = {
     "postbacks": "skadnetwork.postback",
     "store-notifications": "appstore.notification.v2",
     "conversion-updates": "conversion.update",
+    "costs": "cost.reported",
 }
 # Notifications are 10 KB of certificates each, and three signatures: fewer of them say as much.
 COUNTS = {"store-notifications": 3000}
@@ -254,7 +255,7 @@ def example_seeds(stream):
     path = ROOT / "examples" / f"{stream}.ndjson"
     for line in path.read_text().splitlines() if path.exists() else []:
         record = parse(line)
-        yield Seed(record, record.get("headers"))
+        yield Seed(record, record.get("headers") or {"ce_type": STREAMS[stream]})
 
 
 def topic_seeds(stream):
@@ -312,6 +313,9 @@ POOLS = [
     (r"^marketplace-identifier$", ["com.apple.AppStore", "com.example.market", ""]),
     (r"^(postback-sequence-index|sequence_index)$", [0, 1, 2]),
     (r"^loss_reason$", [1, 102, 214, 999]),
+    (r"^day$", ["2025-11-19", "2025-11-20", "2025-11-21", "2025-11-22", "2025-11-30"]),
+    (r"^amount$", ["0", "0.0000005", "12.34", "1e3", "1000000000", "1000000001"]),
+    (r"^source$", ["apple-ads", "finance"]),
     (r"^(price|bidfloor)$", ["0.5", "1.17", "2.1", "4.35", "0.000001", "1e2"]),
     (r"^(currency|cur)$", ["USD", "EUR", "JPY", "usd"]),
     (r"^notificationType$", ["DID_RENEW", "REFUND", "REFUND_REVERSED", "SUBSCRIBED", "EXPIRED"]),
