@@ -90,7 +90,8 @@ extension StoreSlice {
     /// Where a partition has a record that is, only the hour of its newest other one is known: the time is the beginning
     /// of that hour.
     package func newestMilliseconds() throws -> Int64? {
-        try partitions.compactMap { state in
+        // The watermark of a partition without a record is 1970, and no time of a record.
+        try partitions.filter { $0.records > 0 }.compactMap { state in
             guard let present, present.isAhead(state.watermarkMilliseconds) else {
                 return min(
                     state.watermarkMilliseconds, present?.milliseconds ?? .max,

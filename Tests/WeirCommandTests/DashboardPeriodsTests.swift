@@ -170,6 +170,18 @@ struct DashboardPeriodsTests {
         #expect(!later.text.contains("dated ahead of the clock"))
     }
 
+    @Test("a stream whose records are all ahead of the clock has no record so far")
+    func allAhead() throws {
+        let place = try makePlace()
+        defer { withExtendedLifetime(place) {} }
+        let asker = try asker(place, at: "2026-11-19T13:00:00Z")
+        for path in ["/operation", "/"] {
+            let text = try asker.page(path).text
+            #expect(text.contains(">no record up to 2026-11-19T13:00:00Z<"), "\(path)")
+            #expect(!text.contains("1970-01-01"), "\(path)")
+        }
+    }
+
     @Test("warnings are judged at the time of the clock: a stream that ended is reported")
     func warnings() throws {
         let place = try makePlace()

@@ -15,7 +15,12 @@ extension PageWriter {
         let now = try source.options.clock.present.milliseconds
         let columns: [ReportColumn<StreamStanding>] = [
             .text("stream") { $0.stream },
-            .text("newest_record") { $0.newestMilliseconds.map { UTC.text(milliseconds: $0) } },
+            .text("newest_record") { standing in
+                if let newest = standing.newestMilliseconds {
+                    return UTC.text(milliseconds: newest)
+                }
+                return standing.records > 0 ? "no record up to \(UTC.text(milliseconds: now))" : nil
+            },
             .text("age") { $0.newestMilliseconds.map { Age.text(milliseconds: now - $0) } },
             .number("records") { $0.records }, .number("dated_ahead") { $0.ahead },
         ]
