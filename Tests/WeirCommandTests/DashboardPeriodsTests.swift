@@ -170,6 +170,34 @@ struct DashboardPeriodsTests {
         #expect(!later.text.contains("dated ahead of the clock"))
     }
 
+    @Test("costs that are imported for a later day do not move the period")
+    func importedCosts() throws {
+        let place = try makePlace()
+        try place.write("costs.yaml", "batch_records: 100\n")
+        try place.publish(
+            "costs",
+            OutgoingRecord(
+                "costs", #"{"source":"s","day":"2026-11-26","currency":"USD","amount":5}"#,
+                type: "cost.reported", partition: 0, at: Self.noon + 2 * 86_400_000))
+        try place.fold("costs", place.options())
+        let asker = try asker(place, at: "2026-11-26T13:00:00Z")
+        let today = try asker.page("/")
+        #expect(today.text.contains("<h1>The day of 2026-11-24</h1>"))
+        #expect(spend(today) == ["USD 16.00", "USD 8.00"])
+        #expect(try asker.source.stores().newestMilliseconds(of: Funnel.name) == Self.noon)
+        // Where there are only costs, the period ends with them.
+        let alone = try Workplace()
+        try alone.write("costs.yaml", "batch_records: 100\n")
+        try alone.publish(
+            "costs",
+            OutgoingRecord(
+                "costs", #"{"source":"s","day":"2026-11-24","currency":"USD","amount":5}"#,
+                type: "cost.reported", partition: 0, at: Self.noon))
+        try alone.fold("costs", alone.options())
+        let page = try self.asker(alone, at: "2026-11-26T13:00:00Z").page("/")
+        #expect(page.text.contains("<h1>The day of 2026-11-24</h1>"))
+    }
+
     @Test("a stream whose records are all ahead of the clock has no record so far")
     func allAhead() throws {
         let place = try makePlace()

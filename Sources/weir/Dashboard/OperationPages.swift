@@ -218,6 +218,16 @@ struct StreamStanding {
     let place: String
 }
 
+extension [StreamStanding] {
+    /// The time that the default period ends with: that of the newest event. Other streams count only where there are
+    /// no events.
+    var newestMilliseconds: Int64? {
+        let events = filter { OpenStores.eventStreams.contains($0.stream) }
+        return events.compactMap(\.newestMilliseconds).max()
+            ?? compactMap(\.newestMilliseconds).max()
+    }
+}
+
 struct StoreFile {
     let path: String
     let bytes: Int64

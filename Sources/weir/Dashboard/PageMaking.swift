@@ -34,7 +34,7 @@ struct PageMaking {
         return (
             Viewing(
                 path: path, parameters: parameters, scope: scope,
-                newestMilliseconds: standings.compactMap(\.newestMilliseconds).max()),
+                newestMilliseconds: standings.newestMilliseconds),
             standings
         )
     }

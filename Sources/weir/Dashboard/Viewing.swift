@@ -37,7 +37,7 @@ struct Viewing {
     let parameters: QueryParameters
     /// What the reader's token fixes: no row without these values is shown, in any place.
     let scope: [DumpQuery.Condition]
-    /// Time of the newest record of all stores, in milliseconds since 1970; nil while there is none.
+    /// Time of the newest event of all stores, in milliseconds since 1970; nil while there is no record.
     let newestMilliseconds: Int64?
 
     /// The columns that every page can be limited by.
