@@ -230,6 +230,10 @@ struct FunnelColumn: Sendable {
             && !(hasCost && Self.costStreams.allSatisfy(missing.contains))
     }
 
+    /// The streams whose events it is computed from. Billing stands for the cost: a report of costs is about another
+    /// day than the one on which it is imported.
+    var eventStreams: [String] { streams + (hasCost ? [BidsFold.streamName] : []) }
+
     /// The columns of a question, in order.
     static func shown(_ query: FunnelQuery) -> [FunnelColumn] {
         sums + (query.dateRule == .install ? installs : []) + maturity

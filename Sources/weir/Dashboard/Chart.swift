@@ -6,7 +6,7 @@ import Streams
 struct Chart {
     struct Point {
         let label: String
-        /// Equal where the value is known exactly; nil where there is none.
+        /// Equal where the value is known exactly; nil where nothing is known, which is a gap in the line.
         let low: Double?
         let high: Double?
         /// Whether everything that can count in it has come.
@@ -118,24 +118,26 @@ struct Chart {
         func high(_ place: Int) -> Double? {
             series.points[place].high ?? series.points[place].low
         }
-        if places.contains(where: { series.points[$0].low != high($0) }) {
-            let outline =
-                places.map { at($0, high($0)) }
-                + places.reversed().map { at($0, series.points[$0].low) }
-            html.element(
-                "polygon",
-                ["class": "band \(style)", "points": outline.joined(separator: " ")])
-        }
-        for bound in [high, { series.points[$0].low }] {
-            // A piece is dashed where one of its ends is not complete.
-            for (from, to) in zip(places, places.dropFirst()) {
-                let isComplete = series.points[from].isComplete && series.points[to].isComplete
+        for run in Self.runs(of: places) {
+            if run.contains(where: { series.points[$0].low != high($0) }) {
+                let outline =
+                    run.map { at($0, high($0)) }
+                    + run.reversed().map { at($0, series.points[$0].low) }
                 html.element(
-                    "polyline",
-                    [
-                        "class": "line \(style)\(isComplete ? "" : " young")",
-                        "points": "\(at(from, bound(from))) \(at(to, bound(to)))",
-                    ])
+                    "polygon",
+                    ["class": "band \(style)", "points": outline.joined(separator: " ")])
+            }
+            for bound in [high, { series.points[$0].low }] {
+                // A piece is dashed where one of its ends is not complete.
+                for (from, to) in zip(run, run.dropFirst()) {
+                    let isComplete = series.points[from].isComplete && series.points[to].isComplete
+                    html.element(
+                        "polyline",
+                        [
+                            "class": "line \(style)\(isComplete ? "" : " young")",
+                            "points": "\(at(from, bound(from))) \(at(to, bound(to)))",
+                        ])
+                }
             }
         }
         for place in places {
@@ -155,6 +157,19 @@ struct Chart {
                 )
             }
         }
+    }
+
+    /// Places that follow one another. A line ends where one is missing: across it nothing is known.
+    private static func runs(of places: [Int]) -> [[Int]] {
+        var runs: [[Int]] = []
+        for place in places {
+            if let last = runs.last?.last, last == place - 1 {
+                runs[runs.count - 1].append(place)
+            } else {
+                runs.append([place])
+            }
+        }
+        return runs
     }
 
     private static func x(_ place: Int, _ count: Int) -> Double {

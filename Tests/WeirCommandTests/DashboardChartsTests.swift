@@ -1,0 +1,78 @@
+import EventLog
+import Foundation
+import Reports
+import Streams
+import TestKit
+import Testing
+
+@testable import weir
+
+/// What charts and tables of pages draw where nothing is known, and where something is 0.
+@Suite("Charts and columns on pages", .timeLimit(.minutes(5)))
+struct DashboardChartsTests {
+    /// 2026-11-20.
+    private static let firstDay: Int64 = 1_795_132_800_000
+
+    private static func noon(_ day: Int) -> Int64 { firstDay + Int64(day * 24 + 12) * 3_600_000 }
+
+    /// Billings of six days. Postbacks came on the second day with revenue, on the third without, and on the fifth with
+    /// revenue; on the other days the stream had no record.
+    private func makePlace() throws -> Workplace {
+        let place = try Workplace()
+        try place.configurePostbacks()
+        try place.publish(
+            "bids",
+            (0..<6).map { day in
+                OutgoingRecord(
+                    "bids",
+                    #"{"auction_id":"\#(day)","bid_id":"1","seat":"s","price":1000,"currency":"USD"}"#,
+                    type: "openrtb.billing", partition: 0, at: Self.noon(day))
+            })
+        try place.publish(
+            "postbacks",
+            [
+                Samples.signed("1", at: Self.noon(1)),
+                Samples.signed("2", value: nil, at: Self.noon(2)),
+                Samples.signed("3", at: Self.noon(4)),
+            ])
+        try place.foldBids()
+        try place.foldPostbacks()
+        return place
+    }
+
+    private func figure(_ title: String, of page: ReadPage) throws -> String {
+        let start = try #require(page.text.range(of: "<figcaption>\(title)")).lowerBound
+        return String(page.text[start...].split(separator: "</figure>")[0])
+    }
+
+    /// The days of a line, with what they say.
+    private func days(of line: String, in figure: String) -> [String] {
+        figure.matches(of: #/<title>([a-z]*), ([0-9-]*): ([^<]*)<\/title>/#)
+            .filter { $0.1 == line }.map { "\($0.2) \($0.3)" }
+    }
+
+    @Test("a day without records is a gap, a day of records without revenue is 0")
+    func gaps() throws {
+        let place = try makePlace()
+        let asker = PageAsker(
+            source: try SourceOptions.parse(place.commandLine() + ["--at", "2026-11-25T13:00:00Z"]))
+        let page = try asker.page("/campaigns")
+        let revenue = try figure("Revenue by day", of: page)
+        #expect(
+            days(of: "revenue", in: revenue) == [
+                "11-21 50 to 100", "11-22 0", "11-24 50 to 100",
+            ])
+        // The line ends where days are missing. Each bound of the only piece is one.
+        #expect(revenue.ranges(of: "class=\"line s0").count == 2)
+        let spend = days(of: "spend", in: revenue)
+        #expect(spend.map { String($0.prefix(5)) } == (20...25).map { "11-\($0)" })
+        #expect(page.text.contains("Where a line has a gap"))
+        // Thirty days are shown, and data began on the sixth last.
+        #expect(!revenue.contains("11-19"))
+        let installs = try figure("Installs by day", of: page)
+        let arrived = days(of: "installs", in: installs).map { $0.prefix(7) }
+        #expect(arrived == ["11-21 1", "11-22 1", "11-24 1"])
+        // The outage that lasts is part of the chart.
+        #expect(installs.contains(">11-25</text>"))
+    }
+}
