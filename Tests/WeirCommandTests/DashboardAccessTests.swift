@@ -92,14 +92,17 @@ struct DashboardAccessTests {
         #expect(!token.contains(id))
         func decision(_ id: String, _ now: Int64) -> String {
             let cookies = [DashboardAccess.cookie: id]
-            return "\(access.decision(host: "h", cookies: cookies, bearer: nil, nowSeconds: now))"
+            let decision = access.decision(
+                host: "h", cookies: cookies, bearer: nil, address: "1", nowSeconds: now)
+            return "\(decision)"
         }
         #expect(decision(id, 1999).contains("5240"))
         #expect(decision(id, 2000) == "signIn")
         #expect(decision(token, 1000) == "signIn")
         access.signOut(id)
         #expect(decision(id, 1000) == "signIn")
-        let bearer = access.decision(host: "h", cookies: [:], bearer: token, nowSeconds: 1000)
+        let bearer = access.decision(
+            host: "h", cookies: [:], bearer: token, address: "1", nowSeconds: 1000)
         #expect("\(bearer)".contains("5240"))
         // A token of an event reads nothing.
         let event = try keys.sign(
@@ -122,7 +125,7 @@ struct DashboardAccessTests {
         func reads(_ id: String) -> Bool {
             let cookies = [DashboardAccess.cookie: id]
             let decision = access.decision(
-                host: "h", cookies: cookies, bearer: nil, nowSeconds: 1000)
+                host: "h", cookies: cookies, bearer: nil, address: "1", nowSeconds: 1000)
             if case .reads = decision { return true }
             return false
         }
@@ -152,11 +155,41 @@ struct DashboardAccessTests {
         #expect(access.signIn(token, address: "1", nowSeconds: 1075) != nil)
     }
 
+    @Test("tokens of the header and of the form are counted together, and sessions go on")
+    func throttledBearers() throws {
+        let (files, keys) = try Self.keys()
+        defer { withExtendedLifetime(files) {} }
+        let access = DashboardAccess(keys: keys)
+        let token = try #require(
+            try keys.sign(ReadToken(conditions: [], expiresAtSeconds: 9000)))
+        let session = try #require(access.signIn(token, address: "1", nowSeconds: 1000))
+        func decision(
+            _ bearer: String?, _ cookies: [String: String] = [:], from address: String = "1",
+            at now: Int64
+        ) -> String {
+            let decision = access.decision(
+                host: "h", cookies: cookies, bearer: bearer, address: address, nowSeconds: now)
+            return "\(decision)"
+        }
+        for second in 0..<5 {
+            #expect(access.signIn("x", address: "1", nowSeconds: 1000 + Int64(second)) == nil)
+        }
+        for second in 5..<10 { #expect(decision("x", at: 1000 + Int64(second)) == "signIn") }
+        #expect(decision("x", at: 1010) == "throttled(seconds: 50)")
+        #expect(decision(token, at: 1059) == "throttled(seconds: 1)")
+        #expect(access.signIn(token, address: "1", nowSeconds: 1059) == nil)
+        #expect(decision(token, at: 1060) == "reads([])")
+        #expect(decision(token, from: "2", at: 1010) == "reads([])")
+        #expect(decision(nil, [DashboardAccess.cookie: session], at: 1010) == "reads([])")
+    }
+
     @Test("open to this machine only, it answers no request that names another host")
     func hosts() {
         let access = DashboardAccess(keys: nil)
         func reads(_ host: String) -> Bool {
-            if case .reads = access.decision(host: host, cookies: [:], bearer: nil, nowSeconds: 0) {
+            if case .reads = access.decision(
+                host: host, cookies: [:], bearer: nil, address: "1", nowSeconds: 0)
+            {
                 return true
             }
             return false
@@ -285,7 +318,8 @@ struct DashboardServerTests {
         }
         // A page elsewhere has not the value of the form.
         #expect(try post("/sign-in", "token=\(token)&form=0", formCookie).status == 403)
-        #expect(try post("/sign-in", "token=x&form=\(value)", formCookie).status == 403)
+        let wrong = try post("/sign-in", "token=x&form=\(value)", formCookie)
+        #expect(wrong.status == 401 && wrong.text.contains("The read token is not valid"))
         let signed = try post(
             "/sign-in", "token=\(token)&form=\(value)", formCookie, "\r\nX-Forwarded-Proto: https")
         #expect(signed.status == 303)
@@ -383,8 +417,16 @@ struct DashboardServerTests {
                     port, "POST /sign-in \(head)\r\nCookie: \(cookie)",
                     body: "token=\(token)&form=\(value)")
             }
-            for _ in 0..<10 { #expect(try signIn("x", from: "203.0.113.7").status == 403) }
-            #expect(try signIn(token, from: "203.0.113.7").text.contains("wait a minute"))
+            for _ in 0..<10 { #expect(try signIn("x", from: "203.0.113.7").status == 401) }
+            let throttled = try signIn(token, from: "203.0.113.7")
+            #expect(throttled.status == 429 && throttled.text.contains("wait a minute"))
+            let seconds = throttled.headers["retry-after"].flatMap { Int($0) }
+            #expect(seconds.map { (1...60).contains($0) } == true)
+            let bearer = try ask(
+                port,
+                "GET / HTTP/1.1\r\nHost: weir.example\r\nX-Forwarded-For: 203.0.113.7\r\nAuthorization: Bearer \(token)"
+            )
+            #expect(bearer.status == 429 && bearer.headers["retry-after"] != nil)
             #expect(try signIn(token, from: "203.0.113.8").status == 303)
             #expect(try program.stop() == 0)
         }

@@ -16,6 +16,8 @@ final class DashboardAccess: Sendable {
         /// To see rows with these values only; none: everything.
         case reads([DumpQuery.Condition])
         case signIn
+        /// Too many tokens of the client's address were refused lately.
+        case throttled(seconds: Int64)
         /// The request names another host than one that this is: a page elsewhere may have sent it.
         case otherHost
     }
@@ -68,16 +70,24 @@ final class DashboardAccess: Sendable {
         return host == "localhost" || host == "::1" || isAddress && parts[0] == "127"
     }
 
+    /// - Parameter address: of the client, for which refused tokens are counted.
     func decision(
-        host: String, cookies: [String: String], bearer: String?, nowSeconds: Int64
+        host: String, cookies: [String: String], bearer: String?, address: String,
+        nowSeconds: Int64
     ) -> Decision {
         guard let keys else {
             let name = ListenAddress(host)?.host ?? host.trimmingCharacters(in: ["[", "]"])
             return Self.isLoopback(name) ? .reads([]) : .otherHost
         }
         if let bearer {
-            let token = try? keys.readToken(bearer, atMilliseconds: nowSeconds * 1000)
-            return token.map { .reads(Self.conditions($0)) } ?? .signIn
+            if let seconds = secondsToWait(address, nowSeconds) {
+                return .throttled(seconds: seconds)
+            }
+            guard let token = try? keys.readToken(bearer, atMilliseconds: nowSeconds * 1000) else {
+                noteFailure(address, nowSeconds)
+                return .signIn
+            }
+            return .reads(Self.conditions(token))
         }
         guard let id = cookies[Self.cookie] else { return .signIn }
         let session = state.withLock { $0.sessions[Self.digest(id)] }
@@ -88,7 +98,7 @@ final class DashboardAccess: Sendable {
     /// Signs in. Returns the value of the session's cookie; nil where the token does not hold, or too many of this
     /// address did not lately.
     func signIn(_ text: String, address: String, nowSeconds: Int64) -> String? {
-        guard let keys, !isThrottled(address, nowSeconds) else { return nil }
+        guard let keys, secondsToWait(address, nowSeconds) == nil else { return nil }
         guard let token = try? keys.readToken(text, atMilliseconds: nowSeconds * 1000) else {
             noteFailure(address, nowSeconds)
             return nil
@@ -117,12 +127,16 @@ final class DashboardAccess: Sendable {
         _ = state.withLock { $0.sessions.removeValue(forKey: Self.digest(id)) }
     }
 
-    func isThrottled(_ address: String, _ nowSeconds: Int64) -> Bool {
+    /// How long an address waits, since too many of its tokens were refused; nil where it need not.
+    func secondsToWait(_ address: String, _ nowSeconds: Int64) -> Int64? {
         state.withLock { state in
             let recent = (state.failures[address] ?? []).filter {
                 $0 > nowSeconds - Self.failureSeconds
             }
-            return recent.count >= Self.mostFailures
+            guard let first = recent.suffix(Self.mostFailures).first,
+                recent.count >= Self.mostFailures
+            else { return nil }
+            return first + Self.failureSeconds - nowSeconds
         }
     }
 

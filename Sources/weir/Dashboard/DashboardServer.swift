@@ -149,18 +149,34 @@ final class DashboardServer: Sendable {
         }
         let decision = access.decision(
             host: request.head.authority ?? "", cookies: asked.cookies,
-            bearer: Self.bearer(request.headers[.authorization]), nowSeconds: Self.nowSeconds)
+            bearer: Self.bearer(request.headers[.authorization]), address: client,
+            nowSeconds: Self.nowSeconds)
         switch decision {
         case .otherHost:
             return Self.plain(
                 .misdirectedRequest,
                 "this dashboard is open to this machine only: ask for it as localhost")
-        case .signIn where path == "/sign-in": return signInPage(asked, fault: nil)
+        case .throttled(let seconds):
+            var response = Self.plain(
+                .tooManyRequests,
+                "too many tokens from your address were refused: try again in \(seconds) s")
+            response.headers[.retryAfter] = "\(seconds)"
+            return response
+        case .signIn where path == "/sign-in": return signInPage(asked)
         case .signIn where request.headers[.authorization] != nil:
-            return Self.plain(.unauthorized, "this is no read token, or it has expired")
+            logRefusal(of: client)
+            var response = Self.plain(
+                .unauthorized, "the read token is not valid, or it has expired")
+            response.headers[.wwwAuthenticate] = "Bearer"
+            return response
         case .signIn: return Self.redirect(to: "/sign-in")
         case .reads(let scope): return await page(asked, scope, channel)
         }
+    }
+
+    func logRefusal(of client: String) {
+        logger.warning(
+            "a token for the dashboard was refused", metadata: ["address": "\(client)"])
     }
 
     static var nowSeconds: Int64 { WallClock.milliseconds / 1000 }

@@ -25,21 +25,26 @@ extension DashboardServer {
         case "/sign-in":
             guard let id = asked.cookies[DashboardAccess.formCookie],
                 form["form"] == DashboardAccess.formToken(id)
-            else { return signInPage(asked, fault: "The form was too old: try again.") }
+            else {
+                return signInPage(asked, .forbidden, fault: "The form was too old: try again.")
+            }
             let now = Self.nowSeconds
-            guard !access.isThrottled(asked.address, now) else {
-                return signInPage(asked, fault: "Too many tokens were refused: wait a minute.")
+            if let seconds = access.secondsToWait(asked.address, now) {
+                var response = signInPage(
+                    asked, .tooManyRequests, fault: "Too many tokens were refused: wait a minute.")
+                response.headers[.retryAfter] = "\(seconds)"
+                return response
             }
             let token = (form["token"] ?? "").trimmingCharacters(in: .whitespacesAndNewlines)
             guard let session = access.signIn(token, address: asked.address, nowSeconds: now) else {
-                logger.warning(
-                    "a token for the dashboard was refused",
-                    metadata: ["address": "\(asked.address)"])
-                return signInPage(
-                    asked,
+                logRefusal(of: asked.address)
+                var response = signInPage(
+                    asked, .unauthorized,
                     fault:
-                        "This is no read token, or it has expired: weir token make --read makes one."
+                        "The read token is not valid, or it has expired: weir token make --read makes one."
                 )
+                response.headers[.wwwAuthenticate] = "Bearer"
+                return response
             }
             return Self.redirect(
                 to: "/", setting: (DashboardAccess.cookie, session), asked.isSecure)
@@ -55,7 +60,9 @@ extension DashboardServer {
         }
     }
 
-    func signInPage(_ asked: Asked, fault: String?) -> Response {
+    func signInPage(
+        _ asked: Asked, _ status: HTTPResponse.Status = .ok, fault: String? = nil
+    ) -> Response {
         let id = SecretText.random()
         var html = HTML()
         html.beginDocument()
@@ -92,8 +99,7 @@ extension DashboardServer {
                 }
             }
         }
-        var response = Self.response(
-            fault == nil ? .ok : .forbidden, "text/html; charset=utf-8", html.bytes)
+        var response = Self.response(status, "text/html; charset=utf-8", html.bytes)
         response.headers[.setCookie] = Self.cookie(DashboardAccess.formCookie, id, asked.isSecure)
         return response
     }
