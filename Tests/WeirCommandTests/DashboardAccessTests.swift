@@ -300,7 +300,7 @@ struct DashboardServerTests {
         let token = made.output.trimmingCharacters(in: .newlines)
         let (program, port) = try start([
             "--listen", "0.0.0.0:0", "--data", try DemoStores.shared.get().data, "--pipelines",
-            pipelines,
+            pipelines, "--trusted-proxies", "127.0.0.2",
         ])
         let closed = try ask(port, "GET /campaigns HTTP/1.1\r\nHost: weir.example")
         #expect(closed.status == 303)
@@ -324,9 +324,16 @@ struct DashboardServerTests {
             "/sign-in", "token=\(token)&form=\(value)", formCookie, "\r\nX-Forwarded-Proto: https")
         #expect(signed.status == 303)
         let cookie = try #require(signed.headers["set-cookie"])
-        for attribute in ["HttpOnly", "SameSite=Strict", "Secure", "Path=/"] {
+        for attribute in ["HttpOnly", "SameSite=Strict", "Path=/"] {
             #expect(cookie.contains(attribute), "\(attribute)")
         }
+        // Anyone can say that, and only 127.0.0.2 is a proxy.
+        #expect(!cookie.contains("Secure"))
+        let proxy = try RawConnection(port: port, from: "127.0.0.2")
+        proxy.send(
+            "GET /sign-in HTTP/1.1\r\nHost: weir.example\r\nX-Forwarded-Proto: https\r\nConnection: close\r\n\r\n"
+        )
+        #expect(proxy.answer()?.headers["set-cookie"]?.contains("; Secure") == true)
         let session = try #require(cookie.split(separator: ";").first)
         let page = try ask(
             port, "GET /campaigns HTTP/1.1\r\nHost: weir.example\r\nCookie: \(session)")

@@ -51,7 +51,7 @@ final class DashboardServer: Sendable {
     ///
     /// - Parameters:
     ///   - limits: of connections.
-    ///   - trusted: proxies whose `X-Forwarded-For` is believed.
+    ///   - trusted: proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed.
     init(
         at address: ListenAddress, source: SourceOptions, access: DashboardAccess,
         limits: ConnectionLimits, trusted: [AddressRange], logger: Logger,
@@ -117,7 +117,7 @@ final class DashboardServer: Sendable {
                 .tooManyRequests, "too many requests at once from your address: try again")
             response.headers[.retryAfter] = "1"
         } else {
-            response = try await self.response(to: request, from: client, channel)
+            response = try await self.response(to: request, from: client, over: peer, channel)
         }
         response.headers[.date] = HTTPDate.now
         try await writer.write(
@@ -126,7 +126,7 @@ final class DashboardServer: Sendable {
     }
 
     private func response(
-        to request: Request, from client: String, _ channel: any Channel
+        to request: Request, from client: String, over peer: String, _ channel: any Channel
     ) async throws -> Response {
         let target = request.head.path ?? "/"
         let path = String(target.prefix { $0 != "?" })
@@ -137,8 +137,8 @@ final class DashboardServer: Sendable {
         let asked = Asked(
             path: path, query: parameters, queryText: String(query),
             cookies: Self.cookies(request.headers[.cookie]),
-            isSecure: HTTPField.Name("x-forwarded-proto").flatMap { request.headers[$0] }
-                == "https",
+            isSecure: connections.proxies.contains(peer)
+                && HTTPField.Name("x-forwarded-proto").flatMap { request.headers[$0] } == "https",
             address: client)
         if path == "/dashboard.css" {
             return Self.response(.ok, "text/css; charset=utf-8", Array(Stylesheet.text.utf8))
