@@ -68,6 +68,17 @@ extension DumpFormat {
     /// The member of an object, and the beginning of a line of CSV, that says that rows are missing.
     package static let errorName = "weir_error"
 
+    /// The whole of a file that could not be begun: an object with the member `error`, or a line of text.
+    package func error(_ explanation: String) -> [UInt8] {
+        switch self {
+        case .json, .ndjson:
+            var object: [UInt8] = []
+            JSONObjects(["error"]).appendShown([.text(explanation)], to: &object)
+            return object + [UInt8(ascii: "\n")]
+        case .csv, .table: return Array("\(explanation)\n".utf8)
+        }
+    }
+
     /// What a file ends with whose rows could not all be written. A whole file never has it.
     ///
     /// An array of JSON stays open, so that no parser takes it for a whole one. CSV has a line of one field,

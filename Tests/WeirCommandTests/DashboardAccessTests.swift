@@ -346,6 +346,11 @@ struct DashboardServerTests {
             "GET /dump/bids.csv?by=campaign&measures=bids HTTP/1.1\r\nHost: weir.example\r\nAuthorization: Bearer \(token)"
         )
         #expect(bearer.text == "campaign,bids\r\n5240,96\r\n")
+        let refused = try ask(
+            port,
+            "GET /dump/bids.json HTTP/1.1\r\nHost: weir.example\r\nAuthorization: Bearer x")
+        #expect(refused.status == 401 && refused.headers["www-authenticate"] == "Bearer")
+        #expect(refused.error == "the read token is not valid, or it has expired")
         let out = try #require(page.text.firstMatch(of: #/name="form" value="([0-9a-f]+)"/#)?.1)
         #expect(try post("/sign-out", "form=\(out)", session).status == 303)
         #expect(

@@ -33,6 +33,7 @@ enum DemoStores {
 /// A page as text, and what is in it.
 struct ReadPage {
     let status: Int
+    let contentType: String
     let text: String
 
     /// Where links lead that are within the dashboard, with what they show.
@@ -69,14 +70,17 @@ struct PageAsker {
         let path = String(address.prefix { $0 != "?" })
         guard PageRoute(path: path)?.isStreamed == true else {
             let made = try making(address).response(formToken: nil)
-            return ReadPage(status: made.status, text: String(decoding: made.body, as: UTF8.self))
+            return ReadPage(
+                status: made.status, contentType: made.contentType,
+                text: String(decoding: made.body, as: UTF8.self))
         }
         let parts = try parts(address)
         guard case .head(let head) = parts.first else {
             throw TestFault("\(address) begins with no head")
         }
         return ReadPage(
-            status: head.status, text: String(decoding: parts.bytes, as: UTF8.self))
+            status: head.status, contentType: head.contentType,
+            text: String(decoding: parts.bytes, as: UTF8.self))
     }
 }
 

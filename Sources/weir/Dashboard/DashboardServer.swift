@@ -113,8 +113,9 @@ final class DashboardServer: Sendable {
         defer { if isCounted { connections.addresses.leave(client) } }
         var response: Response
         if isCounted, connections.addresses.enter(client) != .within {
-            response = Self.plain(
-                .tooManyRequests, "too many requests at once from your address: try again")
+            response = Self.fault(
+                .tooManyRequests, "too many requests at once from your address: try again",
+                at: request.head.path ?? "/")
             response.headers[.retryAfter] = "1"
         } else {
             response = try await self.response(to: request, from: client, over: peer, channel)
@@ -132,7 +133,7 @@ final class DashboardServer: Sendable {
         let path = String(target.prefix { $0 != "?" })
         let query = target.utf8.count > path.utf8.count ? target.dropFirst(path.count + 1) : ""
         guard let parameters = QueryParameters(query) else {
-            return Self.plain(.badRequest, "the query is not percent-encoded UTF-8")
+            return Self.fault(.badRequest, "the query is not percent-encoded UTF-8", at: path)
         }
         let asked = Asked(
             path: path, query: parameters, queryText: String(query),
@@ -145,7 +146,7 @@ final class DashboardServer: Sendable {
         }
         if request.method == .post { return try await answerForm(asked, request) }
         guard request.method == .get || request.method == .head else {
-            return Self.plain(.methodNotAllowed, "ask with GET")
+            return Self.fault(.methodNotAllowed, "ask with GET", at: path)
         }
         let decision = access.decision(
             host: request.head.authority ?? "", cookies: asked.cookies,
@@ -153,20 +154,21 @@ final class DashboardServer: Sendable {
             nowSeconds: Self.nowSeconds)
         switch decision {
         case .otherHost:
-            return Self.plain(
+            return Self.fault(
                 .misdirectedRequest,
-                "this dashboard is open to this machine only: ask for it as localhost")
+                "this dashboard is open to this machine only: ask for it as localhost", at: path)
         case .throttled(let seconds):
-            var response = Self.plain(
+            var response = Self.fault(
                 .tooManyRequests,
-                "too many tokens from your address were refused: try again in \(seconds) s")
+                "too many tokens from your address were refused: try again in \(seconds) s",
+                at: path)
             response.headers[.retryAfter] = "\(seconds)"
             return response
         case .signIn where path == "/sign-in": return signInPage(asked)
         case .signIn where request.headers[.authorization] != nil:
             logRefusal(of: client)
-            var response = Self.plain(
-                .unauthorized, "the read token is not valid, or it has expired")
+            var response = Self.fault(
+                .unauthorized, "the read token is not valid, or it has expired", at: path)
             response.headers[.wwwAuthenticate] = "Bearer"
             return response
         case .signIn: return Self.redirect(to: "/sign-in")
@@ -231,10 +233,12 @@ final class DashboardServer: Sendable {
                     .response(formToken: mark))
             }
         }
-        guard let made else { return Self.plain(.serviceUnavailable, "the dashboard is stopping") }
+        guard let made else {
+            return Self.fault(.serviceUnavailable, "the dashboard is stopping", at: asked.path)
+        }
         var body = made.body
         if let mark, let formToken { body.replace(Array(mark.utf8), with: Array(formToken.utf8)) }
-        return Self.response(.init(code: made.status), "text/html; charset=utf-8", body)
+        return Self.response(.init(code: made.status), made.contentType, body)
     }
 
     /// An answer that is written while it is made. Its body is chunked; where it fails midway the last chunk never
@@ -255,12 +259,13 @@ final class DashboardServer: Sendable {
             pipe.finish()
         }
         guard isBegun else {
-            var response = Self.plain(.serviceUnavailable, "\(DashboardError.busy)")
+            var response = Self.fault(
+                .serviceUnavailable, "\(DashboardError.busy)", at: asked.path)
             response.headers[.retryAfter] = "5"
             return response
         }
         guard let head = await reader.head() else {
-            return Self.plain(.serviceUnavailable, "the dashboard is stopping")
+            return Self.fault(.serviceUnavailable, "the dashboard is stopping", at: asked.path)
         }
         var response = Self.response(.init(code: head.status), head.contentType, [])
         if let name = head.fileName {
@@ -300,6 +305,16 @@ final class DashboardServer: Sendable {
 
     static func plain(_ status: HTTPResponse.Status, _ text: String) -> Response {
         response(status, "text/plain; charset=utf-8", Array("\(text)\n".utf8))
+    }
+
+    /// An error in the format of what was asked for: JSON for a file of JSON, otherwise plain text.
+    static func fault(
+        _ status: HTTPResponse.Status, _ text: String, at target: String
+    ) -> Response {
+        guard let format = DumpFormat(path: String(target.prefix { $0 != "?" })) else {
+            return plain(status, text)
+        }
+        return response(status, format.errorContentType, format.error(text))
     }
 
     static func redirect(

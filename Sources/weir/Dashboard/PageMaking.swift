@@ -14,6 +14,7 @@ struct PageMaking {
 
     struct Made {
         var status = 200
+        var contentType = "text/html; charset=utf-8"
         var body: [UInt8]
     }
 
@@ -122,8 +123,14 @@ struct PageMaking {
     }
 
     private func failure(_ error: any Error, _ formToken: String?) -> Made {
-        let (viewing, standings) = viewing()
         let status = Self.status(of: error)
+        // A program that asks for a file does not read pages.
+        if let format = DumpFormat(path: path) {
+            return Made(
+                status: status, contentType: format.errorContentType,
+                body: format.error(explanation(of: error)))
+        }
+        let (viewing, standings) = viewing()
         let layout = PageLayout(
             viewing: viewing, current: nil, title: "Not shown", formToken: formToken)
         return Made(
@@ -183,7 +190,7 @@ struct PageMaking {
     ) throws {
         guard hasBegun else {
             let made = failure(error, formToken)
-            try yield(.head(AnswerHead(status: made.status)))
+            try yield(.head(AnswerHead(status: made.status, contentType: made.contentType)))
             return try yield(.bytes(made.body))
         }
         switch route {

@@ -123,6 +123,21 @@ struct AnswerHead: Equatable, Sendable {
 }
 
 extension DumpFormat {
+    /// The format that an address asks for by its ending; nil for a page.
+    init?(path: String) {
+        let name = path.split(separator: "/").last ?? ""
+        guard let dot = name.lastIndex(of: "."),
+            let format = DumpFormat(rawValue: String(name[name.index(after: dot)...])),
+            format != .table
+        else { return nil }
+        self = format
+    }
+
+    /// Of an answer that has an error instead of rows.
+    var errorContentType: String {
+        self == .csv ? DumpFormat.table.contentType : contentType
+    }
+
     var contentType: String {
         switch self {
         case .csv: "text/csv; charset=utf-8"

@@ -1,0 +1,64 @@
+import EventLog
+import Foundation
+import Reports
+import Streams
+import TestKit
+import Testing
+
+@testable import weir
+
+/// What pages and files answer when something is broken.
+@Suite("Faults on pages", .timeLimit(.minutes(5)))
+struct DashboardFaultsTests {
+    private func makePlace() throws -> Workplace {
+        let place = try Workplace()
+        try place.configurePostbacks()
+        try place.write("costs.yaml", "batch_records: 100\n")
+        try place.publishAuctions("a")
+        try place.publish(
+            "costs",
+            Samples.record(
+                "costs", #"{"source":"s","day":"2026-11-20","currency":"EUR","amount":5}"#,
+                type: "cost.reported", partition: 0))
+        try place.foldBids()
+        try place.fold("costs", place.options())
+        return place
+    }
+
+    private func asker(_ place: Workplace) throws -> PageAsker {
+        PageAsker(
+            source: try SourceOptions.parse(
+                place.commandLine() + ["--at", "2026-11-21T12:00:00Z"]))
+    }
+
+    private func makeFIFO(_ place: Workplace, _ name: String) throws {
+        try #require(mkfifo(place.pipelines + "/" + name, 0o600) == 0)
+    }
+
+    @Test("an error of a file has the format of the file")
+    func formats() throws {
+        let place = try makePlace()
+        defer { withExtendedLifetime(place) {} }
+        let asker = try asker(place)
+        for (address, status) in [
+            ("/dump/bids.json?by=colour", 400), ("/dump/none.json", 400), ("/nowhere.json", 404),
+            ("/explain/bids.json?measure=bids&nonsense=1", 400),
+            ("/dump/bids.ndjson?by=colour", 400),
+        ] {
+            let answer = try asker.page(address)
+            #expect(answer.status == status, "\(address)")
+            #expect(answer.contentType.hasPrefix("application/"), "\(address)")
+            let object = try JSONSerialization.jsonObject(with: Data(answer.text.utf8))
+            let members = try #require(object as? [String: String], "\(address)")
+            #expect(members.keys.sorted() == ["error"] && members["error"] != "", "\(address)")
+        }
+        for address in ["/dump/bids.csv?by=colour", "/changes/bids.csv?from=soon"] {
+            let answer = try asker.page(address)
+            #expect(answer.status == 400, "\(address)")
+            #expect(answer.contentType == "text/plain; charset=utf-8", "\(address)")
+            #expect(!answer.text.contains("<") && answer.text.hasSuffix("\n"), "\(address)")
+        }
+        let page = try asker.page("/dump/bids?by=colour")
+        #expect(page.contentType.hasPrefix("text/html") && page.text.contains("<h1>Not shown"))
+    }
+}
