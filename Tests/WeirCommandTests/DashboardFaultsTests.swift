@@ -61,4 +61,26 @@ struct DashboardFaultsTests {
         let page = try asker.page("/dump/bids?by=colour")
         #expect(page.contentType.hasPrefix("text/html") && page.text.contains("<h1>Not shown"))
     }
+
+    @Test("each command beside a page looks at the time of the page")
+    func clock() throws {
+        let place = try makePlace()
+        defer { withExtendedLifetime(place) {} }
+        let asker = try asker(place)
+        for address in [
+            "/campaigns", "/postbacks", "/dump/bids?by=seat", "/explain/bids?measure=bids",
+            "/changes/bids?from=2026-11-01",
+        ] {
+            let text = try asker.page(address).text
+            let commands = text.matches(
+                of: #/<pre>(weir (?:dump|explain|changes|reconcile)[^<]*)<\/pre>/#
+            ).map { String($0.1) }
+            #expect(!commands.isEmpty, "\(address)")
+            for command in commands {
+                #expect(command.hasSuffix(" --at 2026-11-21T12:00:00Z"), "\(command)")
+            }
+        }
+        let without = PageAsker(source: try DemoStores.source())
+        #expect(!(try without.page("/campaigns").text.contains("--at ")))
+    }
 }

@@ -59,7 +59,7 @@ struct ChangesPage {
         question.command(
             "changes",
             ["--by", question.by.isEmpty ? "total" : question.by.joined(separator: ",")]
-                + ["--from", from])
+                + ["--from", from] + source.clockWords)
     }
 
     func address(as format: DumpFormat) -> PageAddress {

@@ -377,7 +377,8 @@ extension PageWriter {
             let found = try page.source.stores.reconciliation(question)
             for notice in found.notices { page.paragraph(notice, class: "note") }
             page.write { ReportView.write(found.table, to: &$0) }
-            page.write { $0.element("pre", text: "weir reconcile --by ad_network_id") }
+            let words = ["weir", "reconcile", "--by", "ad_network_id"] + page.source.clockWords
+            page.write { $0.element("pre", text: ShellWords.text(words)) }
         }
     }
 }

@@ -346,7 +346,8 @@ struct ExplanationPage {
     private var command: String {
         question.command(
             "explain",
-            (measure.map { ["--measure", $0] } ?? []) + (from.map { ["--from", $0.text] } ?? []))
+            (measure.map { ["--measure", $0] } ?? []) + (from.map { ["--from", $0.text] } ?? [])
+                + source.clockWords)
     }
 
     /// Amounts of several currencies are explained one currency after the other.

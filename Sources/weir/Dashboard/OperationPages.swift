@@ -103,7 +103,8 @@ extension PageWriter {
             let table = report.table
             page.write { ReportView.write(table, to: &$0) }
             page.paragraph(report.summary, class: "note")
-            page.write { $0.element("pre", text: "weir watch") }
+            let words = ["weir", "watch"] + page.source.clockWords
+            page.write { $0.element("pre", text: ShellWords.text(words)) }
         }
     }
 

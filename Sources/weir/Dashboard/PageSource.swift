@@ -35,6 +35,9 @@ final class PageSource {
         }
     }
 
+    /// The option that makes a command look at the same time as this page; none for the clock.
+    var clockWords: [String] { options.clock.given.map { ["--at", $0] } ?? [] }
+
     func funnelQuery(
         _ query: DumpQuery, dateRule: FunnelQuery.DateRule = .arrival
     ) throws -> FunnelQuery {

@@ -307,7 +307,7 @@ struct PageWriter {
             [
                 ("CSV", question.address(as: .csv)), ("JSON", question.address(as: .json)),
                 ("this table by itself", question.address),
-            ], question.command)
+            ], question.command(source.clockWords))
     }
 
     mutating func files(_ links: [(name: String, address: PageAddress)], _ command: String) {

@@ -149,7 +149,9 @@ struct Question: Equatable {
     // MARK: Commands
 
     /// The command that prints the rows, as it is typed in a shell.
-    var command: String {
+    ///
+    /// - Parameter clock: the words of the option `--at`; none for the clock.
+    func command(_ clock: [String]) -> String {
         var words = ["weir", "dump", dump]
         if !hasOwnRows { words += ["--by", by.isEmpty ? "total" : by.joined(separator: ",")] }
         words += selection
@@ -157,7 +159,7 @@ struct Question: Equatable {
         if let asOf { words += ["--as-of", asOf] }
         if isByInstall { words += ["--date", "install"] }
         if isCurve { words.append("--curve") }
-        return ShellWords.text(words)
+        return ShellWords.text(words + clock)
     }
 
     /// A command about the selected rows.

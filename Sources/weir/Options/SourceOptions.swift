@@ -163,10 +163,13 @@ struct ClockOptions: ParsableArguments {
             valueName: "time"))
     var at: String?
 
+    /// The time that was given instead of the clock's, as it was written; nil for the clock.
+    var given: String? { at ?? Environment()["WEIR_AT"] }
+
     /// The time of the clock, unless another one is given.
     var present: Present {
         get throws(CommandError) {
-            guard let text = at ?? Environment()["WEIR_AT"] else {
+            guard let text = given else {
                 return Present(milliseconds: WallClock.milliseconds)
             }
             return Present(
