@@ -62,6 +62,28 @@ struct DashboardFaultsTests {
         #expect(page.contentType.hasPrefix("text/html") && page.text.contains("<h1>Not shown"))
     }
 
+    @Test("without by, a dump has the rows of weir dump, on the page and as files")
+    func rows() throws {
+        let place = try makePlace()
+        let asker = try asker(place)
+        for name in ["bids", "costs", Funnel.name] {
+            for format in ["csv", "json"] {
+                let printed = try Program.run(
+                    "weir",
+                    ["dump", name, "--format", format, "--at", "2026-11-21T12:00:00Z"]
+                        + place.commandLine())
+                #expect(try asker.page("/dump/\(name).\(format)").text == printed.output)
+            }
+            let page = try asker.page("/dump/\(name)")
+            #expect(page.status == 200)
+            #expect(page.text.contains("<pre>weir dump \(name) --at 2026-11-21T12:00:00Z</pre>"))
+            #expect(page.links.contains { $0.address == "/dump/\(name).csv" })
+        }
+        let total = try asker.page("/dump/bids.csv?by=total&measures=bids").text
+        #expect(total == "bids\r\n1\r\n")
+        #expect(try asker.page("/dump/bids?by=total").text.contains("/dump/bids.csv?by=total"))
+    }
+
     @Test("each command beside a page looks at the time of the page")
     func clock() throws {
         let place = try makePlace()

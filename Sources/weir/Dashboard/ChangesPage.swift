@@ -24,6 +24,7 @@ struct ChangesPage {
         }
         measures = question.measures
         question.measures = []
+        question.isOfAllRows = false
         self.question = question
         let query = try source.options.pipelines.dumpQuery(question.query)
         let (hours, directories, now) = (
@@ -64,9 +65,10 @@ struct ChangesPage {
 
     func address(as format: DumpFormat) -> PageAddress {
         let chosen = measures.isEmpty ? [] : [("measures", measures.joined(separator: ","))]
+        // Changes without a grouping are those of the totals.
+        let asked = question.parameters.filter { $0 != ("by", "total") }
         return PageAddress(
-            "/changes/\(question.dump).\(format.rawValue)",
-            question.parameters + chosen + [("from", from)])
+            "/changes/\(question.dump).\(format.rawValue)", asked + chosen + [("from", from)])
     }
 
     /// The records behind a number of a row: those that came later, or all that count now; nil for other numbers.

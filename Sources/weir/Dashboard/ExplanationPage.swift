@@ -46,18 +46,15 @@ struct ExplanationPage {
 
     private var number: any Number {
         get throws {
-            var query = try question.query
-            query.grouping = .total
-            return try CellOptions.number(
-                query, source.funnelQuery, source.options.pipelines.dumpQuery)
+            try CellOptions.number(
+                question.totalQuery, source.funnelQuery, source.options.pipelines.dumpQuery)
         }
     }
 
     /// The same as evidence has it: sums of stored rows alone.
     private var provableNumber: any Number {
         get throws {
-            var query = try question.query
-            query.grouping = .total
+            let query = try question.totalQuery
             guard question.dump != Funnel.name else {
                 return try FunnelNumber(source.funnelQuery(query))
             }
@@ -113,7 +110,7 @@ struct ExplanationPage {
         report.division = try division
         if question.dump == Funnel.name, let measure {
             report.cost = try source.stores.costInWords(
-                measure, source.funnelQuery(question.query))
+                measure, source.funnelQuery(question.totalQuery))
         }
         return (explanation, report)
     }
@@ -132,7 +129,7 @@ struct ExplanationPage {
     private var division: FunnelDivision? {
         get throws {
             try CellOptions.division(
-                measure, question.query, source.stores, { try source.funnelQuery($0) })
+                measure, question.totalQuery, source.stores, { try source.funnelQuery($0) })
         }
     }
 
@@ -373,7 +370,10 @@ struct ExplanationPage {
 
     /// Where a reader goes from here: what it said earlier, what changed, the evidence.
     private func writeDoors(to html: inout HTML) {
-        let parameters = question.parameters.filter { $0.name != "as_of" }
+        var asked = question
+        // These pages show the number itself.
+        asked.isOfAllRows = false
+        let parameters = asked.parameters.filter { $0.name != "as_of" }
         html.element("section", ["class": "doors"]) { html in
             html.element("h2", text: "From here")
             func form(_ path: String, _ label: String, _ name: StaticString, _ button: String) {
@@ -404,7 +404,7 @@ struct ExplanationPage {
                         "Take this as evidence",
                         to: PageAddress(
                             "/evidence/\(question.dump)",
-                            parameters + (measure.map { [("measure", $0)] } ?? [])))
+                            ownParameters.filter { !["as_of", "from"].contains($0.name) }))
                     html.text(
                         ": a file with these records, their signatures and the configuration, that proves the number anywhere (weir evidence verify)."
                     )

@@ -69,8 +69,8 @@ final class PageSource {
             let table =
                 measures.isEmpty ? funnel.table : try funnel.table.limited(toMeasures: measures)
             return AnsweredQuestion(
-                question: question, table: table, keyCount: question.by.count,
-                firstMeasure: question.by.count,
+                question: question, table: table, keyCount: funnel.table.keyCount,
+                firstMeasure: funnel.table.keyCount,
                 notices: question.isScoped ? funnel.sharedNotices : funnel.notices)
         }
         if Question.isWorkedOut(question.dump) {

@@ -6,8 +6,10 @@ import Streams
 /// A question to a dump. It is the address of a page, a command that prints the same, and the rows that answer it.
 struct Question: Equatable {
     var dump: String
-    /// The columns that rows are grouped by; none: everything in one row.
-    var by: [String]
+    /// The columns that rows are grouped by; none: everything in one row, or all rows.
+    var by: [String] { didSet { isOfAllRows = false } }
+    /// Whether rows are as they are stored, since nothing says how to group them.
+    var isOfAllRows = false
     var conditions: [DumpQuery.Condition] = []
     /// A time as `weir` reads it; nil for no bound.
     var since: String?
@@ -92,6 +94,7 @@ struct Question: Equatable {
             throw CommandError.usage("\(twice) stands there twice: one value at a time")
         }
         by = Self.names(parameters[Parameter.by]).filter { $0 != "total" }
+        isOfAllRows = parameters[Parameter.by].nonempty == nil
         measures = Self.names(parameters[Parameter.measures])
         since = parameters[Parameter.since].nonempty
         until = parameters[Parameter.until].nonempty
@@ -113,7 +116,7 @@ struct Question: Equatable {
         func add(_ name: String, _ value: String?) {
             if let value { parameters.append((name, value)) }
         }
-        add(Parameter.by, by.isEmpty ? nil : by.joined(separator: ","))
+        add(Parameter.by, grouping)
         for condition in conditions { add(condition.column, condition.value) }
         add(Parameter.since, since)
         add(Parameter.until, until)
@@ -122,6 +125,12 @@ struct Question: Equatable {
         add(Parameter.date, isByInstall ? "install" : nil)
         add(Parameter.curve, isCurve ? "1" : nil)
         return parameters
+    }
+
+    /// The columns that rows are grouped by, as addresses and commands have them; nil for all rows.
+    private var grouping: String? {
+        guard !hasOwnRows, !isOfAllRows else { return nil }
+        return by.isEmpty ? "total" : by.joined(separator: ",")
     }
 
     var address: PageAddress { PageAddress("/dump/\(dump)", parameters) }
@@ -135,6 +144,8 @@ struct Question: Equatable {
     func explanation(of measure: String?, where key: [DumpQuery.Condition]) -> PageAddress {
         var cell = self
         cell.by = []
+        // What is explained is one number, whatever rows are grouped by.
+        cell.isOfAllRows = true
         cell.measures = []
         cell.conditions =
             key
@@ -153,7 +164,7 @@ struct Question: Equatable {
     /// - Parameter clock: the words of the option `--at`; none for the clock.
     func command(_ clock: [String]) -> String {
         var words = ["weir", "dump", dump]
-        if !hasOwnRows { words += ["--by", by.isEmpty ? "total" : by.joined(separator: ",")] }
+        if let grouping { words += ["--by", grouping] }
         words += selection
         if !measures.isEmpty { words += ["--measures", measures.joined(separator: ",")] }
         if let asOf { words += ["--as-of", asOf] }
@@ -177,7 +188,7 @@ struct Question: Equatable {
     var query: DumpQuery {
         get throws {
             let grouping: DumpQuery.Grouping =
-                hasOwnRows ? .all : by.isEmpty ? .total : .columns(by)
+                hasOwnRows || isOfAllRows ? .all : by.isEmpty ? .total : .columns(by)
             var query = DumpQuery(name: dump, grouping: grouping, conditions: conditions)
             query.tellsCurrenciesApart = true
             query.measures = measures.isEmpty ? nil : measures
@@ -189,6 +200,15 @@ struct Question: Equatable {
                     "no time lies from \(since ?? "") to before \(until ?? ""): the days end before the one that is named last, so give a later one"
                 )
             }
+            return query
+        }
+    }
+
+    /// The same of one row, as one number is explained.
+    var totalQuery: DumpQuery {
+        get throws {
+            var query = try query
+            query.grouping = .total
             return query
         }
     }
