@@ -100,6 +100,28 @@ package struct PipelineDirectory: Sendable {
             .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
     }
 
+    /// The partners whose files can be read, by name, and what is wrong with the other files: one fault each, with the
+    /// name of the partner.
+    package func readablePartners() -> (
+        partners: [Partner], faults: [(name: String, fault: ConfigurationError)]
+    ) {
+        var partners: [Partner] = []
+        var faults: [(name: String, fault: ConfigurationError)] = []
+        do {
+            for name in try names(in: Self.partnersName) {
+                do {
+                    partners.append(try partner(name))
+                } catch {
+                    faults.append((name.withoutYAML, error))
+                }
+            }
+        } catch {
+            faults.append(("", error))
+        }
+        partners.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+        return (partners, faults)
+    }
+
     /// The topic of documents for partners: that of `partner-postbacks.yaml`, or the default
     /// without the file.
     package func partnerPostbacksTopic() throws(ConfigurationError) -> String {

@@ -35,6 +35,49 @@ struct DashboardFaultsTests {
         try #require(mkfifo(place.pipelines + "/" + name, 0o600) == 0)
     }
 
+    @Test(
+        "a broken catalog is named where it is needed, and the rest of the page stays",
+        arguments: [true, false])
+    func catalog(_ isFIFO: Bool) throws {
+        let place = try makePlace()
+        if isFIFO {
+            try makeFIFO(place, "catalog.yaml")
+        } else {
+            try place.write("catalog.yaml", "networks: {one.example: [x]}\n")
+        }
+        let asker = try asker(place)
+        let page = try asker.page("/campaigns?period=all")
+        #expect(page.status == 200)
+        #expect(page.text.contains("Not shown: a file of the configuration is broken: "))
+        #expect(page.text.contains("catalog.yaml"))
+        #expect(page.text.contains(">EUR 5.00<"), "reported costs need no catalog")
+        let today = try asker.page("/")
+        #expect(today.status == 200 && today.text.contains("catalog.yaml"))
+        #expect(today.text.contains("What has come last"))
+        // Nothing of these can be shown.
+        for address in ["/dump/funnel?by=day", "/campaign?campaign=1"] {
+            let page = try asker.page(address)
+            #expect(page.status == (address.hasPrefix("/dump") ? 500 : 200), "\(address)")
+            #expect(page.text.contains("catalog.yaml"), "\(address)")
+        }
+    }
+
+    @Test("a broken file of a partner is named, and the other partners are shown")
+    func partners() throws {
+        let place = try makePlace()
+        try place.write("partners/broken.yaml", "name: [broken]\n")
+        try makeFIFO(place, "partners/pipe.yaml")
+        let page = try asker(place).page("/partners")
+        #expect(page.status == 200)
+        #expect(page.text.contains("partners/broken.yaml:1"))
+        #expect(page.text.contains("partners/pipe.yaml"))
+        #expect(page.text.contains("<td>acme</td>"))
+        let scoped = PageAsker(
+            source: try asker(place).source,
+            scope: [DumpQuery.Condition(column: "campaign", value: "1")])
+        #expect(!(try scoped.page("/campaigns").text.contains("partners/")))
+    }
+
     @Test("an error of a file has the format of the file")
     func formats() throws {
         let place = try makePlace()

@@ -110,7 +110,11 @@ extension PageWriter {
 
     mutating func writePartners() throws {
         let stores = try source.options.data.existingDeliveryStores()
-        let standings = try PartnerStanding.all(source, stores)
+        let (standings, faults) = try PartnerStanding.all(source, stores)
+        for fault in faults {
+            paragraph(
+                "A partner is not shown, since its file is broken: \(fault)", class: "warning")
+        }
         let configured = standings.filter { $0.partner != nil }
         if !configured.isEmpty {
             try section("Configured partners", "Of pipelines/partners.") { page in

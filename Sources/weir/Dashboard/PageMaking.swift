@@ -61,6 +61,7 @@ struct PageMaking {
         let page = if case .page(let page) = route { page } else { DashboardPage?.none }
         var writer = PageWriter(source, viewing, period: page?.period ?? .month)
         let title = try write(route, viewing, to: &writer)
+        if let broken = writer.brokenFile, !writer.showsAnything { throw broken }
         var layout = PageLayout(viewing: viewing, current: page, title: title, formToken: formToken)
         if page == .live { layout.refreshSeconds = 5 }
         let content = writer.html

@@ -1,3 +1,4 @@
+import ConfigurationFiles
 import Foundation
 import Program
 import Reports
@@ -10,6 +11,10 @@ struct PageWriter {
     let viewing: Viewing
     let period: Viewing.Period
     private(set) var html = HTML()
+    /// The first file of the configuration that a section could not be written for.
+    private(set) var brokenFile: ConfigurationError?
+    /// Whether any section has what it is there for.
+    private(set) var showsAnything = false
 
     /// Rows of a table that are shown unless all are asked for.
     static let mostRows = 200
@@ -42,6 +47,16 @@ struct PageWriter {
         var part = PageWriter(source, viewing, period: period)
         do {
             try body(&part)
+            showsAnything = true
+        } catch let error as ConfigurationError {
+            brokenFile = brokenFile ?? error
+            part = PageWriter(source, viewing, period: period)
+            // Files are of the whole instance, and name other campaigns too.
+            let reason =
+                viewing.scope.isEmpty
+                ? "a file of the configuration is broken: \(error)"
+                : "the operator of Weir sees the reason at the same address."
+            part.paragraph("Not shown: \(reason)", class: "warning")
         } catch let error as DashboardError {
             part = PageWriter(source, viewing, period: period)
             part.paragraph("\(error)", class: "empty")

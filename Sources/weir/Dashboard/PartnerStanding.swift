@@ -18,10 +18,13 @@ struct PartnerStanding {
     let held: Int
     private let isDisabled: Bool
 
-    /// The configured partners in order, then those without a file that deliveries are held for.
-    static func all(_ source: PageSource, _ stores: [DeliveryStore]) throws -> [PartnerStanding] {
+    /// The configured partners in order, then those without a file that deliveries are held for. A partner whose file
+    /// cannot be read is among the faults only.
+    static func all(
+        _ source: PageSource, _ stores: [DeliveryStore]
+    ) throws -> (standings: [PartnerStanding], faults: [ConfigurationError]) {
         let directory = source.options.pipelines.directory
-        let configured = try directory.exists ? directory.partners() : []
+        let (configured, faults) = directory.exists ? directory.readablePartners() : ([], [])
         var held: [String: Int] = [:]
         for store in stores {
             for entry in try store.counts() where entry.state == .held {
@@ -30,16 +33,19 @@ struct PartnerStanding {
         }
         let disabled = try stores.flatMap { try $0.disabledPartners() }
         let folded = try source.foldedPartners()
-        let strangers = held.keys.filter { name in !configured.contains { $0.name == name } }
-        return configured.map { partner in
-            PartnerStanding(
-                partner.name, partner, disabled: disabled.first { $0.name == partner.name },
-                folded: folded, held: held[partner.name] ?? 0, in: directory)
-        }
+        let files = configured.map(\.name) + faults.map(\.name)
+        let strangers = held.keys.filter { !files.contains($0) }
+        let standings =
+            configured.map { partner in
+                PartnerStanding(
+                    partner.name, partner, disabled: disabled.first { $0.name == partner.name },
+                    folded: folded, held: held[partner.name] ?? 0, in: directory)
+            }
             + strangers.sorted().map { name in
                 PartnerStanding(
                     name, nil, disabled: nil, folded: folded, held: held[name] ?? 0, in: directory)
             }
+        return (standings, faults.map(\.fault))
     }
 
     private init(

@@ -155,9 +155,9 @@ extension PageWriter {
         // Other records are not signed as a whole.
         let signed = [PostbacksFold.streamName, StoreNotificationsFold.streamName]
         guard signed.contains(place.topic) else { return }
-        let verifier = try source.options.pipelines.verifier()
-        let verdict = line.withUnsafeBytes { verifier.verify($0).text(.table) }
         try section("Who signed it", "As weir verify says it.") { page in
+            let verifier = try page.source.options.pipelines.verifier()
+            let verdict = line.withUnsafeBytes { verifier.verify($0).text(.table) }
             page.write { html in
                 html.element("pre") { html in
                     for line in verdict.split(separator: "\n", omittingEmptySubsequences: false) {
@@ -179,17 +179,16 @@ extension PageWriter {
         }
         guard let value = record?.value else { return }
         let recorded = try? source.adSigningKeys(at: place)
-        let keys =
-            try recorded
-            ?? BidsFold.rules(in: source.options.pipelines.directory)
-            .adSigningKeys
-        let found = value.withUnsafeBytes { BidSignatureInspection.inspect($0, keys: keys) }
         try section(
             "Who signed the ads",
             recorded == nil
                 ? "Judged by the keys of catalog.yaml now: no store has folded the record."
                 : "Judged as the worker did, by the keys that were configured when it folded the record."
         ) { page in
+            let keys =
+                try recorded
+                ?? BidsFold.rules(in: page.source.options.pipelines.directory).adSigningKeys
+            let found = value.withUnsafeBytes { BidSignatureInspection.inspect($0, keys: keys) }
             guard !found.isEmpty else {
                 return page.paragraph(
                     "No ad of a network whose ad_signing_keys are configured: nothing was judged.",
