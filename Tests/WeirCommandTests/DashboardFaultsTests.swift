@@ -105,6 +105,17 @@ struct DashboardFaultsTests {
         #expect(page.contentType.hasPrefix("text/html") && page.text.contains("<h1>Not shown"))
     }
 
+    @Test("an unknown parameter is answered with the known ones, each once")
+    func parameters() throws {
+        let asker = PageAsker(source: try DemoStores.source())
+        for address in ["/dump/funnel?campain=1", "/campaigns?campain=1"] {
+            let text = try asker.page(address).text
+            let list = try #require(text.firstMatch(of: #/there are ([a-z_, ]*)/#)?.1)
+            let names = list.split(separator: ", ").map(String.init)
+            #expect(names.count == Set(names).count && names.contains("campaign"), "\(list)")
+        }
+    }
+
     @Test("without by, a dump has the rows of weir dump, on the page and as files")
     func rows() throws {
         let place = try makePlace()

@@ -85,7 +85,8 @@ struct Question: Equatable {
     init(_ dump: String, _ parameters: QueryParameters) throws {
         self.init(dump)
         let columns = try Self.columns(of: dump)
-        let known = columns + Parameter.all + Viewing.filters
+        // Filters of pages are columns of most dumps too.
+        let known = columns + (Parameter.all + Viewing.filters).filter { !columns.contains($0) }
         if let unknown = parameters.names.first(where: { !known.contains($0) }) {
             throw CommandError.usage(
                 "no parameter '\(unknown)' here: there are \(known.joined(separator: ", "))")
