@@ -56,13 +56,15 @@ struct StreamSilence {
     var warning: WatchWarning {
         let opened = Hour(hoursSince1970: last + 1 + mostHours).startMilliseconds
         let since = UTC.text(milliseconds: newestMilliseconds)
+        // Records of each hour have no whole hour between them.
+        let usual = usualHours > 0 ? "\(usualHours) h" : "less than 1 h"
         return WatchWarning(
             kind: .silence, rule: "streams", series: [.init(column: "topic", value: topic)],
             openedMilliseconds: opened, closedMilliseconds: nil,
             found: .integer(Int128(silentHours)), low: .null, high: .integer(Int128(mostHours)),
             unit: "hours",
             words:
-                "no records since \(since): \(silentHours) h silent; its usual gap is \(usualHours) h",
+                "no records since \(since): \(silentHours) h silent; its usual gap is \(usual)",
             look: "weir dump outcomes --by hour --where topic=\(topic) --since \(since)")
     }
 }
