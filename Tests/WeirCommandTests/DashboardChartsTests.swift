@@ -75,4 +75,25 @@ struct DashboardChartsTests {
         // The outage that lasts is part of the chart.
         #expect(installs.contains(">11-25</text>"))
     }
+
+    @Test("the scale of counts has whole numbers, and a line without a value is not drawn across")
+    func scale() {
+        for (highest, labels) in [
+            (1.0, ["0", "1", "2"]), (2, ["0", "1", "2"]), (3, ["0", "2", "4"]),
+            (14, ["0", "10", "20"]), (100, ["0", "50", "100"]),
+        ] {
+            let points = [0, nil, highest].map {
+                Chart.Point(label: "day", low: $0, high: $0, isComplete: true)
+            }
+            var html = HTML()
+            Chart(
+                title: "t", series: [Chart.Series(name: "n", points: points)], isOfCounts: true,
+                scale: { $0 == $0.rounded() ? "\(Int($0))" : "\($0)" }
+            ).write(to: &html)
+            let text = String(decoding: html.bytes, as: UTF8.self)
+            let shown = text.matches(of: #/class="label end"[^>]*>([^<]*)</#).map { String($0.1) }
+            #expect(shown == labels)
+            #expect(!text.contains("<polyline") && text.ranges(of: "<circle").count == 2)
+        }
+    }
 }

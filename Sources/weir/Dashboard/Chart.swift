@@ -20,6 +20,8 @@ struct Chart {
 
     let title: String
     let series: [Series]
+    /// Whether amounts are counts, whose scale has whole numbers only.
+    var isOfCounts = false
     /// Writes an amount of the scale.
     let scale: (Double) -> String
 
@@ -34,7 +36,8 @@ struct Chart {
     func write(to html: inout HTML) {
         let points = series.map(\.points.count).max() ?? 0
         let highest = Self.roundedUp(
-            series.flatMap(\.points).compactMap { $0.high ?? $0.low }.max() ?? 0)
+            series.flatMap(\.points).compactMap { $0.high ?? $0.low }.max() ?? 0,
+            isOfCounts: isOfCounts)
         html.element("figure") { html in
             html.element("figcaption") { html in
                 html.text(title)
@@ -189,13 +192,16 @@ struct Chart {
     }
 
     /// The next number of one digit, two and a half, or five, and zeros.
-    private static func roundedUp(_ amount: Double) -> Double {
-        guard amount > 0 else { return 1 }
+    ///
+    /// - Parameter isOfCounts: whether its half, which is labelled too, is a whole number.
+    private static func roundedUp(_ amount: Double, isOfCounts: Bool) -> Double {
+        guard amount > (isOfCounts ? 2 : 0) else { return isOfCounts ? 2 : 1 }
         var power = 1.0
         while power * 10 <= amount { power *= 10 }
         while power > amount { power /= 10 }
         for step in [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8] where step * power >= amount {
-            return step * power
+            let half = step * power / 2
+            if !isOfCounts || half == half.rounded() { return step * power }
         }
         return 10 * power
     }

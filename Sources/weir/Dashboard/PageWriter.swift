@@ -405,8 +405,11 @@ struct PageWriter {
                 })
         }
         guard series.contains(where: { $0.points.contains { $0.low != nil } }) else { return }
+        let isOfCounts = !lines.contains {
+            MoneyByCurrency.isMoney($0.low) || ShownValue.isShare($0.low)
+        }
         Chart(
-            title: title, series: series,
+            title: title, series: series, isOfCounts: isOfCounts,
             scale: {
                 $0 >= 10 || $0 == $0.rounded()
                     ? ShownValue.grouped(Int128($0.rounded())) : "\(($0 * 100).rounded() / 100)"
