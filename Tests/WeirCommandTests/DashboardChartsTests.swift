@@ -96,4 +96,21 @@ struct DashboardChartsTests {
             #expect(!text.contains("<polyline") && text.ranges(of: "<circle").count == 2)
         }
     }
+
+    @Test("numbers of a column have equal decimals")
+    func decimals() {
+        func texts(_ values: [ReportValue], _ column: String) -> [String] {
+            let places = ShownValue.places(of: values, in: column)
+            return values.map { ShownValue.text($0, in: column, isKey: false, places: places) }
+        }
+        #expect(
+            texts([.decimal("1.500000"), .decimal("2.000000"), .decimal("0.123400")], "roas_min")
+                == ["1.5000", "2.0000", "0.1234"])
+        #expect(texts([.decimal("3.000000"), .decimal("4.000000")], "installs") == ["3", "4"])
+        #expect(
+            texts([.integer(1_234_560_000), .integer(108_280)], "cost_micros")
+                == ["1,234.56000", "0.10828"])
+        #expect(texts([.integer(1_500_000), .integer(20_000)], "cost_micros") == ["1.50", "0.02"])
+        #expect(texts([.integer(1500), .integer(2)], "bids") == ["1,500", "2"])
+    }
 }

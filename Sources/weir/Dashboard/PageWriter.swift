@@ -203,6 +203,15 @@ struct PageWriter {
                 amounts[$0] == amounts[$1] ? $0 < $1 : amounts[$0] > amounts[$1]
             }.map { rows[$0] }
         }
+        let shown = rows.prefix(limit)
+        let decimals = Dictionary(
+            uniqueKeysWithValues: places.map { place in
+                (
+                    place,
+                    ShownValue.places(
+                        of: shown.lazy.map { $0[place] }, in: answer.table.columns[place].name)
+                )
+            })
         html.element("div", ["class": "scroll"]) { html in
             html.element("table") { html in
                 html.element("thead") { html in
@@ -216,8 +225,8 @@ struct PageWriter {
                     }
                 }
                 html.element("tbody") { html in
-                    for row in rows.prefix(limit) {
-                        Self.row(row, places, answer, link, to: &html)
+                    for row in shown {
+                        Self.row(row, places, decimals, answer, link, to: &html)
                     }
                 }
             }
@@ -245,7 +254,8 @@ struct PageWriter {
     }
 
     private static func row(
-        _ row: [ReportValue], _ places: [Int], _ answer: AnsweredQuestion,
+        _ row: [ReportValue], _ places: [Int], _ decimals: [Int: Int],
+        _ answer: AnsweredQuestion,
         _ link: (([DumpQuery.Condition]) -> PageAddress?)?, to html: inout HTML
     ) {
         let key = answer.key(of: row)
@@ -255,7 +265,9 @@ struct PageWriter {
                 let column = answer.table.columns[place]
                 guard place < answer.firstMeasure else {
                     html.element("td", ["class": "number"]) { html in
-                        number(row[place], column.name, answer, key: key, row: row, to: &html)
+                        number(
+                            row[place], column.name, answer, key: key, row: row,
+                            decimals: decimals[place], to: &html)
                     }
                     continue
                 }
@@ -280,7 +292,7 @@ struct PageWriter {
     /// A number as a link to what it is made of.
     private static func number(
         _ value: ReportValue?, _ measure: String, _ answer: AnsweredQuestion,
-        key: [DumpQuery.Condition], row: [ReportValue]? = nil,
+        key: [DumpQuery.Condition], row: [ReportValue]? = nil, decimals: Int? = nil,
         to html: inout HTML, class name: String? = nil
     ) {
         func unknown(_ why: String) {
@@ -290,7 +302,8 @@ struct PageWriter {
             return unknown("not known, or of nothing: there is nothing to divide by")
         }
         let currency = (key + answer.question.conditions).first { $0.column == "currency" }?.value
-        var text = ShownValue.text(value, in: measure, isKey: false, currency: currency)
+        var text = ShownValue.text(
+            value, in: measure, isKey: false, currency: currency, places: decimals)
         // An amount that is not known is not 0.
         guard !text.isEmpty else { return unknown("no amount is known") }
         if measure == "cpi", let cost = row?[answer.place(of: "cost_micros") ?? 0],

@@ -13,24 +13,55 @@ enum ShownValue {
     /// - Parameters:
     ///   - isKey: whether the column tells rows apart; its numbers are names.
     ///   - currency: of the row, for amounts that are whole numbers of millionths.
+    ///   - places: decimals of a column in which all numbers have as many; nil: as many as the value needs.
     static func text(
-        _ value: ReportValue, in column: String, isKey: Bool, currency: String? = nil
+        _ value: ReportValue, in column: String, isKey: Bool, currency: String? = nil,
+        places: Int? = nil
     ) -> String {
         switch value {
         case .null: return ""
         case .text(let text): return text
         case .boolean(let isTrue): return isTrue ? "yes" : "no"
-        case .decimal(let digits): return decimal(digits, in: column)
+        case .decimal(let digits): return decimal(digits, in: column, places: places)
         case .integer(let integer):
             guard !isKey else { return value.plainText }
             guard MoneyByCurrency.isMoney(column) else { return grouped(integer) }
-            return money(integer, currency ?? "")
+            return money(integer, currency ?? "", places: places)
         case .money(let money):
             // Sums of prices for a thousand impressions say so.
             let unit = money.plainText.hasSuffix(" CPM") ? " CPM" : ""
-            return money.amounts.map { self.money($0.micros, $0.currency) + unit }
+            return money.amounts.map { self.money($0.micros, $0.currency, places: places) + unit }
                 .joined(separator: "; ")
         }
+    }
+
+    /// How many decimals the numbers of a column have, so that each digit is below one of the same worth: as many as the
+    /// value that needs most.
+    static func places(of values: some Sequence<ReportValue>, in column: String) -> Int {
+        values.reduce(0) { max($0, places(of: $1, in: column)) }
+    }
+
+    private static func places(of value: ReportValue, in column: String) -> Int {
+        switch value {
+        case .null, .text, .boolean: 0
+        case .integer(let integer): MoneyByCurrency.isMoney(column) ? places(ofMicros: integer) : 0
+        case .money(let money): money.amounts.map { places(ofMicros: $0.micros) }.max() ?? 0
+        case .decimal(let digits):
+            isShare(column)
+                ? 2 : decimal(digits, in: column).split(separator: ".").dropFirst().last?.count ?? 0
+        }
+    }
+
+    /// Two, more where the amount is below one.
+    private static func places(ofMicros micros: Int128) -> Int {
+        guard isSmall(micros) else { return 2 }
+        var (rest, places) = (micros.magnitude, 6)
+        while places > 2, rest % 10 == 0 { (rest, places) = (rest / 10, places - 1) }
+        return places
+    }
+
+    private static func isSmall(_ micros: Int128) -> Bool {
+        micros.magnitude < 1_000_000 && micros.magnitude % 10_000 != 0
     }
 
     /// A sum of an explanation, whose name may end in the currency that it is of.
@@ -73,13 +104,16 @@ enum ShownValue {
     }
 
     /// Units with their currency: two decimals, more where the amount is below one.
-    static func money(_ micros: Int128, _ currency: String) -> String {
-        let isSmall = micros.magnitude < 1_000_000 && micros.magnitude % 10_000 != 0
-        let scale: UInt128 = isSmall ? 1 : 10_000
+    ///
+    /// - Parameter places: how many decimals, 2 to 6; nil for as many as the amount needs.
+    static func money(_ micros: Int128, _ currency: String, places: Int? = nil) -> String {
+        let places = places ?? (isSmall(micros) ? 6 : 2)
+        var scale: UInt128 = 1
+        for _ in places..<6 { scale *= 10 }
         let rounded = (micros.magnitude + scale / 2) / scale * scale
         var fraction = "\(rounded % 1_000_000)"
         fraction = String(repeating: "0", count: 6 - fraction.count) + fraction
-        fraction = String(fraction.prefix(isSmall ? 6 : 2))
+        fraction = String(fraction.prefix(places))
         let sign = micros < 0 ? "-" : ""
         let units = "\(sign)\(grouped(Int128(rounded / 1_000_000))).\(fraction)"
         return currency.isEmpty ? units : "\(currency) \(units)"
@@ -103,15 +137,21 @@ enum ShownValue {
     }
 
     /// Six digits after the point, as reports have them, cut to what is read.
-    private static func decimal(_ digits: String, in column: String) -> String {
+    private static func decimal(
+        _ digits: String, in column: String, places: Int? = nil
+    ) -> String {
         guard let value = Double(digits) else { return digits }
         if isShare(column) { return "\(fixed(value * 100, 2)) %" }
         // Counts may be estimates, and have no hundredths where they are whole.
         let isWhole = value == value.rounded() && value.magnitude < 1e15 && column != "cpi"
-        return isWhole ? grouped(Int128(value)) : fixed(value, 4)
+        if isWhole, places ?? 0 == 0 { return grouped(Int128(value)) }
+        return fixed(value, places ?? 4, isTrimmed: places == nil)
     }
 
-    private static func fixed(_ value: Double, _ places: Int) -> String {
+    /// - Parameter isTrimmed: whether zeros at the end are left out, down to two decimals.
+    private static func fixed(
+        _ value: Double, _ places: Int, isTrimmed: Bool = true
+    ) -> String {
         var scale = 1.0
         for _ in 0..<places { scale *= 10 }
         let scaled = (value.magnitude * scale).rounded()
@@ -119,7 +159,7 @@ enum ShownValue {
         let whole = Int128(scaled / scale)
         var fraction = "\(Int64(scaled) % Int64(scale))"
         fraction = String(repeating: "0", count: places - fraction.count) + fraction
-        while fraction.hasSuffix("0"), fraction.count > 2 { fraction.removeLast() }
+        while isTrimmed, fraction.hasSuffix("0"), fraction.count > 2 { fraction.removeLast() }
         return "\(value < 0 && scaled > 0 ? "-" : "")\(grouped(whole)).\(fraction)"
     }
 
