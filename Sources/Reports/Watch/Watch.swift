@@ -222,7 +222,7 @@ struct WatchedRows {
         let evidence = warning.evidence
         let silent = (warning.closed ?? hours.whole.count) - evidence.lastSpoke - 1
         let isForgotten = warning.closed.map { hours.whole[$0] == 0 } ?? false
-        var words = "\(silent) h silent; its usual gap is \(SilenceWatch.text(ofGap: evidence.usualHours)) here"
+        var words = "\(silent) h silent; its usual gap is \(evidence.usualHours) h here"
         if isForgotten { words += "; after two weeks that counts as usual" }
         return WatchWarning(
             kind: .silence, rule: rule, series: series,
