@@ -9,7 +9,7 @@ package struct Explainer {
     /// Opens a reader of a topic, of the log or of an archive before it.
     package typealias OpenReader = (_ topic: String) throws -> any LogReader
 
-    private let stores: OpenStores
+    package let stores: OpenStores
     private let openReader: OpenReader
     private let address: String
     let rules: RuleSource

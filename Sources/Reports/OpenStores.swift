@@ -1,6 +1,7 @@
 import Foundation
 import Store
 import Streams
+import Synchronization
 
 /// The stores of all streams under some data directories, opened for reading.
 ///
@@ -15,6 +16,8 @@ package final class OpenStores {
     let present: Present?
     /// The opened stores of each stream, in the order of the directories.
     private let readers: [(stream: String, readers: [StoreReader])]
+    /// The streams whose stores were read.
+    private let viewed = Mutex<Set<String>>([])
 
     /// The streams that have stores, in bytewise order.
     package static let streams = allStreams.map { $0.streamName }.sorted()
@@ -137,6 +140,7 @@ package final class OpenStores {
         guard !chosen.isEmpty else {
             throw .noStore(streams: streams, directories: directories)
         }
+        viewed.withLock { $0.formUnion(chosen.map(\.stream)) }
         let flat = chosen.flatMap { entry in entry.readers.map { (entry.stream, $0) } }
         var answer: Result<Value, InspectionError>?
         do {
@@ -179,6 +183,32 @@ package final class OpenStores {
         return try answer.get()
     }
 
+    /// The stores that another version of Weir folded, under rules of another number: what they hold is not what this
+    /// version would make of the log.
+    ///
+    /// - Parameter streams: whose stores are looked at; nil for those that were read.
+    package func foldedUnderOtherRules(
+        of streams: [String]? = nil
+    ) throws(InspectionError) -> [OtherRules] {
+        let asked = streams.map(Set.init) ?? viewed.withLock { $0 }
+        guard readers.contains(where: { asked.contains($0.stream) && !$0.readers.isEmpty }) else {
+            return []
+        }
+        return try view(of: asked.sorted()) { view in
+            try view.slices.compactMap { slice in
+                guard let present = Streams.stream(named: slice.stream)?.rulesNumber else {
+                    return nil
+                }
+                let numbers = try slice.partitions.compactMap { state in
+                    try slice.snapshot.configurationOfLastRecord(of: state)?.rulesNumber
+                }
+                return numbers.first { $0 != present }.map {
+                    OtherRules(store: slice.snapshot.path, folded: $0, present: present)
+                }
+            }
+        }
+    }
+
     private func checkLogs(
         of snapshots: [(stream: String, snapshot: StoreSnapshot)]
     ) throws(InspectionError) {
@@ -203,4 +233,12 @@ package final class OpenStores {
             try nest(rest.dropFirst(), taken + [(stream, snapshot)], body)
         }
     }
+}
+
+/// A store that was folded under rules of another number than the program's.
+package struct OtherRules: Equatable, Sendable {
+    /// The path of the file.
+    package let store: String
+    package let folded: Int64
+    package let present: Int64
 }

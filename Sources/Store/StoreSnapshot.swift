@@ -68,7 +68,7 @@ package struct StoredRefusal: Sendable {
 package struct StoreSnapshot {
     let db: Database
     private let stream: String
-    private let path: String
+    package let path: String
     private let rows: RowReading
     /// The topic that is folded.
     package let topic: String

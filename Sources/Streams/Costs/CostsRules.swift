@@ -3,6 +3,8 @@ import JSON
 
 /// What the fold of costs depends on.
 package struct CostsRules: StreamRules {
+    package static let number: Int64 = 2
+
     /// A longer value is refused.
     package var maxRecordBytes: Int
 
@@ -14,7 +16,7 @@ package struct CostsRules: StreamRules {
         var json = JSONText()
         json.object { json in
             json.member("stream", CostsFold.streamName)
-            json.member("rules", 2)
+            json.member("rules", Self.number)
             json.member("max_record_bytes", maxRecordBytes)
         }
         return FoldConfiguration(text: json.text, dedupeWindowMilliseconds: nil)

@@ -3,6 +3,8 @@ import JSON
 
 /// What the fold of a stream depends on whose ids are remembered for a window of event time.
 package struct WindowedRules: StreamRules {
+    package static let number: Int64 = 2
+
     package var stream: String
     /// How long an id is remembered, in milliseconds of event time.
     package var dedupeWindowMilliseconds: Int64
@@ -51,7 +53,7 @@ package struct WindowedRules: StreamRules {
         var text = JSONText()
         text.object { text in
             text.member("stream", stream)
-            text.member("rules", 2)
+            text.member("rules", Self.number)
             text.member("dedupe_window_ms", dedupeWindowMilliseconds)
             text.member("max_record_bytes", maxRecordBytes)
             guard !adSigningKeys.isEmpty else { return }

@@ -131,6 +131,8 @@ extension StreamFold {
     /// Name of the worker's program, and of its consumer group by default.
     package static var programName: String { "weir-\(streamName)" }
     package static var hasWindow: Bool { defaultWindowSeconds != nil }
+    /// The number of its rules, as stores record it.
+    package static var rulesNumber: Int64 { Rules.number }
 
     package static func isConfigured(in pipelines: PipelineDirectory) -> Bool {
         pipelines.has(program: streamName)

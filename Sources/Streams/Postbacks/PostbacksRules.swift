@@ -5,6 +5,8 @@ import Signatures
 
 /// What the fold of postbacks depends on: `postbacks.yaml`, the conversion models and the partners.
 package struct PostbacksRules: StreamRules {
+    package static let number: Int64 = 3
+
     /// A longer value is refused.
     package var maxRecordBytes: Int
     /// Whether postbacks of development devices count as trusted.
@@ -80,7 +82,7 @@ package struct PostbacksRules: StreamRules {
         var json = JSONText()
         json.object { json in
             json.member("stream", PostbacksFold.streamName)
-            json.member("rules", 3)
+            json.member("rules", Self.number)
             json.member("max_record_bytes", maxRecordBytes)
             json.member("trust_development", trustsDevelopment)
             json.object("trusted_keys") { json in

@@ -104,16 +104,20 @@ package enum RecordedConfigurationFault: OperatorError, Equatable, Sendable {
     case secretMissing(bundleID: String)
     case noMemory
 
+    /// Not only replays read recorded configurations, and other commands have no such option.
+    private static let refolding =
+        "weir replay --into DIR --configuration present, then weir promote DIR"
+
     package var description: String {
         switch self {
         case .unreadable(let place):
-            "the recorded configuration is not understood at \(place): an older or newer version of Weir wrote it; use that one, or fold under the present configuration (--configuration present)"
+            "the recorded configuration is not understood at \(place): an older or newer version of Weir wrote it; use that one, or fold the log again under the present configuration (\(Self.refolding))"
         case .otherMeaning:
-            "the recorded configuration means something else to this version of Weir: use the one that recorded it, or fold under the present configuration (--configuration present)"
+            "the recorded configuration means something else to this version of Weir: use the one that recorded it, or fold the log again under the present configuration (\(Self.refolding))"
         case .rootMissing(let fingerprint):
-            "the recorded configuration trusts the root certificate \(fingerprint) (SHA-256), which store-notifications.yaml no longer lists: list it again while you replay, or fold under the present configuration (--configuration present)"
+            "the recorded configuration trusts the root certificate \(fingerprint) (SHA-256), which store-notifications.yaml no longer lists: list it again while you replay, or fold the log again under the present configuration (\(Self.refolding))"
         case .secretMissing(let bundleID):
-            "the recorded configuration has a shared secret of \(bundleID) that store-notifications.yaml no longer has: add it again while you replay, or fold under the present configuration (--configuration present)"
+            "the recorded configuration has a shared secret of \(bundleID) that store-notifications.yaml no longer has: add it again while you replay, or fold the log again under the present configuration (\(Self.refolding))"
         case .noMemory: "no memory for reading the recorded configuration"
         }
     }

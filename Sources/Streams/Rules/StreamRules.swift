@@ -6,6 +6,8 @@ import Signatures
 /// All that a fold depends on besides the log: as the configuration says it now, or as a store has recorded
 /// it.
 package protocol StreamRules: Sendable {
+    /// Rises when the same records and the same files give other numbers.
+    static var number: Int64 { get }
     /// The rules as a store records them: the same text for the same rules.
     var configuration: FoldConfiguration { get }
     /// Certificates that `configuration` has the fingerprints of only.

@@ -5,6 +5,8 @@ import Signatures
 /// What the fold of store notifications depends on. What is recorded of it has fingerprints of roots and
 /// digests of secrets only.
 package struct StoreNotificationsRules: StreamRules {
+    package static let number: Int64 = 3
+
     /// An app whose notifications count.
     package struct App: Sendable {
         package var bundleID: String
@@ -62,7 +64,7 @@ package struct StoreNotificationsRules: StreamRules {
         var json = JSONText()
         json.object { json in
             json.member("stream", StoreNotificationsFold.streamName)
-            json.member("rules", 3)
+            json.member("rules", Self.number)
             json.member("max_record_bytes", maxRecordBytes)
             json.member("environments", environments.map(\.rawValue).sorted())
             json.member("roots", Set(roots.map(\.fingerprint)).sorted())

@@ -107,14 +107,16 @@ struct DumpCommand: ParsableCommand {
         let isRaw = try csv.isSet()
         let isVertical = try arrangement.isVertical(as: format)
         let question = try question()
+        let stores = try stores()
         guard format == .table || isVertical else {
             let notices = try BufferedOutput.writing(as: format) { sink in
                 try question.write(
-                    stores(), source.pipelines, as: format, isRaw: isRaw, to: sink)
+                    stores, source.pipelines, as: format, isRaw: isRaw, to: sink)
             }
-            return notices.forEach(Console.write)
+            notices.forEach(Console.write)
+            return try stores.warnOfOtherRules()
         }
-        let answer = try question.answer(stores(), source.pipelines, as: format)
+        let answer = try question.answer(stores, source.pipelines, as: format)
         var notices = answer.notices
         let output = BufferedOutput()
         if isVertical {
@@ -128,6 +130,7 @@ struct DumpCommand: ParsableCommand {
         }
         try output.flush()
         notices.forEach(Console.write)
+        try stores.warnOfOtherRules()
     }
 
     /// The rows as a table for people, of any width.
@@ -178,7 +181,9 @@ struct DigestCommand: ParsableCommand {
     @OptionGroup var data: DataOptions
 
     func run() throws {
-        try BufferedOutput.print(data.stores().digest() + "\n")
+        let stores = try data.stores()
+        try BufferedOutput.print(stores.digest() + "\n")
+        try stores.warnOfOtherRules()
     }
 }
 
@@ -236,12 +241,14 @@ struct ExportCommand: ParsableCommand {
     func run() throws {
         let format = try Environment().format(format, default: ExportFormat.csv)
         let (query, file) = (try query(), try cursorFile())
+        let stores = try source.data.stores()
         let written = try BufferedOutput.writing(as: format == .csv ? .csv : .ndjson) { sink in
-            try source.data.stores().export(
+            try stores.export(
                 query, catalog: source.pipelines.catalog(), log: source.loggedPostbacks(),
                 as: format, isRaw: csv.isSet(), to: sink)
         }
         notices(written, isOfChanges: query.changedSince != nil).forEach(Console.write)
+        try stores.warnOfOtherRules()
         if written.rowCount == 0, let partner {
             let names = try source.pipelines.directory.partners().map(\.name)
             if !names.contains(partner) {

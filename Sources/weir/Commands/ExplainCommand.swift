@@ -51,6 +51,8 @@ struct ExplainCommand: ParsableCommand {
         guard limit >= 0 else { throw CommandError.usage("--limit \(limit): give 0 or more") }
         let number = try selection.number(source.pipelines)
         let explainer = try source.explainer()
+        // Earlier than the answer: where the rules differ, records are mostly not understood.
+        try explainer.stores.warnOfOtherRules(of: number.streams)
         let output = BufferedOutput()
         let from = try from.map { try LogTime.milliseconds($0, option: "--from") }
         var report = ExplainReport(

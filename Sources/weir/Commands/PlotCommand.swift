@@ -78,5 +78,6 @@ struct PlotCommand: ParsableCommand {
             }
         }
         answer.notices.forEach(Console.write)
+        try stores.warnOfOtherRules()
     }
 }

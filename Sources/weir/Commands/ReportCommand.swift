@@ -76,6 +76,7 @@ struct ReportCommand: ParsableCommand {
         try output.flush()
         if format != .table { period.map(Console.write) }
         notices.forEach(Console.write)
+        try stores.warnOfOtherRules()
     }
 
     private func list() throws {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import ConfigurationFiles
 import ConversionModels
+import Engine
 import EventLog
 import Foundation
 import History
@@ -38,6 +39,20 @@ struct DataOptions: ParsableArguments {
             throw .usage(explanation)
         }
         return directory
+    }
+}
+
+extension OpenStores {
+    /// Writes a line for each store that another version of Weir folded, as its worker would refuse it. Their numbers
+    /// are printed anyway.
+    ///
+    /// - Parameter streams: whose stores are looked at; nil for those that were read.
+    func warnOfOtherRules(of streams: [String]? = nil) throws {
+        for found in try foldedUnderOtherRules(of: streams) {
+            let refusal = WorkerError.historyChanged(
+                .rules(folded: found.folded, present: found.present), store: found.store)
+            Console.write("warning: \(refusal)")
+        }
     }
 }
 
