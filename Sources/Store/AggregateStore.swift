@@ -23,7 +23,10 @@ package final class AggregateStore {
     private var positions: [Int32: Int64] = [:]
     private var commitUnderWay: CommitUnderWay?
 
-    /// Opens the store of a fold's stream, and creates it when there is none.
+    private static let pageSize = 8192
+
+    /// Opens the store of a fold's stream, and creates it when there is none. One that was emptied is refused: a new
+    /// file gets its name only once it has its tables, so that no crash leaves an empty one.
     package init(
         path: String, fold: (some StreamFold).Type, topic: String, logIdentity: String,
         partitionCount: Int32
@@ -32,15 +35,26 @@ package final class AggregateStore {
         stream = fold.streamName
         emits = fold.emits
         lock = try StoreLock(newStore: path)
+        let schema = StoreSchema.text(of: fold)
+        func fill(_ db: Database) throws {
+            try db.execute(
+                sql: "INSERT INTO store VALUES (?, ?, ?, ?)",
+                arguments: [fold.streamName, topic, logIdentity, partitionCount])
+        }
+        var found = stat()
+        if lstat(path, &found) != 0, errno == ENOENT {
+            try StoreError.naming("create", path) {
+                try StoreSchema.mark.makeFile(schema, at: path, pageSize: Self.pageSize, fill)
+            }
+        } else {
+            try StoreReader.requireStoreContent(path)
+        }
         queue = try StoreError.naming("open", path) {
             let queue = try Self.open(path)
             try queue.inDatabase { db in
+                // A link to a file that is not there yet, or what an earlier version left when it was killed.
                 if try StoreSchema.checkVersion(db, path: path) == 0 {
-                    try StoreSchema.mark.make(StoreSchema.text(of: fold), in: db) { db in
-                        try db.execute(
-                            sql: "INSERT INTO store VALUES (?, ?, ?, ?)",
-                            arguments: [fold.streamName, topic, logIdentity, partitionCount])
-                    }
+                    try StoreSchema.mark.make(schema, in: db, fill)
                 }
                 let found = try String.fetchOne(db, sql: "SELECT stream FROM store") ?? ""
                 guard found == fold.streamName else {
@@ -69,7 +83,7 @@ package final class AggregateStore {
         // `Configuration.journalMode` would commit an empty transaction that is not synced: what a loss of power
         // leaves of it and the next one is no log of a program that syncs each commit.
         var configuration = CheckedPages.configuration(
-            pageSize: 8192,
+            pageSize: pageSize,
             pragmas: """
                 PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
                 PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 2048;

@@ -11,6 +11,8 @@ package enum StoreError: OperatorError, Equatable, Sendable {
     case damaged(path: String, detail: String)
     /// The file is there, and nothing is in it any more.
     case emptied(path: String)
+    /// The same of a store that its worker can fold anew.
+    case emptiedStore(path: String)
     case otherStream(path: String, found: String, wanted: String)
     case newerVersion(path: String, found: Int, known: Int)
     /// The store has a schema of before the first release, which is not migrated.
@@ -44,6 +46,8 @@ package enum StoreError: OperatorError, Equatable, Sendable {
             "\(path) is damaged (\(detail)). What reads the damaged part fails, and numbers of other parts are still printed. Restore the file from a backup, or delete it and fold again: ops/runbooks/damaged-file.md"
         case .emptied(let path):
             "\(path) is damaged (it is empty): put it back from a backup; ops/runbooks/damaged-file.md says what to do without one"
+        case .emptiedStore(let path):
+            "\(path) is damaged (it is empty): put it back from a backup, or remove it and fold the log anew (ops/runbooks/damaged-file.md)"
         case .otherStream(let path, let found, let wanted):
             "\(path) is a store of '\(found)', not of '\(wanted)': give --data another directory"
         case .newerVersion(let path, let found, let known):

@@ -65,11 +65,12 @@ package struct StoreMark: Sendable {
     /// Makes a file with these tables and what `body` writes, in the place of one that is there. Durable when it returns; a
     /// crash leaves a whole file or none.
     package func makeFile(
-        _ schema: String, at path: String, _ body: (Database) throws -> Void
+        _ schema: String, at path: String, pageSize: Int? = nil,
+        _ body: (Database) throws -> Void
     ) throws {
         let new = path + ".new"
-        // What an interrupted transaction left beside the old file would be rolled back into the new one.
-        for file in [path, new].flatMap({ [$0, $0 + "-journal"] })
+        // What is left beside an old file would be rolled back into the new one, or read as its write-ahead log.
+        for file in [path, new].flatMap({ [$0, $0 + "-journal", $0 + "-wal", $0 + "-shm"] })
         where access(file, F_OK) == 0 {
             guard unlink(file) == 0 else {
                 throw StoreError.disk(
@@ -77,7 +78,8 @@ package struct StoreMark: Sendable {
             }
         }
         do {
-            let queue = try DatabaseQueue(path: new, configuration: CheckedPages.configuration())
+            let queue = try DatabaseQueue(
+                path: new, configuration: CheckedPages.configuration(pageSize: pageSize))
             try queue.inDatabase { try make(schema, in: $0, body) }
             try queue.close()
         } catch let error as DatabaseError {

@@ -14,6 +14,7 @@ package final class StoreReader {
     package init(path: String) throws(StoreError) {
         self.path = path
         try Self.requireFile(path)
+        try Self.requireStoreContent(path)
         (queue, stream) = try Self.open(path)
     }
 
@@ -40,6 +41,15 @@ package final class StoreReader {
     package static func requireContent(_ path: String) throws(StoreError) {
         var found = stat()
         guard stat(path, &found) != 0 || found.st_size > 0 else { throw .emptied(path: path) }
+    }
+
+    /// The same of a store, which its worker can fold anew.
+    static func requireStoreContent(_ path: String) throws(StoreError) {
+        do throws(StoreError) {
+            try requireContent(path)
+        } catch {
+            throw .emptiedStore(path: path)
+        }
     }
 
     private static func open(

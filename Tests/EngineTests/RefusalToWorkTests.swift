@@ -70,6 +70,34 @@ struct RefusalToWorkTests {
         #expect(try place.contents(name) == before)
     }
 
+    @Test(
+        "An emptied store is refused and left as it is; what a crash left of a new one is not"
+    )
+    func emptied() throws {
+        let place = try Workplace()
+        try place.publishAuctions("a")
+        let path = place.path + "/data/bids.sqlite"
+        try FileManager.default.createDirectory(
+            atPath: place.path + "/data", withIntermediateDirectories: true)
+        for end in [".new", ".new-journal", "-wal", "-shm"] {
+            try Data("x".utf8).write(to: URL(fileURLWithPath: path + end))
+        }
+        try place.foldBids()
+        #expect(try place.outcome(.accepted, "bids") == 1)
+        #expect(!FileManager.default.fileExists(atPath: path + ".new"))
+        for end in ["", "-wal", "-shm"] { unlink(path + end) }
+        try Data().write(to: URL(fileURLWithPath: path))
+        #expect(throws: StoreError.emptiedStore(path: path)) { try place.foldBids() }
+        let refusal =
+            "bids.sqlite is damaged (it is empty): put it back from a backup, or remove it and fold the log anew"
+        #expect(try words { try place.foldBids() }.contains(refusal))
+        #expect(try words { _ = try place.stores() }.contains(refusal))
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)).isEmpty)
+        unlink(path)
+        try place.foldBids()
+        #expect(try place.outcome(.accepted, "bids") == 1)
+    }
+
     @Test("A store that is another program's, another stream's or a newer version's is left alone")
     func badStores() throws {
         let place = try Workplace()

@@ -14,21 +14,28 @@ struct PageCheck {
     /// The stores in force, what belongs to them, and the deliveries.
     let paths: [String]
     let logPath: String?
-    /// Those that are damaged when they are empty. A worker begins a store anew there.
-    private let kept: Set<String>
+    /// The stores that a worker folds anew where there is no file.
+    private let foldedAnew: Set<String>
 
     init(dataDirectories: [String], logAddress: String) throws(StoreError) {
         var paths: [String] = []
-        var kept: [String] = []
+        var foldedAnew: Set<String> = []
         for directory in dataDirectories {
             let sets = try PromotionJournal(directory: directory)
-            for stream in OpenStores.streams { paths.append(sets.path(of: stream)) }
-            kept.append(CorrectionStore.path(in: sets.directory(of: emittingStream)))
-            kept.append(DeliveryStore.path(in: directory))
-            kept.append("\(directory)/conversions.sqlite")
+            for stream in OpenStores.streams {
+                let path = sets.path(of: stream)
+                paths.append(path)
+                if sets.directory(of: stream) == directory { foldedAnew.insert(path) }
+            }
         }
-        self.paths = (paths + kept).filter(FileManager.default.fileExists)
-        self.kept = Set(kept)
+        for directory in dataDirectories {
+            let sets = try PromotionJournal(directory: directory)
+            paths.append(CorrectionStore.path(in: sets.directory(of: emittingStream)))
+            paths.append(DeliveryStore.path(in: directory))
+            paths.append("\(directory)/conversions.sqlite")
+        }
+        self.paths = paths.filter(FileManager.default.fileExists)
+        self.foldedAnew = foldedAnew
         guard case .sqlite(let path)? = try? LogAddress(logAddress),
             FileManager.default.fileExists(atPath: path)
         else {
@@ -49,7 +56,7 @@ struct PageCheck {
                 let queue = try CheckedPages.openToRead(path)
                 let (areChecked, damage) = try queue.inDatabase { db in
                     let damage = try CheckedPages.findDamage(db, path: path)
-                    if damage == nil, kept.contains(path) {
+                    if damage == nil, path != logPath {
                         try StoreMark.requireTables(in: db, path: path)
                     }
                     return (damage == nil ? try CheckedPages.areThere(db) : true, damage)
@@ -65,9 +72,12 @@ struct PageCheck {
                 if !areChecked { report.note(doubtful: "\(path) \(Self.unchecked)") }
                 sound += 1
             } catch {
-                let error = StoreError(error, operation: "read", path: path)
+                var error = StoreError(error, operation: "read", path: path)
+                if case .emptied = error, foldedAnew.contains(path) {
+                    error = .emptiedStore(path: path)
+                }
                 switch error {
-                case .damaged, .emptied: damaged.insert(path)
+                case .damaged, .emptied, .emptiedStore: damaged.insert(path)
                 default: break
                 }
                 report.note(wrong: error.description)
