@@ -375,8 +375,13 @@ static int file_size(sqlite3_file *base, sqlite3_int64 *size) {
 }
 
 static int lock_file(sqlite3_file *base, int level) {
+    page_file *file = (page_file *)base;
     sqlite3_file *real = below(base);
-    return note_refusal((page_file *)base, real->pMethods->xLock(real, level));
+    const int code = real->pMethods->xLock(real, level);
+    // Whoever closes a file tries to have it alone, which the system refuses where it is open to be read only. SQLite
+    // goes on without; noted, that would take the place of the cause for which the file is closed.
+    if (file->is_read_only && level > SQLITE_LOCK_SHARED) return code;
+    return note_refusal(file, code);
 }
 
 static int unlock_file(sqlite3_file *base, int level) {

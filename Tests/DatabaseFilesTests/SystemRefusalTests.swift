@@ -108,6 +108,43 @@ struct SystemRefusalTests {
         }
     }
 
+    @Test(
+        "a -wal or -shm that is larger than a limit allows is a matter of the limit, also where a file is only read",
+        arguments: [(UInt(100), ResultCode.SQLITE_IOERR_SHMSIZE), (40_000, .SQLITE_IOERR_WRITE)])
+    func leftLog(limit: UInt, code: ResultCode) async throws {
+        let queue = try scratch.open(inWAL: true)
+        try queue.inDatabase { db in
+            try db.execute(sql: "CREATE TABLE t (k INTEGER PRIMARY KEY, v TEXT)")
+            for key in 0..<100 {
+                try db.execute(
+                    sql: "INSERT INTO t VALUES (?, ?)",
+                    arguments: [key, String(repeating: "x", count: 500)])
+            }
+        }
+        // As a writer leaves them that is killed.
+        let left = "\(scratch.directory)/left.sqlite"
+        for end in ["", "-wal"] {
+            try FileManager.default.copyItem(atPath: scratch.path + end, toPath: left + end)
+        }
+        try queue.close()
+        await #expect(processExitsWith: .success) {
+            [left = left as String, limit = limit as UInt, code = code.rawValue as Int32] in
+            signal(SIGXFSZ, SIG_IGN)
+            var bound = rlimit(rlim_cur: limit, rlim_max: limit)
+            setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &bound)
+            do {
+                _ = try CheckedPages.openToRead(left)
+                exit(2)
+            } catch let error as DatabaseError {
+                let refused = FileFault.refused(
+                    SystemRefusal.tooLarge.explanation
+                        + " (the limit of this process is \(limit) bytes)")
+                let isCode = error.extendedResultCode.rawValue == code
+                exit(isCode && FileFault(error, path: left) == refused ? 0 : 1)
+            }
+        }
+    }
+
     @Test("an error of Foundation is the same sentence")
     func foundation() throws {
         #expect {
