@@ -259,7 +259,14 @@ extension PipelineDirectory {
     }
 
     /// Whether there is a table of rates.
-    package var hasRates: Bool { FileManager.default.fileExists(atPath: ratesPath) }
+    package var hasRates: Bool { Self.isNamed(ratesPath) }
+
+    /// Whether there is an entry at a path. A link to a file that is gone is one, and its reader says what is wrong:
+    /// somebody meant it to be there.
+    static func isNamed(_ path: String) -> Bool {
+        var found = stat()
+        return lstat(path, &found) == 0
+    }
 
     /// Whether a program has a file.
     package func has(program: String) -> Bool {

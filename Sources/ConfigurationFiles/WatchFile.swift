@@ -90,7 +90,7 @@ extension PipelineDirectory {
     }
 
     package var hasWatch: Bool {
-        FileManager.default.fileExists(atPath: "\(path)/\(WatchFile.name)")
+        Self.isNamed("\(path)/\(WatchFile.name)")
     }
 }
 

@@ -74,6 +74,23 @@ struct CheckAgreementTests {
         #expect(page.text.contains("watch.yaml does not exist"))
     }
 
+    @Test(
+        "a watch.yaml that links to nothing is wrong to check, watch and up alike")
+    func danglingWatch() throws {
+        let place = try UpPlace()
+        try FileManager.default.createSymbolicLink(
+            atPath: place.pipelines + "/watch.yaml", withDestinationPath: "/nowhere/watch.yaml")
+        let words =
+            "\(place.pipelines)/watch.yaml: cannot be read (No such file or directory): make it a file that this user may read"
+        #expect(lines(try check(place), "wrong: \(words)").count == 1)
+        for command in [["watch"], ["up", "--topics", Repository.path("topics")]] {
+            let ran = try place.weir(
+                command + ["--data", place.data, "--pipelines", place.pipelines])
+            #expect(ran.status == 1)
+            #expect(ran.error.contains(words), "\(ran.error)")
+        }
+    }
+
     @Test("a damaged store is wrong, and what it says of numbers is what a dump does")
     func damagedStore() throws {
         let place = try UpPlace()

@@ -64,8 +64,10 @@ extension CheckReport {
                     PartnerCheck.all([watch.webhook].compactMap(\.self), directory: directory.path))
             } else {
                 note(
-                    right: "nothing is watched: weir watch and the page Warnings need "
-                        + "\(directory.path)/watch.yaml")
+                    right:
+                        "nothing is watched: weir watch fails, and the page Warnings is empty, until "
+                        + "\(directory.path)/watch.yaml exists. Copy the one that Weir ships in pipelines"
+                )
             }
             for name in try directory.reportNames() {
                 let file = try directory.report(name)
