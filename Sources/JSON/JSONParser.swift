@@ -182,7 +182,11 @@ struct JSONInspection {
         let start = position
         if byte == UInt8(ascii: "-") { position += 1 }
         let firstDigit = position
-        guard skipDigits() > 0 else { throw fault("a value is missing") }
+        guard skipDigits() > 0 else {
+            // It cannot be seen in an editor.
+            let isMark = bytes[position...].starts(with: [0xEF, 0xBB, 0xBF])
+            throw fault(isMark ? "a byte order mark" : "a value is missing")
+        }
         if bytes[firstDigit] == UInt8(ascii: "0"), position > firstDigit + 1 {
             throw fault("a number with a leading zero")
         }

@@ -38,6 +38,16 @@ struct RouteTests {
         }
     }
 
+    @Test("a body with a byte order mark is refused for the reason that its worker would give")
+    func byteOrderMark() throws {
+        let place = try CollectorPlace()
+        let answer = try place.post(
+            "/v1/postbacks/skadnetwork", "\u{FEFF}{\"transaction-id\":\"abcdef-1\"}")
+        #expect(answer.status == 400)
+        #expect(answer.error == "malformed_json")
+        #expect(answer.text.contains("a byte order mark at byte 0"), "\(answer.text)")
+    }
+
     @Test("lies in one partition for all copies of a postback")
     func copies() throws {
         let place = try CollectorPlace()

@@ -39,7 +39,7 @@ struct StrictnessTests {
     static let malformed: [(String, String)] = [
         ("", "the document ends early"),
         (" \n\t\r ", "the document ends early"),
-        ("\u{FEFF}{}", "a value is missing"),
+        ("\u{FEFF}{}", "a byte order mark"), ("[\u{FEFF}1]", "a byte order mark"),
         ("{}\u{FEFF}", "text behind the document"),
         ("{} {}", "text behind the document"),
         ("{}x", "text behind the document"),
