@@ -147,6 +147,20 @@ struct CostsTableTests {
         #expect(lines.map(\.line) == [2, 5])
     }
 
+    @Test("files one after the other, each with its mark and its header, are one file")
+    func concatenated() throws {
+        let (mark, header) = ("\u{FEFF}", "\"Day\",Campaign,Cost\n")
+        let text = mark + header + "2026-11-20,a,1\n" + mark + header + "2026-11-21,b,2\n"
+        let lines = try table(text).lines.map { try $0.get() }
+        #expect(lines.map { $0.values[.campaign] } == ["a", "b"])
+        #expect(lines.map(\.line) == [2, 4])
+        #expect(try table(text).skippedLines == 0)
+        // Of other columns the header is no repetition, and the line is named.
+        let other =
+            mark + header + "2026-11-20,a,1\n" + mark + "Cost,Day,Campaign\n2,2026-11-21,b\n"
+        #expect(amounts(try table(other))[1].hasPrefix("3: column 'Day' has 'Cost'"))
+    }
+
     @Test("another encoding or separator than expected is named with what to do")
     func encodings() throws {
         func fault(_ bytes: [UInt8]) -> String {

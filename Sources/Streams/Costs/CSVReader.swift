@@ -22,6 +22,7 @@ struct CSVReader {
     private var position = 0
     private var lineNumber = 1
 
+    private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
     private static let quote = UInt8(ascii: "\"")
     private static let newline = UInt8(ascii: "\n")
     private static let carriageReturn = UInt8(ascii: "\r")
@@ -84,6 +85,10 @@ struct CSVReader {
 
     private mutating func fields() throws(CSVFault) -> [String] {
         var fields: [String] = []
+        // Files that were put one after the other have their marks within. Kept, it would hide a quote.
+        while bytes[position...].starts(with: Self.byteOrderMark) {
+            position += Self.byteOrderMark.count
+        }
         while true {
             fields.append(try field())
             guard position < bytes.count, bytes[position] == separator else { break }

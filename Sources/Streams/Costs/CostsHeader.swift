@@ -143,6 +143,8 @@ struct Header {
         }.sorted { ($0.place, $0.field.rawValue) < ($1.place, $1.field.rawValue) }
     }
 
+    func isRepeated(by fields: [String]) -> Bool { fields.map(\.headerText) == names }
+
     func isSkipped(_ cells: [String], _ mapping: CostMapping) -> Bool {
         mapping.skip.contains { skip in
             let place = places[skip.column.headerText] ?? cells.count

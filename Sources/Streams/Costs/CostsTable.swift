@@ -105,6 +105,8 @@ package struct CostsTable: Sendable {
         _ reader: inout CSVReader, _ header: Header
     ) throws(CostsLineFault) {
         while let (line, fields) = try Self.next(&reader) {
+            // Of a file that was put after another one of the same columns.
+            if header.isRepeated(by: fields) { continue }
             let cells = fields.map(\.trimmedCell)
             if header.isSkipped(cells, mapping) {
                 skippedLines += 1
