@@ -126,6 +126,8 @@ package enum ExplanationError: OperatorError, Equatable, Sendable {
     case silentLog(topic: String, partition: Int32, offset: Int64, end: Int64, seconds: Int64)
     /// The log no longer has records that would have to be folded again.
     case recordsGone(topic: String, partition: Int32, offsets: Range<Int64>)
+    /// The same of one partition or several.
+    case gone([GoneRecords])
     /// The log has other records than those that the store has accepted.
     case postbacksMissing(
         topic: String, partition: Int32, offsets: Range<Int64>, found: Int, accepted: Int)
@@ -152,7 +154,8 @@ package enum ExplanationError: OperatorError, Equatable, Sendable {
     package var isUsage: Bool {
         switch self {
         case .unknownMeasure, .noSum, .noNumber, .severalCurrencies: true
-        case .unknownEpoch, .silentLog, .recordsGone, .postbacksMissing, .replacedLater, .otherLog,
+        case .unknownEpoch, .silentLog, .recordsGone, .gone, .postbacksMissing, .replacedLater,
+            .otherLog,
             .otherRecords,
             .unknownStream,
             .file,
@@ -169,7 +172,12 @@ package enum ExplanationError: OperatorError, Equatable, Sendable {
         case .silentLog(let topic, let partition, let offset, let end, let seconds):
             "\(topic)/\(partition) gave nothing from offset \(offset) on within \(seconds) s, and the stretch ends at \(end): its broker does not answer; see weir lag and the cluster, then ask again"
         case .recordsGone(let topic, let partition, let offsets):
-            "the log no longer has offsets \(offsets.lowerBound) to \(offsets.upperBound - 1) of \(topic)/\(partition): name an archive that has them with --archive"
+            "\(Self.gone([GoneRecords(topic: topic, partition: partition, offsets: offsets)]))"
+        case .gone(let records):
+            "the log no longer has "
+                + records.map {
+                    "offsets \($0.offsets.lowerBound) to \($0.offsets.upperBound - 1) of \($0.topic)/\($0.partition)"
+                }.joined(separator: ", ") + ": name an archive that has them with --archive"
         case .postbacksMissing(let topic, let partition, let offsets, let found, let accepted):
             "the log has \(found) of \(accepted) accepted postbacks among offsets \(offsets.lowerBound) to \(offsets.upperBound - 1) of \(topic)/\(partition): records are missing in between, or after its end; name an archive that has them with --archive, or give --log the one that was folded"
         case .replacedLater(let topic, let partition, let offset, let replaced):

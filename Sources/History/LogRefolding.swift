@@ -44,13 +44,9 @@ package final class LogRefolding {
         self.emitsAll = emitsAll
     }
 
-    /// Makes sure that the log still has a partition's records from an offset on. Called before anything is read.
-    ///
-    /// - Throws: `ExplanationError.recordsGone` with those that it no longer has.
-    func require(partition: Int32, from offset: Int64) throws {
-        guard let gone = try reader.gone(partition: partition, from: offset) else { return }
-        throw ExplanationError.recordsGone(
-            topic: snapshot.topic, partition: partition, offsets: gone)
+    /// The offsets from one on that the log no longer has at its beginning; nil when it has that one.
+    func gone(partition: Int32, from offset: Int64) throws -> Range<Int64>? {
+        try reader.gone(partition: partition, from: offset)
     }
 
     /// Calls `body` with each record of a range, in order, with what it did when the store folded it; accepted ones

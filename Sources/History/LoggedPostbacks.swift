@@ -32,12 +32,16 @@ package struct LoggedPostbacks: PostbackLog {
                 emitsAll: true))
     }
 
+    package func error(ofGone records: [GoneRecords]) -> any Error {
+        ExplanationError.gone(records)
+    }
+
     private struct Reading: PostbackReading {
         let topic: String
         let folding: LogRefolding
 
-        func require(partition: Int32, from offset: Int64) throws {
-            try folding.require(partition: partition, from: offset)
+        func gone(partition: Int32, from offset: Int64) throws -> Range<Int64>? {
+            try folding.gone(partition: partition, from: offset)
         }
 
         func forEachDocument(

@@ -58,12 +58,28 @@ package struct ExportQuery: Sendable {
 package protocol PostbackLog {
     /// Begins to read the log that a store was folded from.
     func reading(_ snapshot: StoreSnapshot) throws -> any PostbackReading
+    /// The error for records that the log no longer has.
+    func error(ofGone records: [GoneRecords]) -> any Error
+}
+
+/// Offsets of a partition that the log no longer has.
+package struct GoneRecords: Equatable, Sendable {
+    package let topic: String
+    package let partition: Int32
+    package let offsets: Range<Int64>
+
+    package init(topic: String, partition: Int32, offsets: Range<Int64>) {
+        self.topic = topic
+        self.partition = partition
+        self.offsets = offsets
+    }
 }
 
 /// Reads documents of accepted postbacks from the log that one store was folded from.
 package protocol PostbackReading {
-    /// Makes sure that the log still has a partition's records from an offset on. Called before anything is read.
-    func require(partition: Int32, from offset: Int64) throws
+    /// The offsets from one on that the log no longer has at its beginning; nil when it has that one. Asked before
+    /// anything is read.
+    func gone(partition: Int32, from offset: Int64) throws -> Range<Int64>?
     /// Calls `body` with the document of each of some accepted copies, in order.
     ///
     /// - Parameter offsets: of the copies, in order.
@@ -253,6 +269,7 @@ extension StoreView {
         }
         // What the log no longer has is found before a row is written.
         var readings: [(reading: any PostbackReading, first: Int64)?] = []
+        var gone: [GoneRecords] = []
         for place in partitions {
             let start = query.changedSince?.nextOffset(of: place.number) ?? .min
             guard let first = try next(place, from: start, 1).first?.offset else {
@@ -260,9 +277,15 @@ extension StoreView {
                 continue
             }
             let reading = try log.reading(place.snapshot)
-            try reading.require(partition: place.number, from: first)
+            if let offsets = try reading.gone(partition: place.number, from: first) {
+                gone.append(
+                    GoneRecords(
+                        topic: place.snapshot.topic, partition: place.number, offsets: offsets))
+            }
             readings.append((reading, first))
         }
+        // All of them: an archive has to have every one.
+        guard gone.isEmpty else { throw log.error(ofGone: gone) }
         for (place, opened) in zip(partitions, readings) {
             guard let (reading, first) = opened else { continue }
             var offset = first

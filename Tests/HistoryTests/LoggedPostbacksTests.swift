@@ -179,6 +179,7 @@ struct LoggedPostbacksTests {
         let copy = try ArchiveCopy(
             from: log.reader(topic: "postbacks"), to: EmbeddedLog(path: archive, mode: .create))
         try copy.copyToEnd()
+        try log.trim(topic: "postbacks", partition: 0, before: 20)
         try log.trim(topic: "postbacks", partition: 2, before: 10)
         var pieces = 0
         #expect {
@@ -187,6 +188,7 @@ struct LoggedPostbacksTests {
             ) { _ in pieces += 1 }
         } throws: { error in
             "\(error)".hasPrefix("the log no longer has offsets ")
+                && "\(error)".contains(" to 19 of postbacks/0, offsets ")
                 && "\(error)".contains(" to 9 of postbacks/2: name an archive")
         }
         #expect(pieces == 0)

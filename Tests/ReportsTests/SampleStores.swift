@@ -197,6 +197,8 @@ extension OpenStores {
 
 /// Gives an export the documents that partners were sent: the sample's records are in no log.
 struct DocumentsOfOutbox: PostbackLog {
+    func error(ofGone records: [GoneRecords]) -> any Error { TestFault("\(records) are gone") }
+
     func reading(_ snapshot: StoreSnapshot) throws -> any PostbackReading {
         Reading(snapshot: snapshot)
     }
@@ -204,7 +206,7 @@ struct DocumentsOfOutbox: PostbackLog {
     private struct Reading: PostbackReading {
         let snapshot: StoreSnapshot
 
-        func require(partition: Int32, from offset: Int64) {}
+        func gone(partition: Int32, from offset: Int64) -> Range<Int64>? { nil }
 
         func forEachDocument(
             partition: Int32, offsets: [Int64], _ body: (PartnerPostback) throws -> Void

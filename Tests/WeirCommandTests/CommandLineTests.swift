@@ -102,7 +102,7 @@ struct CommandLineTests {
         #expect(
             ofPartner.notices(
                 WrittenExport(rowCount: 1, cursor: cursor, acceptedRecords: nil), isOfChanges: true)
-                == ["exported 1 postback that changed that partner acme was sent"])
+                == ["exported 1 postback that changed, and was published for partner acme"])
     }
 
     @Test("an export has one of the known profiles")

@@ -193,8 +193,8 @@ struct ExportCommand: ParsableCommand {
         abstract: "Prints decoded postbacks with the column names of a measurement service.",
         discussion: """
             One row for each accepted postback, in its best copy, with the names that the catalog has today. The records \
-            are read from the log again and decoded as they were when they were folded; --partner prints only what that partner was \
-            sent. The profile weir has Weir's own names, and postbacks of both frameworks. The other profiles leave out \
+            are read from the log again and decoded as they were when they were folded; --partner prints only what was published \
+            for that partner. The profile weir has Weir's own names, and postbacks of both frameworks. The other profiles leave out \
             postbacks of AdAttributionKit, for which the services have no columns. An existing warehouse table of that \
             service takes the rows. Standard error reports how many postbacks were exported and left out. \
             docs/export-profiles.md describes each column and lists those that are missing.
@@ -220,7 +220,7 @@ struct ExportCommand: ParsableCommand {
             "Whose column names: \(ExportProfile.allCases.map(\.rawValue).joined(separator: ", "))."
     )
     var profile: String
-    @Option(help: "Only what this partner was sent (default: all accepted postbacks).")
+    @Option(help: "Only what was published for this partner (default: all accepted postbacks).")
     var partner: String?
     @Option(
         help: ArgumentHelp(
@@ -249,15 +249,25 @@ struct ExportCommand: ParsableCommand {
         }
         notices(written, isOfChanges: query.changedSince != nil).forEach(Console.write)
         try stores.warnOfOtherRules()
-        if written.rowCount == 0, let partner {
-            let names = try source.pipelines.directory.partners().map(\.name)
-            if !names.contains(partner) {
-                Console.write(
-                    "nothing is for a partner '\(partner)' here: \(source.pipelines.directory.path)/partners has "
-                        + (names.isEmpty ? "none" : names.joined(separator: ", ")))
-            }
-        }
+        if let partner { try note(partner, isWithoutRows: written.rowCount == 0) }
         try file?.write(written.cursor)
+    }
+
+    /// Writes what the configuration says of a partner that explains what was exported for it.
+    private func note(_ name: String, isWithoutRows: Bool) throws {
+        let directory = source.pipelines.directory
+        guard isWithoutRows || directory.exists else { return }
+        let partners = try directory.partners()
+        if isWithoutRows, !partners.contains(where: { $0.name == name }) {
+            Console.write(
+                "nothing is for a partner '\(name)' here: \(directory.path)/partners has "
+                    + (partners.isEmpty ? "none" : partners.map(\.name).joined(separator: ", ")))
+        }
+        if partners.contains(where: { $0.name == name && $0.delivery.isOff }) {
+            Console.write(
+                "partner \(name) is off: its file has no delivery.url, and what is for it is held and not sent"
+            )
+        }
     }
 
     private func cursorFile() throws -> CursorFile? {
@@ -318,7 +328,11 @@ struct ExportCommand: ParsableCommand {
         }
         var summary = "exported \(counted(written.rowCount, "postback"))"
         if isOfChanges { summary += " that changed" }
-        if let partner { summary += " that partner \(partner) was sent" }
+        // Stores know what was published for a partner. Deliveries know what it was sent.
+        if let partner {
+            summary += "\(isOfChanges ? ", and" : " that") "
+            summary += "\(written.rowCount == 1 ? "was" : "were") published for partner \(partner)"
+        }
         if let accepted = written.acceptedRecords {
             summary += "; the stores have accepted \(counted(accepted, "record"))"
             if written.replacedRecords > 0 {
