@@ -79,7 +79,7 @@ package struct Explainer {
             var reading = Progress(ranges, report: progress)
             for slice in slices { try explain(slice, ranges, &run, &reading, body) }
             try atEnd(slices)
-            var explanation = run.explanation(scan.sums)
+            var explanation = run.explanation(scan)
             explanation.missingStreams = missing
             return explanation
         }

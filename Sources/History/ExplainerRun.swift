@@ -93,7 +93,8 @@ struct ExplainerRun {
     }
 
     /// What was found, beside what the stores have.
-    func explanation(_ stored: NumberAmounts) -> Explanation {
+    func explanation(_ scan: NumberScan) -> Explanation {
+        let stored = scan.sums
         let names = number.measures
         let isAnything = { (place: Int) in stored[place] != 0 || found[place] != 0 }
         let places =
@@ -111,7 +112,7 @@ struct ExplainerRun {
             measures: ordered.map {
                 Explanation.Measure(
                     name: names[$0], place: $0, stored: stored[$0], found: found[$0],
-                    records: Int64(adding[$0]))
+                    records: Int64(adding[$0]), currency: scan.currency(of: $0))
             },
             counted: counted, leftOut: leftOut,
             untold: untoldOfConcern, missing: missing)

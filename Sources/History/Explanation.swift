@@ -11,6 +11,8 @@ package struct Explanation: Sendable {
         package let stored: Int128
         package let found: Int128
         package let records: Int64
+        /// Of an amount the currency of all that the stores have of it; nil where they have none, or none that is named.
+        package internal(set) var currency: String?
     }
 
     /// Records that were folded and are no longer in the log.

@@ -48,6 +48,12 @@ struct NumberScan {
     /// The currencies of amounts of money, by the measure of the number that they add to.
     private(set) var currencies: [Int: Set<String>] = [:]
 
+    /// The currency of a measure's amounts; nil for several, and where none is named.
+    func currency(of measure: Int) -> String? {
+        guard let known = currencies[measure], known.count == 1 else { return nil }
+        return known.first.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
     /// Looks at all rows of the slices, and calls `body` with each that counts.
     init(_ number: any Number, _ slices: [StoreSlice], _ body: RowBody) throws {
         try number.begin(slices)

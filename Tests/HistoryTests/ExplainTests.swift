@@ -145,6 +145,8 @@ struct ExplainTests {
         #expect(try explain(nil, "count_max").addsUp)
         let one = try explain("EUR", "revenue_max_micros")
         #expect(one.addsUp && one.measures.first?.stored != 0)
+        #expect(one.measures.first?.currency == "EUR")
+        #expect(try explain(nil, "count_max").measures.first?.currency == nil)
     }
 
     @Test("name what was left out and why: copies with their original, conflicts, forged ones")

@@ -225,10 +225,12 @@ struct ExplainReport {
     ) throws(CommandError) {
         let place = ([dump] + conditions).joined(separator: " ")
         try output.write("\(place.withoutControls)\n")
+        let isInUnits = StandardStream.output.terminalColumns != nil
         for measure in explanation.measures {
             let units =
-                StandardStream.output.terminalColumns == nil
-                ? nil : MoneyByCurrency(measure.stored, of: measure.name)
+                isInUnits
+                ? MoneyByCurrency(measure.stored, of: measure.name, currency: measure.currency)
+                : nil
             try output.write(
                 "\(measure.name.withoutControls) = \(measure.stored)"
                     + (units.map { " (\($0.plainText))" } ?? "") + "\n")
@@ -236,7 +238,8 @@ struct ExplainReport {
         try output.write("\nrecords that add to it:\n")
         let hasReason = counted.contains { $0.reason != nil }
         try output.write(
-            shown: table(counted, explanation.measures, withReason: hasReason))
+            shown: table(
+                counted, explanation.measures, withReason: hasReason, isInUnits: isInUnits))
         if !leftOut.isEmpty {
             try output.write("\nleft out:\n")
             try output.write(shown: table(leftOut, [], withReason: true))
@@ -246,7 +249,8 @@ struct ExplainReport {
     }
 
     private func table(
-        _ entries: [Entry], _ measures: [Explanation.Measure], withReason: Bool
+        _ entries: [Entry], _ measures: [Explanation.Measure], withReason: Bool,
+        isInUnits: Bool = false
     ) -> ReportTable {
         var columns: [ReportColumn<Entry>] = [
             .text("topic") { $0.topic }, .number("partition") { $0.partition },
@@ -255,7 +259,14 @@ struct ExplainReport {
             .text("type") { $0.type },
         ]
         columns += measures.map { measure in
-            .number(measure.name) { $0.amounts[measure.place] }
+            ReportColumn(name: measure.name, isNumber: true) { entry in
+                let amount = entry.amounts[measure.place]
+                guard isInUnits,
+                    let money = MoneyByCurrency(
+                        amount, of: measure.name, currency: measure.currency)
+                else { return .integer(amount) }
+                return .money(money)
+            }
         }
         if withReason { columns.append(.text("why") { $0.reason }) }
         return ReportTable(entries, columns, keyCount: 5)
