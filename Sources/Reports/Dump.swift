@@ -296,6 +296,14 @@ extension Dump {
         return dump
     }
 
+    /// The dump without rows in which every measure is zero. Rows without measures stay.
+    package var withoutZeroRows: Dump {
+        guard !measures.isEmpty else { return self }
+        var dump = self
+        dump.rows.removeAll { row in row.measures.allSatisfy { $0 == 0 } }
+        return dump
+    }
+
     /// The dump with more columns, all of text.
     func adding(_ names: [String], _ texts: (Row) -> [String]) -> Dump {
         var dump = self

@@ -90,6 +90,16 @@ package struct ReportTable: Sendable {
             toPlaces: columns.indices.filter { $0 < keyCount || names.contains(all[$0]) })
     }
 
+    /// The table without rows in which every measure is zero. What is not known is not zero.
+    package var withoutZeroRows: ReportTable {
+        guard keyCount < columns.count else { return self }
+        return ReportTable(
+            columns: columns,
+            rows: rows.filter { row in
+                row.dropFirst(keyCount).contains { $0.isNothing || !$0.isZero }
+            }, keyCount: keyCount)
+    }
+
     /// The table with the columns of these places, in this order.
     func limited(toPlaces places: [Int]) -> ReportTable {
         ReportTable(

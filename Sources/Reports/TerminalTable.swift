@@ -198,14 +198,22 @@ extension ReportTable {
     /// The table without measures that are zero or empty in every row, and without rows in which all measures are.
     /// A table of such rows only stays, and so does the maturity of rows: 0 means that they are not final.
     ///
-    /// - Parameter keepsMeasures: whether the measures were asked for by name, and stay.
+    /// - Parameters:
+    ///   - keepsMeasures: whether the measures were asked for by name, and stay.
+    ///   - limit: the most rows to show, of those that are left; nil for all.
+    /// - Returns: the table, the measures that are left out, and how many rows are, beside those beyond the limit.
     package func withoutZeros(
-        keepsMeasures: Bool
+        keepsMeasures: Bool, limit: Int? = nil
     ) -> (table: ReportTable, measures: [String], rowCount: Int) {
         let measures = Array(columns.indices.dropFirst(keyCount))
-        guard keyCount > 0 else { return (self, [], 0) }
-        let rows = rows.filter { row in measures.contains { !row[$0].isZero } }
-        guard !rows.isEmpty else { return (self, [], 0) }
+        let most = limit ?? .max
+        func limited(_ rows: [[ReportValue]]) -> ReportTable {
+            ReportTable(columns: columns, rows: Array(rows.prefix(most)), keyCount: keyCount)
+        }
+        guard keyCount > 0 else { return (limited(rows), [], 0) }
+        let others = rows.filter { row in measures.contains { !row[$0].isZero } }
+        guard !others.isEmpty else { return (limited(rows), [], 0) }
+        let rows = Array(others.prefix(most))
         let zeros =
             keepsMeasures
             ? []
@@ -214,7 +222,7 @@ extension ReportTable {
             }
         let table = ReportTable(columns: columns, rows: rows, keyCount: keyCount)
             .limited(toPlaces: columns.indices.filter { !zeros.contains($0) })
-        return (table, zeros.map { columns[$0].name }, self.rows.count - rows.count)
+        return (table, zeros.map { columns[$0].name }, self.rows.count - others.count)
     }
 
     /// The lines for a terminal of this width, with amounts in units; nil stands for any width, and for the numbers as

@@ -135,6 +135,14 @@ struct TerminalTableTests {
         #expect(measures == ["b"])
         #expect(rowCount == 1)
         #expect(table.withoutZeros(keepsMeasures: true).table.columns == table.columns)
+        // Rows that are not shown do not count.
+        let two = table.withoutZeros(keepsMeasures: false, limit: 2)
+        #expect(two.table.rows.map { $0[0] } == [.text("x"), .text("z")])
+        #expect(two.rowCount == 1)
+        #expect(table.withoutZeros(keepsMeasures: false, limit: 1).table.rows.count == 1)
+        #expect(
+            table.withoutZeroRows.rows.map { $0[0] } == [.text("x"), .text("y"), .text("z")],
+            "what is not known is not zero")
         let zero = ReportTable(columns: table.columns, rows: [table.rows[1]], keyCount: 1)
         #expect(zero.withoutZeros(keepsMeasures: false).table.rows.count == 1)
     }

@@ -106,7 +106,7 @@ struct DumpCommand: ParsableCommand {
         let format = try format.chosen()
         let isRaw = try csv.isSet()
         let isVertical = try arrangement.isVertical(as: format)
-        let question = try question()
+        var question = try question()
         let stores = try stores()
         guard format == .table || isVertical else {
             let notices = try BufferedOutput.writing(as: format) { sink in
@@ -116,14 +116,16 @@ struct DumpCommand: ParsableCommand {
             notices.forEach(Console.write)
             return try stores.warnOfOtherRules()
         }
+        let width = isVertical ? nil : StandardStream.output.terminalColumns
+        let limit = width == nil ? nil : question.takeLimit()
         let answer = try question.answer(stores, source.pipelines, as: format)
         var notices = answer.notices
         let output = BufferedOutput()
         if isVertical {
             try output.write(answer.report.verticalLines.map { $0 + "\n" }.joined())
-        } else if format == .table, let width = StandardStream.output.terminalColumns {
+        } else if let width {
             notices = try answer.writeTable(
-                within: width, keepsMeasures: question.query.measures != nil,
+                within: width, keepsMeasures: question.query.measures != nil, limit: limit,
                 to: output.write(bytes:))
         } else {
             try answer.write(as: format, isRaw: isRaw, to: output.write(bytes:))
@@ -163,6 +165,7 @@ struct DumpCommand: ParsableCommand {
         question.curve = curve
         question.target = target
         question.arrangement = try arrangement.arrangement()
+        question.leavesOutZeros = true
         try question.groupByShownColumns(isGrouped: selection.by != nil)
         return question
     }

@@ -50,10 +50,13 @@ struct ReportCommand: ParsableCommand {
         let stores = try OpenStores(
             directories: source.data.directories, asOf: asked, present: source.clock.present)
         var question = try DumpQuestion(file)
+        let width = format == .table ? StandardStream.output.terminalColumns : nil
+        let limit: Int?
         let answer: DumpAnswer
         let period: String?
         do {
             period = try question.limit(to: file, stores, asOf: asked?.milliseconds)
+            limit = width == nil ? nil : question.takeLimit()
             answer = try question.answer(stores, source.pipelines, as: format)
         } catch let error as InspectionError where error.isUsage {
             throw file.fault(question.key(of: error), "\(error)")
@@ -66,9 +69,9 @@ struct ReportCommand: ParsableCommand {
             try output.write(heading.joined(separator: "\n").withoutControlsInLines + "\n\n")
         }
         var notices = answer.notices
-        if format == .table, let width = StandardStream.output.terminalColumns {
+        if let width {
             notices = try answer.writeTable(
-                within: width, keepsMeasures: question.query.measures != nil,
+                within: width, keepsMeasures: question.query.measures != nil, limit: limit,
                 to: output.write(bytes:))
         } else {
             try answer.write(as: format, isRaw: csv.isSet(), to: output.write(bytes:))
@@ -152,6 +155,7 @@ extension DumpQuestion {
         maturity = file.maturity
         curve = file.curve
         target = file.currency
+        leavesOutZeros = true
         do {
             arrangement = try TableArrangement(
                 columns: file.columns?.joined(separator: ","),

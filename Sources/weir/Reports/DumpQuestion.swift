@@ -13,6 +13,8 @@ struct DumpQuestion {
     var maturity = false
     var curve = false
     var arrangement = TableArrangement()
+    /// Whether rows in which every measure that is asked for is zero are left out, as rows of zeros are.
+    var leavesOutZeros = false
     /// The currency that all amounts are converted into; nil for none.
     var target: String?
 
@@ -61,6 +63,12 @@ struct DumpQuestion {
     static let workedOut = [
         CampaignReturns.name, ClickRates.name, FraudSignals.name, NullEstimates.name,
     ]
+
+    /// The most rows that a terminal shows. Rows of zeros are hidden there, and do not count: the answer has all rows.
+    mutating func takeLimit() -> Int? {
+        defer { arrangement.limit = nil }
+        return arrangement.limit
+    }
 
     /// Reads the answer from the stores.
     ///
@@ -183,7 +191,9 @@ struct DumpQuestion {
     }
 
     private func limited(_ table: ReportTable) throws -> ReportTable {
-        try query.measures.map { try table.limited(toMeasures: $0) } ?? table
+        guard let measures = query.measures else { return table }
+        let table = try table.limited(toMeasures: measures)
+        return leavesOutZeros ? table.withoutZeroRows : table
     }
 
     private func arranged(_ table: ReportTable, as format: DumpFormat) throws -> ReportTable {
@@ -237,10 +247,12 @@ struct DumpQuestion {
         let showsReasons = showsNames || format == .table
         let catalog = showsNames ? try pipelines.catalog() : nil
         let apps = showsNames ? try pipelines.appsByBundle() : [:]
-        return { [measures = query.measures] dump in
+        return { [measures = query.measures, leavesOutZeros] dump in
             var dump = showsReasons ? dump.withLossReasonNames() : dump
             if let catalog { dump = dump.named(by: catalog, appsByBundle: apps) }
-            return try measures.map { try dump.limited(toMeasures: $0) } ?? dump
+            guard let measures else { return dump }
+            dump = try dump.limited(toMeasures: measures)
+            return leavesOutZeros ? dump.withoutZeroRows : dump
         }
     }
 
@@ -280,11 +292,15 @@ enum DumpAnswer {
 
     /// Writes a table as a terminal of this width shows it; returns the notices for standard error.
     ///
-    /// - Parameter keepsMeasures: whether the measures were asked for by name, and stay when they are zero.
+    /// - Parameters:
+    ///   - keepsMeasures: whether the measures were asked for by name, and stay when they are zero.
+    ///   - limit: the most rows to show, of those that are not left out; nil for all.
     func writeTable<Failure: Error>(
-        within width: Int, keepsMeasures: Bool, to sink: ([UInt8]) throws(Failure) -> Void
+        within width: Int, keepsMeasures: Bool, limit: Int?,
+        to sink: ([UInt8]) throws(Failure) -> Void
     ) throws(Failure) -> [String] {
-        let (table, zeros, zeroRows) = report.withoutZeros(keepsMeasures: keepsMeasures)
+        let (table, zeros, zeroRows) = report.withoutZeros(
+            keepsMeasures: keepsMeasures, limit: limit)
         try sink(Array(table.lines(within: width).map { $0 + "\n" }.joined().utf8))
         var notices = notices
         let unknown = zeros.filter { name in
