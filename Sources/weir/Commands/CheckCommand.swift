@@ -95,7 +95,7 @@ struct CheckCommand: ParsableCommand {
     /// absent while no store needs it.
     private func openLog(isNeeded: Bool, _ report: inout CheckReport) throws -> (any LogBackend)? {
         do {
-            let log = try self.log.open(.existing, data)
+            let log = try self.log.open(.existing, data, pipelines)
             try report.check(log, against: topics.directory(pipelines.directory))
             return log
         } catch LogError.noLog(let address)

@@ -64,7 +64,7 @@ struct CostsImportCommand: ParsableCommand {
         let topic =
             CostsFold.isConfigured(in: directory)
             ? try CostsFold.file(in: directory).settings.topic : CostsFold.streamName
-        try destination.publish(to: topic) { publisher throws(CommandError) in
+        try destination.publish(to: topic, pipelines) { publisher throws(CommandError) in
             try publisher.publish(found.records(of: topic))
         }
     }

@@ -35,7 +35,8 @@ struct DemoCommand: ParsableCommand {
             throw CommandError.failure(
                 "\(directory) holds a log already: give --data an empty directory")
         }
-        let log = try LogOptions.open(address, .create)
+        let log = try LogOptions.open(
+            address, .create, pipelines: pipelines.pipelines)
         for topic in try topics.directory(pipelines.directory).topics() { try log.create(topic) }
         let published = try DemoRecords.all()
         let writer = try log.writer()

@@ -33,7 +33,7 @@ struct LagCommand: ParsableCommand {
     func run() throws {
         let format = try format.chosen()
         let report = try LagReport(
-            directories: data.directories, log: log.open(.existing, data),
+            directories: data.directories, log: log.open(.existing, data, pipelines),
             groups: pipelines.groups(), nowMilliseconds: WallClock.milliseconds)
         try BufferedOutput.print(report, as: format)
         if report.streams.isEmpty {

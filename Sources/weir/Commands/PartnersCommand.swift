@@ -201,7 +201,7 @@ extension PartnersPreviewCommand {
 
     private func newest(_ parser: JSONParser) throws -> [UInt8] {
         let topic = try pipelines.directory.partnerPostbacksTopic()
-        let log = try log.open(.existing, data)
+        let log = try log.open(.existing, data, pipelines)
         let reader = try log.reader(topic: topic)
         defer { reader.close() }
         var newest: (timestamp: Int64, bytes: [UInt8])?

@@ -68,10 +68,13 @@ struct PublishingOptions: ParsableArguments {
 
     /// Lets `body` publish to a topic, which is created when it is described and not there, and says what came
     /// of it.
+    ///
+    /// - Parameter pipelines: whose kafka.yaml says how to reach Kafka; nil where a command has no such option.
     func publish(
-        to topic: String, _ body: (inout Publisher) throws(CommandError) -> Void
+        to topic: String, _ pipelines: PipelinesOptions? = nil,
+        _ body: (inout Publisher) throws(CommandError) -> Void
     ) throws {
-        let log = try openLog(with: topic)
+        let log = try openLog(with: topic, pipelines)
         var publisher = Publisher(
             topic: try existing(topic, in: log), writer: try log.writer(), address: log.address)
         publisher.present = try clock.present
@@ -84,12 +87,14 @@ struct PublishingOptions: ParsableArguments {
     }
 
     /// Opens the log. A missing log is created only for a topic that is described.
-    private func openLog(with topic: String) throws -> any LogBackend {
+    private func openLog(
+        with topic: String, _ pipelines: PipelinesOptions?
+    ) throws -> any LogBackend {
         do {
-            return try log.open(.existing, data)
+            return try log.open(.existing, data, pipelines)
         } catch LogError.noLog(let address), LogError.emptyLog(let address) {
             _ = try topics.directory.topic(topic, missingFrom: address)
-            return try log.open(.create, data)
+            return try log.open(.create, data, pipelines)
         }
     }
 

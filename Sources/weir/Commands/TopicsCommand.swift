@@ -35,7 +35,7 @@ struct TopicsApplyCommand: ParsableCommand {
 
     func run() throws {
         let described = try topics.directory(pipelines.directory).topics()
-        let log = try log.open(.create, data)
+        let log = try log.open(.create, data, pipelines)
         let application = try TopicsApplication(described, to: log)
         try BufferedOutput.print(application.lines.map { $0 + "\n" }.joined())
         if !application.differing.isEmpty {
@@ -70,7 +70,7 @@ struct TopicsListCommand: ParsableCommand {
         let format = try format.chosen()
         let directory = topics.directory(pipelines.directory)
         let described = directory.exists ? try directory.topics() : []
-        let report = try TopicsReport(log.open(.existing, data), described)
+        let report = try TopicsReport(log.open(.existing, data, pipelines), described)
         try BufferedOutput.print(report, as: format)
         report.notices.forEach(Console.write)
     }

@@ -211,7 +211,8 @@ struct UpCommand: ParsableCommand {
                 "\(dataDirectory) cannot be made: \(error.localizedDescription) Give --data another one"
             )
         }
-        let log = try LogOptions.open(address, .create)
+        let log = try LogOptions.open(
+            address, .create, pipelines: pipelines.pipelines)
         for topic in try topics.directory(pipelines.directory).topics() { try log.create(topic) }
     }
 }

@@ -61,11 +61,15 @@ struct LogOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The event log: sqlite:PATH or kafka://HOST:PORT[,HOST:PORT] (WEIR_LOG; default: sqlite:DATA/log.sqlite).",
-            discussion: "How to reach Kafka stands in kafka.yaml of WEIR_PIPELINES."))
+            discussion:
+                "How to reach Kafka stands in kafka.yaml of --pipelines, or of WEIR_PIPELINES."))
     var log: String?
 
-    func open(_ mode: EmbeddedLog.Mode, _ data: DataOptions) throws -> any LogBackend {
-        try Self.open(LogAddress(text(data)), mode)
+    /// - Parameter pipelines: whose kafka.yaml says how to reach Kafka; nil where a command has no such option.
+    func open(
+        _ mode: EmbeddedLog.Mode, _ data: DataOptions, _ pipelines: PipelinesOptions? = nil
+    ) throws -> any LogBackend {
+        try Self.open(LogAddress(text(data)), mode, pipelines: pipelines?.pipelines)
     }
 
     /// The address as it was given.
@@ -73,11 +77,14 @@ struct LogOptions: ParsableArguments {
         Environment().log(log, dataDirectories: data.directories)
     }
 
-    static func open(_ address: LogAddress, _ mode: EmbeddedLog.Mode) throws -> any LogBackend {
+    /// - Parameter pipelines: the directory that the command line names; nil for that of the environment.
+    static func open(
+        _ address: LogAddress, _ mode: EmbeddedLog.Mode, pipelines: String? = nil
+    ) throws -> any LogBackend {
         var logger = Logger(label: "weir")
         logger.logLevel = .warning
         return try address.open(mode, logger: logger) { brokers in
-            let directory = PipelineDirectory(Environment().pipelines(nil))
+            let directory = PipelineDirectory(Environment().pipelines(pipelines))
             let kafka = directory.exists ? try directory.kafka() : KafkaFile()
             return try KafkaSettings(
                 brokers: brokers, written: kafka.settings, places: kafka.places,
@@ -211,7 +218,7 @@ struct SourceOptions: ParsableArguments {
 
     /// Explains numbers of the stores by the records of the log.
     func explainer() throws -> Explainer {
-        let log = try log.open(.existing, data)
+        let log = try log.open(.existing, data, pipelines)
         let path = try archivePath
         return Explainer(
             stores: try stores(),
@@ -221,7 +228,8 @@ struct SourceOptions: ParsableArguments {
 
     /// Reads a topic, from the archive first.
     func reader(of topic: String) throws -> any LogReader {
-        try Self.reader(of: topic, in: log.open(.existing, data), archivePath: archivePath)
+        try Self.reader(
+            of: topic, in: log.open(.existing, data, pipelines), archivePath: archivePath)
     }
 
     /// Tells how much of an hour had been appended at an instant. The log is opened when it is
@@ -230,7 +238,8 @@ struct SourceOptions: ParsableArguments {
         let path = try archivePath
         return FoldedHours(
             openReader: { topic in
-                try Self.reader(of: topic, in: log.open(.existing, data), archivePath: path)
+                try Self.reader(
+                    of: topic, in: log.open(.existing, data, pipelines), archivePath: path)
             }, address: LogAddress.masked(log.text(data)), rules: .pipelines(pipelines.directory))
     }
 
@@ -239,7 +248,8 @@ struct SourceOptions: ParsableArguments {
         let path = try archivePath
         return LoggedPostbacks(
             openReader: { topic in
-                try Self.reader(of: topic, in: log.open(.existing, data), archivePath: path)
+                try Self.reader(
+                    of: topic, in: log.open(.existing, data, pipelines), archivePath: path)
             }, address: LogAddress.masked(log.text(data)), rules: .pipelines(pipelines.directory))
     }
 
