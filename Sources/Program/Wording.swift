@@ -21,8 +21,12 @@ package struct UnknownName: Equatable, Sendable, CustomStringConvertible {
     package var suggestion: String? {
         let distances = known.map { (name: $0, distance: Self.distance(name.lowercased(), $0)) }
         guard let closest = distances.min(by: { $0.distance < $1.distance }) else { return nil }
-        // One slip in three characters is a slip, more is another word.
-        return closest.distance <= max(1, name.count / 3) ? closest.name : nil
+        // One slip in three characters is a slip, more is another word. Two in a word of four or five are slips where it
+        // begins and ends as the other: `sset` is seat.
+        let isAlike =
+            name.count > 3 && closest.name.first == name.lowercased().first
+            && closest.name.last == name.lowercased().last
+        return closest.distance <= max(isAlike ? 2 : 1, name.count / 3) ? closest.name : nil
     }
 
     /// `did you mean bids? There are bids, costs`, or `there are bids, costs`.

@@ -71,7 +71,7 @@ struct WeirCommand: ParsableCommand {
                 StandardStream.output.write(HelpText.text(error, of: self) + "\n")
                 return 0
             }
-            return report(commandError(error))
+            return report(commandError(error, arguments))
         }
     }
 
@@ -113,13 +113,35 @@ struct WeirCommand: ParsableCommand {
         return joined
     }
 
-    private static func commandError(_ error: any Error) -> CommandError {
+    /// The command that arguments begin with, without `weir`: `dead-letters list`. Empty where they name none.
+    static func path(of arguments: [String]) -> String {
+        var command: any ParsableCommand.Type = self
+        var words: [String] = []
+        for word in arguments {
+            guard
+                let next = command.configuration.subcommands.first(where: {
+                    $0._commandName == word
+                })
+            else { break }
+            command = next
+            words.append(word)
+        }
+        return words.joined(separator: " ")
+    }
+
+    static func commandError(_ error: any Error, _ arguments: [String]) -> CommandError {
         if let error = CommandError(error) { return error }
         // Whatever else a part of Weir throws has nothing to do with the command line.
         guard exitCode(for: error) == .validationFailure else { return .failure("\(error)") }
         let explanation = message(for: error).split(whereSeparator: \.isNewline).joined(
             separator: "; ")
-        return .usage("\(explanation) (see weir --help)")
+        let path = path(of: arguments)
+        guard !path.isEmpty else { return .usage("\(explanation) (see weir --help)") }
+        let unknown = "Unknown option "
+        let words =
+            explanation.hasPrefix(unknown)
+            ? "\(path) has no option \(explanation.dropFirst(unknown.count))" : explanation
+        return .usage("\(words) (see weir \(path) --help)")
     }
 
     private static func report(_ error: CommandError) -> Int32 {

@@ -41,6 +41,25 @@ struct UsageTests {
         #expect(refusal("backup", "/mnt/x") == nil)
     }
 
+    @Test("an option that a command does not have is named with the command and its help")
+    func unknownOption() {
+        for (arguments, words) in [
+            (
+                ["digest", "--pipelines", "p"],
+                "digest has no option '--pipelines' (see weir digest --help)"
+            ),
+            (
+                ["dead-letters", "list", "--xyzzyxyzzy"],
+                "dead-letters list has no option '--xyzzyxyzzy' (see weir dead-letters list --help)"
+            ),
+            (["--nope"], "Unknown option '--nope' (see weir --help)"),
+        ] {
+            #expect {
+                _ = try WeirCommand.parseAsRoot(arguments)
+            } throws: { WeirCommand.commandError($0, arguments) == .usage(words) }
+        }
+    }
+
     @Test("a negative number is the value of the option before it")
     func negativeNumbers() {
         #expect(
@@ -72,6 +91,11 @@ struct UsageTests {
                 for line in lines where line.count > columns {
                     #expect(line.hasPrefix("  ") && overview.contains(line), "\(line)")
                 }
+                if arguments[0] == "dump" {
+                    let example =
+                        "  weir dump funnel --columns name,cost_micros,installs --sort cost_micros:desc --limit 10"
+                    #expect(lines.contains { $0 == example })
+                }
                 guard arguments[0] == "export" else { continue }
                 let example =
                     "  weir export postbacks --profile weir --changed-since \"$(cat cursor)\" --next-cursor new > rows.csv"
@@ -85,10 +109,11 @@ struct UsageTests {
         let known = ["bids", "costs", "postbacks"]
         for (name, suggestion) in [
             ("bid", "bids"), ("bdis", "bids"), ("Costs", "costs"), ("postback", "postbacks"),
-            ("nope", nil), ("", nil),
+            ("cotts", "costs"), ("nope", nil), ("", nil),
         ] as [(String, String?)] {
             #expect(UnknownName(name, known: known).suggestion == suggestion, "\(name)")
         }
+        #expect(UnknownName("sset", known: ["hour", "day", "seat"]).suggestion == "seat")
         #expect("\(UnknownName("nope", known: known))" == "there are bids, costs, postbacks")
         #expect("\(UnknownName("x", known: []))" == "there are none")
     }

@@ -11,18 +11,28 @@ struct WeirSimulate: ParsableCommand {
         commandName: "weir-simulate",
         abstract: "Tries what production will: crashes, faults and interleavings, by seed.",
         discussion: """
-            Each seed is one run in one thread: workers with their stores over simulated brokers, disks and a
-            clock, disturbed in ways that the seed draws, then compared with a fold from scratch and with
-            models of the contract. What is found ends the command with 1, with the line that repeats it, and
+            Each seed is one run in one thread: workers with their stores over simulated brokers, disks and a \
+            clock, disturbed in ways that the seed draws, then compared with a fold from scratch and with \
+            models of the contract. What is found ends the command with 1, with the line that repeats it, and \
             the line of a smaller run that finds something too.
 
-            At the end it says how often everything came up that can happen. With \(WeirSimulate.seedsThatMeetMost)
-            seeds or more of all streams and faults it says what never did, and with \(WeirSimulate.seedsThatMeetAll)
+            At the end it says how often everything came up that can happen. With \(WeirSimulate.seedsThatMeetMost) \
+            seeds or more of all streams and faults it says what never did, and with \(WeirSimulate.seedsThatMeetAll) \
             or more that ends it with 1 as well.
 
-            SIGINT or SIGTERM ends it after the seed at hand with 1: with what was found and met so far, and what
+            SIGINT or SIGTERM ends it after the seed at hand with 1: with what was found and met so far, and what \
             goes on from there. A second one ends it at once.
             """)
+
+    static func main() {
+        do {
+            var command = try parseAsRoot()
+            try command.run()
+        } catch {
+            guard exitCode(for: error) == .success else { exit(withError: error) }
+            StandardStream.output.write(HelpText.text(error, of: self) + "\n")
+        }
+    }
 
     /// So many meet everything.
     private static let seedsThatMeetAll: UInt64 = 1000

@@ -20,7 +20,7 @@ struct CostsImportCommand: ParsableCommand {
         abstract: "Publishes the costs in a CSV file of an ad platform or of finance.",
         discussion: """
             What its columns mean says the mapping: costs/NAME.yaml of --pipelines, of which Weir ships \
-            apple-ads, google-ads, meta and generic. Every line is looked at before anything is \
+            apple-ads, google-ads, google-ads-api, meta and generic. Every line is looked at before anything is \
             published; a fault is named with file, line and column, and then nothing is.
 
             A file may be imported again, and so may a later one of the same days: what it says of a day, \

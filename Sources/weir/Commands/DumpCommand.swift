@@ -19,9 +19,11 @@ struct DumpCommand: ParsableCommand {
             --since and --until look at the beginning of the hour, or of the day that rows are of. Of several --data, the copy of \
             a partition that is folded furthest counts.
 
-            --measures shows some of the measures only: weir dump bids --by seat --measures bids,wins. \
-            --columns names all that is shown, in order; without --by, rows are grouped by those of it that are no \
-            measures: weir dump funnel --columns name,cost_micros,installs --sort cost_micros:desc --limit 10.
+            --measures shows some of the measures only. --columns names all that is shown, in order; without --by, \
+            rows are grouped by those of it that are no measures. --limit counts the rows that are shown:
+
+              weir dump bids --by seat --measures bids,wins
+              weir dump funnel --columns name,cost_micros,installs --sort cost_micros:desc --limit 10
 
             Tables show times as RFC 3339, amounts in units with their currency, and the names of loss \
             reasons; other formats have numbers, millionths with a column for the currency, and the names with \
