@@ -137,7 +137,13 @@ struct FieldFaults {
     @inline(__always)
     private mutating func digits(_ value: JSONValue, _ field: StaticString) -> Int64? {
         guard let text = value.string else {
-            note(.wrongType, field, "is neither a number nor a string of digits")
+            note(
+                .wrongType, field,
+                value.isObject
+                    ? "is an object, and not a number or a string of digits"
+                    : value.isArray
+                        ? "is an array, and not a number or a string of digits"
+                        : "is true or false, and not a number or a string of digits")
             return nil
         }
         if text.isEmpty { return nil }
@@ -146,9 +152,20 @@ struct FieldFaults {
         case .beyondInt64:
             note(.outOfRange, field, "is beyond 64 bits")
         case .notDigits:
-            note(.wrongType, field, "is neither a number nor a string of digits")
+            note(.wrongType, field, "is a string with something else than digits")
         }
         return nil
+    }
+
+    /// Notes a value that stands in the place of a number or of any text.
+    mutating func noteNoNumberOrText(_ value: JSONValue, _ field: StaticString) {
+        note(
+            .wrongType, field,
+            value.isObject
+                ? "is an object, and not a number or a string"
+                : value.isArray
+                    ? "is an array, and not a number or a string"
+                    : "is true or false, and not a number or a string")
     }
 
     /// A member that is such an identifier and has to be there; 0 for a faulty one.

@@ -103,6 +103,10 @@ package final class StoreNotificationsDecoder: @unchecked Sendable {
     func transactionID(_ object: JSONValue, _ name: StaticString) -> TransactionID? {
         guard let value = object.member(name) else { return nil }
         if let text = value.string { return text.isEmpty ? nil : TransactionID(text) }
+        guard value.number != nil else {
+            faults.noteNoNumberOrText(value, name)
+            return nil
+        }
         return faults.identifier(value, name).map { .number($0) }
     }
 

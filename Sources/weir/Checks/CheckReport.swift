@@ -171,7 +171,7 @@ extension Catalog {
     }
 
     static func explanation(ofUnknown network: String, _ directory: String) -> String {
-        "costs of network '\(network)': \(directory)/catalog.yaml does not have this network, so "
+        "costs of network '\(network.withOtherLettersEscaped)': \(directory)/catalog.yaml does not have this network, so "
             + "that reports cannot join its costs with a campaign. Add it under networks, or correct "
             + "the id in the costs and import them again"
     }
@@ -202,5 +202,14 @@ extension SuffixCollision {
         return
             "catalog: a postback of \(network) for app \(app) that carries '\(suffix)' is ambiguous: "
             + "\(names) end with it; give them source identifiers that end differently"
+    }
+}
+
+extension String {
+    /// With all but ASCII as `\u{430}`: a letter of another script may look like the one that was meant.
+    fileprivate var withOtherLettersEscaped: String {
+        unicodeScalars.map { scalar in
+            scalar.isASCII ? String(scalar) : "\\u{\(String(scalar.value, radix: 16))}"
+        }.joined()
     }
 }
