@@ -16,6 +16,7 @@ let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let certificates = Target.Dependency.product(name: "X509", package: "swift-certificates")
 let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let grdbSQLite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
@@ -61,6 +62,7 @@ let package = Package(
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
     targets: [
+        .target(name: "Wording", swiftSettings: strict),
         .target(name: "CSimdjson", linkerSettings: [.linkedLibrary("simdjson")]),
         .target(name: "JSON", dependencies: ["CSimdjson"], swiftSettings: hot),
         // Every page that is read or written is summed, in tests too.
@@ -68,14 +70,12 @@ let package = Package(
             name: "CPageChecksums", cSettings: [.unsafeFlags(["-O2"])],
             linkerSettings: [.linkedLibrary("sqlite3")]),
         .target(name: "DatabaseFiles", dependencies: ["CPageChecksums", grdb], swiftSettings: hot),
-        .target(
-            name: "EventLog",
-            dependencies: [
-                "DatabaseFiles", grdb, .product(name: "GRDBSQLite", package: "GRDB.swift"),
-            ],
-            swiftSettings: hot),
+        .target(name: "EventLog", swiftSettings: hot),
         .systemLibrary(
             name: "CRdKafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
+        .target(
+            name: "EmbeddedLog",
+            dependencies: ["DatabaseFiles", "EventLog", grdb, grdbSQLite], swiftSettings: hot),
         .target(
             name: "KafkaLog", dependencies: ["CRdKafka", "DatabaseFiles", "EventLog", logging],
             swiftSettings: hot),
@@ -87,26 +87,36 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "ConversionModels", swiftSettings: strict),
         .target(
-            name: "Program", dependencies: ["EventLog", "Monitoring", arguments, logging],
+            name: "Program",
+            dependencies: [
+                "ConfigurationValues", "EmbeddedLog", "EventLog", "KafkaLog", "Monitoring",
+                "Wording",
+                arguments,
+                logging,
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "ConfigurationValues", dependencies: ["ConversionModels", "Wording"],
             swiftSettings: strict),
         .target(
             name: "ConfigurationFiles",
             dependencies: [
-                "ConversionModels", "DatabaseFiles", "EventLog", "KafkaLog", "Monitoring",
-                "Program", logging, yams,
+                "ConfigurationValues", "DatabaseFiles", "Monitoring", "Streams", "Wording", yams,
             ],
             swiftSettings: strict),
         .target(
             name: "Streams",
             dependencies: [
-                "Signatures", "ConversionModels", "EventLog", "JSON", "ConfigurationFiles", crypto,
+                "ConfigurationValues", "ConversionModels", "EventLog", "JSON", "Signatures",
+                "Wording",
+                crypto,
             ],
             swiftSettings: hot),
         .target(
             name: "Store",
             dependencies: [
-                "DatabaseFiles", "EventLog", "JSON", "Program", "Streams", crypto, grdb,
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                "DatabaseFiles", "EventLog", "JSON", "Streams", "Wording", crypto, grdb,
+                grdbSQLite,
             ],
             swiftSettings: hot),
         .target(
@@ -120,25 +130,24 @@ let package = Package(
         .target(
             name: "Engine",
             dependencies: [
-                "Store", "Signatures", "ConversionModels", "EventLog", "JSON",
-                "Monitoring", "ConfigurationFiles", "Program", "Streams", arguments, logging,
-                metrics,
+                "ConfigurationValues", "ConfigurationFiles", "ConversionModels", "EmbeddedLog",
+                "EventLog", "JSON", "Monitoring", "Program", "Store", "Streams", "Wording",
+                arguments, logging, metrics,
             ],
             swiftSettings: strict),
         .target(
             name: "ConversionValues",
             dependencies: [
-                "Store", "ConversionModels", "DatabaseFiles", "EventLog", "JSON",
-                "Streams", crypto, grdb,
+                "ConversionModels", "DatabaseFiles", "EventLog", "JSON", "Store", "Streams", crypto,
+                grdb,
             ],
             swiftSettings: strict),
         .target(
             name: "Deliveries",
             dependencies: [
-                "Store", "DatabaseFiles", "EventLog", "JSON", "KafkaLog",
-                "Monitoring", "ConfigurationFiles", "Program",
-                "Streams", arguments, crypto, grdb, httpClient, logging, metrics, nio,
-                nioPosix,
+                "ConfigurationValues", "ConfigurationFiles", "DatabaseFiles", "EventLog", "JSON",
+                "KafkaLog", "Monitoring", "Program", "Store", "Streams", "Wording", arguments,
+                crypto, grdb, httpClient, logging, metrics, nio, nioPosix,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
@@ -146,52 +155,51 @@ let package = Package(
         .target(
             name: "Reports",
             dependencies: [
-                "Store", "ConversionModels", "JSON", "ConfigurationFiles", "Program",
-                "Streams",
-                crypto,
+                "ConfigurationValues", "ConfigurationFiles", "ConversionModels", "JSON", "Store",
+                "Streams", "Wording", crypto,
             ],
             swiftSettings: strict),
         .target(
             name: "History",
             dependencies: [
-                "ConversionModels", "DatabaseFiles", "Engine", "Store", "Signatures", "EventLog",
-                "Reports", "JSON", "Monitoring", "ConfigurationFiles", "Program", "Streams", crypto,
+                "ConfigurationValues", "ConversionModels", "DatabaseFiles", "EmbeddedLog", "Engine",
+                "EventLog", "JSON", "KafkaLog", "Monitoring", "Program", "Reports", "Signatures",
+                "Store", "Streams", "Wording", crypto,
             ],
             swiftSettings: strict),
         .target(
             name: "Collector",
             dependencies: [
-                "Signatures", "ConversionValues", "EventLog", "JSON", "KafkaLog",
-                "Monitoring", "ConfigurationFiles", "Program", "Streams", arguments, crypto, http,
-                httpCore,
-                httpTypes, logging, metrics, nio, nioPosix,
+                "ConfigurationValues", "ConfigurationFiles", "ConversionValues", "EmbeddedLog",
+                "EventLog", "JSON", "Monitoring", "Program", "Streams", "Wording", arguments,
+                crypto, http, httpCore, httpTypes, logging, metrics, nio, nioPosix,
                 .product(name: "HummingbirdTLS", package: "hummingbird"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             swiftSettings: strict),
         .executableTarget(
-            name: "weir-bids", dependencies: ["Streams", "Engine"], swiftSettings: strict,
+            name: "weir-bids", dependencies: ["Engine", "Streams"], swiftSettings: strict,
             linkerSettings: stripped),
         .executableTarget(
-            name: "weir-impressions", dependencies: ["Streams", "Engine"], swiftSettings: strict,
+            name: "weir-impressions", dependencies: ["Engine", "Streams"], swiftSettings: strict,
             linkerSettings: stripped),
         .executableTarget(
-            name: "weir-overlay-clicks", dependencies: ["Streams", "Engine"], swiftSettings: strict,
+            name: "weir-overlay-clicks", dependencies: ["Engine", "Streams"], swiftSettings: strict,
             linkerSettings: stripped),
         .executableTarget(
             name: "weir-partner-postbacks", dependencies: ["Deliveries"],
             swiftSettings: strict, linkerSettings: stripped),
         .executableTarget(
-            name: "weir-postbacks", dependencies: ["Streams", "Engine"], swiftSettings: strict,
+            name: "weir-postbacks", dependencies: ["Engine", "Streams"], swiftSettings: strict,
             linkerSettings: stripped),
         .executableTarget(
-            name: "weir-store-notifications", dependencies: ["Streams", "Engine"],
+            name: "weir-store-notifications", dependencies: ["Engine", "Streams"],
             swiftSettings: strict, linkerSettings: stripped),
         .executableTarget(
-            name: "weir-conversion-updates", dependencies: ["Streams", "Engine"],
+            name: "weir-conversion-updates", dependencies: ["Engine", "Streams"],
             swiftSettings: strict, linkerSettings: stripped),
         .executableTarget(
-            name: "weir-costs", dependencies: ["Streams", "Engine"], swiftSettings: strict,
+            name: "weir-costs", dependencies: ["Engine", "Streams"], swiftSettings: strict,
             linkerSettings: stripped),
         .executableTarget(
             name: "weir-collector", dependencies: ["Collector"], swiftSettings: strict,
@@ -200,20 +208,19 @@ let package = Package(
         .executableTarget(
             name: "weir",
             dependencies: [
-                "Store", "Signatures", "CDemoRecords", "Collector", "ConversionModels",
-                "ConversionValues", "DatabaseFiles", "EventLog", "History", "Reports",
-                "JSON", "KafkaLog", "Monitoring",
-                "Deliveries", "ConfigurationFiles", "Program", "Streams", "Engine", arguments,
+                "CDemoRecords", "Collector", "ConfigurationValues", "ConfigurationFiles",
+                "ConversionModels", "ConversionValues", "DatabaseFiles", "Deliveries",
+                "EmbeddedLog", "Engine", "EventLog", "History", "JSON", "KafkaLog", "Monitoring",
+                "Program", "Reports", "Signatures", "Store", "Streams", "Wording", arguments,
                 crypto, grdb, httpCore, httpTypes, logging, nio, nioPosix, yams,
             ],
             swiftSettings: strict, linkerSettings: stripped),
         .executableTarget(
             name: "weir-benchmarks",
             dependencies: [
-                "Program",
-                "Store", "Signatures", "Collector", "CRdKafka", "EventLog", "JSON",
-                "KafkaLog", "Monitoring", "Streams", "TestKit", "Engine", arguments, crypto, http,
-                logging,
+                "Collector", "CRdKafka", "EmbeddedLog", "Engine", "EventLog", "JSON", "KafkaLog",
+                "Monitoring", "Program", "Signatures", "Store", "Streams", "TestKit", arguments,
+                crypto, http, logging,
             ],
             path: "Benchmarks", exclude: ["BareAuctions", "README.md"], swiftSettings: strict,
             linkerSettings: stripped),
@@ -225,9 +232,9 @@ let package = Package(
         .target(
             name: "TestKit",
             dependencies: [
-                "Store", "CRdKafka", "EventLog", "KafkaLog", "Program", "History", "Reports",
-                "ConfigurationFiles",
-                "Streams", "Engine", asn1, certificates, crypto, grdb, logging, nio, nioPosix,
+                "ConfigurationValues", "ConfigurationFiles", "CRdKafka", "EmbeddedLog", "Engine",
+                "EventLog", "History", "KafkaLog", "Program", "Reports", "Store", "Streams", asn1,
+                certificates, crypto, grdb, logging, nio, nioPosix,
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
@@ -237,9 +244,9 @@ let package = Package(
         .target(
             name: "Simulation",
             dependencies: [
-                "CSimulatedSystem", "ConfigurationFiles", "ConversionModels", "ConversionValues",
-                "DatabaseFiles", "Deliveries", "Engine", "EventLog", "History", "Program",
-                "Reports", "Store", "Streams", "TestKit", logging,
+                "ConfigurationValues", "ConfigurationFiles", "ConversionModels", "ConversionValues",
+                "CSimulatedSystem", "DatabaseFiles", "Deliveries", "EmbeddedLog", "Engine",
+                "EventLog", "History", "Program", "Reports", "Store", "Streams", "TestKit", logging,
             ],
             path: "Tests/Simulation", swiftSettings: strict),
         .executableTarget(
@@ -250,18 +257,18 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "StoreTests",
-            dependencies: ["EventLog", "Store", "Streams", "TestKit", grdb],
+            dependencies: ["EventLog", "History", "Store", "Streams", "TestKit", grdb],
             swiftSettings: strict),
         .testTarget(
             name: "SignaturesTests",
-            dependencies: ["JSON", "Signatures", "COpenSSL", "TestKit", crypto],
+            dependencies: ["COpenSSL", "JSON", "Signatures", "TestKit", crypto],
             resources: [.copy("Vectors")], swiftSettings: strict),
         .testTarget(
             name: "CollectorTests",
             dependencies: [
-                "Collector", "ConversionValues", "EventLog", "JSON", "Monitoring",
-                "ConfigurationFiles", "Streams", "TestKit", "Engine", "weir-collector", crypto,
-                grdb, yams,
+                "Collector", "ConfigurationValues", "ConfigurationFiles", "ConversionValues",
+                "EmbeddedLog", "EventLog", "Monitoring", "Program", "Streams", "TestKit",
+                "weir-collector", crypto, grdb, yams,
             ],
             swiftSettings: strict),
         .testTarget(
@@ -270,34 +277,31 @@ let package = Package(
         .testTarget(
             name: "ConversionValuesTests",
             dependencies: [
-                "ConversionModels", "ConversionValues", "EventLog", "ConfigurationFiles", "Streams",
-                "TestKit", grdb,
+                "ConfigurationValues", "ConfigurationFiles", "ConversionModels", "ConversionValues",
+                "EmbeddedLog", "EventLog", "Streams", "TestKit", grdb,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "DatabaseFilesTests",
-            dependencies: [
-                "CPageChecksums", "DatabaseFiles", "TestKit", grdb,
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
-            ],
+            dependencies: ["CPageChecksums", "DatabaseFiles", "TestKit", grdb, grdbSQLite],
             swiftSettings: strict),
         .testTarget(
-            name: "EventLogTests", dependencies: ["DatabaseFiles", "EventLog", "TestKit", grdb],
+            name: "EventLogTests",
+            dependencies: ["DatabaseFiles", "EmbeddedLog", "EventLog", "TestKit", grdb],
             swiftSettings: strict),
         .testTarget(
             name: "HistoryTests",
             dependencies: [
-                "Store", "EventLog", "History", "Reports", "ConfigurationFiles", "Streams",
-                "TestKit", "Engine",
-                "weir", "weir-bids", "weir-postbacks", grdb, logging,
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                "ConfigurationValues", "ConfigurationFiles", "EmbeddedLog", "Engine", "EventLog",
+                "History", "Program", "Reports", "Store", "Streams", "TestKit", "weir", "weir-bids",
+                "weir-postbacks", grdb, logging, grdbSQLite,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "ReportsTests",
             dependencies: [
-                "Store", "Signatures", "ConversionModels", "DatabaseFiles", "EventLog",
-                "Reports", "JSON", "ConfigurationFiles", "Streams", "TestKit", grdb,
+                "ConfigurationValues", "ConfigurationFiles", "ConversionModels", "DatabaseFiles",
+                "EventLog", "JSON", "Reports", "Signatures", "Store", "Streams", "TestKit", grdb,
             ],
             swiftSettings: strict),
         // What the JSON reader is compared with.
@@ -312,21 +316,24 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "KafkaLogTests",
-            dependencies: ["CRdKafka", "EventLog", "KafkaLog", "TestKit", logging],
+            dependencies: ["CRdKafka", "EmbeddedLog", "EventLog", "KafkaLog", "TestKit", logging],
             swiftSettings: strict),
         .testTarget(
             name: "MonitoringTests", dependencies: ["Monitoring", metrics], swiftSettings: strict),
         .testTarget(
             name: "OpsTests",
             dependencies: [
-                "Streams", "Store", "Reports", "ConfigurationFiles", "TestKit", "weir", yams,
+                "ConfigurationValues", "ConfigurationFiles", "Reports", "Store", "Streams",
+                "TestKit",
+                "weir", yams,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "DeliveriesTests",
             dependencies: [
-                "Store", "Streams", "Program", "Monitoring",
-                "EventLog", "KafkaLog", "Deliveries", "ConfigurationFiles", "TestKit", "Engine",
+                "ConfigurationValues", "ConfigurationFiles", "Deliveries", "EmbeddedLog",
+                "EventLog",
+                "JSON", "KafkaLog", "Monitoring", "Program", "Store", "Streams", "TestKit",
                 "weir-partner-postbacks", grdb, logging, nio, nioPosix,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -335,34 +342,34 @@ let package = Package(
         .testTarget(
             name: "ConfigurationFilesTests",
             dependencies: [
-                "Streams", "Signatures", "ConversionModels", "ConfigurationFiles", "Monitoring",
-                "TestKit", crypto,
+                "ConfigurationValues", "ConfigurationFiles", "ConversionModels", "Monitoring",
+                "Signatures", "Streams", "TestKit", crypto,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "StreamsTests",
             dependencies: [
-                "Signatures", "ConversionModels", "EventLog", "JSON", "Streams", "TestKit",
-                crypto, yams,
+                "ConfigurationValues", "ConfigurationFiles", "ConversionModels", "EventLog", "JSON",
+                "Signatures", "Streams", "TestKit", crypto, yams,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "WeirCommandTests",
             dependencies: [
-                "Store", "Signatures", "ConversionModels", "DatabaseFiles", "EventLog",
-                "Reports", "JSON", "KafkaLog", "Deliveries", "ConfigurationFiles", "Streams",
-                "TestKit", "Engine", "weir", grdb, logging,
+                "Collector", "ConfigurationValues", "ConfigurationFiles", "ConversionModels",
+                "DatabaseFiles", "Deliveries", "EmbeddedLog", "Engine", "EventLog", "History",
+                "JSON", "Monitoring", "Program", "Reports", "Signatures", "Store", "Streams",
+                "TestKit", "weir", "Wording", grdb, logging,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "EngineTests",
             dependencies: [
-                "CRdKafka", "Store", "Signatures", "ConversionModels", "EventLog", "History",
-                "Reports", "KafkaLog", "Monitoring", "ConfigurationFiles", "Streams", "TestKit",
-                "Engine", "weir", "weir-bids", "weir-impressions", "weir-conversion-updates",
-                "weir-costs", "weir-overlay-clicks", "weir-postbacks", "weir-store-notifications",
-                crypto, grdb,
-                logging,
+                "ConfigurationValues", "ConfigurationFiles", "ConversionModels", "CRdKafka",
+                "EmbeddedLog", "Engine", "EventLog", "History", "KafkaLog", "Monitoring", "Program",
+                "Reports", "Signatures", "Store", "Streams", "TestKit", "weir", "weir-bids",
+                "weir-conversion-updates", "weir-costs", "weir-impressions", "weir-overlay-clicks",
+                "weir-postbacks", "weir-store-notifications", crypto, grdb, logging,
             ],
             swiftSettings: strict),
     ],
@@ -372,7 +379,9 @@ let package = Package(
 // Tests run each fuzzing target over its corpus. libFuzzer brings the function `main`: the program is built by
 // Tests/weir-fuzz/fuzz only, from the same folder.
 let fuzzed: [Target.Dependency] = [
-    "Collector", "ConfigurationFiles", "ConversionModels", "ConversionValues", "Deliveries",
+    "Collector", "ConfigurationFiles", "ConfigurationValues", "ConversionModels",
+    "ConversionValues",
+    "Deliveries", "EmbeddedLog",
     "EventLog", "History", "JSON", "JSONComparison", "Monitoring", "Signatures", "Streams",
     "TestKit",
     crypto, httpCore, httpTypes, logging, nio,

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Collector
+import EmbeddedLog
 import EventLog
 import Foundation
 import Hummingbird

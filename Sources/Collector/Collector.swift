@@ -1,10 +1,11 @@
 import ConfigurationFiles
+import ConfigurationValues
 import EventLog
 import Foundation
 import HummingbirdTLS
 import Logging
 import Monitoring
-import Program
+import Wording
 
 /// The HTTP intake of Weir. Devices, Apple, exchanges and SDKs send postbacks, notifications,
 /// events and notices. The collector answers 2xx only after the log has the record durably.

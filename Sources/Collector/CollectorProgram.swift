@@ -1,6 +1,8 @@
 import ArgumentParser
 import ConfigurationFiles
+import ConfigurationValues
 import ConversionValues
+import EmbeddedLog
 import EventLog
 import Foundation
 import Logging

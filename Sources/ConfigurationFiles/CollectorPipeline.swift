@@ -1,3 +1,4 @@
+import ConfigurationValues
 import Foundation
 import Monitoring
 
@@ -60,7 +61,7 @@ package struct CollectorPipeline: Equatable, Sendable {
 
     /// The defaults without a node. Paths in the file are relative to `directory`.
     init(
-        _ node: ConfigurationNode?, directory: String, producerStreams: [String]
+        _ node: ConfigurationNode?, directory: PipelineDirectory, producerStreams: [String]
     ) throws(ConfigurationError) {
         let mapping = try node?.mapping(
             ["threads", "tls"] + Self.limitKeys.map(\.key)
@@ -200,7 +201,9 @@ extension CollectorPipeline.ProducerKey {
 extension CollectorPipeline.TokenKey {
     private static let minBytes = 32
 
-    fileprivate init(_ node: ConfigurationNode, directory: String) throws(ConfigurationError) {
+    fileprivate init(
+        _ node: ConfigurationNode, directory: PipelineDirectory
+    ) throws(ConfigurationError) {
         let mapping = try node.mapping(["id", "file"])
         let idNode = try mapping.required("id")
         id = try idNode.name()
@@ -218,7 +221,7 @@ extension CollectorPipeline.TokenKey {
             )
         }
         secret = line
-        file = path.hasPrefix("/") ? path : "\(directory)/\(path)"
+        file = path.hasPrefix("/") ? path : "\(directory.path)/\(path)"
     }
 }
 
@@ -250,14 +253,14 @@ extension ConfigurationNode {
     }
 
     fileprivate func tlsFiles(
-        in directory: String
+        in directory: PipelineDirectory
     ) throws(ConfigurationError) -> CollectorPipeline.TLSFiles {
         let mapping = try mapping(["certificate", "key"])
         func file(_ key: String) throws(ConfigurationError) -> PositionedText {
             let node = try mapping.required(key)
             let text = try node.positionedText("the path of a PEM file")
             _ = try node.textOfFile(text.text, in: directory)
-            let path = text.text.hasPrefix("/") ? text.text : "\(directory)/\(text.text)"
+            let path = text.text.hasPrefix("/") ? text.text : "\(directory.path)/\(text.text)"
             return PositionedText(
                 text: path, file: text.file, line: text.line, keyPath: text.keyPath)
         }
@@ -282,7 +285,7 @@ extension PipelineDirectory {
         isRequired: Bool = false
     ) throws(ConfigurationError) -> CollectorPipeline {
         try CollectorPipeline(
-            content(.collector, isRequired: isRequired), directory: path,
+            content(.collector, isRequired: isRequired), directory: self,
             producerStreams: producerStreams)
     }
 }

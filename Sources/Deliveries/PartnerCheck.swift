@@ -1,4 +1,4 @@
-import ConfigurationFiles
+import ConfigurationValues
 import Dispatch
 import JSON
 import Streams

@@ -1,5 +1,6 @@
 import ArgumentParser
 import ConfigurationFiles
+import ConfigurationValues
 import EventLog
 import Foundation
 import JSON

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Program
 import Store
+import Wording
 
 struct DueDelivery: Sendable {
     var number: Int64

@@ -1,8 +1,8 @@
-import ConfigurationFiles
+import ConfigurationValues
 import Dispatch
 import JSON
-import Program
 import Synchronization
+import Wording
 
 /// Sends documents that are in no topic to one receiver, as partners are sent theirs: signed, in order, and tried
 /// again by the same schedule. What waits is in memory only. Used from one thread.

@@ -1,5 +1,6 @@
 import Foundation
 import Program
+import Wording
 
 /// Tells a person at a terminal how far a worker is: one line, written over, on standard error.
 /// Writes nothing when standard error is no terminal, or nobody wants it.

@@ -1,5 +1,7 @@
 import ArgumentParser
 import ConfigurationFiles
+import ConfigurationValues
+import EmbeddedLog
 import EventLog
 import Foundation
 import Logging

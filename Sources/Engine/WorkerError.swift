@@ -1,6 +1,6 @@
 import EventLog
-import Program
 import Store
+import Wording
 
 /// An error that ends a worker: what happened, where, and what to do about it.
 package enum WorkerError: OperatorError {

@@ -1,3 +1,4 @@
+import ConfigurationValues
 import CoreMetrics
 import Logging
 import Monitoring

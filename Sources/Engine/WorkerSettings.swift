@@ -1,4 +1,4 @@
-import ConfigurationFiles
+import ConfigurationValues
 import EventLog
 
 /// How a worker works, once its options and its pipeline are read.

@@ -186,24 +186,3 @@ package struct RecordView {
         self.value = value
     }
 }
-
-/// A record with its own bytes, for comparison.
-struct RecordCopy: Equatable {
-    var partition: Int32
-    var offset: Int64
-    var timestampMilliseconds: Int64
-    var key: [UInt8]?
-    /// In the encoding of `RecordHeaders`.
-    var headers: [UInt8]
-    var value: [UInt8]?
-}
-
-extension RecordCopy {
-    init(_ record: RecordView) {
-        self.init(
-            partition: record.partition, offset: record.offset,
-            timestampMilliseconds: record.timestampMilliseconds,
-            key: record.key.map { Array($0) }, headers: record.headers.encodedBytes(),
-            value: record.value.map { Array($0) })
-    }
-}

@@ -1,8 +1,8 @@
-import ConfigurationFiles
-import Program
+import ConfigurationValues
 import Reports
 import Store
 import Streams
+import Wording
 
 /// What a manifest says that its number is of, held against the rows: whether each is asked for, and what
 /// it gives.

@@ -1,10 +1,10 @@
 import EventLog
 import Foundation
-import Program
 import Reports
 import Signatures
 import Store
 import Streams
+import Wording
 
 /// Folds the records of evidence again, and compares.
 struct EvidenceRefold {

@@ -1,9 +1,9 @@
 import EventLog
 import Foundation
-import Program
 import Signatures
 import Store
 import Streams
+import Wording
 
 /// Checks evidence with nothing but what it holds: its hashes, the configurations and keys, and every
 /// record, which is verified and folded again.
@@ -115,7 +115,7 @@ package struct EvidenceVerifier {
         }
         note(
             "files", EvidenceRefold.limited(faults),
-            "\(Program.counted(manifest.files.count, "file")) \(manifest.files.count == 1 ? "has its" : "have their") SHA-256"
+            "\(Wording.counted(manifest.files.count, "file")) \(manifest.files.count == 1 ? "has its" : "have their") SHA-256"
         )
     }
 
@@ -156,7 +156,7 @@ package struct EvidenceVerifier {
         }
         note(
             "configurations", faults,
-            "\(Program.counted(configurations.count, "configuration")) \(configurations.count == 1 ? "has its" : "have their") SHA-256"
+            "\(Wording.counted(configurations.count, "configuration")) \(configurations.count == 1 ? "has its" : "have their") SHA-256"
         )
     }
 
@@ -203,7 +203,7 @@ package struct EvidenceVerifier {
         let trusted =
             others == 0
             ? "nobody else's are trusted"
-            : "the configuration also trusts \(Program.counted(others, "key or certificate", plural: "keys and certificates")) not from Apple"
+            : "the configuration also trusts \(Wording.counted(others, "key or certificate", plural: "keys and certificates")) not from Apple"
         note("keys", faults, "Apple's keys are those built into this program; \(trusted)")
         return roots
     }
@@ -263,7 +263,7 @@ extension EvidenceVerifier {
             faults.append("they are of other logs than the manifest says")
         }
         let found =
-            "\(Program.counted(counted, "record")) \(counted == 1 ? "counts" : "count") and \(leftOut) \(leftOut == 1 ? "was" : "were") left out"
+            "\(Wording.counted(counted, "record")) \(counted == 1 ? "counts" : "count") and \(leftOut) \(leftOut == 1 ? "was" : "were") left out"
         note("records", faults.isEmpty ? [] : [([found] + faults).joined(separator: ", ")], found)
     }
 }

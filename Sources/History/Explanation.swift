@@ -1,5 +1,5 @@
-import Program
 import Reports
+import Wording
 
 /// What came of explaining a number.
 package struct Explanation: Sendable {
@@ -102,7 +102,7 @@ package struct Explanation: Sendable {
 
     private static func explanation(_ missing: Missing) -> String {
         let partition = "\(missing.topic)/\(missing.partition)"
-        let records = "\(Program.counted(missing.records, "record")) of these hours"
+        let records = "\(Wording.counted(missing.records, "record")) of these hours"
         switch missing.place {
         case .beforeBegin(let offsets):
             return
@@ -112,7 +112,7 @@ package struct Explanation: Sendable {
                 "\(partition) ends at offset \(offsets.lowerBound), before \(offsets.upperBound) that was folded (\(records)): the log lost its end or is another one; give --log the one that was folded"
         case .between where missing.records < 0:
             return
-                "\(partition) has \(Program.counted(-missing.records, "record")) of these hours more than were folded: it is another log, or was written on where it was folded; give --log the one that was folded"
+                "\(partition) has \(Wording.counted(-missing.records, "record")) of these hours more than were folded: it is another log, or was written on where it was folded; give --log the one that was folded"
         case .between:
             return
                 "\(records) of \(partition) \(missing.records == 1 ? "is" : "are") gone from the log, which has none at \(missing.records == 1 ? "its offset" : "their offsets"): it was compacted, is another one or is damaged; see weir check, or give --archive a copy that has them"

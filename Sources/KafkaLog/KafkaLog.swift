@@ -187,17 +187,3 @@ extension KafkaLog {
                 + "\(KafkaClient.patienceMilliseconds / 1000) s: check the address and the cluster")
     }
 }
-
-extension LogAddress {
-    /// - Parameters:
-    ///   - mode: what to do when there is no embedded log yet.
-    ///   - kafka: settings of librdkafka; asked for only when this is Kafka.
-    package func open(
-        _ mode: EmbeddedLog.Mode, logger: Logger, kafka: ([String]) throws -> KafkaSettings
-    ) throws -> any LogBackend {
-        switch self {
-        case .sqlite(let path): try EmbeddedLog(path: path, mode: mode)
-        case .kafka(let brokers): try KafkaLog(kafka(brokers), logger: logger)
-        }
-    }
-}

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Logging
+import Wording
 
 // What every executable shares: how it starts, stops, reads its options and environment, writes to its two
 // streams, and ends. A program is a `CommandLineProgram`:
@@ -9,19 +10,6 @@ import Logging
 //     enum Main {
 //         static func main() { StreamWorker<BidsFold>.start() }
 //     }
-
-/// An error whose description is one line for an operator: what is wrong, where, and what to do.
-package protocol OperatorError: Error, CustomStringConvertible {
-    /// Whether the command line is wrong, which is exit code 64 instead of 1.
-    var isUsage: Bool { get }
-}
-
-extension OperatorError {
-    package var isUsage: Bool { false }
-
-    /// 64 for a wrong command line, else 1.
-    package var exitCode: Int32 { isUsage ? 64 : 1 }
-}
 
 /// A command line, or an environment variable in place of an option, that is wrong.
 package struct UsageError: OperatorError {

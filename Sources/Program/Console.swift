@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import Synchronization
+import Wording
 
 /// Standard output and standard error. Everything that the programs print goes through `write`: a reader that
 /// went away, a full disk or a closed descriptor is an answer here, and never ends a process.
@@ -118,57 +119,5 @@ package struct ConsoleLogHandler: LogHandler {
         let all = metadata.merging(event.metadata ?? [:]) { _, own in own }
         let pairs = all.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
         StandardError.write(line: "\(now) \(event.level) \(label): \(event.message)\(pairs)")
-    }
-}
-
-// MARK: What a terminal may show
-
-extension String {
-    /// Escapes (`\u{202E}`, `\n`) control characters, line and paragraph separators, characters
-    /// that change the direction of writing, and invisible ones. So no text from outside breaks a
-    /// line, moves a terminal's cursor or reads as something else. For sentences: applied twice, it
-    /// changes nothing more.
-    package var withoutControls: String { escaped { $0.isDeceptive } }
-
-    /// The same for a text that stands alone, such as a cell. Backslashes are doubled, so that no
-    /// two texts look alike.
-    package var escaped: String { escaped { $0 == "\\" || $0.isDeceptive } }
-
-    private func escaped(_ isEscaped: (Unicode.Scalar) -> Bool) -> String {
-        let backslash = UInt8(ascii: "\\")
-        let isPlain = utf8.allSatisfy { (0x20..<0x7F).contains($0) && $0 != backslash }
-        guard !isPlain else { return self }
-        return unicodeScalars.reduce(into: "") { text, scalar in
-            if isEscaped(scalar) {
-                text += scalar.escaped(asASCII: true)
-            } else {
-                text.unicodeScalars.append(scalar)
-            }
-        }
-    }
-
-    /// JSON text with the same characters from U+007F on as JSON escapes. They can stand only
-    /// inside strings, and a parser reads the same values.
-    package var withoutControlsInJSON: String {
-        guard !utf8.allSatisfy({ $0 < 0x7F }) else { return self }
-        return unicodeScalars.reduce(into: "") { text, scalar in
-            guard scalar.value >= 0x7F, scalar.isDeceptive else {
-                return text.unicodeScalars.append(scalar)
-            }
-            for unit in String(scalar).utf16 {
-                let digits = String(unit, radix: 16)
-                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            }
-        }
-    }
-}
-
-extension Unicode.Scalar {
-    /// Whether a terminal obeys it or a person cannot see it.
-    package var isDeceptive: Bool {
-        switch properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator: true
-        default: properties.isDefaultIgnorableCodePoint
-        }
     }
 }

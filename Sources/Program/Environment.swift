@@ -1,5 +1,6 @@
 import EventLog
 import Foundation
+import Wording
 
 /// The environment variables that options fall back to.
 package struct Environment {

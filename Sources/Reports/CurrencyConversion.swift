@@ -1,5 +1,5 @@
 import ConfigurationFiles
-import Program
+import ConfigurationValues
 import Store
 
 /// Converts amounts into one currency by the rates of their days, exactly: each amount of a row and day is rounded to

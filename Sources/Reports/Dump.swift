@@ -1,4 +1,3 @@
-import ConfigurationFiles
 import ConversionModels
 import Store
 import Streams

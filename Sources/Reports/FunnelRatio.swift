@@ -1,4 +1,3 @@
-import Program
 import Streams
 
 /// A sum that rates of the funnel divide.

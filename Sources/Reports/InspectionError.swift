@@ -1,6 +1,6 @@
-import Program
 import Store
 import Streams
+import Wording
 
 /// Why stores cannot be inspected as asked.
 package enum InspectionError: OperatorError, Equatable, Sendable {

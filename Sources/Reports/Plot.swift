@@ -1,6 +1,6 @@
 import Foundation
-import Program
 import Store
+import Wording
 
 /// A report as a picture: a value for each step of each curve, or a band between its bounds.
 package struct Plot: Sendable {

@@ -1,4 +1,3 @@
-import ConfigurationFiles
 import JSON
 
 /// Writes rows one by one, in a format that needs no knowledge of later rows, and gathers the text

@@ -1,4 +1,3 @@
-import ConfigurationFiles
 import Store
 import Streams
 

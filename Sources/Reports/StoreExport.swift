@@ -1,8 +1,8 @@
-import ConfigurationFiles
+import ConfigurationValues
 import JSON
-import Program
 import Store
 import Streams
+import Wording
 
 /// How many postbacks an export left out.
 package struct ExportOmissions: Equatable, Sendable {

@@ -77,7 +77,7 @@ package final class ConcurrentChunks<Value: Sendable>: Sendable {
     ///
     /// All but one of `threadCount` threads start now, on `queue`; the caller's thread joins them
     /// in `finish()`. With a single thread all the work is done there.
-    package init(
+    fileprivate init(
         count: Int, threadCount: Int, on queue: DispatchQueue,
         work: @escaping @Sendable (Int) -> Value
     ) {
@@ -110,6 +110,38 @@ package final class ConcurrentChunks<Value: Sendable>: Sendable {
             if chunksLeft.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
                 completed.signal()
             }
+        }
+    }
+}
+
+/// Tools of which each is used by one thread at a time, and the threads that take the chunks of a batch with them.
+package final class LentTools<Tool: Sendable>: Sendable {
+    private let count: Int
+    private let idle: Mutex<[Tool]>
+    private let available: DispatchSemaphore
+    private let queue: DispatchQueue
+
+    /// At most as many threads as there are tools, the caller's among them, work on a batch. There has to be a tool.
+    package init(_ tools: [Tool], label: String) {
+        count = tools.count
+        idle = Mutex(tools)
+        available = DispatchSemaphore(value: 0)
+        queue = DispatchQueue(label: label, attributes: .concurrent)
+        for _ in tools { available.signal() }
+    }
+
+    /// Begins `work` on the chunks from 0 to `chunks - 1`, each with one of the tools, and returns at once.
+    package func begin<Value>(
+        chunks: Int, work: @escaping @Sendable (Tool, _ chunk: Int) -> Value
+    ) -> ConcurrentChunks<Value> {
+        ConcurrentChunks(count: chunks, threadCount: count, on: queue) { [self] chunk in
+            available.wait()
+            let tool = idle.withLock { $0.removeLast() }
+            defer {
+                idle.withLock { $0.append(tool) }
+                available.signal()
+            }
+            return work(tool, chunk)
         }
     }
 }

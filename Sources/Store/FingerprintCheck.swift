@@ -1,5 +1,4 @@
 import EventLog
-import Program
 
 /// Reads folded records again, to see whether a log still holds them.
 package struct FingerprintCheck {

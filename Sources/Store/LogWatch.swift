@@ -1,6 +1,5 @@
 import EventLog
 import Foundation
-import Program
 
 /// A store of what was read of a topic, by which the topic is recognised.
 package protocol WatchedStore: AnyObject {

@@ -1,7 +1,7 @@
 import DatabaseFiles
 import Foundation
 import GRDB
-import Program
+import Wording
 
 /// What can go wrong with a store: what, where, and what to do about it.
 package enum StoreError: OperatorError, Equatable, Sendable {

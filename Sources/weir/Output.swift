@@ -5,6 +5,7 @@ import JSON
 import Program
 import Reports
 import Streams
+import Wording
 
 // What commands print. What was asked for goes to standard output: text, a report about single things
 // (`Report`: a table or JSON) or rows (`ReportTable`: four formats). What a reader should know beside it is a

@@ -1,5 +1,5 @@
 import ArgumentParser
-import ConfigurationFiles
+import ConfigurationValues
 import Engine
 import EventLog
 import Foundation
@@ -9,6 +9,7 @@ import Program
 import Reports
 import Store
 import Streams
+import Wording
 
 /// The operator's command.
 ///

@@ -1,5 +1,7 @@
 import ConfigurationFiles
+import ConfigurationValues
 import ConversionValues
+import EmbeddedLog
 import EventLog
 import GRDB
 import Logging

@@ -1,4 +1,5 @@
 import ConversionModels
+import EmbeddedLog
 import EventLog
 import Foundation
 import GRDB

@@ -1,4 +1,3 @@
-import ConfigurationFiles
 import Foundation
 import Testing
 

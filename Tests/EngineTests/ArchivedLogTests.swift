@@ -1,3 +1,4 @@
+import EmbeddedLog
 import Engine
 import EventLog
 import Foundation

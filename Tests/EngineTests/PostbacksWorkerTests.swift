@@ -1,3 +1,4 @@
+import ConfigurationValues
 import Engine
 import EventLog
 import Foundation

@@ -3,6 +3,7 @@ import GRDB
 import TestKit
 import Testing
 
+@testable import EmbeddedLog
 @testable import EventLog
 
 @Suite("A damaged EmbeddedLog")

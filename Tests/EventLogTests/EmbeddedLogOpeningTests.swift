@@ -1,4 +1,5 @@
 import DatabaseFiles
+import EmbeddedLog
 import EventLog
 import Foundation
 import GRDB

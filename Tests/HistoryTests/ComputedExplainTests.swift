@@ -1,4 +1,4 @@
-import ConfigurationFiles
+import ConfigurationValues
 import EventLog
 import History
 import Reports

@@ -1,4 +1,5 @@
 import ConfigurationFiles
+import ConfigurationValues
 import Engine
 import EventLog
 import Foundation

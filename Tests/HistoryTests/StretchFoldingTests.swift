@@ -1,4 +1,3 @@
-import ConfigurationFiles
 import Engine
 import EventLog
 import History

@@ -1,4 +1,4 @@
-import ConfigurationFiles
+import ConfigurationValues
 import Foundation
 import Reports
 import Signatures

@@ -1,6 +1,7 @@
 import Reports
 import TestKit
 import Testing
+import Wording
 
 @Suite("Dumps of refused records")
 struct RefusedRecordTests {

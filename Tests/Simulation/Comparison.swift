@@ -1,4 +1,4 @@
-import ConfigurationFiles
+import ConfigurationValues
 import Crypto
 import EventLog
 import Foundation

@@ -1,4 +1,5 @@
 import CSimulatedSystem
+import EmbeddedLog
 import EventLog
 
 /// What a simulation may do; a seed turns some of it off, so that rare combinations come up.

@@ -1,4 +1,5 @@
 import CSimulatedSystem
+import EmbeddedLog
 import EventLog
 
 /// One machine with the real embedded log on its disk, all workers, and a producer that appends to the log.

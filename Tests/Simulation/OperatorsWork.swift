@@ -1,7 +1,9 @@
 import CSimulatedSystem
 import ConfigurationFiles
+import ConfigurationValues
 import DatabaseFiles
 import Deliveries
+import EmbeddedLog
 import Engine
 import EventLog
 import Foundation

@@ -1,5 +1,6 @@
 import CSimulatedSystem
 import ConfigurationFiles
+import ConfigurationValues
 import ConversionModels
 import ConversionValues
 import Engine

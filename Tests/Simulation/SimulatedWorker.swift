@@ -1,6 +1,8 @@
 import CSimulatedSystem
 import ConfigurationFiles
+import ConfigurationValues
 import Deliveries
+import EmbeddedLog
 import Engine
 import EventLog
 import Foundation

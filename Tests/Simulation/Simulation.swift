@@ -1,6 +1,7 @@
 import CSimulatedSystem
 import ConversionValues
 import Deliveries
+import EmbeddedLog
 import Engine
 import EventLog
 import Foundation

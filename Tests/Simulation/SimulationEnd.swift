@@ -1,5 +1,6 @@
 import CSimulatedSystem
 import ConfigurationFiles
+import ConfigurationValues
 import ConversionValues
 import Deliveries
 import EventLog

@@ -2,6 +2,7 @@ import EventLog
 import JSON
 import Streams
 import Testing
+import Wording
 
 @Suite("Overlay clicks")
 struct OverlayClicksTests {

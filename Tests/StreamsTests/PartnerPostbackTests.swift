@@ -1,3 +1,4 @@
+import ConfigurationValues
 import ConversionModels
 import Crypto
 import Foundation

@@ -1,3 +1,4 @@
+import EmbeddedLog
 import EventLog
 
 /// A topic that is made anew under its readers, which are told nothing and read on where they were: as Kafka

@@ -1,5 +1,7 @@
 import ArgumentParser
 import ConfigurationFiles
+import ConfigurationValues
+import EmbeddedLog
 import Engine
 import EventLog
 import Foundation

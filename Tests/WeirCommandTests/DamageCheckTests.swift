@@ -1,5 +1,6 @@
 import DatabaseFiles
 import Deliveries
+import EmbeddedLog
 import Engine
 import EventLog
 import Foundation

@@ -1,5 +1,6 @@
 import Collector
 import ConfigurationFiles
+import ConfigurationValues
 import Foundation
 import Reports
 import TestKit

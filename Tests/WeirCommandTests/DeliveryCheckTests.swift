@@ -1,4 +1,5 @@
 import Deliveries
+import EmbeddedLog
 import Engine
 import EventLog
 import Foundation

@@ -1,5 +1,7 @@
 import ConfigurationFiles
+import ConfigurationValues
 import Deliveries
+import EmbeddedLog
 import Engine
 import EventLog
 import Foundation

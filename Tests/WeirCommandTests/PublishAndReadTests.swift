@@ -1,3 +1,4 @@
+import EmbeddedLog
 import EventLog
 import Foundation
 import TestKit

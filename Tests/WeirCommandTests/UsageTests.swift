@@ -2,6 +2,7 @@ import Foundation
 import Program
 import TestKit
 import Testing
+import Wording
 
 @testable import weir
 

@@ -1,4 +1,6 @@
 import ConfigurationFiles
+import ConfigurationValues
+import EmbeddedLog
 import EventLog
 import Foundation
 import Streams

@@ -5,14 +5,19 @@ import Streams
 import TestKit
 
 @testable import ConfigurationFiles
+@testable import ConfigurationValues
 @testable import Deliveries
+
+private func root(_ text: String, of file: String) throws(ConfigurationError) -> ConfigurationNode {
+    try YAMLFiles.content(text, of: file) ?? ConfigurationNode(ofEmpty: file)
+}
 
 /// `models`: the input is the file of app 7.
 @Sendable func models() throws -> FuzzTarget.Run {
     { bytes in
         let read = try same("a model") {
             try ConversionModelFile.model(
-                ConfigurationFile.read(String(decoding: bytes, as: UTF8.self), of: "7.yaml"),
+                root(String(decoding: bytes, as: UTF8.self), of: "7.yaml"),
                 fileApp: 7)
         }
         guard case .success(let model) = read else { return }
@@ -99,7 +104,7 @@ extension ConversionModelVersion {
         let text = String(decoding: parts.first ?? [], as: UTF8.self)
         let read = try same("a partner") {
             try PartnerFile.partner(
-                ConfigurationFile.read(text, of: "acme.yaml"), fileName: "acme")
+                root(text, of: "acme.yaml"), fileName: "acme")
         }
         guard case .success(let partner) = read else { return }
         let made = try same("a template") {

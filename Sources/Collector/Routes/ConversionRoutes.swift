@@ -1,4 +1,5 @@
 import ConfigurationFiles
+import ConfigurationValues
 import ConversionValues
 import Streams
 

@@ -1,4 +1,4 @@
-import ConfigurationFiles
+import ConfigurationValues
 
 /// The address of a partner: a fixed scheme, host and port, then a path and parameters with macros.
 /// No value of a postback can change where a request goes.

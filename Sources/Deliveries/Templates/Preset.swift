@@ -1,4 +1,4 @@
-import ConfigurationFiles
+import ConfigurationValues
 
 /// The fields of a preset. docs/partner-delivery.md names the source of each, or says that it is
 /// ours.

@@ -1,4 +1,4 @@
-import ConfigurationFiles
+import ConfigurationValues
 
 /// The request that a partner's file describes. It is parsed once at start, so that a mistake is
 /// reported then.

@@ -1,4 +1,4 @@
-import ConfigurationFiles
+import ConfigurationValues
 import Streams
 
 /// A text with macros: `{name}` is a value of the document, `{secret.NAME}` a secret of the

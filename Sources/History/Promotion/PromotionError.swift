@@ -1,6 +1,6 @@
 import Engine
-import Program
 import Store
+import Wording
 
 /// Why a set of stores is not put in force: what, where, and what to do.
 package enum PromotionError: OperatorError, Equatable, Sendable {

@@ -1,5 +1,3 @@
-import ConfigurationFiles
-
 /// Which set of stores is to be in force from now on.
 package struct PromotionOrder: Sendable {
     /// Which set.

@@ -1,4 +1,4 @@
-import Program
+import Wording
 
 /// Why nothing can be replayed or promoted: what, where, and what to do.
 package enum ReplayError: OperatorError, Equatable, Sendable {

@@ -1,4 +1,5 @@
-import ConfigurationFiles
+import ConfigurationValues
+import EmbeddedLog
 import EventLog
 import Foundation
 import KafkaLog

@@ -1,6 +1,5 @@
-import ConfigurationFiles
-import Program
 import Streams
+import Wording
 
 /// A warning, as it is shown.
 package struct WatchWarning: Sendable {

@@ -1,4 +1,5 @@
-import ConfigurationFiles
+import ConfigurationValues
+import Wording
 
 struct CellFault: Error {
     let explanation: String

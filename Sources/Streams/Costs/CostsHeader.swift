@@ -1,4 +1,4 @@
-import ConfigurationFiles
+import ConfigurationValues
 
 /// The line of a file that names its columns: the first that has all of a mapping.
 struct HeaderSearch {

@@ -1,4 +1,4 @@
-import ConfigurationFiles
+import ConfigurationValues
 import EventLog
 
 // The topic `costs`: its type of events, what is counted of them, and what that depends on.

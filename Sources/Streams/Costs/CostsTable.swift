@@ -1,4 +1,4 @@
-import ConfigurationFiles
+import ConfigurationValues
 import JSON
 
 /// A report in a line of a CSV file, read by a mapping.

@@ -1,4 +1,4 @@
-import ConfigurationFiles
+import ConfigurationValues
 import JSON
 
 /// What the fold of a stream depends on whose ids are remembered for a window of event time.

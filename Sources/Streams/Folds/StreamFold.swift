@@ -1,4 +1,4 @@
-import ConfigurationFiles
+import ConfigurationValues
 import EventLog
 import JSON
 
@@ -143,46 +143,6 @@ extension StreamFold {
     ) throws(ConfigurationError) -> StreamFile {
         try pipelines.stream(
             streamName, defaultWindowSeconds: defaultWindowSeconds, keys: fileKeys)
-    }
-}
-
-extension PipelineDirectory {
-    /// The directory with a file for each stream.
-    package init(_ path: String) {
-        self.init(
-            path, streams: allStreams.map { $0.streamName },
-            producerStreams: producedStreams.map { $0.streamName })
-    }
-
-    /// Everything that is wrong, at most one fault a file: first files that nothing reads, then streams, the
-    /// catalog, conversion models and partners. A stream without a file is no fault here.
-    package func check() -> [ConfigurationError] {
-        check { (name) throws(ConfigurationError) in
-            guard let stream = Streams.stream(named: name) else { return }
-            try stream.checkRules(in: self)
-        }
-    }
-
-    /// The consumer groups of the programs that have a file, by the names of their files.
-    package func groups() throws(ConfigurationError) -> [String: String] {
-        var groups: [String: String] = [:]
-        for program in programs where has(program: program) {
-            groups[program] = try settings(of: program).group
-        }
-        return groups
-    }
-
-    package func settings(of program: String) throws(ConfigurationError) -> StreamSettings {
-        guard let stream = Streams.stream(named: program) else { return try partnerPostbacks() }
-        return try stream.file(in: self).settings
-    }
-}
-
-extension StreamFold {
-    fileprivate static func checkRules(
-        in pipelines: PipelineDirectory
-    ) throws(ConfigurationError) {
-        _ = try rules(in: pipelines)
     }
 }
 

@@ -1,4 +1,4 @@
-import ConfigurationFiles
+import ConfigurationValues
 import JSON
 import Signatures
 

@@ -1,5 +1,5 @@
 import JSON
-import Program
+import Wording
 
 /// The configuration of an epoch as a store has recorded it, being read back; or a part of it.
 ///

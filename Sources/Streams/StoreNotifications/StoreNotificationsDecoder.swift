@@ -1,4 +1,3 @@
-import Dispatch
 import EventLog
 import JSON
 import Signatures
@@ -9,7 +8,7 @@ import Synchronization
 /// What a record is trusted by comes before everything else in it: nothing of an untrusted record is
 /// judged.
 ///
-/// `@unchecked Sendable`: a decoder is used by one thread at a time, that which `NotificationDecoders`
+/// `@unchecked Sendable`: a decoder is used by one thread at a time, that which `LentTools`
 /// has lent it to.
 package final class StoreNotificationsDecoder: @unchecked Sendable {
     let trust: StoreNotificationsTrust
@@ -156,18 +155,16 @@ package final class PreparedNotifications {
     private var chunks: [NotificationChunk] = []
 
     init(
-        _ batch: RecordBatch, decoders: NotificationDecoders, threadCount: Int, queue: DispatchQueue
+        _ batch: RecordBatch, decoders: LentTools<StoreNotificationsDecoder>
     ) {
         self.batch = batch
         let lent = LentBatch(batch: batch)
         let count = batch.count
-        run = ConcurrentChunks(
-            count: (count + Self.recordsPerChunk - 1) / Self.recordsPerChunk,
-            threadCount: threadCount, on: queue
-        ) { chunk in
+        run = decoders.begin(
+            chunks: (count + Self.recordsPerChunk - 1) / Self.recordsPerChunk
+        ) { decoder, chunk in
             let start = chunk * Self.recordsPerChunk
-            let range = start..<min(start + Self.recordsPerChunk, count)
-            return decoders.lend { $0.decode(lent.batch, range) }
+            return decoder.decode(lent.batch, start..<min(start + Self.recordsPerChunk, count))
         }
     }
 
@@ -203,26 +200,4 @@ package final class PreparedNotifications {
 /// dropping it, waits for the threads.
 private struct LentBatch: @unchecked Sendable {
     let batch: RecordBatch
-}
-
-/// The decoders of a fold, each lent to one thread at a time.
-final class NotificationDecoders: Sendable {
-    private let idle: Mutex<[StoreNotificationsDecoder]>
-    private let available: DispatchSemaphore
-
-    init(_ decoders: [StoreNotificationsDecoder]) {
-        idle = Mutex(decoders)
-        available = DispatchSemaphore(value: 0)
-        for _ in decoders { available.signal() }
-    }
-
-    func lend(
-        _ body: (StoreNotificationsDecoder) -> NotificationChunk
-    ) -> NotificationChunk {
-        available.wait()
-        defer { available.signal() }
-        guard let decoder = idle.withLock({ $0.popLast() }) else { return NotificationChunk() }
-        defer { idle.withLock { $0.append(decoder) } }
-        return body(decoder)
-    }
 }

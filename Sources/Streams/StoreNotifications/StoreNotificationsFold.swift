@@ -1,10 +1,8 @@
-import Dispatch
 import EventLog
+import Signatures
 
 package final class StoreNotificationsFold: StreamFold {
-    private let decoders: NotificationDecoders
-    private let threadCount: Int
-    private let queue = DispatchQueue(label: "weir.notifications", attributes: .concurrent)
+    private let decoders: LentTools<StoreNotificationsDecoder>
     private let memory: any FoldMemory
     private var prepared: PreparedNotifications?
     private var watermarks: [Int32: Int64] = [:]
@@ -36,8 +34,7 @@ package final class StoreNotificationsFold: StreamFold {
     package init(
         topic: String, decoders: [StoreNotificationsDecoder], memory: any FoldMemory
     ) {
-        self.decoders = NotificationDecoders(decoders)
-        threadCount = decoders.count
+        self.decoders = LentTools(decoders, label: "weir.notifications")
         self.memory = memory
         effects = FoldEffects(topic: topic)
     }
@@ -81,7 +78,7 @@ package final class StoreNotificationsFold: StreamFold {
 
     package func prepare(_ batch: RecordBatch) -> PreparedNotifications {
         PreparedNotifications(
-            batch, decoders: decoders, threadCount: threadCount, queue: queue)
+            batch, decoders: decoders)
     }
 
     package func verifications(in prepared: PreparedNotifications) -> Int {

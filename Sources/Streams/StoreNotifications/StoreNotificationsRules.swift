@@ -1,4 +1,4 @@
-import ConfigurationFiles
+import ConfigurationValues
 import JSON
 import Signatures
 
@@ -79,7 +79,9 @@ package struct StoreNotificationsRules: StreamRules {
 }
 
 extension StoreNotificationsRules.App {
-    fileprivate init(_ node: ConfigurationNode, directory: String) throws(ConfigurationError) {
+    fileprivate init(
+        _ node: ConfigurationNode, directory: PipelineDirectory
+    ) throws(ConfigurationError) {
         let mapping = try node.mapping([
             "bundle_id", "app_apple_id", "shared_secrets", "shared_secrets_file",
         ])
@@ -130,7 +132,9 @@ extension ConfigurationNode {
     }
 
     /// The secrets of a file, one a line. Spaces around them and empty lines are ignored.
-    fileprivate func secretsOfFile(in directory: String) throws(ConfigurationError) -> [String] {
+    fileprivate func secretsOfFile(
+        in directory: PipelineDirectory
+    ) throws(ConfigurationError) -> [String] {
         let path = try positionedText("the path of a file").text
         let secrets = try textOfFile(path, in: directory)
             .split(whereSeparator: \.isNewline)

@@ -1,4 +1,4 @@
-import ConfigurationFiles
+import ConfigurationValues
 
 // The topic `store-notifications`: its types of events, what is counted of them, and what that depends on.
 

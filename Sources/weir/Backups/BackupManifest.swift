@@ -1,5 +1,6 @@
 import Crypto
 import DatabaseFiles
+import EmbeddedLog
 import Engine
 import EventLog
 import Foundation
@@ -8,6 +9,7 @@ import JSON
 import Program
 import Reports
 import Store
+import Wording
 
 /// The list of the files of a backup: `backup.json` in it.
 struct BackupManifest: Codable, Equatable {

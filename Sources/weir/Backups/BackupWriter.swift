@@ -1,5 +1,6 @@
 import DatabaseFiles
 import Deliveries
+import EmbeddedLog
 import EventLog
 import Foundation
 import History

@@ -1,10 +1,12 @@
 import ConfigurationFiles
+import ConfigurationValues
 import Deliveries
 import Engine
 import EventLog
 import Program
 import Reports
 import Streams
+import Wording
 
 struct CheckReport {
     enum Finding: Equatable {

@@ -1,5 +1,6 @@
 import DatabaseFiles
 import Deliveries
+import EmbeddedLog
 import Engine
 import EventLog
 import Foundation
@@ -7,6 +8,7 @@ import Program
 import Reports
 import Store
 import Streams
+import Wording
 
 /// Reads all of the files of some data directories. A page that is not what was written shows by
 /// its checksum, and so does a record of the log.

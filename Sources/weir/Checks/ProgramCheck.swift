@@ -1,5 +1,5 @@
 import Collector
-import ConfigurationFiles
+import ConfigurationValues
 import Deliveries
 import Engine
 import EventLog
@@ -8,6 +8,7 @@ import Monitoring
 import Program
 import Store
 import Streams
+import Wording
 
 extension CheckReport {
     /// Runs what the programs look at when they start, as far as it has to do with the configuration alone. A

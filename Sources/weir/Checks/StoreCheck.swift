@@ -1,4 +1,4 @@
-import ConfigurationFiles
+import ConfigurationValues
 import Engine
 import EventLog
 import Foundation
@@ -6,6 +6,7 @@ import Program
 import Reports
 import Store
 import Streams
+import Wording
 
 /// Checks one store: that it opens, and that it can go on with the log.
 struct StoreCheck {

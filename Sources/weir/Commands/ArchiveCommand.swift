@@ -1,9 +1,11 @@
 import ArgumentParser
+import EmbeddedLog
 import Engine
 import EventLog
 import Foundation
 import Program
 import Reports
+import Wording
 
 struct ArchiveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -5,6 +5,7 @@ import JSON
 import Program
 import Reports
 import Streams
+import Wording
 
 struct BackupCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,11 +1,12 @@
 import ArgumentParser
-import ConfigurationFiles
+import ConfigurationValues
 import EventLog
 import Foundation
 import JSON
 import Program
 import Reports
 import Streams
+import Wording
 
 struct CostsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Collector
 import ConfigurationFiles
+import ConfigurationValues
 import Foundation
 import Logging
 import Monitoring

@@ -6,6 +6,7 @@ import Program
 import Reports
 import Store
 import Streams
+import Wording
 
 struct DeadLettersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

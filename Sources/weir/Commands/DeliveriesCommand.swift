@@ -1,5 +1,5 @@
 import ArgumentParser
-import ConfigurationFiles
+import ConfigurationValues
 import Deliveries
 import EventLog
 import Foundation
@@ -8,6 +8,7 @@ import Program
 import Reports
 import Store
 import Streams
+import Wording
 
 struct DeliveriesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

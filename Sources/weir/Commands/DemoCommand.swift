@@ -1,6 +1,6 @@
 import ArgumentParser
 import CDemoRecords
-import ConfigurationFiles
+import ConfigurationValues
 import Engine
 import EventLog
 import Foundation

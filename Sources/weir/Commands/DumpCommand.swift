@@ -1,10 +1,11 @@
 import ArgumentParser
-import ConfigurationFiles
+import ConfigurationValues
 import DatabaseFiles
 import Foundation
 import Program
 import Reports
 import Streams
+import Wording
 
 struct DumpCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -6,6 +6,7 @@ import JSON
 import Program
 import Reports
 import Streams
+import Wording
 
 struct ExplainCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,4 +1,5 @@
 import ArgumentParser
+import EmbeddedLog
 import EventLog
 import Foundation
 import Program

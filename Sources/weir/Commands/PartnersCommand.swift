@@ -1,5 +1,5 @@
 import ArgumentParser
-import ConfigurationFiles
+import ConfigurationValues
 import Deliveries
 import EventLog
 import Foundation

@@ -7,6 +7,7 @@ import Program
 import Reports
 import Store
 import Streams
+import Wording
 
 struct PromoteCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,11 +1,13 @@
 import ArgumentParser
 import ConfigurationFiles
+import ConfigurationValues
 import Engine
 import EventLog
 import Foundation
 import Program
 import Reports
 import Streams
+import Wording
 
 struct PublishCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -3,6 +3,7 @@ import EventLog
 import Program
 import Reports
 import Streams
+import Wording
 
 struct ReadCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

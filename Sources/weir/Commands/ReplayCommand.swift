@@ -8,6 +8,7 @@ import Program
 import Reports
 import Store
 import Streams
+import Wording
 
 struct ReplayCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

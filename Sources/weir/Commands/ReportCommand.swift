@@ -1,9 +1,11 @@
 import ArgumentParser
 import ConfigurationFiles
+import ConfigurationValues
 import EventLog
 import Program
 import Reports
 import Streams
+import Wording
 
 struct ReportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

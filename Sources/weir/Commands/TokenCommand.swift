@@ -1,6 +1,7 @@
 import ArgumentParser
 import Collector
 import ConfigurationFiles
+import ConfigurationValues
 import Crypto
 import DatabaseFiles
 import Engine
@@ -10,6 +11,7 @@ import Program
 import Reports
 import Store
 import Streams
+import Wording
 
 struct TokenCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -4,6 +4,7 @@ import JSON
 import Program
 import Reports
 import Streams
+import Wording
 
 struct TopicsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

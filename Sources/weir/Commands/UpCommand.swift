@@ -1,6 +1,6 @@
 import ArgumentParser
 import Collector
-import ConfigurationFiles
+import ConfigurationValues
 import Deliveries
 import Engine
 import EventLog

@@ -1,5 +1,5 @@
 import ArgumentParser
-import ConfigurationFiles
+import ConfigurationValues
 import Engine
 import Program
 import Signatures

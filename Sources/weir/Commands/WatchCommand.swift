@@ -1,5 +1,6 @@
 import ArgumentParser
 import ConfigurationFiles
+import ConfigurationValues
 import Deliveries
 import EventLog
 import Foundation
@@ -9,6 +10,7 @@ import Program
 import Reports
 import Store
 import Streams
+import Wording
 
 struct WatchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,4 @@
 import Collector
-import ConfigurationFiles
 import Crypto
 import Foundation
 import JSON

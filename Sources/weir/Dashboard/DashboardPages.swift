@@ -1,4 +1,4 @@
-import ConfigurationFiles
+import ConfigurationValues
 import Program
 import Reports
 import Streams

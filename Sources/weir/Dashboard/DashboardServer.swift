@@ -1,5 +1,4 @@
 import Collector
-import ConfigurationFiles
 import EventLog
 import Foundation
 import HTTPTypes

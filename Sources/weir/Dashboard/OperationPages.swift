@@ -1,4 +1,5 @@
 import ConfigurationFiles
+import ConfigurationValues
 import Deliveries
 import EventLog
 import Foundation

@@ -1,4 +1,5 @@
 import ConfigurationFiles
+import ConfigurationValues
 import EventLog
 import Foundation
 import Program

@@ -1,9 +1,10 @@
-import ConfigurationFiles
+import ConfigurationValues
 import Deliveries
 import Program
 import Reports
 import Store
 import Streams
+import Wording
 
 /// Whether a partner is sent what is made for it, and what is in the way.
 struct PartnerStanding {

@@ -1,4 +1,3 @@
-import ConfigurationFiles
 import Deliveries
 import Engine
 import EventLog
@@ -7,6 +6,7 @@ import Program
 import Reports
 import Store
 import Streams
+import Wording
 
 /// How far the stores of some directories are behind the log.
 struct LagReport {

@@ -1,6 +1,7 @@
-import ConfigurationFiles
+import ConfigurationValues
 import ConversionValues
 import Deliveries
+import EmbeddedLog
 import Engine
 import EventLog
 import Foundation

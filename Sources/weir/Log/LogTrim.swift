@@ -1,8 +1,10 @@
-import ConfigurationFiles
+import ConfigurationValues
+import EmbeddedLog
 import EventLog
 import Foundation
 import Program
 import Reports
+import Wording
 
 /// Deletes the records of an embedded log that are past the retention of their topics and that
 /// nobody needs any more.

@@ -1,6 +1,8 @@
 import ArgumentParser
 import ConfigurationFiles
+import ConfigurationValues
 import ConversionModels
+import EmbeddedLog
 import Engine
 import EventLog
 import Foundation

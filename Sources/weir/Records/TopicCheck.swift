@@ -1,7 +1,8 @@
-import ConfigurationFiles
+import ConfigurationValues
 import EventLog
 import Program
 import Streams
+import Wording
 
 /// Finds records that do not belong to a stream's topic: their type is not one of the topic's, or they have no type
 /// and only another stream recognises their value. The log is append-only: a record in the wrong topic stays there.

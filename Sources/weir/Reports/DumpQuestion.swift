@@ -1,7 +1,9 @@
 import ConfigurationFiles
+import ConfigurationValues
 import Program
 import Reports
 import Streams
+import Wording
 
 /// What somebody asks of a dump, by options or in a saved report.
 struct DumpQuestion {

@@ -1,4 +1,5 @@
 import TestKit
+import Wording
 
 /// What installs were told of their conversion values: `topics/conversion-updates.yaml`, and what
 /// `docs/conversion-values.md` says of its dump.

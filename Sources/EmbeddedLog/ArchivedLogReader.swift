@@ -1,3 +1,5 @@
+import EventLog
+
 /// Reads a topic from its archive first, and then from the log.
 ///
 /// Meanwhile the log holds the partitions paused and is read in turns with the archive, so that
@@ -344,4 +346,25 @@ extension ArchivedLogReader {
 
 extension PartitionBounds {
     fileprivate var isEmpty: Bool { earliestOffset >= endOffset }
+}
+
+/// A record with its own bytes, for comparison.
+struct RecordCopy: Equatable {
+    var partition: Int32
+    var offset: Int64
+    var timestampMilliseconds: Int64
+    var key: [UInt8]?
+    /// In the encoding of `RecordHeaders`.
+    var headers: [UInt8]
+    var value: [UInt8]?
+}
+
+extension RecordCopy {
+    init(_ record: RecordView) {
+        self.init(
+            partition: record.partition, offset: record.offset,
+            timestampMilliseconds: record.timestampMilliseconds,
+            key: record.key.map { Array($0) }, headers: record.headers.encodedBytes(),
+            value: record.value.map { Array($0) })
+    }
 }

@@ -1,5 +1,5 @@
 import ConversionModels
-import Program
+import Wording
 
 /// Reads `conversion-models/<app>.yaml`.
 enum ConversionModelFile {

@@ -1,3 +1,4 @@
+import EventLog
 import GRDB
 
 /// Writes an archive: a copy of a topic of another log in an embedded one, with the same identity,

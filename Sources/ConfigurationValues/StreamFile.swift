@@ -1,7 +1,3 @@
-import EventLog
-import KafkaLog
-import Logging
-
 /// What a worker's file says: the settings that every worker has, and keys of the stream's own.
 package struct StreamFile {
     package let settings: StreamSettings
@@ -11,13 +7,13 @@ package struct StreamFile {
     /// The whole file, for the stream's own keys.
     package let mapping: ConfigurationMapping
     /// Paths in the file are relative to it.
-    package let directory: String
+    package let directory: PipelineDirectory
 
     static let windowKey = "dedupe_window_seconds"
 
     init(
         _ node: ConfigurationNode, stream: String, defaultWindowSeconds: Int?, keys: [String],
-        directory: String
+        directory: PipelineDirectory
     ) throws(ConfigurationError) {
         if defaultWindowSeconds == nil,
             let window = try node.entries().first(where: { $0.key == Self.windowKey })
@@ -86,7 +82,7 @@ package struct StreamSettings: Equatable, Sendable {
 
 extension Int64 {
     /// For numbers whose range was checked.
-    var asInt: Int { Int(self) }
+    package var asInt: Int { Int(self) }
 }
 
 extension ConfigurationNode {
@@ -127,11 +123,11 @@ extension ConfigurationNode {
 extension ConfigurationNode {
     /// The text of a file that is named here; `directory` is where relative paths begin.
     package func textOfFile(
-        _ path: String, in directory: String
+        _ path: String, in directory: PipelineDirectory
     ) throws(ConfigurationError) -> String {
-        let file = path.hasPrefix("/") ? path : "\(directory)/\(path)"
+        let file = path.hasPrefix("/") ? path : "\(directory.path)/\(path)"
         do {
-            return try ConfigurationFile.text(of: file)
+            return try directory.source.text(of: file)
         } catch {
             throw fault(.missingFile, "the file '\(file)' \(error.explanation)")
         }
@@ -170,50 +166,11 @@ package struct KafkaFile: Equatable, Sendable {
 }
 
 extension PipelineDirectory {
-    static let kafkaName = "kafka.yaml"
+    package static let kafkaName = "kafka.yaml"
 
     /// The defaults without `kafka.yaml`.
     package func kafka() throws(ConfigurationError) -> KafkaFile {
         guard try names().contains(Self.kafkaName) else { return KafkaFile() }
-        return try KafkaFile(ConfigurationFile.read("\(path)/\(Self.kafkaName)"))
-    }
-}
-
-extension StreamSettings {
-    /// Opens the log as a worker does: a cluster as `kafka.yaml` says, with the worker's own file above that.
-    package func openLog(
-        _ address: LogAddress, pipelines: PipelineDirectory, memberName: String? = nil,
-        logger: Logger
-    ) throws -> any LogBackend {
-        try pipelines.openLog(
-            address, .existing, settings: kafka, places: kafkaPlaces, memberName: memberName,
-            logger: logger)
-    }
-
-    /// Throws what is wrong with the settings of a cluster; what they lead to is not asked anything.
-    package func checkSettings(of address: LogAddress?, pipelines: PipelineDirectory) throws {
-        guard let address, case .kafka = address else { return }
-        _ = try openLog(
-            address, pipelines: pipelines,
-            logger: Logger(label: "weir", factory: { _ in SwiftLogNoOpLogHandler() }))
-    }
-}
-
-extension PipelineDirectory {
-    /// Opens a log: a cluster as `kafka.yaml` says.
-    ///
-    /// - Parameters:
-    ///   - settings: settings of librdkafka that come before those of `kafka.yaml`, with their `places`.
-    package func openLog(
-        _ address: LogAddress, _ mode: EmbeddedLog.Mode, settings: [String: String] = [:],
-        places: [String: String] = [:], memberName: String? = nil, logger: Logger
-    ) throws -> sending any LogBackend {
-        try address.open(mode, logger: logger) { brokers in
-            let file = try kafka()
-            return try KafkaSettings(
-                brokers: brokers, written: file.settings.merging(settings) { _, own in own },
-                places: file.places.merging(places) { _, own in own },
-                memoryBytes: file.memoryMebibytes << 20, memberName: memberName)
-        }
+        return try KafkaFile(root(of: "\(path)/\(Self.kafkaName)"))
     }
 }

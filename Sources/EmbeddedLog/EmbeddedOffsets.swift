@@ -1,3 +1,4 @@
+import EventLog
 import GRDB
 
 /// Bounds, times and committed offsets of the topic of a reader.

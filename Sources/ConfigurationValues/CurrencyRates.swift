@@ -1,5 +1,5 @@
 import Foundation
-import Program
+import Wording
 
 /// What a unit of a currency was worth, by day: `rates.csv`.
 ///
@@ -95,6 +95,9 @@ package struct CurrencyRates: Equatable, Sendable {
 
 extension PipelineDirectory {
     /// The path of the table of rates.
+    /// Whether there is a table of rates.
+    package var hasRates: Bool { source.isNamed(ratesPath) }
+
     package var ratesPath: String { "\(path)/\(CurrencyRates.fileName)" }
 
     /// The rates of currencies. Throws when there is no file.
@@ -105,7 +108,7 @@ extension PipelineDirectory {
                 explanation:
                     "does not exist: write a line a day and currency below day,currency,base,rate")
         }
-        return try CurrencyRates(ConfigurationFile.text(of: ratesPath), file: ratesPath)
+        return try CurrencyRates(source.text(of: ratesPath), file: ratesPath)
     }
 }
 

@@ -1,4 +1,4 @@
-import Program
+import Wording
 
 /// What is wrong with a file of the configuration, where, and what to do.
 package struct ConfigurationError: OperatorError, Equatable, Sendable {

@@ -1,4 +1,4 @@
-import Program
+import Wording
 
 /// A question to a dump that is asked again and again: `reports/<name>.yaml`. Its texts are those that the options of
 /// `weir dump` have.
@@ -91,6 +91,6 @@ extension PipelineDirectory {
                     ? "does not exist: write it, as pipelines/reports/campaigns.yaml that Weir ships"
                     : "does not exist: \(UnknownName(name, known: known))")
         }
-        return try ReportFile(ConfigurationFile.read(file), name: name)
+        return try ReportFile(root(of: file), name: name)
     }
 }

@@ -1,5 +1,23 @@
 import ConversionModels
-import Yams
+
+/// A value of a document as its syntax has it; what it means, readers of the configuration decide.
+///
+/// Values are made when they are asked for: a few lines of YAML can refer to one another so often that all of them would
+/// fill the memory.
+package protocol ConfigurationSyntax {
+    /// From 1; nil when it is not known.
+    var line: Int? { get }
+    /// Empty without one.
+    var tag: String { get }
+    var shape: ConfigurationShape { get }
+}
+
+package enum ConfigurationShape {
+    /// - isPlain: whether neither quotes nor a block mark it as a text.
+    case scalar(String, isPlain: Bool)
+    case list([any ConfigurationSyntax])
+    case mapping([(key: any ConfigurationSyntax, value: any ConfigurationSyntax)])
+}
 
 /// A value of a YAML file with its place for errors.
 package struct ConfigurationNode {
@@ -7,17 +25,17 @@ package struct ConfigurationNode {
     /// The line of the key or list element, from 1.
     package let line: Int
     package let path: String
-    private let node: Node
+    private let value: any ConfigurationSyntax
 
-    init(file: String, root: Node) {
-        self.init(file: file, line: root.mark?.line ?? 1, path: "", node: root)
+    package init(file: String, root: any ConfigurationSyntax) {
+        self.init(file: file, line: root.line ?? 1, path: "", value: root)
     }
 
-    private init(file: String, line: Int, path: String, node: Node) {
+    private init(file: String, line: Int, path: String, value: any ConfigurationSyntax) {
         self.file = file
         self.line = line
         self.path = path
-        self.node = node
+        self.value = value
     }
 
     package func fault(_ kind: ConfigurationError.Kind, _ explanation: String) -> ConfigurationError
@@ -32,7 +50,7 @@ package struct ConfigurationNode {
         fault(.badValue, explanation)
     }
 
-    static func duplicate(
+    package static func duplicate(
         _ key: String, file: String, line: Int, path: String
     ) -> ConfigurationError {
         ConfigurationError(
@@ -42,22 +60,24 @@ package struct ConfigurationNode {
 
     /// The pairs of a mapping with keys of the user's choice, in the order of the file.
     package func entries() throws(ConfigurationError) -> [(key: String, value: ConfigurationNode)] {
-        guard case .mapping(let mapping) = node else { throw wrongType("a mapping of keys") }
-        try checkTag(mapping.tag)
+        guard case .mapping(let mapping) = value.shape else {
+            throw wrongType("a mapping of keys")
+        }
+        try checkTag()
         var entries: [(key: String, value: ConfigurationNode)] = []
         var lines: [String: Int] = [:]
-        for (keyNode, valueNode) in mapping {
-            guard case .scalar(let scalar) = keyNode else {
+        for (keySyntax, valueSyntax) in mapping {
+            guard case .scalar(let key, _) = keySyntax.shape else {
                 throw fault(.wrongType, "a key must be plain text, and here is a list or mapping")
             }
-            let key = scalar.string
-            let keyLine = scalar.mark?.line ?? line
+            let keyLine = keySyntax.line ?? line
             let keyPath = path(of: key)
             // "1" and 1 are two keys to YAML and one to us.
             if let first = lines.updateValue(keyLine, forKey: key) {
                 throw Self.duplicate(key, file: file, line: first, path: keyPath)
             }
-            let value = ConfigurationNode(file: file, line: keyLine, path: keyPath, node: valueNode)
+            let value = ConfigurationNode(
+                file: file, line: keyLine, path: keyPath, value: valueSyntax)
             entries.append((key, value))
         }
         return entries
@@ -77,54 +97,48 @@ package struct ConfigurationNode {
     }
 
     package func elements() throws(ConfigurationError) -> [ConfigurationNode] {
-        guard case .sequence(let sequence) = node else { throw wrongType("a list") }
-        try checkTag(sequence.tag)
-        return sequence.enumerated().map { index, element in
+        guard case .list(let list) = value.shape else { throw wrongType("a list") }
+        try checkTag()
+        return list.enumerated().map { index, element in
             ConfigurationNode(
-                file: file, line: element.mark?.line ?? line, path: "\(path)[\(index)]",
-                node: element)
+                file: file, line: element.line ?? line, path: "\(path)[\(index)]",
+                value: element)
         }
     }
 
     /// The values of a list, each read by a method of its node.
-    func list<Value>(
+    package func list<Value>(
         _ read: (ConfigurationNode) -> () throws(ConfigurationError) -> Value
     ) throws(ConfigurationError) -> [Value] {
         try elements().map { element throws(ConfigurationError) in try read(element)() }
     }
 
     package var isMapping: Bool {
-        if case .mapping = node { true } else { false }
+        if case .mapping = value.shape { true } else { false }
     }
 
     package var isList: Bool {
-        if case .sequence = node { true } else { false }
+        if case .list = value.shape { true } else { false }
     }
 
     /// The text of a scalar as it is written; nil for a list, a mapping or null.
     package var scalarText: String? {
-        guard case .scalar(let scalar) = node else { return nil }
-        let isNothing =
-            scalar.style == .plain && ["", "~", "null", "Null", "NULL"].contains(scalar.string)
-        return isNothing ? nil : scalar.string
+        guard case .scalar(let text, let isPlain) = value.shape else { return nil }
+        return isPlain && ["", "~", "null", "Null", "NULL"].contains(text) ? nil : text
     }
 
     /// Whether quotes, a block or a tag mark a scalar as a text.
     package var isText: Bool {
-        guard case .scalar(let scalar) = node else { return false }
-        return ![.plain, .any].contains(scalar.style) || scalar.tag.rawValue == Self.core + "str"
-    }
-
-    func checkTag() throws(ConfigurationError) {
-        if case .scalar(let scalar) = node { try checkTag(scalar.tag) }
+        guard case .scalar(_, let isPlain) = value.shape else { return false }
+        return !isPlain || value.tag == Self.core + "str"
     }
 
     package func wrongType(_ expected: String) -> ConfigurationError {
         let found =
-            switch node {
+            switch value.shape {
             case .mapping: "a mapping"
-            case .sequence: "a list"
-            case .scalar, .alias: scalarText.map { "'\($0)'" } ?? "nothing"
+            case .list: "a list"
+            case .scalar: scalarText.map { "'\($0)'" } ?? "nothing"
             }
         return fault(.wrongType, "must be \(expected), and here is \(found)")
     }
@@ -144,14 +158,14 @@ package struct ConfigurationNode {
             case .index(let index):
                 ((try? elements())?.dropFirst(index).first, "\(self.path)[\(index)]")
             }
-        return found ?? ConfigurationNode(file: file, line: line, path: path, node: node)
+        return found ?? ConfigurationNode(file: file, line: line, path: path, value: value)
     }
 
     /// Tags of the core types change nothing, since each key decides how its value is read. Other
     /// tags would change the meaning.
-    private func checkTag(_ tag: Tag) throws(ConfigurationError) {
+    func checkTag() throws(ConfigurationError) {
         let core = ["str", "int", "float", "bool", "null", "seq", "map", "timestamp", "merge"]
-        let name = tag.rawValue
+        let name = value.tag
         guard name.isEmpty || name == "!" || core.contains(where: { name == Self.core + $0 }) else {
             throw fault(.wrongType, "has the tag '\(name)': write the value without a tag")
         }

@@ -1,32 +1,40 @@
+import ConfigurationValues
 import DatabaseFiles
 import Foundation
 import Yams
 
-/// Reads one YAML file.
-enum ConfigurationFile {
-    /// The root; an empty file is an empty mapping.
-    static func read(_ file: String) throws(ConfigurationError) -> ConfigurationNode {
-        try read(text(of: file), of: file)
+/// The files of a configuration on the disk, in YAML.
+package struct YAMLFiles: ConfigurationSource {
+    package init() {}
+
+    package func content(of file: String) throws(ConfigurationError) -> ConfigurationNode? {
+        try Self.content(text(of: file), of: file)
     }
 
-    /// The root of a file with this text; an empty one is an empty mapping.
-    static func read(
-        _ text: String, of file: String
-    ) throws(ConfigurationError) -> ConfigurationNode {
-        try content(text, of: file) ?? ConfigurationNode(file: file, root: Node([(Node, Node)]()))
+    package func names(in directory: String) -> [String]? {
+        try? FileManager.default.contentsOfDirectory(atPath: directory)
     }
 
-    /// The root; nil when the file has only comments.
-    static func content(of file: String) throws(ConfigurationError) -> ConfigurationNode? {
-        try content(text(of: file), of: file)
+    package func isNamed(_ path: String) -> Bool {
+        var found = stat()
+        return lstat(path, &found) == 0
     }
 
-    private static func content(
+    package func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
+
+    package func isDirectory(_ path: String) -> Bool {
+        var isDirectory: ObjCBool = false
+        return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
+            && isDirectory.boolValue
+    }
+
+    /// The root of a document with this text; nil when it has only comments.
+    static func content(
         _ text: String, of file: String
     ) throws(ConfigurationError) -> ConfigurationNode? {
         do {
             return try Yams.compose(yaml: text, .default, .default, .utf8)
-                .map { ConfigurationNode(file: file, root: $0) }
+                .map { ConfigurationNode(file: file, root: YAMLSyntax(node: $0)) }
         } catch let error as YamlError {
             throw fault(error, in: file, text: text)
         } catch {
@@ -34,8 +42,8 @@ enum ConfigurationFile {
         }
     }
 
-    /// The text without a byte order mark. Throws when it is not a regular file, not UTF-8 or too large.
-    static func text(of file: String) throws(ConfigurationError) -> String {
+    /// Throws when it is not a regular file, not UTF-8 or too large.
+    package func text(of file: String) throws(ConfigurationError) -> String {
         do throws(RegularFileError) {
             let text = try RegularFile.text(of: file)
             let scalars = text.unicodeScalars
@@ -84,6 +92,25 @@ enum ConfigurationFile {
                 keys.first ?? "", file: file, line: context.mark.line, path: keys.first ?? "")
         case .no, .memory, .writer, .emitter, .representer, .dataCouldNotBeDecoded:
             return syntax(nil, "\(error)")
+        }
+    }
+}
+
+/// A value as the parser has it.
+private struct YAMLSyntax: ConfigurationSyntax {
+    let node: Node
+
+    var line: Int? { node.mark?.line }
+    var tag: String { node.tag.rawValue }
+
+    var shape: ConfigurationShape {
+        switch node {
+        case .scalar(let scalar): .scalar(scalar.string, isPlain: scalar.style == .plain)
+        case .sequence(let sequence): .list(sequence.map { YAMLSyntax(node: $0) })
+        case .mapping(let mapping):
+            .mapping(mapping.map { (YAMLSyntax(node: $0), YAMLSyntax(node: $1)) })
+        // The parser puts what it refers to in its place.
+        case .alias: .scalar("", isPlain: true)
         }
     }
 }

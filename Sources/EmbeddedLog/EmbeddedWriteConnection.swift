@@ -1,4 +1,5 @@
 import DatabaseFiles
+import EventLog
 import Foundation
 import GRDB
 import GRDBSQLite

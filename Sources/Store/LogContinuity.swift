@@ -1,4 +1,5 @@
 import EventLog
+import Wording
 
 /// The log that a store has folded, as the store remembers it. A program compares it with the log before it
 /// goes on with its store, and `weir check` at any time.

@@ -1,4 +1,4 @@
-import Program
+import Wording
 
 /// How the lines of a kind of CSV file become reports of costs: `costs/<name>.yaml`.
 package struct CostMapping: Equatable, Sendable {
@@ -161,7 +161,7 @@ extension PipelineDirectory {
                     : "does not exist: \(UnknownName(name, known: names))")
         }
         return try CostMapping(
-            ConfigurationFile.read("\(path)/\(Self.costsName)/\(name).yaml"))
+            root(of: "\(path)/\(Self.costsName)/\(name).yaml"))
     }
 
     /// The names of the mappings, in bytewise order.

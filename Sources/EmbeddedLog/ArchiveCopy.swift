@@ -1,3 +1,5 @@
+import EventLog
+
 /// Copies a topic to an archive, from where the archive ends: partition, offset, timestamp, key,
 /// headers and value of every record. Offsets without a record stay gaps.
 package final class ArchiveCopy {

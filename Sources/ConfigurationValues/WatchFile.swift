@@ -1,5 +1,3 @@
-import Foundation
-
 /// What `weir watch` looks at: `watch.yaml`. Names of dumps, columns and measures keep their places, for whoever
 /// knows what there is.
 package struct WatchFile: Equatable, Sendable {
@@ -75,7 +73,7 @@ package struct WatchFile: Equatable, Sendable {
     /// Who is sent what opens and closes; nil for nobody.
     package var webhook: Partner?
 
-    static let name = "watch.yaml"
+    package static let name = "watch.yaml"
 }
 
 extension PipelineDirectory {
@@ -86,11 +84,11 @@ extension PipelineDirectory {
                 kind: .missingFile, file: "\(path)/\(WatchFile.name)",
                 explanation: "does not exist: copy the one that Weir ships in pipelines")
         }
-        return try WatchFile(ConfigurationFile.read("\(path)/\(WatchFile.name)"))
+        return try WatchFile(root(of: "\(path)/\(WatchFile.name)"))
     }
 
     package var hasWatch: Bool {
-        Self.isNamed("\(path)/\(WatchFile.name)")
+        source.isNamed("\(path)/\(WatchFile.name)")
     }
 }
 

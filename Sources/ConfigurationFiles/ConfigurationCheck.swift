@@ -1,0 +1,128 @@
+import ConfigurationValues
+import Streams
+
+extension PipelineDirectory {
+    /// The directory with a file for each stream.
+    package init(_ path: String) {
+        self.init(
+            path, streams: allStreams.map { $0.streamName },
+            producerStreams: producedStreams.map { $0.streamName }, source: YAMLFiles())
+    }
+
+    /// The consumer groups of the programs that have a file, by the names of their files.
+    package func groups() throws(ConfigurationError) -> [String: String] {
+        var groups: [String: String] = [:]
+        for program in programs where has(program: program) {
+            groups[program] = try settings(of: program).group
+        }
+        return groups
+    }
+
+    package func settings(of program: String) throws(ConfigurationError) -> StreamSettings {
+        guard let stream = Streams.stream(named: program) else { return try partnerPostbacks() }
+        return try stream.file(in: self).settings
+    }
+}
+
+extension PipelineDirectory {
+    /// Throws when a file has a name that nothing reads: its user believes that it counts.
+    package func requireKnownFiles() throws(ConfigurationError) {
+        if let unknown = try unknownFiles().first { throw unknown }
+    }
+
+    /// One fault for each file at the top whose name nothing reads.
+    func unknownFiles() throws(ConfigurationError) -> [ConfigurationError] {
+        let known =
+            programs.map { "\($0).yaml" }
+            + [Self.catalogName, Self.collectorName, Self.kafkaName, WatchFile.name]
+        return try names().filter { !known.contains($0) }.map { name in
+            Self.unknownFile(
+                "\(path)/\(name)", "nothing reads it; known here: \(known.joined(separator: ", "))")
+        }
+    }
+}
+
+extension PipelineDirectory {
+    /// Everything that is wrong, at most one fault a file: first files that nothing reads, then
+    /// streams, the catalog, conversion models, partners, mappings of costs and what is watched.
+    ///
+    /// A stream without a file is no fault here: its worker reports that at its start.
+    package func check() -> [ConfigurationError] {
+        do {
+            return try unknownFiles() + faults()
+        } catch {
+            return [error]
+        }
+    }
+
+    private func faults() -> [ConfigurationError] {
+        var faults: [ConfigurationError] = []
+        func note<Value>(_ read: () throws(ConfigurationError) -> Value) -> Value? {
+            do {
+                return try read()
+            } catch {
+                // Several parts may read one file.
+                if !faults.contains(error) { faults.append(error) }
+                return nil
+            }
+        }
+        for stream in allStreams where stream.isConfigured(in: self) {
+            _ = note { () throws(ConfigurationError) in try stream.readRules(in: self) }
+        }
+        if has(program: Self.partnerPostbacksName) { _ = note(partnerPostbacks) }
+        _ = note { () throws(ConfigurationError) in try catalog() }
+        _ = note { () throws(ConfigurationError) in try collectorPipeline() }
+        let models = note { () throws(ConfigurationError) in try names(in: Self.modelsName) }
+        for name in models ?? [] {
+            _ = note { () throws(ConfigurationError) in try conversionModel(name) }
+        }
+        let partners = note { () throws(ConfigurationError) in try names(in: Self.partnersName) }
+        for name in partners ?? [] {
+            _ = note { () throws(ConfigurationError) in try partner(name) }
+        }
+        let mappings = note { () throws(ConfigurationError) in try costMappingNames() }
+        for name in mappings ?? [] {
+            _ = note { () throws(ConfigurationError) in try costMapping(name) }
+        }
+        if hasWatch { _ = note(watch) }
+        let reports = note { () throws(ConfigurationError) in try reportNames() }
+        for name in reports ?? [] {
+            _ = note { () throws(ConfigurationError) in try report(name) }
+        }
+        if hasRates { _ = note(rates) }
+        if faults.isEmpty { _ = note(appsByBundle) }
+        return faults
+    }
+
+    /// App Store ids by bundle id, from `catalog.yaml` and `store-notifications.yaml`. Other faults
+    /// of the latter are left to its worker.
+    ///
+    /// Throws when the two files name different apps for one bundle id.
+    package func appsByBundle() throws(ConfigurationError) -> [String: Int64] {
+        var apps = try catalog().appsByBundle
+        let name = "store-notifications.yaml"
+        guard try names().contains(name) else { return apps }
+        let root = try root(of: "\(path)/\(name)").entries()
+        for element in try root.first(where: { $0.key == "apps" })?.value.elements() ?? [] {
+            let entries = try element.entries()
+            guard let bundle = entries.first(where: { $0.key == "bundle_id" })?.value,
+                let node = entries.first(where: { $0.key == "app_apple_id" })?.value
+            else { continue }
+            let app = try node.app()
+            let known = apps.updateValue(app, forKey: try bundle.name())
+            guard known == nil || known == app else {
+                throw node.badValue(
+                    "is \(app), and catalog.yaml gives this bundle_id to another app: make them one"
+                )
+            }
+        }
+        return apps
+    }
+}
+
+extension StreamFold {
+    /// Reads all that the worker of the stream reads.
+    fileprivate static func readRules(in pipelines: PipelineDirectory) throws(ConfigurationError) {
+        _ = try rules(in: pipelines)
+    }
+}
