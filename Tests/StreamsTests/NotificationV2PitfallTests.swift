@@ -196,6 +196,21 @@ struct NotificationV2PitfallTests {
         }
     }
 
+    @Test("a transaction id of another type is refused by what came, as any text would do")
+    func typesOfTransactionIDs() throws {
+        for (value, words) in [
+            ("true", "is true or false"), ("{}", "is an object"), ("[]", "is an array"),
+        ] {
+            let renewal = try v2(
+                "DID_RENEW", with: ["data.signedTransactionInfo.transactionId": .raw(value)])
+            let refused = try foldNotifications([renewal]).refused
+            #expect(refused.map(\.reason) == ["wrong_type"])
+            #expect(
+                refused.first?.detail == "transactionId \(words), and not a number or a string",
+                "\(refused)")
+        }
+    }
+
     @Test("members of a transaction that a type does not count by are not judged")
     func unreadMembers() throws {
         let info = "data.signedTransactionInfo"

@@ -34,7 +34,8 @@ extension PageWriter {
         try section("Behind the log", "Of each store and partition, as weir lag says it.") { page in
             let report = try LagReport(
                 directories: page.source.options.data.directories,
-                log: page.source.options.log.open(.existing, page.source.options.data),
+                log: page.source.options.log.open(
+                    .existing, page.source.options.data, page.source.options.pipelines),
                 groups: page.source.options.pipelines.groups(),
                 nowMilliseconds: WallClock.milliseconds)
             let rows = report.streams.flatMap { stream in
