@@ -101,7 +101,16 @@ private struct YAMLSyntax: ConfigurationSyntax {
     let node: Node
 
     var line: Int? { node.mark?.line }
-    var tag: String { node.tag.rawValue }
+
+    /// As it is written: a node's own is what the parser would make of the text.
+    var tag: String {
+        switch node {
+        case .scalar(let scalar): scalar.tag.rawValue
+        case .sequence(let sequence): sequence.tag.rawValue
+        case .mapping(let mapping): mapping.tag.rawValue
+        case .alias: ""
+        }
+    }
 
     var shape: ConfigurationShape {
         switch node {

@@ -12,7 +12,7 @@ struct FloorsTests {
     private static let impure: Set<Substring> = [
         "grdb", "grdbSQLite", "yams", "arguments", "http", "httpCore", "httpClient", "nio",
         "nioPosix",
-        "nioHTTP", "logging", "metrics",
+        "nioHTTP", "logging", "metrics", "product",
     ]
     private let libraries: [String: Set<Substring>]
 
@@ -22,7 +22,9 @@ struct FloorsTests {
         let target =
             /\.(?:executableTarget|target|systemLibrary)\(\s*name: "([^"]+)"((?:(?!\.(?:executableTarget|target|systemLibrary|testTarget)\()[\s\S])*)/
         for found in package.matches(of: target) {
-            let list = found.2.firstMatch(of: /dependencies: \[([^\]]*)\]/)?.1 ?? ""
+            let all = found.2.firstMatch(of: /dependencies: \[([^\]]*)\]/)?.1 ?? ""
+            // Products of libraries that have no name of their own here.
+            let list = all.replacing(/\.product\([^)]*\)/, with: "product")
             dependencies[String(found.1)] = list.matches(of: /"([^"]+)"/).map { String($0.1) }
             libraries[String(found.1)] = Set(list.matches(of: /\b[a-z]\w*\b/).map(\.0))
         }
