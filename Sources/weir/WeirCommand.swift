@@ -42,18 +42,35 @@ struct WeirCommand: ParsableCommand {
             standard error that nobody reads ends nothing.
             """,
         version: WeirVersion.current,
-        subcommands: [
-            PublishCommand.self, CostsCommand.self, ReadCommand.self, TopicsCommand.self,
-            DumpCommand.self, ReportCommand.self, PlotCommand.self,
-            DigestCommand.self, ExplainCommand.self, EvidenceCommand.self, DiffCommand.self,
-            WhatIfCommand.self, ChangesCommand.self, ReconcileCommand.self, ExportCommand.self,
-            VerifyCommand.self, DecodeCommand.self,
-            CheckCommand.self, LagCommand.self, WatchCommand.self, ArchiveCommand.self,
-            BackupCommand.self,
-            PartnersCommand.self,
-            DeliveriesCommand.self, ReplayCommand.self, PromoteCommand.self, TokenCommand.self,
-            UpCommand.self, DashboardCommand.self, DemoCommand.self, LogCommand.self,
-            DeadLettersCommand.self,
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Run", subcommands: [DemoCommand.self, UpCommand.self, DashboardCommand.self]),
+            CommandGroup(
+                name: "Log",
+                subcommands: [
+                    TopicsCommand.self, PublishCommand.self, CostsCommand.self, ReadCommand.self,
+                    DeadLettersCommand.self, LogCommand.self, ArchiveCommand.self,
+                ]),
+            CommandGroup(
+                name: "Read",
+                subcommands: [
+                    DumpCommand.self, ReportCommand.self, PlotCommand.self, ExplainCommand.self,
+                    EvidenceCommand.self, ExportCommand.self, VerifyCommand.self,
+                    DecodeCommand.self, DigestCommand.self,
+                ]),
+            CommandGroup(
+                name: "Correct",
+                subcommands: [
+                    ReconcileCommand.self, WhatIfCommand.self, ReplayCommand.self,
+                    DiffCommand.self, PromoteCommand.self, ChangesCommand.self,
+                ]),
+            CommandGroup(
+                name: "Operate",
+                subcommands: [
+                    CheckCommand.self, LagCommand.self, WatchCommand.self, BackupCommand.self,
+                    PartnersCommand.self, DeliveriesCommand.self,
+                ]),
+            CommandGroup(name: "Configure", subcommands: [TokenCommand.self]),
         ])
 
     static func main() {
