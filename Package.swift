@@ -2,10 +2,12 @@
 import PackageDescription
 
 let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+// Tests fold millions of records. What takes most of their time is optimised in debug builds too.
+let optimised = strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]
 // What runs once a record or more. Overlapping accesses are looked for in debug builds, which the tests
 // use; in release they would run for every record. Generic code is specialised across modules.
 let hot =
-    strict + [
+    optimised + [
         .unsafeFlags(
             ["-enforce-exclusivity=unchecked", "-cross-module-optimization"],
             .when(configuration: .release))
@@ -85,7 +87,7 @@ let package = Package(
             name: "Signatures",
             dependencies: ["COpenSSL", "JSON", asn1, certificates, crypto],
             swiftSettings: strict),
-        .target(name: "ConversionModels", swiftSettings: strict),
+        .target(name: "ConversionModels", swiftSettings: optimised),
         .target(
             name: "Program",
             dependencies: [
@@ -134,14 +136,14 @@ let package = Package(
                 "EventLog", "JSON", "Monitoring", "Program", "Store", "Streams", "Wording",
                 arguments, logging, metrics,
             ],
-            swiftSettings: strict),
+            swiftSettings: optimised),
         .target(
             name: "ConversionValues",
             dependencies: [
                 "ConversionModels", "DatabaseFiles", "EventLog", "JSON", "Store", "Streams", crypto,
                 grdb,
             ],
-            swiftSettings: strict),
+            swiftSettings: optimised),
         .target(
             name: "Deliveries",
             dependencies: [
@@ -158,7 +160,7 @@ let package = Package(
                 "ConfigurationValues", "ConfigurationFiles", "ConversionModels", "JSON", "Store",
                 "Streams", "Wording", crypto,
             ],
-            swiftSettings: strict),
+            swiftSettings: optimised),
         .target(
             name: "History",
             dependencies: [
@@ -166,7 +168,7 @@ let package = Package(
                 "EventLog", "JSON", "KafkaLog", "Monitoring", "Program", "Reports", "Signatures",
                 "Store", "Streams", "Wording", crypto,
             ],
-            swiftSettings: strict),
+            swiftSettings: optimised),
         .target(
             name: "Collector",
             dependencies: [
@@ -248,7 +250,7 @@ let package = Package(
                 "CSimulatedSystem", "DatabaseFiles", "Deliveries", "EmbeddedLog", "Engine",
                 "EventLog", "History", "Program", "Reports", "Store", "Streams", "TestKit", logging,
             ],
-            path: "Tests/Simulation", swiftSettings: strict),
+            path: "Tests/Simulation", swiftSettings: optimised),
         .executableTarget(
             name: "weir-simulate", dependencies: ["Program", "Simulation", arguments, logging],
             path: "Tests/weir-simulate", swiftSettings: strict),
