@@ -32,10 +32,10 @@ package struct ConversionEngine {
     private func answer() -> (answer: ConversionAnswer, update: ConversionUpdate) {
         var update = activity()
         guard update.outcome != .stale else {
-            return (ConversionAnswer(reason: Telling.explanation(update)), update)
+            return (ConversionAnswer(reason: ValueDecision.explanation(update)), update)
         }
         let after = InstallState.after(update, state, startsInstall: update.startsInstall)
-        let telling = Telling(
+        let telling = ValueDecision(
             request: request, before: update.startsInstall ? nil : state, after: after,
             model: model, now: now)
         let answer = telling.tell(&update)

@@ -39,7 +39,7 @@ package final class DeliveryLoop {
     private let logger: Logger
     private let metrics: DeliveryMetrics?
     private let batch = RecordBatch()
-    private let watch: LogWatch
+    private let watch: LogIdentityCheck
     private var nextOffsets: [Int32: Int64] = [:]
     private var ends: [Int32: Int64] = [:]
     /// Whether partitions were assigned, perhaps none. Until then nothing is sent: the store may be an older copy.
@@ -48,7 +48,7 @@ package final class DeliveryLoop {
     /// revision of a document may come there.
     private var takenOverBefore: [Int32: Int64] = [:]
     /// Who took each partition over, this store last.
-    private var takers: [Int32: PartitionTakers] = [:]
+    private var takers: [Int32: PartitionOwners] = [:]
     private var hasUncommittedOffsets = false
     private var lastOffsetCommit = ContinuousClock.now
     private var lastLook = ContinuousClock.now
@@ -61,7 +61,7 @@ package final class DeliveryLoop {
         partners: KnownPartners, parser: JSONParser, clock: any DeliveryClock, settings: Settings,
         stop: StopSignal, logger: Logger, metrics: DeliveryMetrics? = nil,
         files: FollowedPartners? = nil, patience: BrokerPatience? = nil,
-        openReader: @escaping LogWatch.OpenReader
+        openReader: @escaping LogIdentityCheck.OpenReader
     ) {
         self.store = store
         self.reader = reader
@@ -75,7 +75,7 @@ package final class DeliveryLoop {
         self.metrics = metrics
         self.files = files
         self.patience = patience
-        watch = LogWatch(
+        watch = LogIdentityCheck(
             store: store, topic: reader.topic, interval: settings.lookInterval,
             isWaitedFor: patience != nil, openReader: openReader)
     }
@@ -137,7 +137,7 @@ package final class DeliveryLoop {
             if hasUncommittedOffsets || lastOffsetCommit.duration(to: .now) > .seconds(3600) {
                 try commitOffsets()
             }
-            try watch.lookNowAndThen()
+            try watch.checkPeriodically()
         }
         takenOverBefore = takenOverBefore.filter { partition, end in
             reader.position(partition: partition).map { $0 < end } ?? false
@@ -205,7 +205,7 @@ package final class DeliveryLoop {
             next[record.partition] = record.offset + 1
         }
         try waiting { try watch.resolveDoubts(Set(records.map(\.partition))) }
-        try watch.lookNowAndThen()
+        try watch.checkPeriodically()
         let last = watch.mark(batch)
         var known: [Int32: RecordFingerprint] = [:]
         for partition in last.keys {
@@ -320,7 +320,7 @@ extension DeliveryLoop {
         let identity = try store.identity()
         let committed = try waiting { try reader.committedOffsets() }
         let stored = try store.nextOffsets()
-        func lostStart(_ partition: Int32, _ known: PartitionTakers) -> Int64? {
+        func lostStart(_ partition: Int32, _ known: PartitionOwners) -> Int64? {
             known.lostStart(
                 of: identity, at: stored[partition] ?? 0, before: committed[partition]?.next ?? 0)
         }
@@ -331,7 +331,7 @@ extension DeliveryLoop {
             let partition = bounds.partition
             let place = TopicPartition(topic: reader.topic, partition: partition)
             let group = committed[partition]
-            var known = PartitionTakers(note: group?.note ?? "")
+            var known = PartitionOwners(note: group?.note ?? "")
             // Where no note says who it was, the store was alone. On the embedded log partitions of instances are set by hand.
             if group == nil || !reader.keepsNotes, stored[partition] != nil {
                 known.begin(identity, at: 0)
@@ -384,7 +384,7 @@ extension DeliveryLoop {
         }
         for (partition, group) in committed.sorted(by: { $0.key < $1.key })
         where nextOffsets[partition] == nil {
-            guard let lost = lostStart(partition, PartitionTakers(note: group.note)) else {
+            guard let lost = lostStart(partition, PartitionOwners(note: group.note)) else {
                 continue
             }
             logger.warning(

@@ -43,7 +43,7 @@ package final class Worker<Fold: StreamFold> {
     /// Timestamp of the newest record of each partition, in milliseconds since 1970.
     private var newest: [Int32: Int64] = [:]
     /// Looks whether the log is still the one that was folded; nil where nothing else can be read there.
-    private let watch: LogWatch?
+    private let watch: LogIdentityCheck?
     /// The last folded records of partitions that were just taken: they are read again, and must still
     /// be what they were.
     private var lastFolded: [Int32: (offset: Int64, fingerprint: String)] = [:]
@@ -67,7 +67,7 @@ package final class Worker<Fold: StreamFold> {
         logger: Logger, metrics: WorkerMetrics? = nil,
         configurationFiles: FollowedConfiguration? = nil,
         interruption: @escaping () -> Bool = { false }, patience: BrokerPatience? = nil,
-        openReader: LogWatch.OpenReader? = nil
+        openReader: LogIdentityCheck.OpenReader? = nil
     ) {
         self.lanes = Lanes(FoldLanes(lanes))
         self.store = store
@@ -84,7 +84,7 @@ package final class Worker<Fold: StreamFold> {
         self.interruption = Interruption(interruption)
         progress = Progress(label: settings.name, isWanted: settings.showsProgress)
         watch = openReader.map {
-            LogWatch(
+            LogIdentityCheck(
                 store: store, topic: reader.topic, interval: settings.lookInterval,
                 isWaitedFor: patience != nil, openReader: $0)
         }
@@ -165,8 +165,8 @@ package final class Worker<Fold: StreamFold> {
 
     /// Waits until the commit and the lanes on other threads have ended. The next turn reads their results. A simulation
     /// disturbs a process between turns, and needs the same state there in each run.
-    package func standStill() {
-        store.standStill()
+    package func quiesce() {
+        store.quiesce()
         lanes.settle()
     }
 
@@ -210,7 +210,7 @@ package final class Worker<Fold: StreamFold> {
             if hasUncommittedOffsets || lastOffsetCommit.duration(to: .now) > Self.offsetsKept {
                 try commitOffsets()
             }
-            try watch?.lookNowAndThen()
+            try watch?.checkPeriodically()
             try checkPartitionCount()
             // Commits look by themselves.
             try store.requireInPlace()
@@ -242,7 +242,7 @@ package final class Worker<Fold: StreamFold> {
         try waiting {
             try watch?.resolveDoubts(Set((0..<batch.count).map { batch.position($0).partition }))
         }
-        try watch?.lookNowAndThen()
+        try watch?.checkPeriodically()
         watch?.mark(batch)
         try store(batch, prepared, since: start)
     }

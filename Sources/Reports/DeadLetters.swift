@@ -2,7 +2,7 @@ import Store
 import Streams
 
 package struct KeptRecord: Sendable {
-    package let place: RecordAddress
+    package let place: TopicPosition
     /// The identity of the topic when the store began, which differs from others of its name.
     package let logIdentity: String
     /// The record as the store has it, and why it was rejected.
@@ -77,7 +77,7 @@ extension OpenStores {
     }
 
     /// The rejected records at some places, with their bytes; missing ones are left out.
-    package func deadLetters(at places: [RecordAddress]) throws(InspectionError) -> [KeptRecord] {
+    package func deadLetters(at places: [TopicPosition]) throws(InspectionError) -> [KeptRecord] {
         try view(of: Self.streams) { view in
             try places.compactMap { place in
                 for slice in view.slices
@@ -97,14 +97,14 @@ extension StoreSlice {
     fileprivate func kept(partition: Int32, offset: Int64) throws -> KeptRecord? {
         try snapshot.refusal(partition: partition, offset: offset).map { refusal in
             KeptRecord(
-                place: RecordAddress(topic: snapshot.topic, partition: partition, offset: offset),
+                place: TopicPosition(topic: snapshot.topic, partition: partition, offset: offset),
                 logIdentity: snapshot.logIdentity, refusal: refusal)
         }
     }
 }
 
 /// The place of a record in a log, as people and headers write it: `topic/partition/offset`.
-package struct RecordAddress: Hashable, Comparable, Sendable, CustomStringConvertible {
+package struct TopicPosition: Hashable, Comparable, Sendable, CustomStringConvertible {
     package var topic: String
     package var partition: Int32
     package var offset: Int64
@@ -128,7 +128,7 @@ package struct RecordAddress: Hashable, Comparable, Sendable, CustomStringConver
 
     package var description: String { "\(topic)/\(partition)/\(offset)" }
 
-    package static func < (left: RecordAddress, right: RecordAddress) -> Bool {
+    package static func < (left: TopicPosition, right: TopicPosition) -> Bool {
         (left.topic, left.partition, left.offset) < (right.topic, right.partition, right.offset)
     }
 }

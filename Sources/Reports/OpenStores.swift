@@ -124,7 +124,7 @@ package final class OpenStores {
     }
 
     /// Keeps what is read in memory, for several questions, and sums of days for those who open the stores next.
-    package func keepPages(_ days: KeptDays) throws(InspectionError) {
+    package func keepPages(_ days: DaySumCache) throws(InspectionError) {
         try InspectionError.ofStores { () throws(StoreError) in
             for reader in readers.flatMap(\.readers) { try reader.keepPages(days) }
         }

@@ -177,7 +177,7 @@ package final class AggregateStore {
     }
 
     /// Waits until the disk has answered, whatever it said: `awaitCommit` still tells.
-    package func standStill() { queue.inDatabase { _ in } }
+    package func quiesce() { queue.inDatabase { _ in } }
 
     /// From now on, commits expect the partition to be where the state says.
     package func expect(_ state: PartitionState) {

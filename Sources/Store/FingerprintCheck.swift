@@ -91,7 +91,7 @@ extension LogChange {
     package static func ofGroup(
         _ committed: [Int32: GroupOffset], _ bounds: [PartitionBounds], of topic: String,
         watched: [WatchedPartition],
-        openReader: LogWatch.OpenReader
+        openReader: LogIdentityCheck.OpenReader
     ) throws -> LogChange? {
         var marks: [RecordFingerprint] = []
         for bounds in bounds {

@@ -25,14 +25,14 @@ final class RowReading {
     private let db: Database
     private let path: String
     /// Nil where other records than those of its hours may change the rows of a day.
-    private let keptDays: KeptDays?
+    private let keptDays: DaySumCache?
     /// The hours of the store with their slots, once they were read.
     private var knownHours: [(text: String, slots: [Slot])]?
     /// The places of hours among them.
     private var hourPlaces: [String: Int] = [:]
     private var tables: [String: AggregateKeys] = [:]
 
-    init(_ db: Database, path: String, keptDays: KeptDays?) {
+    init(_ db: Database, path: String, keptDays: DaySumCache?) {
         self.db = db
         self.path = path
         self.keptDays = keptDays
@@ -137,7 +137,7 @@ final class RowReading {
                 for row in known { try body(keys.with(time, row.columns), row.measures) }
                 continue
             }
-            var read: [KeptDays.DayRow] = []
+            var read: [DaySumCache.DayRow] = []
             try sums.forEach { key, measures in
                 let columns = try keys.columns(ofKey: key, time: time)
                 if origins[index] != nil { read.append((columns, measures)) }
@@ -151,7 +151,7 @@ final class RowReading {
     private func origins(
         of days: [(hour: String, slots: [Int64], isWhole: Bool)], in table: AggregateTable,
         _ keys: AggregateKeys, _ wanted: WantedKeys, _ partitions: Set<Int32>
-    ) throws -> [KeptDays.Origin?] {
+    ) throws -> [DaySumCache.Origin?] {
         var columns: [[StoredValue]]?
         switch wanted {
         case .all: break

@@ -9,7 +9,7 @@ package final class StoreReader {
     package let stream: String
     let queue: DatabaseQueue
     private var isVerified = false
-    private var keptDays: KeptDays?
+    private var keptDays: DaySumCache?
 
     package init(path: String) throws(StoreError) {
         self.path = path
@@ -21,7 +21,7 @@ package final class StoreReader {
     /// Keeps up to 64 MiB of what is read in memory, for whoever asks several questions one after the other.
     ///
     /// - Parameter days: sums of days that were read before, and those that are read now.
-    package func keepPages(_ days: KeptDays) throws(StoreError) {
+    package func keepPages(_ days: DaySumCache) throws(StoreError) {
         keptDays = days
         try StoreError.naming("read", path) {
             try queue.inDatabase { try $0.execute(sql: "PRAGMA cache_size = -65536") }

@@ -76,7 +76,7 @@ package struct StoreSnapshot {
     package let logIdentity: String
 
     /// - Parameter keptDays: sums of days that were read before; nil to read all of them.
-    init(_ db: Database, path: String, keptDays: KeptDays? = nil) throws {
+    init(_ db: Database, path: String, keptDays: DaySumCache? = nil) throws {
         self.db = db
         self.path = path
         let row = try Row.fetchOne(db, sql: "SELECT stream, topic, log_identity FROM store")

@@ -424,7 +424,7 @@ extension Workplace {
         _ reader: any LogReader, identity: String = "the cluster's",
         every interval: Duration = .seconds(3600), untilEnd: Bool = false,
         publishes log: (any LogBackend)? = nil,
-        openReader: @escaping LogWatch.OpenReader, isDone: @escaping () -> Bool = { false }
+        openReader: @escaping LogIdentityCheck.OpenReader, isDone: @escaping () -> Bool = { false }
     ) throws {
         defer { reader.close() }
         let directory = PipelineDirectory(pipelines)

@@ -25,7 +25,7 @@ extension Turning {
 
 extension Worker: Turning {
     func takeTurn() throws -> WorkerEnd? {
-        defer { standStill() }
+        defer { quiesce() }
         return try turn()
     }
 }

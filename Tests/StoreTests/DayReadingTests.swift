@@ -128,7 +128,7 @@ struct DayReadingTests {
         let files = try TemporaryDirectory()
         let path = files.path + "/store.sqlite"
         let store = try makeStore(path)
-        let kept = KeptDays()
+        let kept = DaySumCache()
         func sums(_ choice: RowChoice = RowChoice()) throws -> [String: Int64] {
             let reader = try StoreReader(path: path)
             try reader.keepPages(kept)
@@ -159,7 +159,7 @@ struct DayReadingTests {
     func keptDaysOfAnotherFile() throws {
         let files = try TemporaryDirectory()
         let path = files.path + "/store.sqlite"
-        let kept = KeptDays()
+        let kept = DaySumCache()
         func sums() throws -> [String: Int64] {
             let reader = try StoreReader(path: path)
             try reader.keepPages(kept)

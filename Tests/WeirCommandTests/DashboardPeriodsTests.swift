@@ -16,8 +16,8 @@ struct DashboardPeriodsTests {
     /// 2026-11-20.
     private static let firstDay: Int64 = 1_795_132_800_000
 
-    private func viewing(_ query: String) throws -> Viewing {
-        Viewing(
+    private func context(_ query: String) throws -> PageContext {
+        PageContext(
             path: "/", parameters: try #require(QueryParameters(query)), scope: [],
             newestMilliseconds: Self.noon)
     }
@@ -48,20 +48,20 @@ struct DashboardPeriodsTests {
             ("until=2026-11-23", "- 2026-11-23", "none"),
         ])
     func daysBefore(_ query: String, shown: String, before: String) throws {
-        let viewing = try viewing(query)
-        func text(_ days: Viewing.Days?) -> String {
+        let context = try context(query)
+        func text(_ days: PageContext.Days?) -> String {
             days.map { "\($0.since ?? "-") \($0.until ?? "-")" } ?? "none"
         }
-        #expect(text(viewing.bounds(default: .day)) == shown)
-        #expect(text(viewing.daysBefore(default: .day)) == before)
+        #expect(text(context.bounds(default: .day)) == shown)
+        #expect(text(context.daysBefore(default: .day)) == before)
     }
 
     @Test("whole days are those that a report of the same words has")
     func reports() throws {
-        for period in Viewing.Period.allCases where period != .all {
+        for period in PageContext.Period.allCases where period != .all {
             let stretch = try #require(ReportPeriod(period.name), "\(period)")
             let (since, until) = stretch.bounds(at: Self.noon)
-            let shown = try viewing("period=\(period.rawValue)").bounds(default: .day)
+            let shown = try context("period=\(period.rawValue)").bounds(default: .day)
             #expect(shown.since == UTC.day(milliseconds: since))
             #expect(shown.until == UTC.day(milliseconds: until + 86_399_999))
         }
@@ -69,8 +69,8 @@ struct DashboardPeriodsTests {
 
     @Test("of dates and a choice, that one holds which was changed in the box")
     func box() throws {
-        func chosen(_ query: String) throws -> Viewing.Period? {
-            try viewing(query).period(default: .day)
+        func chosen(_ query: String) throws -> PageContext.Period? {
+            try context(query).period(default: .day)
         }
         let dates = "since=2026-11-20&until=2026-11-22"
         #expect(try chosen(dates) == nil)
@@ -81,9 +81,9 @@ struct DashboardPeriodsTests {
         // A choice was in force, and dates are filled in.
         #expect(try chosen("\(dates)&period=7d&shown=7d") == nil)
         #expect(try chosen("since=&until=&period=7d&shown=1d") == .week)
-        let carried = try viewing("\(dates)&period=7d&shown=").carried
+        let carried = try context("\(dates)&period=7d&shown=").carried
         #expect(carried.map { "\($0.name)=\($0.value)" } == ["period=7d"])
-        #expect(try viewing("\(dates)&period=7d").carried.map(\.name) == ["since", "until"])
+        #expect(try context("\(dates)&period=7d").carried.map(\.name) == ["since", "until"])
     }
 
     private func asker(_ place: Workplace, at: String? = nil) throws -> PageAsker {

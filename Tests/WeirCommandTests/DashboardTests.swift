@@ -49,10 +49,10 @@ struct PageAsker {
     var source: SourceOptions
     var scope: [DumpQuery.Condition] = []
 
-    private func making(_ address: String) throws -> PageMaking {
+    private func making(_ address: String) throws -> PageBuilder {
         let parts = address.split(separator: "?", maxSplits: 1).map(String.init)
         let parameters = try #require(QueryParameters(parts.count > 1 ? parts[1] : ""))
-        return PageMaking(
+        return PageBuilder(
             source: PageSource(source), path: parts[0], parameters: parameters, scope: scope)
     }
 
@@ -284,7 +284,7 @@ struct DashboardTests {
     @Test("an explanation that nobody waits for any more ends without a word")
     func left() throws {
         var pieces = 0
-        let parts = PageMaking(
+        let parts = PageBuilder(
             source: PageSource(asker.source), path: "/explain/bids",
             parameters: try #require(QueryParameters("measure=bids")), scope: [])
         parts.stream(formToken: nil, isWanted: { false }) { _ in pieces += 1 }

@@ -88,8 +88,8 @@ struct DeadLettersTests {
             return outcomes
         }
 
-        func place(_ offset: Int64) -> RecordAddress {
-            RecordAddress(topic: topic, partition: 1, offset: offset)
+        func place(_ offset: Int64) -> TopicPosition {
+            TopicPosition(topic: topic, partition: 1, offset: offset)
         }
 
         /// The lines of partition 1 from an offset on, as `weir read` prints them.

@@ -24,7 +24,7 @@ struct ExplainCommandTests {
     @Test("each measure of each dump adds up, or the refusal says why no record adds to it")
     func everyMeasure() throws {
         let place = try demo()
-        let names = DumpDescription.all.map(\.name) + [Funnel.name] + DumpQuestion.workedOut
+        let names = DumpDescription.all.map(\.name) + [Funnel.name] + ReportRequest.workedOut
         func explain(_ name: String, _ arguments: [String]) throws -> Program {
             try place.weir(
                 ["explain", name] + selection(name) + arguments + [
@@ -40,9 +40,9 @@ struct ExplainCommandTests {
                 #expect(said.error.contains("explain "), "\(said.error)")
                 continue
             }
-            let measures = try DumpQuestion(query: DumpQuery(name: name)).known().measures
+            let measures = try ReportRequest(query: DumpQuery(name: name)).known().measures
             #expect(!measures.isEmpty, "\(name)")
-            let isComputed = name == Funnel.name || DumpQuestion.workedOut.contains(name)
+            let isComputed = name == Funnel.name || ReportRequest.workedOut.contains(name)
             // Sums of one table are explained together, computed ones each by itself.
             for measure in isComputed ? measures : ["records"] {
                 let currencies = isComputed ? [[]] : [[], ["--where", "currency=USD"]]

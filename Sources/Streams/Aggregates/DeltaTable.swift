@@ -103,7 +103,7 @@ package final class DeltaTable<Key: RowKey>: Deltas {
 
     /// The index of the row where a record counts, for `add`; the row is made when it is not there.
     @inline(__always)
-    package func row(_ key: Key, at place: RecordPlace) -> Int {
+    package func row(_ key: Key, at place: FoldPosition) -> Int {
         row(key, partition: place.partition, hour: place.hour)
     }
 

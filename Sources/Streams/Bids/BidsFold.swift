@@ -36,7 +36,7 @@ package final class BidsFold: WindowedFold {
     package func verifications(in batch: RecordBatch) -> Int { judgedCount }
 
     package func count(
-        _ value: JSONValue, of kind: BidsEventType, at place: RecordPlace
+        _ value: JSONValue, of kind: BidsEventType, at place: FoldPosition
     ) throws(Rejection) -> Bool {
         let (event, id) = try decoder.decode(value, kind, symbols: &state.effects.symbols)
         guard state.admit(id) else { return false }
@@ -47,7 +47,7 @@ package final class BidsFold: WindowedFold {
 }
 
 extension BidsFold {
-    private func add(_ event: BidsEvent, at place: RecordPlace) {
+    private func add(_ event: BidsEvent, at place: FoldPosition) {
         switch event {
         case .auction(let auction): add(auction, at: place)
         case .notice(let notice): add(notice, at: place)
@@ -60,7 +60,7 @@ extension BidsFold {
         }
     }
 
-    private func add(_ auction: BidsEvent.Auction, at place: RecordPlace) {
+    private func add(_ auction: BidsEvent.Auction, at place: FoldPosition) {
         var campaign = CampaignKey.unknown
         campaign.sourceAppID = auction.sourceAppID
         let row = bids.row(
@@ -73,7 +73,7 @@ extension BidsFold {
 
     /// Judges signatures on the parse that the auction was decoded from.
     private func addSignatures(
-        of auction: BidsEvent.Auction, _ value: JSONValue, at place: RecordPlace
+        of auction: BidsEvent.Auction, _ value: JSONValue, at place: FoldPosition
     ) {
         signatureJudge?.judge(value) { bid, fidelity, verdict in
             let bid = auction.bids[bid]
@@ -85,7 +85,7 @@ extension BidsFold {
         }
     }
 
-    private func add(_ bid: BidsEvent.Bid, at place: RecordPlace) {
+    private func add(_ bid: BidsEvent.Bid, at place: FoldPosition) {
         let row = bids.row(
             BidsKey(
                 seat: bid.seat, campaign: bid.campaign, skanVersion: bid.skanVersion,
@@ -107,7 +107,7 @@ extension BidsFold {
         bidFaults.count(.bids, row: bidFaults.row(key, at: place))
     }
 
-    private func add(_ notice: BidsEvent.Notice, at place: RecordPlace) {
+    private func add(_ notice: BidsEvent.Notice, at place: FoldPosition) {
         let row = bids.row(
             BidsKey(
                 seat: notice.seat, campaign: notice.campaign, skanVersion: notice.skanVersion,
@@ -125,7 +125,7 @@ extension BidsFold {
         }
     }
 
-    private func row(_ offer: BidsEvent.InAppOffer, at place: RecordPlace) -> Int {
+    private func row(_ offer: BidsEvent.InAppOffer, at place: FoldPosition) -> Int {
         bids.row(
             BidsKey(
                 seat: offer.adapter, campaign: offer.campaign, skanVersion: .empty,

@@ -12,7 +12,7 @@ package final class ConversionUpdatesFold: WindowedFold {
     }
 
     package func count(
-        _ value: JSONValue, of kind: ConversionUpdatesEventType, at place: RecordPlace
+        _ value: JSONValue, of kind: ConversionUpdatesEventType, at place: FoldPosition
     ) throws(Rejection) -> Bool {
         let (update, id) = try decoder.decode(value, kind, symbols: &state.effects.symbols)
         guard state.admit(id) else { return false }
@@ -23,7 +23,7 @@ package final class ConversionUpdatesFold: WindowedFold {
 }
 
 extension ConversionUpdatesFold {
-    private func add(_ update: ConversionUpdatesEvent, _ place: RecordPlace) {
+    private func add(_ update: ConversionUpdatesEvent, _ place: FoldPosition) {
         let row = row(update, place, update.model, kind: .empty, value: .empty)
         count(.updates, row)
         switch update.outcome {
@@ -90,7 +90,7 @@ extension ConversionUpdatesFold {
     }
 
     private func row(
-        _ update: ConversionUpdatesEvent, _ place: RecordPlace, _ model: Symbol, kind: Symbol,
+        _ update: ConversionUpdatesEvent, _ place: FoldPosition, _ model: Symbol, kind: Symbol,
         value: Symbol
     ) -> Int {
         conversionUpdates.row(

@@ -91,8 +91,8 @@ package final class CostsFold: StreamFold {
         reports.removeAll(keepingCapacity: true)
     }
 
-    private func advance(_ record: RecordView, _ index: Int) -> RecordPlace {
-        let place = RecordPlace(record, index: index)
+    private func advance(_ record: RecordView, _ index: Int) -> FoldPosition {
+        let place = FoldPosition(record, index: index)
         let watermark = max(watermarks[place.partition] ?? 0, place.timestampMilliseconds)
         watermarks[place.partition] = watermark
         effects.advance(record, in: place.hour, watermarkMilliseconds: watermark)
@@ -100,7 +100,7 @@ package final class CostsFold: StreamFold {
     }
 
     private func decode(
-        _ record: RecordView, _ envelope: Envelope<Kind>, _ place: RecordPlace
+        _ record: RecordView, _ envelope: Envelope<Kind>, _ place: FoldPosition
     ) -> Result<CostsEvent, Rejection> {
         do throws(Rejection) {
             let value = try envelope.value(
@@ -124,7 +124,7 @@ extension CostsFold {
     /// Puts a report in the place of the one before it.
     ///
     /// No sum overflows: a row is a cell, so that its sums are always the words of one report.
-    private func take(_ event: CostsEvent, _ place: RecordPlace) throws -> Outcome {
+    private func take(_ event: CostsEvent, _ place: FoldPosition) throws -> Outcome {
         let last = try lastReport(of: event.cell, place)
         if let last { effects.note(last.answers, about: place) }
         guard last?.words != event.words else { return .duplicates }
@@ -141,7 +141,7 @@ extension CostsFold {
     }
 
     /// Nil for a cell of which nothing was reported.
-    private func lastReport(of cell: RecordID, _ place: RecordPlace) throws -> CostsReport? {
+    private func lastReport(of cell: RecordID, _ place: FoldPosition) throws -> CostsReport? {
         if let recalled {
             return recalled.answers(partition: place.partition, offset: place.offset)
                 .flatMap { CostsReport(answers: $0) }

@@ -19,7 +19,7 @@ package protocol WindowedFold: StreamFold where Rules == WindowedRules {
     /// - Returns: false for a duplicate.
     /// - Throws: why the record is rejected. Nothing of it is remembered then.
     func count(
-        _ value: JSONValue, of kind: Kind, at place: RecordPlace
+        _ value: JSONValue, of kind: Kind, at place: FoldPosition
     ) throws(Rejection) -> Bool
 }
 
@@ -82,7 +82,7 @@ extension WindowedFold {
     package func fold(_ index: Int) {
         guard let batch = state.batch else { return }
         let record = batch[index]
-        let place = RecordPlace(record, index: index)
+        let place = FoldPosition(record, index: index)
         state.advance(record, to: place)
 
         let envelope = Envelope<Kind>(record)
@@ -112,7 +112,7 @@ extension WindowedFold {
         let record = batch[index]
         state.takeBackAdmitted()
         clear()
-        let place = RecordPlace(record, index: index)
+        let place = FoldPosition(record, index: index)
         state.advance(record, to: place)
         let envelope = Envelope<Kind>(record)
         state.effects.refuse(
@@ -168,7 +168,7 @@ package final class WindowedState {
 
     /// Moves the watermark and the next offset past a record, which is folded next.
     @inline(__always)
-    func advance(_ record: RecordView, to place: RecordPlace) {
+    func advance(_ record: RecordView, to place: FoldPosition) {
         timestampMilliseconds = place.timestampMilliseconds
         window = window(of: place.partition)
         window.advance(to: timestampMilliseconds)
@@ -191,7 +191,7 @@ package final class WindowedState {
 
     /// Notes what the window answered about the record being folded.
     @inline(__always)
-    func noteAnswers(at place: RecordPlace) {
+    func noteAnswers(at place: FoldPosition) {
         if !answers.isEmpty { effects.note(answers.bytes, about: place) }
     }
 
@@ -217,7 +217,7 @@ package final class WindowedState {
 }
 
 extension RecalledMemory {
-    fileprivate func answers(at place: RecordPlace) -> WindowAnswers {
+    fileprivate func answers(at place: FoldPosition) -> WindowAnswers {
         answers(partition: place.partition, offset: place.offset).flatMap { WindowAnswers($0) }
             ?? WindowAnswers()
     }

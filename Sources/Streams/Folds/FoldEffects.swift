@@ -53,12 +53,12 @@ package struct FoldEffects {
     }
 
     @inline(__always)
-    mutating func count(_ outcome: Outcome, at place: RecordPlace, type: StaticString) {
+    mutating func count(_ outcome: Outcome, at place: FoldPosition, type: StaticString) {
         let key = OutcomeKey(topic: topicSymbol, type: symbols.intern(type))
         outcomes.count(outcome, row: outcomes.row(key, at: place))
     }
 
-    mutating func note(_ answers: [UInt8], about place: RecordPlace) {
+    mutating func note(_ answers: [UInt8], about place: FoldPosition) {
         recollections.append(
             Recollection(partition: place.partition, offset: place.offset, answers: answers))
     }

@@ -16,7 +16,7 @@ package final class ImpressionsFold: WindowedFold {
 
     /// Counts a record unless its id was seen before: of listings, those that were not.
     package func count(
-        _ value: JSONValue, of kind: ImpressionsEventType, at place: RecordPlace
+        _ value: JSONValue, of kind: ImpressionsEventType, at place: FoldPosition
     ) throws(Rejection) -> Bool {
         let (event, id) = try decoder.decode(value, kind, symbols: &state.effects.symbols)
         switch event {
@@ -42,7 +42,7 @@ extension ImpressionsFold {
         return idBuilder.finish()
     }
 
-    private func add(_ ad: ImpressionsEvent.Ad, _ place: RecordPlace) {
+    private func add(_ ad: ImpressionsEvent.Ad, _ place: FoldPosition) {
         let row = row(ad.key, place)
         guard !ad.isTest else { return count(.test, row) }
         switch ad.fate {
@@ -60,7 +60,7 @@ extension ImpressionsFold {
         }
     }
 
-    private func add(_ answer: ImpressionsEvent.Recommendations, _ place: RecordPlace) {
+    private func add(_ answer: ImpressionsEvent.Recommendations, _ place: FoldPosition) {
         for document in answer.documents {
             let row = row(
                 AdKey(
@@ -79,7 +79,7 @@ extension ImpressionsFold {
     /// Each listing has an id of its own, and counts once a record; the record is a duplicate when none
     /// was new.
     private func count(
-        _ seen: ImpressionsEvent.Listings, requestID: UnsafeRawBufferPointer, at place: RecordPlace
+        _ seen: ImpressionsEvent.Listings, requestID: UnsafeRawBufferPointer, at place: FoldPosition
     ) -> Bool {
         var viewed: Int64 = 0
         var stale: Int64 = 0
@@ -104,7 +104,7 @@ extension ImpressionsFold {
         return true
     }
 
-    private func row(_ ad: AdKey, _ place: RecordPlace) -> Int {
+    private func row(_ ad: AdKey, _ place: FoldPosition) -> Int {
         impressions.row(ImpressionsKey(ad: ad), at: place)
     }
 

@@ -12,7 +12,7 @@ package final class OverlayClicksFold: WindowedFold {
     }
 
     package func count(
-        _ value: JSONValue, of kind: OverlayClicksEventType, at place: RecordPlace
+        _ value: JSONValue, of kind: OverlayClicksEventType, at place: FoldPosition
     ) throws(Rejection) -> Bool {
         let (click, id) = try decoder.decode(value, kind, symbols: &state.effects.symbols)
         guard state.admit(id) else { return false }
@@ -23,7 +23,7 @@ package final class OverlayClicksFold: WindowedFold {
 }
 
 extension OverlayClicksFold {
-    private func add(_ click: OverlayClicksEvent, _ place: RecordPlace) {
+    private func add(_ click: OverlayClicksEvent, _ place: FoldPosition) {
         let row = overlayClicks.row(OverlayClicksKey(ad: click.key), at: place)
         switch click.judgement {
         case .test: count(.test, row)

@@ -188,15 +188,15 @@ extension PostbacksFold {
         }
     }
 
-    private func advance(_ record: RecordView, _ index: Int) -> RecordPlace {
-        let place = RecordPlace(record, index: index)
+    private func advance(_ record: RecordView, _ index: Int) -> FoldPosition {
+        let place = FoldPosition(record, index: index)
         let watermark = max(watermarks[place.partition] ?? 0, place.timestampMilliseconds)
         watermarks[place.partition] = watermark
         effects.advance(record, in: place.hour, watermarkMilliseconds: watermark)
         return place
     }
 
-    private func known(_ id: RecordID, at place: RecordPlace) throws -> KnownPostback? {
+    private func known(_ id: RecordID, at place: FoldPosition) throws -> KnownPostback? {
         if let recalled {
             return recalled.answers(partition: place.partition, offset: place.offset)
                 .flatMap { KnownPostback(answers: $0) }
@@ -215,7 +215,7 @@ extension PostbacksFold {
         return known.values == values || verdict.rank < known.rank ? .duplicates : .conflicts
     }
 
-    private func count(_ outcome: Outcome, _ place: RecordPlace, _ item: PreparedPostbacks.Item) {
+    private func count(_ outcome: Outcome, _ place: FoldPosition, _ item: PreparedPostbacks.Item) {
         effects.count(outcome, at: place, type: item.countedType)
     }
 
@@ -247,7 +247,7 @@ extension PostbacksFold {
 
     private func add(
         _ event: PostbacksEvent, _ result: AttestationResult, _ key: PostbacksKey,
-        _ place: RecordPlace, _ prepared: PreparedPostbacks, _ index: Int,
+        _ place: FoldPosition, _ prepared: PreparedPostbacks, _ index: Int,
         _ copy: inout KnownPostback
     ) {
         let row = postbacks.row(key, at: place)
@@ -309,7 +309,7 @@ extension PostbacksFold {
     }
 
     private func addValue(
-        _ kind: StaticString, _ value: Symbol, of key: PostbacksKey, _ place: RecordPlace
+        _ kind: StaticString, _ value: Symbol, of key: PostbacksKey, _ place: FoldPosition
     ) {
         let key = ConversionValuesKey(
             postback: key, kind: effects.symbols.intern(kind), value: value)
@@ -318,7 +318,7 @@ extension PostbacksFold {
 
     private func addEvents(
         of decoding: ModelDecoding, _ postback: PostbacksEvent, _ key: PostbacksKey,
-        _ place: RecordPlace
+        _ place: FoldPosition
     ) {
         for event in decoding.events {
             let row = decodedEvents.row(
@@ -339,7 +339,7 @@ extension PostbacksFold {
 
     private func addToCohort(
         _ event: PostbacksEvent, of install: Int64?, _ decoding: ModelDecoding?,
-        _ key: PostbacksKey, _ place: RecordPlace
+        _ key: PostbacksKey, _ place: FoldPosition
     ) {
         let row = installCohorts.row(
             InstallCohortsKey(

@@ -6,7 +6,7 @@ extension PostbacksFold {
     /// Puts an accepted postback in the outbox of every partner whose rule admits it.
     func publish(
         _ event: PostbacksEvent, _ result: AttestationResult, _ decoding: ModelDecoding?,
-        _ place: RecordPlace, _ prepared: PreparedPostbacks, _ index: Int,
+        _ place: FoldPosition, _ prepared: PreparedPostbacks, _ index: Int,
         _ copy: inout KnownPostback
     ) {
         guard !self.partners.isEmpty else { return }
@@ -73,7 +73,7 @@ struct PartnerContent {
     var verdict: Verdict
     var form: RelayForm
     var decoding: ModelDecoding?
-    var place: RecordPlace
+    var place: FoldPosition
     var topic: String
 
     /// - Parameter claims: the payload of an AdAttributionKit postback.

@@ -76,7 +76,7 @@ struct RecordIDBuilder: ~Copyable {
 }
 
 /// Where and when a record counts.
-package struct RecordPlace {
+package struct FoldPosition {
     /// Place of the record in the batch that is folded.
     package var index: Int
     package var partition: Int32

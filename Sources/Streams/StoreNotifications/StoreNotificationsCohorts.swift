@@ -133,7 +133,7 @@ extension StoreNotificationsFold {
         _ measure: StoreNotificationsKey.Measure, _ secondMeasure: StoreNotificationsKey.Measure?,
         gross: Int64, _ step: StoreNotificationsEvent.TrialStep?,
         _ dates: StoreNotificationsEvent.CohortDates, _ key: StoreNotificationsKey,
-        at place: RecordPlace
+        at place: FoldPosition
     ) throws {
         let counted = CohortsKey.Measure(measure)
         let adds = counted != nil || gross != 0
@@ -159,7 +159,7 @@ extension StoreNotificationsFold {
     /// - Returns: where it put an amount; nil when it put none.
     func addRefundToCohorts(
         isCounted: Bool, micros: Int64, _ dates: StoreNotificationsEvent.CohortDates,
-        _ key: StoreNotificationsKey, at place: RecordPlace
+        _ key: StoreNotificationsKey, at place: FoldPosition
     ) -> CohortPlace? {
         guard isCounted || micros != 0, isOfCohorts(key) else { return nil }
         guard let (cohort, age) = dates.cohort else {
@@ -186,7 +186,7 @@ extension StoreNotificationsFold {
             && key.ownership == effects.symbols.intern(Ownership.purchased)
     }
 
-    private func countUndated(_ key: StoreNotificationsKey, _ place: RecordPlace) {
+    private func countUndated(_ key: StoreNotificationsKey, _ place: FoldPosition) {
         let key = CohortsKey(key, .none)
         cohorts.count(
             .undated, row: cohorts.row(key, partition: place.partition, hour: .unknown))

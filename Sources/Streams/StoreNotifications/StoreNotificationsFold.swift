@@ -137,8 +137,8 @@ package final class StoreNotificationsFold: StreamFold {
         hasAmountOverflowed = false
     }
 
-    private func advance(_ record: RecordView, _ index: Int) -> RecordPlace {
-        let place = RecordPlace(record, index: index)
+    private func advance(_ record: RecordView, _ index: Int) -> FoldPosition {
+        let place = FoldPosition(record, index: index)
         let watermark = max(watermarks[place.partition] ?? 0, place.timestampMilliseconds)
         watermarks[place.partition] = watermark
         effects.advance(record, in: place.hour, watermarkMilliseconds: watermark)
@@ -146,7 +146,7 @@ package final class StoreNotificationsFold: StreamFold {
     }
 
     /// Whether an event is new. From then on its ids are known, and the answers are those about its record.
-    private func admit(_ event: StoreNotificationsEvent, at place: RecordPlace) throws -> Bool {
+    private func admit(_ event: StoreNotificationsEvent, at place: FoldPosition) throws -> Bool {
         askedTransactions.removeAll(keepingCapacity: true)
         let isKnownID: Bool
         if let recalled {
@@ -195,7 +195,7 @@ extension StoreNotificationsFold {
     private typealias Event = StoreNotificationsEvent
 
     private func add(
-        _ event: StoreNotificationsEvent, at place: RecordPlace, _ bytes: [UInt8]
+        _ event: StoreNotificationsEvent, at place: FoldPosition, _ bytes: [UInt8]
     ) throws {
         switch event.effect {
         case .count(
@@ -230,7 +230,7 @@ extension StoreNotificationsFold {
 
     private func add(
         _ refund: Event.Refund, _ measure: Event.Measure, to key: StoreNotificationsKey,
-        at place: RecordPlace
+        at place: FoldPosition
     ) throws {
         // Fractions of a micro are cut off.
         let exact =
@@ -267,7 +267,7 @@ extension StoreNotificationsFold {
     }
 
     private func add(
-        _ cancellation: Event.Cancellation, to key: StoreNotificationsKey, at place: RecordPlace
+        _ cancellation: Event.Cancellation, to key: StoreNotificationsKey, at place: FoldPosition
     ) throws {
         var history = try history(of: cancellation.transactionID, place.partition)
         guard !history.counts(cancellation.dateMilliseconds) else { return }

@@ -73,7 +73,7 @@ extension CheckReport {
             }
             for name in try directory.reportNames() {
                 let file = try directory.report(name)
-                attempt { _ in try DumpQuestion(file).requireColumns(as: file) }
+                attempt { _ in try ReportRequest(file).requireColumns(as: file) }
             }
             guard wrongCount == wrongBefore else { return }
             note(

@@ -179,7 +179,7 @@ struct DeliveryCheck {
         let next = watched.reduce(into: [:]) {
             $0[$1.partition] = max($1.nextOffset, committed[$1.partition]?.next ?? 0)
         }
-        let watch = LogWatch(store: store, topic: reader.topic) {
+        let watch = LogIdentityCheck(store: store, topic: reader.topic) {
             try log.lookingReader(topic: reader.topic)
         }
         do {

@@ -79,7 +79,7 @@ struct DeadLettersShowCommand: ParsableCommand {
 
     func run() throws {
         let format = try Environment().format(format, default: RecordFormat.table)
-        let place = try RecordAddress(argument: place)
+        let place = try TopicPosition(argument: place)
         let kept = try data.deadLetters(at: [place])[0]
         let mask = try masking.mask(topic: place.topic)
         let output = BufferedOutput()
@@ -144,7 +144,7 @@ struct DeadLettersRequeueCommand: ParsableCommand {
                 "say which: places as bids/2/81720, --all, or some of --topic, --reason, --where, "
                     + "--since and --until")
         }
-        let named = try places.map { try RecordAddress(argument: $0) }
+        let named = try places.map { try TopicPosition(argument: $0) }
         let log = try log.open(.existing, selection.data)
         // Two at once would both find that a copy is not there yet.
         let locks = dryRun ? [] : try selection.data.directories.map(Self.lock)
@@ -253,7 +253,7 @@ struct DeadLetterOptions: ParsableArguments {
 
 extension DataOptions {
     /// The rejected records at some places. Throws when there is none at one of them.
-    fileprivate func deadLetters(at places: [RecordAddress]) throws -> [KeptRecord] {
+    fileprivate func deadLetters(at places: [TopicPosition]) throws -> [KeptRecord] {
         let found = try stores().deadLetters(at: places)
         if let missing = places.first(where: { place in !found.contains { $0.place == place } }) {
             throw CommandError.failure(

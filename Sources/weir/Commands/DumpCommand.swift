@@ -13,7 +13,7 @@ struct DumpCommand: ParsableCommand {
         abstract: "Prints an aggregate.",
         discussion: """
             Dumps: \(DumpDescription.all.map(\.name).joined(separator: ", ")), \(Funnel.name), \
-            \(DumpQuestion.workedOut.joined(separator: ", ")).
+            \(ReportRequest.workedOut.joined(separator: ", ")).
 
             Totals are exact; rows of zeros are left out; rows are sorted by their columns. Amounts \
             that end in _micros are millionths of the currency's unit. Aggregates are hourly (costs and cohorts daily): \
@@ -150,12 +150,12 @@ struct DumpCommand: ParsableCommand {
             present: source.clock.present)
     }
 
-    func question() throws -> DumpQuestion {
+    func question() throws -> ReportRequest {
         var query = try selection.query(name)
         query.notesMaturity = maturity && ![Funnel.name, NullEstimates.name].contains(name)
         query.measures = measures?.split(separator: ",", omittingEmptySubsequences: false).map(
             String.init)
-        var question = DumpQuestion(query: query)
+        var question = ReportRequest(query: query)
         question.dateRule = try date.map { date in
             guard let rule = FunnelQuery.DateRule(rawValue: date) else {
                 throw CommandError.usage("no --date '\(date)': there are arrival and install")

@@ -44,7 +44,7 @@ struct PlotCommand: ParsableCommand {
     private static let columns = 80
 
     func run() throws {
-        var question = DumpQuestion(query: try selection.query(name))
+        var question = ReportRequest(query: try selection.query(name))
         guard question.query.grouping != .total else {
             throw CommandError.usage(
                 "--by total has nothing that a curve goes along: give --by a column, such as day")

@@ -51,7 +51,7 @@ struct ReportCommand: ParsableCommand {
         let asked = try asOf.map { try source.asOf($0) }
         let stores = try OpenStores(
             directories: source.data.directories, asOf: asked, present: source.clock.present)
-        var question = try DumpQuestion(file)
+        var question = try ReportRequest(file)
         let width = format == .table ? StandardStream.output.terminalColumns : nil
         let limit: Int?
         let answer: DumpAnswer
@@ -130,7 +130,7 @@ extension String {
     }
 }
 
-extension DumpQuestion {
+extension ReportRequest {
     /// The question of a saved report, of all times.
     init(_ file: ReportFile) throws {
         var query = DumpQuery(

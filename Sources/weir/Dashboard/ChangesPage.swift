@@ -8,17 +8,17 @@ import Streams
 struct ChangesPage {
     let source: PageSource
     /// The rows that are compared.
-    let question: Question
+    let question: PageQuery
     /// The only measures that are shown; none: all.
     private let measures: [String]
     /// The earlier time, as it was asked for.
     let from: String
     private let changes: StoreChanges
 
-    init(_ source: PageSource, _ viewing: Viewing, _ name: String) throws {
+    init(_ source: PageSource, _ context: PageContext, _ name: String) throws {
         self.source = source
-        var question = try viewing.limited(Question(name, viewing.parameters))
-        from = viewing.parameters["from"].nonempty ?? ""
+        var question = try context.limited(PageQuery(name, context.parameters))
+        from = context.parameters["from"].nonempty ?? ""
         guard let begin = UTC.milliseconds(text: from), begin <= WallClock.milliseconds else {
             throw CommandError.usage("from '\(from)' is no time that is past: write 2026-11-21")
         }
@@ -98,7 +98,7 @@ struct ChangesPage {
 
 extension PageWriter {
     mutating func writeChanges(_ name: String) throws {
-        let changes = try ChangesPage(source, viewing, name)
+        let changes = try ChangesPage(source, context, name)
         try section(
             "What changed in \(name) since \(changes.from)",
             "value from + later records + configuration + correction = value to. Later records lead to these records."

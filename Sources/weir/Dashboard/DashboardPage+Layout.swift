@@ -5,7 +5,7 @@ import Streams
 
 /// The frame of every page: where one can go, what is looked at, and as of which records.
 struct PageLayout {
-    let viewing: Viewing
+    let context: PageContext
     let current: DashboardPage?
     let title: String
     /// What signing out has to send back; nil where nobody is signed in.
@@ -30,22 +30,22 @@ struct PageLayout {
         return html
     }
 
-    func header(_ period: Viewing.Period) -> HTML {
+    func header(_ period: PageContext.Period) -> HTML {
         var html = HTML()
         html.element("a", ["class": "skip", "href": "#content"], text: "To the content")
         html.element("header") { html in
             html.element("nav", ["aria-label": "Pages"]) { html in
                 html.element("strong", text: "Weir")
                 for page in DashboardPage.allCases
-                where viewing.scope.isEmpty || !page.isOfEverything {
+                where context.scope.isEmpty || !page.isOfEverything {
                     html.element(
                         "a",
                         [
-                            "href": viewing.address(page.path).text,
+                            "href": context.address(page.path).text,
                             "aria-current": page == current ? "page" : nil,
                         ], text: page.title)
                 }
-                html.link("All dumps", to: viewing.address("/dumps"))
+                html.link("All dumps", to: context.address("/dumps"))
                 if let formToken {
                     html.element("form", ["action": "/sign-out", "method": "post"]) { html in
                         html.element(
@@ -54,28 +54,28 @@ struct PageLayout {
                     }
                 }
             }
-            if current != nil || viewing.path == "/campaign" { filters(period, to: &html) }
+            if current != nil || context.path == "/campaign" { filters(period, to: &html) }
         }
         return html
     }
 
-    private func filters(_ period: Viewing.Period, to html: inout HTML) {
-        let isOfDates = viewing.period(default: period) == nil
+    private func filters(_ period: PageContext.Period, to html: inout HTML) {
+        let isOfDates = context.period(default: period) == nil
         html.element(
             "form", ["method": "get", "class": "filters", "aria-label": "Days and filters"]
         ) { html in
             html.element("label") { html in
                 html.text("Days ")
-                html.element("select", ["name": Viewing.period]) { html in
+                html.element("select", ["name": PageContext.period]) { html in
                     if isOfDates {
                         html.element("option", ["value": "", "selected": ""], text: "dates")
                     }
-                    for choice in Viewing.Period.allCases {
+                    for choice in PageContext.Period.allCases {
                         html.element(
                             "option",
                             [
                                 "value": choice.rawValue,
-                                "selected": viewing.period(default: period) == choice ? "" : nil,
+                                "selected": context.period(default: period) == choice ? "" : nil,
                             ], text: choice.name)
                     }
                 }
@@ -83,20 +83,20 @@ struct PageLayout {
             html.element(
                 "input",
                 [
-                    "type": "hidden", "name": Viewing.shownPeriod,
-                    "value": viewing.period(default: period)?.rawValue ?? "",
+                    "type": "hidden", "name": PageContext.shownPeriod,
+                    "value": context.period(default: period)?.rawValue ?? "",
                 ])
             for name in ["since", "until"] {
                 field(
                     name == "since" ? "from" : "before", name, "date",
-                    value: isOfDates ? viewing.parameters[name] : nil, to: &html)
+                    value: isOfDates ? context.parameters[name] : nil, to: &html)
             }
-            for name in Viewing.filters {
-                if let fixed = viewing.scope.first(where: { $0.column == name }) {
+            for name in PageContext.filters {
+                if let fixed = context.scope.first(where: { $0.column == name }) {
                     html.element("span", ["class": "fixed"], text: "\(name): \(fixed.value)")
                 } else {
                     field(
-                        ShownValue.heading(name), name, "text", value: viewing.parameters[name],
+                        ShownValue.heading(name), name, "text", value: context.parameters[name],
                         to: &html)
                 }
             }
@@ -120,7 +120,7 @@ struct PageLayout {
 
     /// A whole page.
     func document(
-        _ period: Viewing.Period, _ footer: PageFooter, _ content: (inout HTML) -> Void
+        _ period: PageContext.Period, _ footer: PageFooter, _ content: (inout HTML) -> Void
     ) -> [UInt8] {
         var (html, end) = parts(period, footer)
         content(&html)
@@ -129,18 +129,18 @@ struct PageLayout {
     }
 
     /// What stands before and after a content that is written piece by piece.
-    func parts(_ period: Viewing.Period, _ footer: PageFooter) -> (before: HTML, after: HTML) {
+    func parts(_ period: PageContext.Period, _ footer: PageFooter) -> (before: HTML, after: HTML) {
         var whole = head()
         whole.beginContent(header(period))
         for failure in footer.failures {
             // A reason may name other apps and campaigns than those of the reader's token.
-            let reason = viewing.scope.isEmpty ? ": \(failure.fault)" : ""
+            let reason = context.scope.isEmpty ? ": \(failure.fault)" : ""
             whole.element(
                 "p", ["class": "warning", "role": "alert"],
                 text: "\(failure.name) does not work, and what it makes is not up to date\(reason)")
         }
         var after = HTML()
-        after.endContent(footer.html(viewing))
+        after.endContent(footer.html(context))
         return (whole, after)
     }
 }
@@ -161,15 +161,15 @@ struct PageFooter {
             "Records dated ahead of the clock: \(counts.joined(separator: ", ")). Periods end at the newest record that is not."
     }
 
-    func html(_ viewing: Viewing) -> HTML {
+    func html(_ context: PageContext) -> HTML {
         var html = HTML()
         html.element("footer") { html in
-            let newest = viewing.newestMilliseconds.map { UTC.text(milliseconds: $0) }
+            let newest = context.newestMilliseconds.map { UTC.text(milliseconds: $0) }
             html.element(
                 "p",
                 text: "As of the record of \(newest ?? "no time yet"). All times are UTC.")
             // How much there is of everybody is no business of who sees a part.
-            guard viewing.scope.isEmpty else { return }
+            guard context.scope.isEmpty else { return }
             if let datedAhead { html.element("p", ["class": "warning"], text: datedAhead) }
             html.element(
                 "p",

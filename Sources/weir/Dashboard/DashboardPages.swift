@@ -12,7 +12,7 @@ enum DashboardPage: String, CaseIterable {
 
     var title: String { rawValue.prefix(1).uppercased() + rawValue.dropFirst() }
 
-    var period: Viewing.Period { self == .today ? .day : .month }
+    var period: PageContext.Period { self == .today ? .day : .month }
 
     /// Whether it is about the whole instance, so that a reader of some campaigns cannot see it.
     var isOfEverything: Bool { [.warnings, .partners, .operation, .live].contains(self) }
@@ -49,11 +49,11 @@ extension PageWriter {
     private mutating func writeToday() throws {
         // Both parts are about the same campaigns, which are read once.
         let campaigns = try? answer(
-            Question(
+            PageQuery(
                 Funnel.name, by: Funnel.campaignColumns + ["name"], measures: Self.funnelSums))
         try section("What it cost and what came of it", Self.aboutIntervals) { page in
             try page.figures(
-                Question(Funnel.name),
+                PageQuery(Funnel.name),
                 [
                     ("cost_micros", "Spend"), ("installs", "Installs"), ("cpi", "Cost per install"),
                     ("null_rate", "Postbacks without a value"), ("maturity", "Windows closed"),
@@ -67,23 +67,23 @@ extension PageWriter {
             try page.writeEarnings()
         }
         try section(
-            "Campaigns \(viewing.periodName(default: period))",
+            "Campaigns \(context.periodName(default: period))",
             "The costliest first. A name leads to the campaign."
         ) {
-            let answer = try campaigns ?? $0.answer(Question(Funnel.name))
+            let answer = try campaigns ?? $0.answer(PageQuery(Funnel.name))
             try $0.table(answer, sort: "cost_micros", link: $0.campaignLink, limit: 20)
         }
         try section("The last days") { page in
-            let days = page.viewing.bounds(default: .month)
-            var question = Question(Funnel.name, by: ["day"], measures: Self.funnelSums)
+            let days = page.context.bounds(default: .month)
+            var question = PageQuery(Funnel.name, by: ["day"], measures: Self.funnelSums)
             question.since = days.since
-            let answer = try page.source.answer(page.viewing.limited(question, to: days))
+            let answer = try page.source.answer(page.context.limited(question, to: days))
             try page.table(answer)
         }
-        guard viewing.scope.isEmpty else { return }
+        guard context.scope.isEmpty else { return }
         try section("What has come last", "The newest record of each stream.") { page in
             try page.writeStreams()
-            let warnings = page.viewing.address(DashboardPage.warnings.path)
+            let warnings = page.context.address(DashboardPage.warnings.path)
             page.write { html in
                 html.element("p") { $0.link("What is silent, or left its band", to: warnings) }
             }
@@ -92,7 +92,7 @@ extension PageWriter {
 
     private mutating func writeEarnings() throws {
         try intervals(
-            Question(Funnel.name),
+            PageQuery(Funnel.name),
             [
                 (
                     "revenue_min_micros", "revenue_max_micros",
@@ -115,34 +115,34 @@ extension PageWriter {
         guard wanted.contains(where: { $0.column == "campaign" && !$0.value.isEmpty }) else {
             return nil
         }
-        return viewing.address("/campaign", wanted.map { ($0.column, $0.value) })
+        return context.address("/campaign", wanted.map { ($0.column, $0.value) })
     }
 
     private mutating func writeCampaigns() throws {
         try section("Spend and revenue by day", Self.aboutIntervals) { page in
-            try page.writeCurves(of: Question(Funnel.name))
+            try page.writeCurves(of: PageQuery(Funnel.name))
         }
         try section("All campaigns", "A name leads to the campaign, a number to its records.") {
             try $0.table(
-                Question(
+                PageQuery(
                     Funnel.name, by: ["ad_network_id", "app_id", "campaign", "name"],
                     measures: Self.funnelSums),
                 sort: "cost_micros", link: $0.campaignLink)
         }
         try section("By ad network") {
             try $0.table(
-                Question(Funnel.name, by: ["ad_network_id"], measures: Self.funnelSums),
+                PageQuery(Funnel.name, by: ["ad_network_id"], measures: Self.funnelSums),
                 sort: "cost_micros")
         }
         try section(
             "Reported costs", "As ad platforms and finance say them; the last report counts."
         ) {
             try $0.table(
-                Question("costs", by: ["source", "campaign", "currency"]), sort: "cost_micros")
+                PageQuery("costs", by: ["source", "campaign", "currency"]), sort: "cost_micros")
         }
     }
 
-    private mutating func writeCurves(of question: Question) throws {
+    private mutating func writeCurves(of question: PageQuery) throws {
         try chart(
             "Installs by day of arrival; dashed until the day is over", question,
             [("installs", "installs", "installs")])
@@ -158,47 +158,47 @@ extension PageWriter {
     mutating func writeCampaign() throws {
         try section("From the bid to the revenue", Self.aboutIntervals) { page in
             try page.figures(
-                Question(Funnel.name),
+                PageQuery(Funnel.name),
                 [
                     ("bids", "Bids"), ("wins", "Wins"), ("presented", "Presented"),
                     ("clicks", "Clicks"), ("installs", "Installs"), ("cost_micros", "Spend"),
                     ("cpi", "Cost per install"), ("null_rate", "Postbacks without a value"),
                 ])
             try page.writeEarnings()
-            try page.writeCurves(of: Question(Funnel.name))
+            try page.writeCurves(of: PageQuery(Funnel.name))
         }
         try section("Day by day") {
-            try $0.table(Question(Funnel.name, by: ["day"], measures: Self.funnelSums))
+            try $0.table(PageQuery(Funnel.name, by: ["day"], measures: Self.funnelSums))
         }
         try section("Bids by source app") {
             try $0.table(
-                Question(
+                PageQuery(
                     "bids", by: ["source_app_id", "currency"],
                     measures: ["bids", "wins", "losses", "billed", "overlay_eligible"]),
                 sort: "bids", limit: 20)
         }
         try section("Ads by placement") {
             try $0.table(
-                Question("impressions", by: ["format", "placement"]), sort: "presented", limit: 20)
+                PageQuery("impressions", by: ["format", "placement"]), sort: "presented", limit: 20)
         }
         try section("Clicks by placement") {
             try $0.table(
-                Question("overlay-clicks", by: ["format", "placement"]), sort: "clicks", limit: 20)
+                PageQuery("overlay-clicks", by: ["format", "placement"]), sort: "clicks", limit: 20)
         }
         try section("Why bids were lost") {
-            try $0.table(Question("loss-reasons", by: ["reason"]), sort: "losses", limit: 10)
+            try $0.table(PageQuery("loss-reasons", by: ["reason"]), sort: "losses", limit: 10)
         }
         try section("Postbacks by verdict") {
             try $0.table(
-                Question(
+                PageQuery(
                     "postbacks",
                     by: ["version", "sequence_index", "conversion_type", "did_win", "verdict"]))
         }
         try section("Conversion values that came") {
-            try $0.table(Question("conversion-values", by: ["sequence_index", "kind", "value"]))
+            try $0.table(PageQuery("conversion-values", by: ["sequence_index", "kind", "value"]))
         }
         try section("Decoded events", "What the values stand for, by version of the model.") {
-            try $0.table(Question("decoded-events", by: ["model", "event", "currency"]))
+            try $0.table(PageQuery("decoded-events", by: ["model", "event", "currency"]))
         }
     }
 
@@ -209,7 +209,7 @@ extension PageWriter {
             "Installs by their estimated day, window by window",
             "Each window's postbacks add to the ones before. Maturity is the share of installs whose window is over."
         ) { page in
-            var installs = Question("install-cohorts", by: ["cohort", "window"])
+            var installs = PageQuery("install-cohorts", by: ["cohort", "window"])
             installs.isCurve = true
             installs.measures = ["installs", "postbacks", "null_values"]
             let answer = try page.answer(installs)
@@ -223,32 +223,32 @@ extension PageWriter {
                     ("installs", "installs", "installs"), ("postbacks", "postbacks", "postbacks"),
                     ("null values", "null_values", "null_values"),
                 ])
-            var question = Question("install-cohorts", by: ["cohort", "window", "currency"])
+            var question = PageQuery("install-cohorts", by: ["cohort", "window", "currency"])
             question.isCurve = true
             try page.table(question)
         }
         try section("The same, as it was added", "A number leads to the postbacks that brought it.")
         {
-            try $0.table(Question("install-cohorts", by: ["cohort", "window", "currency"]))
+            try $0.table(PageQuery("install-cohorts", by: ["cohort", "window", "currency"]))
         }
         try section(
             "What campaigns brought for their cost, by the estimated day of the install",
             "Up to the days 0, 3, 7 and 30 since, as bounds; maturity says how much of it is known."
         ) { page in
             try page.table(
-                Question(CampaignReturns.name, by: ["day", "app_id", "campaign", "name"]),
+                PageQuery(CampaignReturns.name, by: ["day", "app_id", "campaign", "name"]),
                 link: page.campaignLink)
         }
         try section(
             "Buyers by the day of their first purchase, and their age in days",
             "Each age has all that was counted up to it."
         ) { page in
-            var question = Question("cohorts", by: ["cohort", "age", "currency"])
+            var question = PageQuery("cohorts", by: ["cohort", "age", "currency"])
             question.isCurve = true
             try page.table(question)
         }
         try section("The same, as it was added") {
-            try $0.table(Question("cohorts", by: ["cohort", "age", "currency"]))
+            try $0.table(PageQuery("cohorts", by: ["cohort", "age", "currency"]))
         }
     }
 
@@ -257,16 +257,16 @@ extension PageWriter {
     private mutating func writePublisher() throws {
         try section("From the signalled overlay to the click") { page in
             try page.figures(
-                Question("bids"),
+                PageQuery("bids"),
                 [
                     ("overlay_signalled", "Overlays signalled"), ("overlay_requested", "Requested"),
                     ("overlay_eligible", "Eligible"),
                 ])
             try page.figures(
-                Question("impressions"),
+                PageQuery("impressions"),
                 [("presented", "Presented"), ("viewed", "Viewed"), ("failed", "Failed")])
             try page.figures(
-                Question("overlay-clicks"),
+                PageQuery("overlay-clicks"),
                 [
                     ("user_clicks", "Clicks on overlays and in-app ads"),
                     ("paid_clicks", "On paid recommendations"),
@@ -280,37 +280,37 @@ extension PageWriter {
             "ctr is clicks / (presented + viewed). A click counts where the overlay was presented, the SDK and the bid have clicks reported, and a person clicked. clicks are user_clicks (overlays, in-app ads), paid_clicks and organic_clicks (recommendations) together."
         ) {
             try $0.table(
-                Question(ClickRates.name, by: ["format", "placement"]), sort: "presented")
+                PageQuery(ClickRates.name, by: ["format", "placement"]), sort: "presented")
         }
         try section("Ads by placement and format") {
-            try $0.table(Question("impressions", by: ["format", "placement"]), sort: "presented")
+            try $0.table(PageQuery("impressions", by: ["format", "placement"]), sort: "presented")
         }
         try section(
             "Clicks by placement and format",
             "What was no person's click, or must not count, is in a column of its own: automatic_clicks, early, not_presented, unsupported_sdk, untracked."
         ) {
-            try $0.table(Question("overlay-clicks", by: ["format", "placement"]), sort: "clicks")
+            try $0.table(PageQuery("overlay-clicks", by: ["format", "placement"]), sort: "clicks")
         }
         try section("Why bids lost", "What the notices of bidders' losses say.") {
-            try $0.table(Question("loss-reasons", by: ["seat", "reason"]), sort: "losses")
+            try $0.table(PageQuery("loss-reasons", by: ["seat", "reason"]), sort: "losses")
         }
         try section(
             "Signatures on ads, right and wrong",
             "By seat of the bidder. A number leads to the records, and a record says what was signed and which check failed."
         ) {
-            try $0.table(Question("bid-signatures", by: ["seat", "ad_network_id", "verdict"]))
+            try $0.table(PageQuery("bid-signatures", by: ["seat", "ad_network_id", "verdict"]))
         }
         try section("Faults of bids' SKAdNetwork objects") {
-            try $0.table(Question("bid-faults", by: ["ad_network_id", "fault"]), sort: "bids")
+            try $0.table(PageQuery("bid-faults", by: ["ad_network_id", "fault"]), sort: "bids")
         }
         try section("Recommendations", "Received, paid, and seen within half an hour.") {
-            var question = Question("impressions", by: ["placement"])
+            var question = PageQuery("impressions", by: ["placement"])
             question.conditions = [DumpQuery.Condition(column: "format", value: "outbrain")]
             try $0.table(question, sort: "received")
         }
         try section(
             "Signals of fraud", "Shares with their counts and an interval of 95 %; no verdict."
-        ) { try $0.table(Question(FraudSignals.name, by: ["ad_network_id"])) }
+        ) { try $0.table(PageQuery(FraudSignals.name, by: ["ad_network_id"])) }
     }
 
     // MARK: Subscriptions
@@ -323,18 +323,18 @@ extension PageWriter {
         ]
         try section("By product", "Money by currency, what customers paid and got back.") {
             try $0.table(
-                Question(
+                PageQuery(
                     "store-notifications",
                     by: ["environment", "bundle_id", "product_id", "currency"],
                     measures: measures))
         }
         try section("By day") {
             try $0.table(
-                Question("store-notifications", by: ["day", "currency"], measures: measures))
+                PageQuery("store-notifications", by: ["day", "currency"], measures: measures))
         }
         try section("By country") {
             try $0.table(
-                Question(
+                PageQuery(
                     "store-notifications", by: ["storefront", "currency"], measures: measures),
                 sort: "gross_micros")
         }
@@ -345,22 +345,22 @@ extension PageWriter {
     private mutating func writePostbacks() throws {
         try section("By verdict, network and version") {
             try $0.table(
-                Question("postbacks", by: ["framework", "version", "ad_network_id", "verdict"]),
+                PageQuery("postbacks", by: ["framework", "version", "ad_network_id", "verdict"]),
                 sort: "postbacks")
         }
         try section("By day") { page in
             try page.chart(
-                "Postbacks by day, and those without a value", Question("postbacks"),
+                "Postbacks by day, and those without a value", PageQuery("postbacks"),
                 [
                     ("postbacks", "postbacks", "postbacks"),
                     ("null values", "null_values", "null_values"),
                 ])
-            try page.table(Question("postbacks", by: ["day", "verdict"]))
+            try page.table(PageQuery("postbacks", by: ["day", "verdict"]))
         }
         try section("By country and marketplace", "Of AdAttributionKit.") {
-            try $0.table(Question("postbacks", by: ["marketplace", "country"]), sort: "postbacks")
+            try $0.table(PageQuery("postbacks", by: ["marketplace", "country"]), sort: "postbacks")
         }
-        guard viewing.scope.isEmpty else { return }
+        guard context.scope.isEmpty else { return }
         try section(
             "Copies that contradict each other",
             "The first of equal rank counts; a record leads to its bytes."

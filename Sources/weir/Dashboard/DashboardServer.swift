@@ -21,8 +21,8 @@ final class DashboardServer: Sendable {
     private let connections: GuardedConnections
     /// Pages are made on these threads, so that none holds up the connections.
     private let pages: NIOThreadPool
-    private let shared = SharedPages()
-    private let keptDays = KeptDays()
+    private let shared = PageCache()
+    private let keptDays = DaySumCache()
     /// Stands in shared pages where the form of each reader has its token.
     private let formMark = SecretText.random()
     /// Explanations read the log and use all cores: a few at a time.
@@ -215,7 +215,7 @@ final class DashboardServer: Sendable {
         }
         let mark = formToken == nil ? nil : formMark
         let failures = failures()
-        let key = SharedPages.Key(
+        let key = PageCache.Key(
             path: asked.path, query: asked.queryText,
             scope: scope.map { "\($0.column)=\($0.value)" } + [mark ?? ""]
                 + failures.map { "\($0.name) \($0.fault)" })
@@ -224,7 +224,7 @@ final class DashboardServer: Sendable {
                 guard case .active = state else { return finish(nil) }
                 Self.giveWayToWorkers()
                 finish(
-                    PageMaking(
+                    PageBuilder(
                         source: PageSource(source, keptDays, failures: failures), path: asked.path,
                         parameters: asked.query,
                         scope: scope
@@ -251,7 +251,7 @@ final class DashboardServer: Sendable {
         let threads = route.isExplanation ? explanations : files
         let isBegun = threads.begin { [self] in
             Self.giveWayToWorkers()
-            let making = PageMaking(
+            let making = PageBuilder(
                 source: PageSource(source, keptDays, failures: failures()), path: asked.path,
                 parameters: asked.query, scope: scope)
             making.stream(formToken: formToken, isWanted: { pipe.isWanted }, pipe.send)

@@ -8,8 +8,8 @@ import Streams
 /// What a number is made of: how it adds up, its records and what was left out, while they are found.
 struct ExplanationPage {
     let source: PageSource
-    let viewing: Viewing
-    let question: Question
+    let context: PageContext
+    let question: PageQuery
     /// The measure that is asked for; nil for all.
     let measure: String?
 
@@ -21,16 +21,16 @@ struct ExplanationPage {
     /// How many records are read between two words on how far it is.
     private static let progressRecords = 50_000
 
-    init(_ source: PageSource, _ viewing: Viewing, _ dump: String) throws {
+    init(_ source: PageSource, _ context: PageContext, _ dump: String) throws {
         self.source = source
-        self.viewing = viewing
-        let asked = try Question(dump, viewing.parameters)
-        question = try viewing.limited(asked)
-        measure = viewing.parameters["measure"].nonempty
+        self.context = context
+        let asked = try PageQuery(dump, context.parameters)
+        question = try context.limited(asked)
+        measure = context.parameters["measure"].nonempty
         if question.hidesAppSums, let measure, Funnel.appMeasures.contains(measure) {
             throw DashboardError.outOfScope("\(measure) of the funnel", "campaign")
         }
-        from = try viewing.parameters["from"].nonempty.map { text in
+        from = try context.parameters["from"].nonempty.map { text in
             guard let time = UTC.milliseconds(text: text) else {
                 throw CommandError.usage(
                     "from '\(text)' is no time: write 2026-11-21 or 2026-11-21T05:00:00Z")
@@ -102,7 +102,7 @@ struct ExplanationPage {
             number.name, question.conditions.map { "\($0.column)=\($0.value)" }, limit: limit,
             fromMilliseconds: from?.milliseconds)
         // How many records of others there are is no business of who sees a part.
-        report.hidesUntold = !viewing.scope.isEmpty
+        report.hidesUntold = !context.scope.isEmpty
         let explanation = try source.options.explainer(while: isWanted).explain(
             // Amounts of money are known by their currencies once the rows are read.
             number, measures: { try CellOptions.measures(measure, of: $0) }, progress: progress
@@ -229,7 +229,7 @@ struct ExplanationPage {
             to: &html)
         write(report.leftOut, of: report.leftOutCount, nil, "Left out, and why", to: &html)
         if report.countedCount + report.leftOutCount > 0 { writeFiles(report, to: &html) }
-        if viewing.scope.isEmpty, !explanation.untold.isEmpty {
+        if context.scope.isEmpty, !explanation.untold.isEmpty {
             html.element("section") { html in
                 html.element("h2", text: "Left out of these hours, whatever they are about")
                 for untold in explanation.untold {
@@ -312,7 +312,7 @@ struct ExplanationPage {
                     return ShownValue.sum(amount, of: measure.name, currency)
                 },
                 link: { row, column in
-                    column == 0 && viewing.scope.isEmpty
+                    column == 0 && context.scope.isEmpty
                         ? PageWriter.address(of: entries[row].place) : nil
                 })
             guard count > entries.count else { return }
@@ -394,11 +394,11 @@ struct ExplanationPage {
                 }
             }
             form("/dump/\(question.dump)", "What did this say on ", "as_of", "Show")
-            let isWorkedOut = Question.isWorkedOut(question.dump)
+            let isWorkedOut = PageQuery.isWorkedOut(question.dump)
             if !isWorkedOut {
                 form("/changes/\(question.dump)", "What has changed since ", "from", "Show")
             }
-            if viewing.scope.isEmpty, !isWorkedOut {
+            if context.scope.isEmpty, !isWorkedOut {
                 html.element("p") { html in
                     html.link(
                         "Take this as evidence",
@@ -426,8 +426,8 @@ struct ExplanationPage {
 }
 
 extension ExplainReport.Entry {
-    var place: RecordAddress {
-        RecordAddress(topic: topic, partition: partition, offset: offset)
+    var place: TopicPosition {
+        TopicPosition(topic: topic, partition: partition, offset: offset)
     }
 }
 
@@ -436,8 +436,8 @@ extension PageWriter {
 
     /// A dump by itself, with the first of its rows that the parameters select.
     mutating func writeDump(_ name: String) throws {
-        let question = try viewing.limited(Question(name, viewing.parameters))
-        let workedOut = Question.workedOut.first { $0.key == name }?.value
+        let question = try context.limited(PageQuery(name, context.parameters))
+        let workedOut = PageQuery.workedOut.first { $0.key == name }?.value
         let note = try name == Funnel.name ? "" : workedOut ?? DumpDescription.named(name).note
         try section(name, note) { page in
             if let asOf = question.asOf {
@@ -452,8 +452,8 @@ extension PageWriter {
     }
 
     /// The columns that rows can be grouped by, each a link that adds or removes it.
-    private mutating func writeGroupings(_ question: Question) throws {
-        let columns = try Question.columns(of: question.dump)
+    private mutating func writeGroupings(_ question: PageQuery) throws {
+        let columns = try PageQuery.columns(of: question.dump)
         write { html in
             html.element("p", ["class": "choices"]) { html in
                 html.text("by ")

@@ -51,7 +51,7 @@ extension PageWriter {
             page.write { $0.element("pre", text: "weir lag") }
         }
         try section("Outcomes", "What became of the records of these days.") {
-            try $0.table(Question("outcomes", by: ["topic", "type"]))
+            try $0.table(PageQuery("outcomes", by: ["topic", "type"]))
         }
         try section("Rejected records") { try $0.writeRefusals("rejected") }
         try section(
@@ -182,7 +182,7 @@ extension PageWriter {
 
     /// All revisions of a document, with every attempt.
     mutating func writeDelivery() throws {
-        let id = viewing.parameters["id"] ?? ""
+        let id = context.parameters["id"] ?? ""
         let entries = try source.options.data.existingDeliveryStores().flatMap {
             try $0.history(of: id)
         }

@@ -63,7 +63,7 @@ enum PageRoute: Equatable {
 
     /// Every page, and everything about each dump.
     static var all: [PageRoute] {
-        let dumps = [Funnel.name] + Question.workedOut.map(\.key) + DumpDescription.all.map(\.name)
+        let dumps = [Funnel.name] + PageQuery.workedOut.map(\.key) + DumpDescription.all.map(\.name)
         return DashboardPage.allCases.map(PageRoute.page) + Single.allCases.map(PageRoute.single)
             + OfDump.allCases.flatMap { kind in
                 dumps.flatMap { name in
@@ -95,9 +95,9 @@ enum PageRoute: Equatable {
         return false
     }
 
-    /// The parameters that mean something; nil where `Question` decides.
+    /// The parameters that mean something; nil where `PageQuery` decides.
     var parameters: [String]? {
-        let shared = ["period", "since", "until"] + Viewing.filters
+        let shared = ["period", "since", "until"] + PageContext.filters
         return switch self {
         case .page(let page): shared + (page == .live ? ["topic", "refused"] : [])
         case .single(let single): shared + single.parameters

@@ -12,13 +12,14 @@ final class PageSource {
     let options: SourceOptions
     /// The parts of this process that do not work.
     let failures: [PartFailure]
-    private let keptDays: KeptDays
+    private let keptDays: DaySumCache
     private var opened: OpenStores?
     private var asked: FunnelQuery?
 
     /// - Parameter keptDays: of all pages.
     init(
-        _ options: SourceOptions, _ keptDays: KeptDays = KeptDays(), failures: [PartFailure] = []
+        _ options: SourceOptions, _ keptDays: DaySumCache = DaySumCache(),
+        failures: [PartFailure] = []
     ) {
         self.options = options
         self.failures = failures
@@ -56,7 +57,7 @@ final class PageSource {
     ///
     /// - Parameter bound: of the rows of stored dumps, whose number has no other bound.
     func answer(
-        _ question: Question, keeping bound: RowBound = RowBound(mostRows)
+        _ question: PageQuery, keeping bound: RowBound = RowBound(mostRows)
     ) throws -> AnsweredQuestion {
         let stores = try stores(asOf: question.asOfMilliseconds)
         let query = try options.pipelines.dumpQuery(question.query)
@@ -74,8 +75,8 @@ final class PageSource {
                 firstMeasure: funnel.table.keyCount,
                 notices: question.isScoped ? funnel.sharedNotices : funnel.notices)
         }
-        if Question.isWorkedOut(question.dump) {
-            let answer = try DumpQuestion(query: query)
+        if PageQuery.isWorkedOut(question.dump) {
+            let answer = try ReportRequest(query: query)
                 .answer(stores, options.pipelines, as: .json)
             return AnsweredQuestion(
                 question: question, table: answer.report, keyCount: answer.report.keyCount,
@@ -103,12 +104,12 @@ final class PageSource {
     ///
     /// - Parameter isWanted: false once nobody waits for them; it then throws `CancellationError`.
     func writeFile(
-        of question: Question, as format: DumpFormat, while isWanted: () -> Bool,
+        of question: PageQuery, as format: DumpFormat, while isWanted: () -> Bool,
         to sink: ([UInt8]) throws -> Void
     ) throws {
         // A file reads each row once: the sums of its days are not kept.
         let stores = try question.asOfMilliseconds.map(stores(asOf:)) ?? options.data.stores()
-        var asked = DumpQuestion(query: try question.query)
+        var asked = ReportRequest(query: try question.query)
         if question.isByInstall { asked.dateRule = .install }
         asked.curve = question.isCurve
         if question.hidesAppSums, question.dump == Funnel.name, question.measures.isEmpty {
@@ -197,7 +198,7 @@ final class PageSource {
 
     /// The keys that networks sign their ads with, as they were configured when a record of bids was folded; nil where no
     /// store has folded it.
-    func adSigningKeys(at place: RecordAddress) throws -> [String: [String]]? {
+    func adSigningKeys(at place: TopicPosition) throws -> [String: [String]]? {
         try stores.withSlices(of: [BidsFold.streamName]) { slices in
             for slice in slices where slice.snapshot.topic == place.topic {
                 let isFolded = slice.partitions.contains {
@@ -231,11 +232,11 @@ final class PageSource {
     }
 
     /// What the catalog calls the campaign that a page is about.
-    func names(of viewing: Viewing) throws -> [String] {
-        var question = Question(
+    func names(of context: PageContext) throws -> [String] {
+        var question = PageQuery(
             Funnel.name, by: ["app_id", "ad_network_id", "campaign", "name"], measures: ["bids"])
-        question = try viewing.limited(question)
-        question.since = viewing.bounds(default: .month).since
+        question = try context.limited(question)
+        question.since = context.bounds(default: .month).since
         guard let answer = try? answer(question) else { return [] }
         return answer.rows.prefix(5).map { row in
             let texts = row.prefix(4).map(\.plainText)

@@ -8,8 +8,8 @@ import Streams
 /// rows as files and as a command.
 struct PageWriter {
     let source: PageSource
-    let viewing: Viewing
-    let period: Viewing.Period
+    let context: PageContext
+    let period: PageContext.Period
     private(set) var html = HTML()
     /// The first file of the configuration that a section could not be written for.
     private(set) var brokenFile: ConfigurationError?
@@ -19,19 +19,19 @@ struct PageWriter {
     /// Rows of a table that are shown unless all are asked for.
     static let mostRows = 200
 
-    init(_ source: PageSource, _ viewing: Viewing, period: Viewing.Period) {
+    init(_ source: PageSource, _ context: PageContext, period: PageContext.Period) {
         self.source = source
-        self.viewing = viewing
+        self.context = context
         self.period = period
     }
 
-    var days: (since: String?, until: String?) { viewing.bounds(default: period) }
+    var days: (since: String?, until: String?) { context.bounds(default: period) }
 
     func answer(
-        _ question: Question, days: (since: String?, until: String?)? = nil,
+        _ question: PageQuery, days: (since: String?, until: String?)? = nil,
         keeping bound: RowBound = RowBound(PageSource.mostRows)
     ) throws -> AnsweredQuestion {
-        try source.answer(viewing.limited(question, to: days ?? self.days), keeping: bound)
+        try source.answer(context.limited(question, to: days ?? self.days), keeping: bound)
     }
 
     // MARK: Parts of a page
@@ -44,24 +44,24 @@ struct PageWriter {
     mutating func section(
         _ title: String, _ note: String? = nil, _ body: (inout PageWriter) throws -> Void
     ) throws {
-        var part = PageWriter(source, viewing, period: period)
+        var part = PageWriter(source, context, period: period)
         do {
             try body(&part)
             showsAnything = true
         } catch let error as ConfigurationError {
             brokenFile = brokenFile ?? error
-            part = PageWriter(source, viewing, period: period)
+            part = PageWriter(source, context, period: period)
             // Files are of the whole instance, and name other campaigns too.
             let reason =
-                viewing.scope.isEmpty
+                context.scope.isEmpty
                 ? "a file of the configuration is broken: \(error)"
                 : "the operator of Weir sees the reason at the same address."
             part.paragraph("Not shown: \(reason)", class: "warning")
         } catch let error as DashboardError {
-            part = PageWriter(source, viewing, period: period)
+            part = PageWriter(source, context, period: period)
             part.paragraph("\(error)", class: "empty")
         } catch InspectionError.noStore(let streams, _) {
-            part = PageWriter(source, viewing, period: period)
+            part = PageWriter(source, context, period: period)
             part.writeHowToFill(streams)
         }
         html.element("section") { html in
@@ -85,13 +85,13 @@ struct PageWriter {
     }
 
     /// Large figures of one row, each beside that of the stretch before.
-    mutating func figures(_ question: Question, _ measures: [(name: String, title: String)]) throws
+    mutating func figures(_ question: PageQuery, _ measures: [(name: String, title: String)]) throws
     {
         var question = question
         question.measures = measures.map(\.name)
         let now = try answer(question)
         noteUnlimited(question)
-        let before = try viewing.daysBefore(default: period).map {
+        let before = try context.daysBefore(default: period).map {
             try answer(question, days: $0)
         }
         html.element("div", ["class": "figures"]) { html in
@@ -117,8 +117,8 @@ struct PageWriter {
     /// Says which of the chosen filters and days mean nothing on a page.
     mutating func noteUnused(_ page: DashboardPage) {
         guard page.isOfEverything else { return }
-        var names = viewing.chosen.map { ShownValue.heading($0.column) }
-        if page != .operation, viewing.isLimitedInTime { names.append("days") }
+        var names = context.chosen.map { ShownValue.heading($0.column) }
+        if page != .operation, context.isLimitedInTime { names.append("days") }
         guard !names.isEmpty else { return }
         paragraph(
             "This page is of everything: \(names.joined(separator: ", ")) \(names.count == 1 && names != ["days"] ? "does" : "do") not limit it.",
@@ -126,19 +126,19 @@ struct PageWriter {
     }
 
     /// Says which filters a dump cannot follow, since its rows do not say what is asked.
-    private mutating func noteUnlimited(_ question: Question) {
-        let columns = (try? Question.columns(of: question.dump)) ?? []
-        let others = viewing.chosen.filter { condition in
+    private mutating func noteUnlimited(_ question: PageQuery) {
+        let columns = (try? PageQuery.columns(of: question.dump)) ?? []
+        let others = context.chosen.filter { condition in
             !columns.contains(condition.column)
-                && !viewing.isOfStorefront(condition, columns)
+                && !context.isOfStorefront(condition, columns)
         }.map(\.column)
         guard !others.isEmpty else { return }
-        if others.contains("country"), columns.contains(Viewing.storefront) {
+        if others.contains("country"), columns.contains(PageContext.storefront) {
             paragraph(
                 "Of every storefront: these are written with three letters, as USA, and so must the country be to limit them.",
                 class: "note")
         }
-        let unsaid = others.filter { $0 != "country" || !columns.contains(Viewing.storefront) }
+        let unsaid = others.filter { $0 != "country" || !columns.contains(PageContext.storefront) }
         guard !unsaid.isEmpty else { return }
         let names = unsaid.map(ShownValue.heading).joined(separator: " or ")
         paragraph("Of every \(names): rows of \(question.dump) do not say which.", class: "note")
@@ -146,7 +146,7 @@ struct PageWriter {
 
     /// An interval, as `low to high`; one amount where both are the same.
     mutating func intervals(
-        _ question: Question, _ pairs: [(low: String, high: String, title: String)]
+        _ question: PageQuery, _ pairs: [(low: String, high: String, title: String)]
     ) throws {
         var question = question
         question.measures = pairs.flatMap { [$0.low, $0.high] }
@@ -172,7 +172,7 @@ struct PageWriter {
     ///   - sort: the measure whose largest values come first; nil leaves the order of the columns.
     ///   - link: where the key of a row leads, beside its numbers.
     mutating func table(
-        _ question: Question, sort: String? = nil,
+        _ question: PageQuery, sort: String? = nil,
         link: (([DumpQuery.Condition]) -> PageAddress?)? = nil, limit: Int = mostRows
     ) throws {
         // Rows without a number are left out of the table, and so not of what is kept.
@@ -330,7 +330,7 @@ struct PageWriter {
     /// The same rows as files and as a command, and what they said earlier.
     mutating func files(of answer: AnsweredQuestion) { files(of: answer.question) }
 
-    mutating func files(of question: Question) {
+    mutating func files(of question: PageQuery) {
         files(
             [
                 ("CSV", question.address(as: .csv)), ("JSON", question.address(as: .json)),
@@ -344,7 +344,7 @@ struct PageWriter {
 
     /// A curve of measures over the days of a question that is grouped by day; pairs are bounds.
     mutating func chart(
-        _ title: String, _ question: Question,
+        _ title: String, _ question: PageQuery,
         _ lines: [(name: String, low: String, high: String)]
     ) throws {
         var question = question
@@ -439,7 +439,7 @@ struct PageWriter {
 
     /// The day of the newest event; nil without a store.
     private var newestDay: String? {
-        viewing.newestMilliseconds.map { UTC.day(milliseconds: $0) }
+        context.newestMilliseconds.map { UTC.day(milliseconds: $0) }
     }
 
     /// All days from the first to the last, also those without a row. Days before the first data are not among them.
@@ -472,7 +472,7 @@ struct PageWriter {
 
     /// The last day of a chart: records that are dated ahead of the clock do not stretch it.
     private func lastDay(of found: [String]) -> String? {
-        let newest = viewing.newestMilliseconds.map { UTC.day(milliseconds: $0) }
+        let newest = context.newestMilliseconds.map { UTC.day(milliseconds: $0) }
         return found.filter { day in newest.map { day <= $0 } ?? true }.max() ?? found.max()
     }
 
@@ -512,7 +512,7 @@ extension AnsweredQuestion {
         if question.dump == ClickRates.name { return true }
         if question.dump == CampaignReturns.name { return measure != "maturity" }
         guard !question.isCurve, !question.isByInstall,
-            !Question.isWorkedOut(question.dump)
+            !PageQuery.isWorkedOut(question.dump)
         else { return false }
         if question.dump == Funnel.name { return FunnelNumber.isExplained(measure) }
         return measure != "maturity" && measure != "final_after"

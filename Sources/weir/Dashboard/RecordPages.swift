@@ -10,16 +10,16 @@ import Streams
 extension PageWriter {
     /// Refused records of one kind: how many by reason, then the newest.
     mutating func writeRefusals(_ kind: String, limit: Int = 50) throws {
-        try table(Question(kind, by: ["topic", "type", "reason"]), sort: "records")
+        try table(PageQuery(kind, by: ["topic", "type", "reason"]), sort: "records")
         // Each refused record is a row by these columns.
-        let list = Question(
+        let list = PageQuery(
             kind, by: ["topic", "partition", "offset", "timestamp", "type", "reason", "detail"])
         let answer = try answer(list, keeping: RowBound(limit, largest: "timestamp"))
         let newest = answer.rows
         guard !newest.isEmpty else { return }
         let columns = ["record", "time", "type", "reason", "detail"].map { ReportTable.Column($0) }
         let places = newest.map { row in
-            RecordAddress(
+            TopicPosition(
                 topic: row[0].plainText, partition: Int32(row[1].plainText) ?? 0,
                 offset: Int64(row[2].plainText) ?? 0)
         }
@@ -49,7 +49,7 @@ extension PageWriter {
         Int64(value.plainText).map { UTC.text(milliseconds: $0) } ?? ""
     }
 
-    static func address(of place: RecordAddress) -> PageAddress {
+    static func address(of place: TopicPosition) -> PageAddress {
         PageAddress(
             "/record",
             [
@@ -64,8 +64,8 @@ extension PageWriter {
 
     /// The last records of each partition, newest first, with why those were refused that were.
     mutating func writeLive() throws {
-        let wanted = viewing.parameters["topic"].nonempty
-        let onlyRefused = viewing.parameters["refused"] == "1"
+        let wanted = context.parameters["topic"].nonempty
+        let onlyRefused = context.parameters["refused"] == "1"
         let streams = allStreams.map { $0.streamName }
         if let wanted, !streams.contains(wanted) {
             throw CommandError.usage(
@@ -115,10 +115,10 @@ extension PageWriter {
 
     /// Everything that one record says, whose it is, and what became of it.
     mutating func writeRecord() throws {
-        let parameters = viewing.parameters
+        let parameters = context.parameters
         let text =
             "\(parameters["topic"] ?? "")/\(parameters["partition"] ?? "")/\(parameters["offset"] ?? "")"
-        guard let place = RecordAddress(text), let line = try source.options.line(at: place) else {
+        guard let place = TopicPosition(text), let line = try source.options.line(at: place) else {
             throw DashboardError.notFound("/record of \(text): the log has no such record")
         }
         try section("\(place)", "As the log has it; passwords and receipts are masked.") { page in
@@ -172,7 +172,7 @@ extension PageWriter {
 
 extension PageWriter {
     /// Who signed the ads of a record of bids: the verdict that the fold gives, what was signed and which check decided.
-    fileprivate mutating func writeAdSignatures(of line: [UInt8], at place: RecordAddress) throws {
+    fileprivate mutating func writeAdSignatures(of line: [UInt8], at place: TopicPosition) throws {
         guard place.topic == BidsFold.streamName else { return }
         let record = line.withUnsafeBytes {
             try? RecordLine.record($0, topic: place.topic, partitionCount: .max)
@@ -218,7 +218,7 @@ extension PageWriter {
 
 /// A record at the end of a topic.
 struct LiveRecord {
-    let place: RecordAddress
+    let place: TopicPosition
     let milliseconds: Int64
     let type: String
     /// The first part of its value.
@@ -245,7 +245,7 @@ extension SourceOptions {
                 let value = mask.masked(record) ?? record.value.map { Array($0) } ?? []
                 records.append(
                     LiveRecord(
-                        place: RecordAddress(
+                        place: TopicPosition(
                             topic: topic, partition: record.partition, offset: record.offset),
                         milliseconds: record.timestampMilliseconds,
                         type: record.headers.first(named: "ce_type").map {
@@ -259,7 +259,7 @@ extension SourceOptions {
     }
 
     /// A record as a line of JSON, as `weir read` prints it; nil where the log has none.
-    func line(at place: RecordAddress) throws -> [UInt8]? {
+    func line(at place: TopicPosition) throws -> [UInt8]? {
         let reader = try reader(of: place.topic)
         defer { reader.close() }
         let bounds = try reader.bounds().first { $0.partition == place.partition }

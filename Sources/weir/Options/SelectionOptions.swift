@@ -99,7 +99,7 @@ struct CellOptions: ParsableArguments {
     /// What the rows are made of, to be packed as evidence: sums of stored rows alone.
     func provableNumber(_ pipelines: PipelinesOptions) throws -> any Number {
         let query = try query
-        guard !DumpQuestion.workedOut.contains(name) else {
+        guard !ReportRequest.workedOut.contains(name) else {
             throw CommandError.usage(
                 "\(name) is computed from several dumps, and evidence proves sums of one: give weir evidence "
                     + "the dumps that docs/explain.md names, one after the other")

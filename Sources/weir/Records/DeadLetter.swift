@@ -12,7 +12,7 @@ struct DeadLetter {
     /// Headers that Weir adds begin with this. They are not copied.
     static let ownPrefix = "weir_"
 
-    let place: RecordAddress
+    let place: TopicPosition
     let logIdentity: String
     let timestampMilliseconds: Int64
     let type: String
@@ -24,7 +24,7 @@ struct DeadLetter {
     let valueSHA256: String?
     /// The place of the first record of which this one claims to be a copy; nil when it claims
     /// nothing.
-    let origin: RecordAddress?
+    let origin: TopicPosition?
     /// What a copy of it has too: the SHA-256 of its key, value and headers.
     let contentSHA256: String
 
@@ -38,7 +38,7 @@ struct DeadLetter {
         valueBytes = kept.refusal.value?.count
         valueSHA256 = kept.refusal.valueSHA256
         origin = kept.refusal.headers.withUnsafeBytes { bytes in
-            RecordHeaders(encoded: bytes).first(named: "weir_origin").flatMap(RecordAddress.init)
+            RecordHeaders(encoded: bytes).first(named: "weir_origin").flatMap(TopicPosition.init)
         }
         contentSHA256 = kept.withRecord(Self.contentSHA256)
     }
@@ -69,7 +69,7 @@ struct DeadLetter {
     }
 
     /// Where the record lies that a copy of this one names as its origin.
-    var firstPlace: RecordAddress { origin ?? place }
+    var firstPlace: TopicPosition { origin ?? place }
 
     /// Why no copy of it can be published; nil when one can.
     var obstacle: String? {
@@ -84,7 +84,7 @@ struct DeadLetter {
     }
 }
 
-extension RecordAddress {
+extension TopicPosition {
     /// Reads a place from the bytes of a header; nil for anything else.
     init?(_ bytes: UnsafeRawBufferPointer) {
         guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
@@ -93,7 +93,7 @@ extension RecordAddress {
 
     /// Reads a place from the command line.
     init(argument text: String) throws(CommandError) {
-        guard let place = RecordAddress(text) else {
+        guard let place = TopicPosition(text) else {
             throw .usage(
                 "'\(text)' is no dead letter: write TOPIC/PARTITION/OFFSET, as bids/2/81720")
         }

@@ -11,9 +11,9 @@ struct Requeue {
         /// A copy would be published.
         case due
         /// A copy was published there.
-        case requeued(RecordAddress)
+        case requeued(TopicPosition)
         /// A copy was published before, and lies there.
-        case before(RecordAddress)
+        case before(TopicPosition)
         /// Why no copy can be published.
         case impossible(String)
     }
@@ -24,7 +24,7 @@ struct Requeue {
 
     private let log: any LogBackend
     /// Looks up dead letters by their places, with their bytes.
-    private let fetch: ([RecordAddress]) throws -> [KeptRecord]
+    private let fetch: ([TopicPosition]) throws -> [KeptRecord]
     /// Whether to requeue letters for which the log no longer reaches back far enough to show an
     /// earlier copy.
     var includesUnchecked = false
@@ -32,9 +32,9 @@ struct Requeue {
     var onProgress: (Int64) -> Void = { _ in }
     /// Called with a dead letter that is due, and a record that names its origin but is no copy of
     /// it.
-    var onStranger: (DeadLetter, RecordAddress) -> Void = { _, _ in }
+    var onStranger: (DeadLetter, TopicPosition) -> Void = { _, _ in }
 
-    init(to log: any LogBackend, _ fetch: @escaping ([RecordAddress]) throws -> [KeptRecord]) {
+    init(to log: any LogBackend, _ fetch: @escaping ([TopicPosition]) throws -> [KeptRecord]) {
         self.log = log
         self.fetch = fetch
     }
@@ -94,7 +94,7 @@ struct Requeue {
                 note(
                     index,
                     .requeued(
-                        RecordAddress(
+                        TopicPosition(
                             topic: record.place.topic, partition: position.partition,
                             offset: position.offset)))
             }
@@ -129,7 +129,7 @@ struct DeadLetterCopies {
     /// The first offset that the partition still has.
     let earliestOffset: Int64
     /// Offsets of the records that name an origin, ascending, by origin and then by content.
-    private let offsets: [RecordAddress: [String: [Int64]]]
+    private let offsets: [TopicPosition: [String: [Int64]]]
 
     /// Reads a partition from the first of the dead letters to its end.
     init(
@@ -141,7 +141,7 @@ struct DeadLetterCopies {
         earliestOffset = try reader.bounds(of: [partition.partition]).first?.earliestOffset ?? 0
         let first = letters.map(\.place.offset).min() ?? 0
         let wanted = Set(letters.map(\.firstPlace))
-        var offsets: [RecordAddress: [String: [Int64]]] = [:]
+        var offsets: [TopicPosition: [String: [Int64]]] = [:]
         var reading = try TopicReading(
             reader, partition: partition.partition, from: .offset(first), to: nil)
         var count: Int64 = 0
@@ -149,7 +149,7 @@ struct DeadLetterCopies {
             count += 1
             if count.isMultiple(of: 10_000) { onProgress(count) }
             guard let header = record.headers.first(named: "weir_origin"),
-                let origin = RecordAddress(header), wanted.contains(origin)
+                let origin = TopicPosition(header), wanted.contains(origin)
             else { return }
             let content = DeadLetter.contentSHA256(of: record)
             offsets[origin, default: [:]][content, default: []].append(record.offset)
@@ -159,18 +159,18 @@ struct DeadLetterCopies {
 
     /// The copy of a dead letter; nil when there is none. Of several copies of one record each was
     /// made from the one before, which was rejected again.
-    func copy(of letter: DeadLetter) -> RecordAddress? {
+    func copy(of letter: DeadLetter) -> TopicPosition? {
         offsets[letter.firstPlace]?[letter.contentSHA256]?.first { $0 > letter.place.offset }
             .map { place($0, beside: letter) }
     }
 
     /// The first record after a dead letter that names its origin and has other bytes; nil when there is none.
-    func stranger(to letter: DeadLetter) -> RecordAddress? {
+    func stranger(to letter: DeadLetter) -> TopicPosition? {
         offsets[letter.firstPlace]?.filter { $0.key != letter.contentSHA256 }.values.joined()
             .filter { $0 > letter.place.offset }.min().map { place($0, beside: letter) }
     }
 
-    private func place(_ offset: Int64, beside letter: DeadLetter) -> RecordAddress {
-        RecordAddress(topic: letter.place.topic, partition: letter.place.partition, offset: offset)
+    private func place(_ offset: Int64, beside letter: DeadLetter) -> TopicPosition {
+        TopicPosition(topic: letter.place.topic, partition: letter.place.partition, offset: offset)
     }
 }

@@ -10,7 +10,7 @@ import Synchronization
 /// changes the rows of a day with records of its hours only, whose number stands in the store. Sums count as long as
 /// that stays, and as nothing but the end of the write-ahead log was written: a file that was replaced, restored or folded
 /// anew may have the same numbers of other records.
-package final class KeptDays: Sendable {
+package final class DaySumCache: Sendable {
     struct Place: Hashable {
         let path: String
         /// The aggregate, its columns and its measures.
@@ -127,11 +127,12 @@ struct DayOrigins {
     /// Nil for a day of which no records are known.
     func origin(
         of day: String, in table: [String], keys: [[StoredValue]]?
-    ) -> KeptDays.Origin? {
+    ) -> DaySumCache.Origin? {
         guard let file else { return nil }
         return records[day].map {
-            KeptDays.Origin(
-                place: KeptDays.Place(path: path, table: table, keys: keys, day: day), file: file,
+            DaySumCache.Origin(
+                place: DaySumCache.Place(path: path, table: table, keys: keys, day: day),
+                file: file,
                 records: $0, configurations: configurations)
         }
     }

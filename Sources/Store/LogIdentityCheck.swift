@@ -60,7 +60,7 @@ extension AggregateStore: WatchedStore {
 
 /// Sees to it that a log still holds what a store has folded, while both are at work: a topic may be made
 /// anew at any time, and a log lose its end and be written on, and Kafka tells readers of neither.
-package final class LogWatch {
+package final class LogIdentityCheck {
     /// Opens a reader of the topic that is closed after a look.
     package typealias OpenReader = () throws -> any LogReader
 
@@ -212,7 +212,7 @@ package final class LogWatch {
 
     /// Looks now and then without a reason, and after one. A log that does not answer now is asked again
     /// later.
-    package func lookNowAndThen() throws {
+    package func checkPeriodically() throws {
         guard isDoubtNew || lastLook.duration(to: .now) > interval else { return }
         try lookNow(thoroughly: !doubted.isEmpty)
     }

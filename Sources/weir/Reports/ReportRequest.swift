@@ -6,7 +6,7 @@ import Streams
 import Wording
 
 /// What somebody asks of a dump, by options or in a saved report.
-struct DumpQuestion {
+struct ReportRequest {
     var query: DumpQuery
     /// Of the funnel: the day of postbacks; nil where nothing is said.
     var dateRule: FunnelQuery.DateRule?

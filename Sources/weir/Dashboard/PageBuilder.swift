@@ -6,7 +6,7 @@ import Reports
 import Streams
 
 /// Makes what one request asks for: a page, a file of rows, an explanation or evidence.
-struct PageMaking {
+struct PageBuilder {
     let source: PageSource
     let path: String
     let parameters: QueryParameters
@@ -30,10 +30,10 @@ struct PageMaking {
         }
     }
 
-    private func viewing() -> (Viewing, [StreamStanding]) {
+    private func context() -> (PageContext, [StreamStanding]) {
         let standings = (try? source.standings()) ?? []
         return (
-            Viewing(
+            PageContext(
                 path: path, parameters: parameters, scope: scope,
                 newestMilliseconds: standings.newestMilliseconds),
             standings
@@ -57,34 +57,34 @@ struct PageMaking {
 
     private func page(_ formToken: String?) throws -> Made {
         let route = try allowedRoute()
-        let (viewing, standings) = viewing()
+        let (context, standings) = context()
         let page = if case .page(let page) = route { page } else { DashboardPage?.none }
-        var writer = PageWriter(source, viewing, period: page?.period ?? .month)
-        let title = try write(route, viewing, to: &writer)
+        var writer = PageWriter(source, context, period: page?.period ?? .month)
+        let title = try write(route, context, to: &writer)
         if let broken = writer.brokenFile, !writer.showsAnything { throw broken }
-        var layout = PageLayout(viewing: viewing, current: page, title: title, formToken: formToken)
+        var layout = PageLayout(context: context, current: page, title: title, formToken: formToken)
         if page == .live { layout.refreshSeconds = 5 }
         let content = writer.html
         return Made(
-            body: layout.document(page?.period ?? .month, footer(viewing, standings)) {
+            body: layout.document(page?.period ?? .month, footer(context, standings)) {
                 $0.append(content)
             })
     }
 
     /// Writes the content of a page, and returns its title.
     private func write(
-        _ route: PageRoute, _ viewing: Viewing, to writer: inout PageWriter
+        _ route: PageRoute, _ context: PageContext, to writer: inout PageWriter
     ) throws -> String {
         switch route {
         case .page(let page):
-            let title = title(of: page, viewing)
+            let title = title(of: page, context)
             writer.write { $0.element("h1", text: title) }
             writer.noteUnused(page)
             try writer.write(page)
             return title
         case .single(.campaign):
             let title = "Campaign \(parameters["campaign"] ?? "")"
-            let names = try source.names(of: viewing)
+            let names = try source.names(of: context)
             writer.write { html in
                 html.element("h1", text: title)
                 for name in names { html.element("p", ["class": "note"], text: name) }
@@ -110,14 +110,14 @@ struct PageMaking {
         }
     }
 
-    private func title(of page: DashboardPage, _ viewing: Viewing) -> String {
+    private func title(of page: DashboardPage, _ context: PageContext) -> String {
         guard page == .today else { return page.title }
-        let day = viewing.newestMilliseconds.map { UTC.day(milliseconds: $0) }
-        if viewing.period(default: .day) == .day, let day { return "The day of \(day)" }
-        return "What came \(viewing.periodName(default: .day))"
+        let day = context.newestMilliseconds.map { UTC.day(milliseconds: $0) }
+        if context.period(default: .day) == .day, let day { return "The day of \(day)" }
+        return "What came \(context.periodName(default: .day))"
     }
 
-    private func footer(_ viewing: Viewing, _ standings: [StreamStanding]) -> PageFooter {
+    private func footer(_ context: PageContext, _ standings: [StreamStanding]) -> PageFooter {
         PageFooter(
             standings: standings, directories: source.options.data.directories,
             pipelines: source.options.pipelines.directory.path, failures: source.failures)
@@ -131,12 +131,12 @@ struct PageMaking {
                 status: status, contentType: format.errorContentType,
                 body: format.error(explanation(of: error)))
         }
-        let (viewing, standings) = viewing()
+        let (context, standings) = context()
         let layout = PageLayout(
-            viewing: viewing, current: nil, title: "Not shown", formToken: formToken)
+            context: context, current: nil, title: "Not shown", formToken: formToken)
         return Made(
             status: status,
-            body: layout.document(.month, footer(viewing, standings)) { html in
+            body: layout.document(.month, footer(context, standings)) { html in
                 html.element("h1", text: "Not shown")
                 html.element(
                     "p", ["class": "warning", "role": "alert"], text: explanation(of: error))
@@ -218,17 +218,17 @@ struct PageMaking {
             hasBegun = true
             if !bytes.isEmpty { try yield(.bytes(bytes)) }
         }
-        let (viewing, _) = viewing()
+        let (context, _) = context()
         switch kind {
         case .dump:
-            let question = try viewing.limited(Question(name, parameters))
+            let question = try context.limited(PageQuery(name, parameters))
             try source.writeFile(of: question, as: format, while: isWanted, to: write)
         case .changes:
-            let table = try ChangesPage(source, viewing, name).table
+            let table = try ChangesPage(source, context, name).table
             try table.write(as: format, to: write)
         case .explain:
             try write(
-                ExplanationPage(source, viewing, name).file(as: format, while: isWanted))
+                ExplanationPage(source, context, name).file(as: format, while: isWanted))
         case .evidence: throw DashboardError.notFound(path)
         }
     }
@@ -237,11 +237,11 @@ struct PageMaking {
         _ name: String, _ formToken: String?, _ isWanted: @escaping @Sendable () -> Bool,
         _ hasBegun: inout Bool, _ yield: (AnswerPart) throws -> Void
     ) throws {
-        let (viewing, standings) = viewing()
-        let page = try ExplanationPage(source, viewing, name)
+        let (context, standings) = context()
+        let page = try ExplanationPage(source, context, name)
         let layout = PageLayout(
-            viewing: viewing, current: nil, title: page.title, formToken: formToken)
-        let (before, after) = layout.parts(.month, footer(viewing, standings))
+            context: context, current: nil, title: page.title, formToken: formToken)
+        let (before, after) = layout.parts(.month, footer(context, standings))
         try page.write(isWanted: isWanted) { html in
             guard isWanted() else { throw CancellationError() }
             if !hasBegun { try yield(.head(AnswerHead())) }
@@ -255,8 +255,8 @@ struct PageMaking {
         _ name: String, _ isWanted: @escaping @Sendable () -> Bool, _ hasBegun: inout Bool,
         _ yield: (AnswerPart) throws -> Void
     ) throws {
-        let (viewing, _) = viewing()
-        let page = try ExplanationPage(source, viewing, name)
+        let (context, _) = context()
+        let page = try ExplanationPage(source, context, name)
         let path = "\(NSTemporaryDirectory())/weir-evidence-\(UUID().uuidString).tar"
         defer { try? FileManager.default.removeItem(atPath: path) }
         try page.writeEvidence(to: path, while: isWanted)
@@ -290,12 +290,12 @@ extension PageWriter {
                         by: names.contains("day") ? ["day"] : Array(names.prefix(1))
                     )
                 }
-                let workedOut = Question.workedOut.map {
+                let workedOut = PageQuery.workedOut.map {
                     (name: $0.key, note: $0.value, by: [String]())
                 }
                 for (name, note, by) in [funnel] + workedOut + others {
                     html.element("dt") { html in
-                        html.link(name, to: Question(name, by: by).address)
+                        html.link(name, to: PageQuery(name, by: by).address)
                     }
                     html.element("dd", text: note)
                 }

@@ -6,7 +6,7 @@ import Store
 import Streams
 
 /// What one request looks at: which days, whose campaigns, and what its reader may see at all.
-struct Viewing {
+struct PageContext {
     /// Stretches of days, as they are chosen. Those to date end with the day of the newest record, the others are whole
     /// days before it. `weir report` counts both in the same way.
     enum Period: String, CaseIterable {
@@ -151,10 +151,10 @@ struct Viewing {
     /// - Parameter days: of the rows; nil leaves the question's own.
     /// - Throws: `DashboardError.outOfScope` where rows do not say whose they are.
     func limited(
-        _ question: Question, to days: (since: String?, until: String?)? = nil
-    ) throws -> Question {
+        _ question: PageQuery, to days: (since: String?, until: String?)? = nil
+    ) throws -> PageQuery {
         var question = question
-        let columns = try Question.columns(of: question.dump)
+        let columns = try PageQuery.columns(of: question.dump)
         if let days {
             question.since = days.since
             question.until = days.until
@@ -180,8 +180,8 @@ struct Viewing {
     }
 
     private func within(
-        _ scope: [DumpQuery.Condition], _ question: Question, _ columns: [String]
-    ) throws -> Question {
+        _ scope: [DumpQuery.Condition], _ question: PageQuery, _ columns: [String]
+    ) throws -> PageQuery {
         var question = question
         for condition in scope {
             // Campaigns are pooled there by the last digits of their identifiers, others' among them.

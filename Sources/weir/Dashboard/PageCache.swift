@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// So readers cost the same however many they are: of one page at most a fifth of a core, since it is kept for four times
 /// as long as it took to make.
-final class SharedPages: Sendable {
+final class PageCache: Sendable {
     struct Key: Hashable {
         let path: String
         /// As it was asked.
@@ -14,7 +14,7 @@ final class SharedPages: Sendable {
         let scope: [String]
     }
 
-    typealias Page = PageMaking.Made
+    typealias Page = PageBuilder.Made
 
     private enum Entry {
         /// Those who wait for it.

@@ -5,24 +5,24 @@ import Testing
 @testable import weir
 
 @Suite("Pages that several readers ask for")
-struct SharedPagesTests {
-    private let shared: SharedPages
+struct PageCacheTests {
+    private let shared: PageCache
     private let made = Counter()
     private let clock = StillClock()
 
     init() {
-        shared = SharedPages { [clock] in clock.now }
+        shared = PageCache { [clock] in clock.now }
     }
 
-    private func key(_ query: String = "", scope: String...) -> SharedPages.Key {
-        SharedPages.Key(path: "/", query: query, scope: scope)
+    private func key(_ query: String = "", scope: String...) -> PageCache.Key {
+        PageCache.Key(path: "/", query: query, scope: scope)
     }
 
-    private func page(_ key: SharedPages.Key, status: Int = 200) async -> String? {
+    private func page(_ key: PageCache.Key, status: Int = 200) async -> String? {
         let page = await shared.page(key) { finish in
             let number = made.next()
             DispatchQueue.global().asyncAfter(deadline: .now() + 0.3) {
-                finish(SharedPages.Page(status: status, body: Array("\(number)".utf8)))
+                finish(PageCache.Page(status: status, body: Array("\(number)".utf8)))
             }
         }
         return page.map { String(decoding: $0.body, as: UTF8.self) }

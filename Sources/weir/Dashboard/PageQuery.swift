@@ -4,7 +4,7 @@ import Reports
 import Streams
 
 /// A question to a dump. It is the address of a page, a command that prints the same, and the rows that answer it.
-struct Question: Equatable {
+struct PageQuery: Equatable {
     var dump: String
     /// The columns that rows are grouped by; none: everything in one row, or all rows.
     var by: [String] { didSet { isOfAllRows = false } }
@@ -36,7 +36,7 @@ struct Question: Equatable {
     /// Columns that a dump has, in its own order.
     static func columns(of dump: String) throws(InspectionError) -> [String] {
         guard dump != NullEstimates.name else { return NullEstimates.columnNames }
-        return try DumpQuestion(query: DumpQuery(name: dump)).known().columns
+        return try ReportRequest(query: DumpQuery(name: dump)).known().columns
     }
 
     /// The columns of its own dump; none for a dump that there is not.
@@ -58,7 +58,7 @@ struct Question: Equatable {
     /// Whether the rows cannot be added up.
     var hasOwnRows: Bool { dump == NullEstimates.name }
 
-    static func isWorkedOut(_ dump: String) -> Bool { DumpQuestion.workedOut.contains(dump) }
+    static func isWorkedOut(_ dump: String) -> Bool { ReportRequest.workedOut.contains(dump) }
 
     // MARK: Addresses
 
@@ -73,8 +73,8 @@ struct Question: Equatable {
         static let curve = "curve"
 
         static let all = [
-            by, since, until, asOf, measures, date, curve, "measure", "from", Viewing.period,
-            Viewing.shownPeriod,
+            by, since, until, asOf, measures, date, curve, "measure", "from", PageContext.period,
+            PageContext.shownPeriod,
         ]
     }
 
@@ -86,7 +86,7 @@ struct Question: Equatable {
         self.init(dump)
         let columns = try Self.columns(of: dump)
         // Filters of pages are columns of most dumps too.
-        let known = columns + (Parameter.all + Viewing.filters).filter { !columns.contains($0) }
+        let known = columns + (Parameter.all + PageContext.filters).filter { !columns.contains($0) }
         if let unknown = parameters.names.first(where: { !known.contains($0) }) {
             throw CommandError.usage(
                 "no parameter '\(unknown)' here: there are \(known.joined(separator: ", "))")
@@ -229,7 +229,7 @@ struct Question: Equatable {
 
 /// The rows that answer a question.
 struct AnsweredQuestion {
-    let question: Question
+    let question: PageQuery
     private(set) var table: ReportTable
     /// So many of the first columns tell rows apart.
     let keyCount: Int

@@ -1,7 +1,7 @@
 import ConversionModels
 
 /// Chooses the value that an install is told, given its state after the request was counted.
-struct Telling {
+struct ValueDecision {
     let request: ConversionRequest
     /// Nil for a new install.
     let before: InstallState?
@@ -126,7 +126,7 @@ struct Telling {
     }
 }
 
-extension Telling {
+extension ValueDecision {
     private func reportedFine(model: String) -> ValueChange<Int>? {
         var change = ValueChange(before: before?.fine ?? HighestValues())
         if let value = request.fine {

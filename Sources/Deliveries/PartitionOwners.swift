@@ -1,6 +1,6 @@
 /// The stores that took a partition over, one after the other, and from which offset on each did: the note of the group's
 /// offset. A store that is an older copy sees by it what it once had.
-struct PartitionTakers: Equatable {
+struct PartitionOwners: Equatable {
     private struct Taker: Equatable {
         let store: String
         let from: Int64
