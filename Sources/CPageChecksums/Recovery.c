@@ -97,7 +97,9 @@ static int look_at_first_frame(scan *scan, bool *is_live) {
     return SQLITE_OK;
 }
 
-/// Looks for a commit, at the frame that does not fit or after it, from which the next frame goes on.
+/// Looks for a commit, at the frame that does not fit or after it, from which the next frame goes on. Where only the mark of
+/// that frame may be torn, a whole transaction has to go on from it: what a rolled back transaction left behind has no
+/// commit.
 /// `computed` are the sums that the frame would have: either its content or its sums may be wrong.
 static int look_after(
     scan *scan, sqlite3_int64 first, const uint32_t computed[2], bool *is_followed
@@ -105,12 +107,13 @@ static int look_after(
     uint32_t stored[2];
     take_sums(stored, scan->frame + 16);
     bool has_sums = true, is_after_commit = is_commit(scan, first, false);
+    bool is_whole_after = has_commit_mark(scan) && is_of_this_log(scan);
     for (sqlite3_int64 number = first + 1; number <= scan->frames; number++) {
         int code = read_header(scan, number);
         if (code != SQLITE_OK) return code;
         // Of before the log was begun anew.
         if (!is_of_this_log(scan)) {
-            has_sums = is_after_commit = false;
+            has_sums = is_after_commit = is_whole_after = false;
             continue;
         }
         code = read_page(scan, number);
@@ -118,7 +121,8 @@ static int look_after(
         uint32_t sums[2] = {stored[0], stored[1]}, other[2] = {computed[0], computed[1]};
         const bool fits =
             has_sums && (goes_on(scan, sums) || (number == first + 1 && goes_on(scan, other)));
-        if (fits && is_after_commit) {
+        is_whole_after = is_whole_after && fits;
+        if (fits && (is_after_commit || (is_whole_after && has_commit_mark(scan)))) {
             *is_followed = true;
             return SQLITE_OK;
         }

@@ -251,6 +251,32 @@ struct WriteAheadLogTests {
         #expect(try rowsLeft() == last.rows)
     }
 
+    @Test("so is one in a frame that ends a transaction wherever its header lies on the disk")
+    func leftDamagedInCommit() throws {
+        let writer = try openWriter(isReset: false)
+        var end = 0
+        var count = 0
+        for number in 0..<80 {
+            // Two pages each: that of the table's end, and that of the row.
+            try writer.write {
+                try $0.execute(sql: "INSERT INTO t VALUES (\(number), zeroblob(900), 'w')")
+            }
+            // The last frame of the transaction before, and its header in two sectors.
+            let commit = end - 1048
+            end = try liveEnd()
+            guard number > 2, commit % 512 > 512 - 24 else { continue }
+            count += 1
+            try leave()
+            var bytes = try scratch.bytes("left.sqlite-wal")
+            bytes[commit + 600] ^= 1
+            try Data(bytes).write(to: URL(fileURLWithPath: left + "-wal"))
+            #expect { _ = try rowsLeft() } throws: {
+                ($0 as? DatabaseError)?.isOfDamagedPage == true
+            }
+        }
+        #expect(count > 1)
+    }
+
     @Test(
         "a log that ends in a torn transaction is recovered up to the one before",
         arguments: [false, true])

@@ -78,7 +78,9 @@ struct EmbeddedLogDamageTests {
         try DamagedBytes.each(200, in: path + "-wal", seed: 3) { place in
             do {
                 let found = try EmbeddedLog(path: path, mode: .existing).allRecords(of: "bids")
-                #expect(found == expected || place >= end, "byte \(place)")
+                #expect(
+                    found == expected || place >= end,
+                    "byte \(place): \(found.count) of \(expected.count) records")
             } catch LogError.damaged(let address, let words) {
                 #expect(address == "sqlite:\(path)")
                 #expect(words.contains("of its -wal is wrong"))
