@@ -24,7 +24,7 @@ struct UsageTests {
                 == true)
         #expect(refusal("help", "dmup")?.contains("did you mean dump?") == true)
         #expect(
-            refusal("help", "nope")?.hasPrefix("no command 'weir nope': there are publish, ")
+            refusal("help", "nope")?.hasPrefix("no command 'weir nope': there are demo, ")
                 == true)
         #expect(refusal("costs", "imprt", "x.csv")?.contains("did you mean import?") == true)
         for known in [
