@@ -73,14 +73,21 @@ struct SystemRefusalTests {
                 == SystemRefusal.tooLong.explanation)
     }
 
-    @Test(
-        "a file without rights is a matter of permission",
-        .disabled(if: geteuid() == 0, "root may all"))
-    func rights() throws {
+    @Test("a file without rights is a matter of permission")
+    func rights() async throws {
         _ = try scratch.open().rowsOrNothing()
+        _ = try scratch.open("open").rowsOrNothing()
+        chmod(scratch.directory, 0o755)
+        chmod("\(scratch.directory)/open.sqlite", 0o644)
         chmod(scratch.path, 0o000)
         defer { chmod(scratch.path, 0o600) }
-        #expect(SystemRefusal(opening: scratch.path, writing: false) == .permission)
+        await #expect(processExitsWith: .success) { [directory = scratch.directory as String] in
+            // Root may all, so that it becomes somebody else here.
+            if geteuid() == 0 { guard seteuid(65_534) == 0 else { exit(3) } }
+            let open = SystemRefusal(opening: "\(directory)/open.sqlite", writing: false)
+            let shut = SystemRefusal(opening: "\(directory)/a.sqlite", writing: false)
+            exit(open == nil && shut == .permission ? 0 : 1)
+        }
     }
 
     @Test("a file of shared memory that cannot grow is a matter of its cause, and no failed disk")
