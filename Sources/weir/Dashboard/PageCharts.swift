@@ -1,0 +1,147 @@
+import Foundation
+import Reports
+import Streams
+
+// The curves of a page, and the days over which they go.
+
+extension PageWriter {
+    /// A curve of measures over the days of a question that is grouped by day; pairs are bounds.
+    mutating func chart(
+        _ title: String, _ question: PageQuery,
+        _ lines: [(name: String, low: String, high: String)]
+    ) throws {
+        var question = question
+        question.by = ["day"]
+        question.measures = []
+        let answer = try answer(question)
+        let columns = lines.flatMap { [$0.low, $0.high] }
+        let streams = try Set(
+            columns.flatMap { try RecordDays.streams(of: $0, in: question.dump) })
+        let recordDays = try source.stores.recordDays(of: streams.sorted())
+        draw(title, answer, answer.rows, by: "day", lines, recordDays: recordDays)
+    }
+
+    /// A curve over the days that a column of some rows has.
+    ///
+    /// - Parameter recordDays: the days of which something is known, where rows are of the days of their records; nil
+    ///   where a day without a row has none of it.
+    mutating func draw(
+        _ title: String, _ answer: AnsweredQuestion, _ rows: [[ReportValue]], by column: String,
+        _ lines: [(name: String, low: String, high: String)], recordDays: RecordDays? = nil
+    ) {
+        guard let day = answer.place(of: column) else { return }
+        func streams(_ column: String) -> [String] {
+            (try? RecordDays.streams(of: column, in: answer.question.dump)) ?? []
+        }
+        let allStreams = lines.flatMap { streams($0.low) + streams($0.high) }
+        let names = chartDays(
+            rows.map { $0[day].plainText }, firstOfData: recordDays?.first(of: allStreams),
+            isByRecord: recordDays != nil)
+        guard names.count > 1 else { return }
+        let places = lines.flatMap { [$0.low, $0.high] }.compactMap(answer.place)
+        let currencies = Set(rows.flatMap { row in places.flatMap { row[$0].currencies } })
+        guard currencies.count < 2 else {
+            return paragraph(
+                "\(title): not drawn, since amounts of \(currencies.sorted().joined(separator: ", ")) have no common scale. The tables have them.",
+                class: "note")
+        }
+        let title = currencies.first.map { $0.isEmpty ? title : "\(title), \($0)" } ?? title
+        let rows = Dictionary(
+            rows.map { ($0[day].plainText, $0) }, uniquingKeysWith: { first, _ in first })
+        let maturity = answer.place(of: "maturity")
+        // Rows by arrival change until their day is over, whatever its installs bring later.
+        let newestDay = answer.question.isByArrival ? self.newestDay : nil
+        func amount(_ column: String, _ day: String) -> Double? {
+            guard let place = answer.place(of: column) else { return nil }
+            let value = rows[day]?[place]
+            if let value, let amount = ShownValue.amount(value, in: column), amount != 0 {
+                return amount
+            }
+            // Where the streams have no record that day, nothing is known, and a sum of 0 means nothing either.
+            let isKnown = recordDays?.have(day, streams(column)) ?? true
+            guard isKnown, value != .null, !ShownValue.isShare(column) else { return nil }
+            return 0
+        }
+        let series = lines.map { name, low, high in
+            // A cost of which no amount is known on any day is not 0.
+            let isUnknownCost =
+                low == "cost_micros" && !names.contains { (amount(low, $0) ?? 0) != 0 }
+            return Chart.Series(
+                name: name,
+                points: names.map { name in
+                    let row = rows[name]
+                    let share = maturity.flatMap { place in
+                        row.flatMap { ShownValue.amount($0[place], in: "maturity") }
+                    }
+                    return Chart.Point(
+                        label: String(name.dropFirst(5)),
+                        low: isUnknownCost ? nil : amount(low, name),
+                        high: isUnknownCost ? nil : amount(high, name),
+                        isComplete: newestDay.map { name < $0 } ?? ((share ?? 1) >= 1))
+                })
+        }
+        guard series.contains(where: { $0.points.contains { $0.low != nil } }) else { return }
+        let isOfCounts = !lines.contains {
+            MoneyByCurrency.isMoney($0.low) || ShownValue.isShare($0.low)
+        }
+        let chart = Chart(
+            title: title, series: series, isOfCounts: isOfCounts,
+            scale: {
+                $0 >= 10 || $0 == $0.rounded()
+                    ? ShownValue.grouped(Int128($0.rounded())) : "\(($0 * 100).rounded() / 100)"
+            })
+        write { chart.write(to: &$0) }
+        let hasGap = series.contains { line in
+            Set(line.points.map { $0.low == nil }).count == 2
+        }
+        if recordDays != nil, hasGap {
+            paragraph(
+                "Where a line has a gap, its streams have no records of the day.", class: "note")
+        }
+    }
+
+    /// The day of the newest event; nil without a store.
+    private var newestDay: String? {
+        context.newestMilliseconds.map { UTC.day(milliseconds: $0) }
+    }
+
+    /// All days from the first to the last, also those without a row. Days before the first data are not among them.
+    ///
+    /// - Parameters:
+    ///   - firstOfData: the first day of which something is known.
+    ///   - isByRecord: whether rows are of the days of their records: such a chart goes on to the end of the shown days,
+    ///     so that it shows an outage that lasts.
+    private func chartDays(
+        _ texts: [String], firstOfData: String?, isByRecord: Bool
+    ) -> [String] {
+        let found = texts.filter { $0.count == 10 }
+        guard let oldest = (found + [firstOfData].compactMap(\.self)).min(),
+            let last = (isByRecord ? lastShownDay : nil) ?? lastDay(of: found)
+        else { return [] }
+        let first = max(oldest, days.since.map { String($0.prefix(10)) } ?? oldest)
+        guard let begin = UTC.milliseconds(text: first), let end = UTC.milliseconds(text: last),
+            end >= begin, end - begin < 800 * 86_400_000
+        else { return [] }
+        return stride(from: begin, through: end, by: 86_400_000).map { UTC.day(milliseconds: $0) }
+    }
+
+    /// The last of the shown days, or that of the newest event where these go on after it.
+    private var lastShownDay: String? {
+        guard let newestDay else { return nil }
+        let last = days.until.flatMap { UTC.milliseconds(text: $0) }
+            .map { UTC.day(milliseconds: $0 - 1) }
+        return min(newestDay, last ?? newestDay)
+    }
+
+    /// The last day of a chart: records that are dated ahead of the clock do not stretch it.
+    private func lastDay(of found: [String]) -> String? {
+        let newest = context.newestMilliseconds.map { UTC.day(milliseconds: $0) }
+        return found.filter { day in newest.map { day <= $0 } ?? true }.max() ?? found.max()
+    }
+}
+
+extension ReportValue {
+    fileprivate var currencies: [String] {
+        if case .money(let money) = self { money.amounts.map(\.currency) } else { [] }
+    }
+}
