@@ -124,7 +124,7 @@ let package = Package(
         .target(
             name: "Monitoring",
             dependencies: [
-                http, httpCore, httpTypes, logging, metrics, nio, nioHTTP, nioPosix,
+                "JSON", http, httpCore, httpTypes, logging, metrics, nio, nioHTTP, nioPosix,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
             ],
@@ -157,23 +157,38 @@ let package = Package(
         .target(
             name: "Reports",
             dependencies: [
-                "ConfigurationValues", "ConfigurationFiles", "ConversionModels", "JSON", "Store",
-                "Streams", "Wording", crypto,
+                "ConfigurationValues", "ConfigurationFiles", "ConversionModels", "EventLog", "JSON",
+                "Program", "Store", "Streams", "Wording", crypto,
             ],
             swiftSettings: optimised),
         .target(
             name: "History",
             dependencies: [
-                "ConfigurationValues", "ConversionModels", "DatabaseFiles", "EmbeddedLog", "Engine",
-                "EventLog", "JSON", "KafkaLog", "Monitoring", "Program", "Reports", "Signatures",
-                "Store", "Streams", "Wording", crypto,
+                "ConfigurationFiles", "ConfigurationValues", "ConversionModels", "DatabaseFiles",
+                "EmbeddedLog", "Engine", "EventLog", "JSON", "KafkaLog", "Monitoring", "Program",
+                "Reports", "Signatures", "Store", "Streams", "Wording", crypto, logging,
             ],
             swiftSettings: optimised),
+        .target(
+            name: "Tokens",
+            dependencies: [
+                "ConfigurationFiles", "ConfigurationValues", "JSON", "Streams", crypto,
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "Dashboard",
+            dependencies: [
+                "ConfigurationFiles", "ConfigurationValues", "EventLog", "History", "JSON",
+                "Monitoring", "Program", "Reports", "Signatures", "Store", "Streams", "Tokens",
+                "Wording", crypto, httpCore, httpTypes, logging, nio, nioPosix,
+            ],
+            swiftSettings: strict),
         .target(
             name: "Collector",
             dependencies: [
                 "ConfigurationValues", "ConfigurationFiles", "ConversionValues", "EmbeddedLog",
-                "EventLog", "JSON", "Monitoring", "Program", "Streams", "Wording", arguments,
+                "EventLog", "JSON", "Monitoring", "Program", "Streams", "Tokens", "Wording",
+                arguments,
                 crypto, http, httpCore, httpTypes, logging, metrics, nio, nioPosix,
                 .product(name: "HummingbirdTLS", package: "hummingbird"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -211,10 +226,10 @@ let package = Package(
             name: "weir",
             dependencies: [
                 "CDemoRecords", "Collector", "ConfigurationValues", "ConfigurationFiles",
-                "ConversionModels", "ConversionValues", "DatabaseFiles", "Deliveries",
+                "ConversionModels", "ConversionValues", "Dashboard", "DatabaseFiles", "Deliveries",
                 "EmbeddedLog", "Engine", "EventLog", "History", "JSON", "KafkaLog", "Monitoring",
-                "Program", "Reports", "Signatures", "Store", "Streams", "Wording", arguments,
-                crypto, grdb, httpCore, httpTypes, logging, nio, nioPosix, yams,
+                "Program", "Reports", "Signatures", "Store", "Streams", "Tokens", "Wording",
+                arguments, crypto, grdb, logging, nio, nioPosix, yams,
             ],
             swiftSettings: strict, linkerSettings: stripped),
         .executableTarget(
@@ -269,7 +284,7 @@ let package = Package(
             name: "CollectorTests",
             dependencies: [
                 "Collector", "ConfigurationValues", "ConfigurationFiles", "ConversionValues",
-                "EmbeddedLog", "EventLog", "Monitoring", "Program", "Streams", "TestKit",
+                "EmbeddedLog", "EventLog", "Monitoring", "Program", "Streams", "TestKit", "Tokens",
                 "weir-collector", crypto, grdb, yams,
             ],
             swiftSettings: strict),
@@ -283,6 +298,8 @@ let package = Package(
                 "EmbeddedLog", "EventLog", "Streams", "TestKit", grdb,
             ],
             swiftSettings: strict),
+        .testTarget(
+            name: "DashboardTests", dependencies: ["Dashboard"], swiftSettings: strict),
         .testTarget(
             name: "DatabaseFilesTests",
             dependencies: ["CPageChecksums", "DatabaseFiles", "TestKit", grdb, grdbSQLite],
@@ -359,9 +376,9 @@ let package = Package(
             name: "WeirCommandTests",
             dependencies: [
                 "Collector", "ConfigurationValues", "ConfigurationFiles", "ConversionModels",
-                "DatabaseFiles", "Deliveries", "EmbeddedLog", "Engine", "EventLog", "History",
-                "JSON", "Monitoring", "Program", "Reports", "Signatures", "Store", "Streams",
-                "TestKit", "weir", "Wording", grdb, logging,
+                "Dashboard", "DatabaseFiles", "Deliveries", "EmbeddedLog", "Engine", "EventLog",
+                "History", "JSON", "Monitoring", "Program", "Reports", "Signatures", "Store",
+                "Streams", "TestKit", "Tokens", "weir", "Wording", grdb, logging,
             ],
             swiftSettings: strict),
         .testTarget(
@@ -385,7 +402,7 @@ let fuzzed: [Target.Dependency] = [
     "ConversionValues",
     "Deliveries", "EmbeddedLog",
     "EventLog", "History", "JSON", "JSONComparison", "Monitoring", "Signatures", "Streams",
-    "TestKit",
+    "TestKit", "Tokens",
     crypto, httpCore, httpTypes, logging, nio,
 ]
 if Context.environment["WEIR_FUZZ"] != nil {

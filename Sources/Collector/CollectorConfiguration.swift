@@ -4,6 +4,7 @@ import ConversionValues
 import Foundation
 import Monitoring
 import NIOSSL
+import Tokens
 
 /// What the collector reads of the configuration at its start, before it opens anything. `weir
 /// check` reads the same.

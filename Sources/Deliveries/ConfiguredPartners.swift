@@ -1,6 +1,7 @@
 import ConfigurationValues
 import Logging
 import Program
+import Store
 
 /// A partner that can be sent to: its file and its secrets have been read.
 struct PartnerRoute: Sendable {

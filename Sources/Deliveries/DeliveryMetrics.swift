@@ -2,6 +2,7 @@ import CoreMetrics
 import EventLog
 import Logging
 import Monitoring
+import Store
 
 /// Metrics of delivery; docs/metrics.md describes each.
 final class DeliveryMetrics {

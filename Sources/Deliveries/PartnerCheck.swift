@@ -1,6 +1,7 @@
 import ConfigurationValues
 import Dispatch
 import JSON
+import Store
 import Streams
 import Synchronization
 

@@ -1,3 +1,5 @@
+import Store
+
 /// The requests in flight to one partner, and whether more may be sent. Partners share only the
 /// store, so that none waits for another.
 struct PartnerQueue {
@@ -151,43 +153,5 @@ struct Breaker: Equatable, Sendable {
             cause: cause, pauseMilliseconds: pauseMilliseconds,
             untilMilliseconds: nowMilliseconds + pauseMilliseconds)
         isProbing = false
-    }
-}
-
-/// A time during which nothing is sent to a partner; one probe ends it.
-package struct PartnerRest: Equatable, Sendable {
-    package enum Cause: String, CaseIterable, Sendable {
-        /// The partner could not be reached.
-        case away
-        /// The partner answered 429, or 503 with `Retry-After`.
-        case asked
-    }
-
-    package var cause: Cause
-    package var pauseMilliseconds: Int64
-    /// When the probe may be sent, milliseconds since 1970.
-    package var untilMilliseconds: Int64
-
-    /// Also when it ends so far ahead that the clock must have gone back since it was set.
-    func isOver(nowMilliseconds: Int64) -> Bool {
-        let left = untilMilliseconds - nowMilliseconds
-        return left <= 0 || left > pauseMilliseconds + DeliveryStore.clockSlackMilliseconds
-    }
-}
-
-/// A partner that gets nothing until its address changes or an operator retries. It answered 410,
-/// so it wants nothing more at this address, or 401 or 403, so it would refuse every document.
-package struct DisabledPartner: Equatable, Sendable {
-    package var name: String
-    package var status: Int
-
-    /// The reason, as a phrase that follows the name.
-    package var explanation: String { "is disabled, since it answered \(status)" }
-
-    /// What the operator does before enabling the partner.
-    package var remedy: String {
-        status == 410
-            ? "ask it, mend its url, or"
-            : "mend its secret or headers, which are read again at once, then"
     }
 }

@@ -76,22 +76,6 @@ extension DeliveryStore {
         }
     }
 
-    /// For each partner: the number of pending deliveries, and when the oldest was taken over.
-    func pending() throws(StoreError) -> [String: (count: Int, oldestMilliseconds: Int64)] {
-        try read { db in
-            let rows = try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT partner, count(*), min(created_ms) FROM deliveries
-                    WHERE state = 'pending' GROUP BY partner
-                    """)
-            return rows.reduce(into: [:]) { pending, row in
-                let partner: String = row[0]
-                pending[partner] = (count: row[1], oldestMilliseconds: row[2])
-            }
-        }
-    }
-
     /// Records results in one transaction. Returns the partners that they disabled.
     @discardableResult
     func record(_ finished: [FinishedDelivery]) throws(StoreError) -> [DisabledPartner] {
@@ -215,20 +199,6 @@ extension DeliveryStore {
 }
 
 extension DeliveryStore {
-    /// The pauses of partners, by name.
-    package func restingPartners() throws(StoreError) -> [String: PartnerRest] {
-        try read { db in
-            let rows = try Row.fetchAll(
-                db, sql: "SELECT name, cause, pause_ms, until_ms FROM resting_partners")
-            let rests = rows.map { row in
-                PartnerRest(
-                    cause: PartnerRest.Cause(rawValue: row[1]) ?? .away, pauseMilliseconds: row[2],
-                    untilMilliseconds: row[3])
-            }
-            return Dictionary(uniqueKeysWithValues: zip(rows.map { $0[0] }, rests))
-        }
-    }
-
     /// Stores or removes the pause of a partner.
     ///
     /// - Parameter url: the address of the partner, as written in its file.
@@ -242,10 +212,6 @@ extension DeliveryStore {
                     url,
                 ])
         }
-    }
-
-    static func endRest(of partner: String, in db: Database) throws {
-        try db.execute(sql: "DELETE FROM resting_partners WHERE name = ?", arguments: [partner])
     }
 }
 
@@ -261,9 +227,6 @@ package struct MisplacedDeliveries: Equatable, Sendable {
 /// which it was set, so a time further ahead than its pause shows that the clock has gone back
 /// since.
 extension DeliveryStore {
-    /// Smaller corrections of a clock are normal and ignored.
-    static let clockSlackMilliseconds: Int64 = 60_000
-
     /// The first attempt is due at once, each later one after a pause that starts at the end of the
     /// previous attempt.
     private static let isMisplaced = """

@@ -77,3 +77,10 @@ package struct ReportPeriod: Equatable, Sendable {
         }
     }
 }
+
+extension UTC {
+    /// The day of a time, as 2026-11-21.
+    package static func day(milliseconds: Int64) -> String {
+        String(text(milliseconds: milliseconds).prefix { $0 != "T" })
+    }
+}

@@ -213,3 +213,14 @@ extension AggregateStore {
         }
     }
 }
+
+extension [PartitionState] {
+    /// The first record of each partition that is not folded.
+    package var nextOffsets: [Int32: Int64] {
+        reduce(into: [:]) { $0[$1.partition] = $1.nextOffset }
+    }
+
+    package var oldestExpected: [Int32: Int64] {
+        reduce(into: [:]) { $0[$1.partition] = $1.oldestExpected }
+    }
+}

@@ -168,71 +168,11 @@ extension Report {
     }
 }
 
-/// A column of what a command prints: its name, and its value in a row.
-struct ReportColumn<Row>: Sendable {
-    let name: String
-    /// Whether tables align it to the right.
-    let isNumber: Bool
-    let value: @Sendable (Row) -> ReportValue
-
-    static func text(_ name: String, _ text: @escaping @Sendable (Row) -> String?) -> ReportColumn {
-        ReportColumn(name: name, isNumber: false) { text($0).map { .text($0) } ?? .null }
-    }
-
-    static func number<Number: BinaryInteger & Sendable>(
-        _ name: String, _ number: @escaping @Sendable (Row) -> Number?
-    ) -> ReportColumn {
-        ReportColumn(name: name, isNumber: true) {
-            number($0).map { .integer(Int128($0)) } ?? .null
-        }
-    }
-
-    /// The column for rows that have one of this column's in them.
-    func of<Outer>(_ row: @escaping @Sendable (Outer) -> Row) -> ReportColumn<Outer> {
-        ReportColumn<Outer>(name: name, isNumber: isNumber) { value(row($0)) }
-    }
-}
-
-extension ReportTable {
-    /// - Parameter keyCount: how many of the columns, the first ones, say what a row is of.
-    init<Row>(
-        _ rows: some Sequence<Row>, _ columns: [ReportColumn<Row>], keyCount: Int = 0
-    ) {
-        self.init(
-            columns: columns.map { Column($0.name, isNumber: $0.isNumber) },
-            rows: rows.map { row in columns.map { $0.value(row) } }, keyCount: keyCount)
-    }
-}
-
 extension TextTable {
-    /// - Parameter keyCount: how many of the columns, the first ones, say what a row is of.
-    init<Row>(
-        _ rows: some Sequence<Row>, _ columns: [ReportColumn<Row>], keyCount: Int = 0
-    ) {
-        self.init(
-            header: columns.map(\.name), isNumber: columns.map(\.isNumber),
-            rows: rows.map { row in columns.map { $0.value(row).plainText } }, keyCount: keyCount)
-    }
-
     /// The lines as the terminal has room for them.
     var shownLines: [String] { lines(within: StandardStream.output.terminalColumns) }
 
     var text: String { shownLines.map { $0 + "\n" }.joined() }
-}
-
-extension JSONText {
-    /// Writes a member for each column.
-    mutating func members<Row>(of row: Row, _ columns: [ReportColumn<Row>]) {
-        for column in columns {
-            let value = column.value(row)
-            if case .text(let text) = value {
-                member(column.name, text)
-            } else {
-                name(column.name)
-                raw(value == .null ? "null" : value.plainText)
-            }
-        }
-    }
 }
 
 struct ReportFormatOptions: ParsableArguments {

@@ -11,6 +11,7 @@ import TestKit
 import Testing
 
 @testable import Collector
+@testable import Tokens
 
 /// A collector over an embedded log in a directory of its own, removed with the value.
 final class CollectorPlace: Sendable {

@@ -7,6 +7,7 @@ import TestKit
 import Testing
 
 @testable import Collector
+@testable import Tokens
 
 @Suite("Keys of a collector that works", .serialized)
 struct FollowedKeysTests {

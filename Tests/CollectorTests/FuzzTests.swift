@@ -3,6 +3,7 @@ import TestKit
 import Testing
 
 @testable import Collector
+@testable import Tokens
 
 @Suite("Requests of any bytes")
 struct FuzzTests {

@@ -5,6 +5,7 @@ import Streams
 import Testing
 
 @testable import Collector
+@testable import Tokens
 
 @Suite("Tokens")
 struct TokenTests {

@@ -1,6 +1,7 @@
 import Foundation
 import JSON
 import NIOSSL
+import Store
 import Synchronization
 import TestKit
 import Testing

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import JSON
+import Store
 import TestKit
 import Testing
 

@@ -1,4 +1,5 @@
 import Foundation
+import Store
 import Synchronization
 import TestKit
 import Testing

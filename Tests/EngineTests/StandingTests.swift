@@ -3,6 +3,7 @@ import ConfigurationValues
 import Engine
 import EventLog
 import Foundation
+import Program
 import Streams
 import TestKit
 import Testing

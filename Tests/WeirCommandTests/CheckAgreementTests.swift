@@ -1,6 +1,7 @@
 import EventLog
 import Foundation
 import GRDB
+import History
 import TestKit
 import Testing
 
@@ -66,7 +67,7 @@ struct CheckAgreementTests {
         let place = try UpPlace()
         let found = try check(place)
         #expect(lines(found, "ok: nothing is watched").count == 1, "\(found.output)")
-        let source = try SourceOptions.parse([
+        let source = try Installation.parse([
             "--data", try DemoStores.shared.get().data, "--pipelines", place.pipelines,
         ])
         let page = try PageAsker(source: source).page("/warnings")

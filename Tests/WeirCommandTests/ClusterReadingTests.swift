@@ -1,4 +1,6 @@
 import EventLog
+import History
+import Program
 import TestKit
 import Testing
 

@@ -62,7 +62,7 @@ struct CommandLineTests {
         func query(_ arguments: String...) throws -> FunnelQuery? {
             let command = try WeirCommand.parseAsRoot(["dump", "funnel"] + arguments)
             guard let command = command as? DumpCommand else { return nil }
-            return try command.question().funnelQuery(command.source.pipelines)
+            return try command.question().funnelQuery(command.source.pipelines.configuration)
         }
         let question = try #require(
             try query("--by", "day,name", "--date", "install", "--pipelines", place.path))

@@ -6,6 +6,7 @@ import EventLog
 import Foundation
 import GRDB
 import Program
+import Reports
 import Store
 import Streams
 import TestKit

@@ -1,11 +1,13 @@
-import Collector
 import ConfigurationFiles
 import ConfigurationValues
 import Foundation
+import History
 import Reports
 import TestKit
 import Testing
+import Tokens
 
+@testable import Dashboard
 @testable import weir
 
 private let chromium = "/usr/bin/chromium"

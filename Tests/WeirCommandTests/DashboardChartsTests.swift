@@ -1,10 +1,12 @@
 import EventLog
 import Foundation
+import History
 import Reports
 import Streams
 import TestKit
 import Testing
 
+@testable import Dashboard
 @testable import weir
 
 /// What charts and tables of pages draw where nothing is known, and where something is 0.
@@ -55,7 +57,7 @@ struct DashboardChartsTests {
     func gaps() throws {
         let place = try makePlace()
         let asker = PageAsker(
-            source: try SourceOptions.parse(place.commandLine() + ["--at", "2026-11-25T13:00:00Z"]))
+            source: try Installation.parse(place.commandLine() + ["--at", "2026-11-25T13:00:00Z"]))
         let page = try asker.page("/campaigns")
         let revenue = try figure("Revenue by day", of: page)
         #expect(

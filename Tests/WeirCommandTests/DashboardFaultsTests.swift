@@ -1,10 +1,12 @@
 import EventLog
 import Foundation
+import History
 import Reports
 import Streams
 import TestKit
 import Testing
 
+@testable import Dashboard
 @testable import weir
 
 /// What pages and files answer when something is broken.
@@ -27,7 +29,7 @@ struct DashboardFaultsTests {
 
     private func asker(_ place: Workplace) throws -> PageAsker {
         PageAsker(
-            source: try SourceOptions.parse(
+            source: try Installation.parse(
                 place.commandLine() + ["--at", "2026-11-21T12:00:00Z"]))
     }
 

@@ -1,8 +1,10 @@
 import Foundation
+import History
 import Reports
 import TestKit
 import Testing
 
+@testable import Dashboard
 @testable import weir
 
 /// What pages say of numbers, held against what the commands print of the same stores.

@@ -1,11 +1,13 @@
-import Collector
 import EventLog
 import Foundation
+import History
+import Monitoring
 import Reports
 import Streams
 import TestKit
 import Testing
 
+@testable import Dashboard
 @testable import weir
 
 /// Which days pages show, and which they compare them with.
@@ -88,7 +90,7 @@ struct DashboardPeriodsTests {
 
     private func asker(_ place: Workplace, at: String? = nil) throws -> PageAsker {
         PageAsker(
-            source: try SourceOptions.parse(
+            source: try Installation.parse(
                 place.commandLine() + (at.map { ["--at", $0] } ?? [])))
     }
 

@@ -1,10 +1,12 @@
 import EventLog
 import Foundation
+import History
 import Reports
 import Streams
 import TestKit
 import Testing
 
+@testable import Dashboard
 @testable import weir
 
 /// Data of two campaigns. Everything of the other one carries a marker: texts have `marker`, numbers `777000777`.
@@ -152,7 +154,7 @@ struct DashboardScopeTests {
     private func asker(_ scope: [DumpQuery.Condition]) throws -> PageAsker {
         let place = try MarkedStores.shared.get()
         return PageAsker(
-            source: try SourceOptions.parse([
+            source: try Installation.parse([
                 "--data", "\(place.path)/data", "--log", place.logAddress.description,
                 "--pipelines", place.pipelines,
             ]), scope: scope)
@@ -229,7 +231,7 @@ struct DashboardScopeTests {
         try place.publishAuctions("a")
         try place.foldBids()
         try place.write("catalog.yaml", "networks: {zzmarker.example: [zzmarker]}\n")
-        let options = try SourceOptions.parse([
+        let options = try Installation.parse([
             "--data", "\(place.path)/data", "--log", place.logAddress.description, "--pipelines",
             place.pipelines,
         ])

@@ -1,11 +1,12 @@
-import Collector
 import Foundation
 import History
+import Monitoring
 import Reports
 import Synchronization
 import TestKit
 import Testing
 
+@testable import Dashboard
 @testable import weir
 
 /// The stores and the log of the demo, made once for all tests of pages.
@@ -23,10 +24,17 @@ enum DemoStores {
         return (files, data)
     }
 
-    static func source() throws -> SourceOptions {
-        try SourceOptions.parse([
+    static func source() throws -> Installation {
+        try Installation.parse([
             "--data", try shared.get().data, "--pipelines", Repository.path("pipelines"),
         ])
+    }
+}
+
+extension Installation {
+    /// What options of a command name.
+    static func parse(_ words: [String]) throws -> Installation {
+        try SourceOptions.parse(words).installation
     }
 }
 
@@ -46,7 +54,7 @@ struct ReadPage {
 
 /// Asks for pages as the server does, without a server.
 struct PageAsker {
-    var source: SourceOptions
+    var source: Installation
     var scope: [DumpQuery.Condition] = []
 
     private func making(_ address: String) throws -> PageBuilder {
@@ -307,7 +315,7 @@ struct DashboardTests {
     func empty() throws {
         let files = try TemporaryDirectory()
         let nothing = PageAsker(
-            source: try SourceOptions.parse([
+            source: try Installation.parse([
                 "--data", files.path, "--pipelines", Repository.path("pipelines"),
             ]))
         for path in [

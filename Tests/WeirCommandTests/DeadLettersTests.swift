@@ -2,6 +2,7 @@ import EmbeddedLog
 import Engine
 import EventLog
 import Foundation
+import History
 import Program
 import Reports
 import Streams

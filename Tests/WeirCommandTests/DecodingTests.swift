@@ -2,6 +2,7 @@ import ConfigurationFiles
 import ConfigurationValues
 import ConversionModels
 import JSON
+import Program
 import Streams
 import TestKit
 import Testing

@@ -4,6 +4,7 @@ import Engine
 import EventLog
 import Foundation
 import Program
+import Store
 import TestKit
 import Testing
 

@@ -8,6 +8,7 @@ import Store
 import TestKit
 import Testing
 
+@testable import Reports
 @testable import weir
 
 @Suite("What lag and check say of deliveries")

@@ -9,6 +9,7 @@ import Streams
 import TestKit
 import Testing
 
+@testable import Reports
 @testable import weir
 
 @Suite("Lag")

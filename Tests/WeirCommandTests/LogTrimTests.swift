@@ -5,6 +5,7 @@ import Engine
 import EventLog
 import Foundation
 import History
+import Program
 import Reports
 import Store
 import Streams

@@ -6,6 +6,7 @@ import Streams
 import TestKit
 import Testing
 
+@testable import History
 @testable import weir
 
 @Suite("Verifying store notifications")

@@ -7,6 +7,7 @@ import EventLog
 import Foundation
 import JSON
 import Program
+import Store
 import Streams
 import TestKit
 import Testing

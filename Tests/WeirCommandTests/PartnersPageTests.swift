@@ -1,4 +1,5 @@
 import Foundation
+import History
 import TestKit
 import Testing
 
@@ -19,7 +20,7 @@ struct PartnersPageTests {
     }
 
     private func page() throws -> String {
-        let source = try SourceOptions.parse([
+        let source = try Installation.parse([
             "--data", place.data, "--pipelines", place.pipelines,
         ])
         return try PageAsker(source: source).page("/partners").text

@@ -7,6 +7,7 @@ import Streams
 import TestKit
 import Testing
 
+@testable import Reports
 @testable import weir
 
 @Suite("What weir check runs of each program")

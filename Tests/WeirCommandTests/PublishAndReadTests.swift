@@ -1,6 +1,8 @@
 import EmbeddedLog
 import EventLog
 import Foundation
+import History
+import Program
 import TestKit
 import Testing
 

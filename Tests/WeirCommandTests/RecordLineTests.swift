@@ -1,6 +1,7 @@
 import EventLog
 import Testing
 
+@testable import Reports
 @testable import weir
 
 @Suite("Records as lines")

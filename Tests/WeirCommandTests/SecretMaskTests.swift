@@ -1,9 +1,11 @@
 import EventLog
 import Foundation
+import History
 import Program
 import TestKit
 import Testing
 
+@testable import Reports
 @testable import weir
 
 @Suite("Secrets of store notifications")

@@ -1,5 +1,7 @@
 import EmbeddedLog
 import EventLog
+import History
+import Reports
 import TestKit
 
 @testable import weir

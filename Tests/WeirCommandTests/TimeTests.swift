@@ -1,4 +1,6 @@
 import Foundation
+import History
+import Program
 import Streams
 import Testing
 

@@ -1,9 +1,11 @@
 import ConfigurationFiles
 import ConfigurationValues
 import Foundation
+import Program
 import Streams
 import TestKit
 import Testing
+import Tokens
 
 @testable import weir
 

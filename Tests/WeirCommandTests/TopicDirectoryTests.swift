@@ -1,4 +1,5 @@
 import EventLog
+import Program
 import TestKit
 import Testing
 

@@ -4,6 +4,7 @@ import Engine
 import EventLog
 import Foundation
 import GRDB
+import History
 import Program
 import Reports
 import Store

@@ -4,6 +4,7 @@ import Streams
 import TestKit
 import Testing
 
+@testable import History
 @testable import weir
 
 @Suite("Verifying documents")

@@ -1,5 +1,7 @@
 import ArgumentParser
 import Foundation
+import Program
+import Store
 import TestKit
 import Testing
 

@@ -14,6 +14,7 @@ import TestKit
 
 @testable import Collector
 @testable import ConfigurationFiles
+@testable import Tokens
 
 private let tokenKey = CollectorPipeline.TokenKey(
     id: "k1", secret: Array("0123456789abcdef0123456789abcdef".utf8), file: "token-k1")

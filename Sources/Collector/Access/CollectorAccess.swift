@@ -6,6 +6,7 @@ import Monitoring
 import Program
 import Streams
 import Synchronization
+import Tokens
 
 /// Who may send what. It is replaced as a whole while the collector works.
 final class CollectorAccess: Sendable {

@@ -1,6 +1,7 @@
 import ConfigurationFiles
 import ConfigurationValues
 import ConversionValues
+import Monitoring
 import Streams
 
 /// The conversion values of installs: `GET /v1/conversion_value` for devices, `POST /v1/launch` and

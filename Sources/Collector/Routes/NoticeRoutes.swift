@@ -1,6 +1,8 @@
 import EventLog
 import JSON
+import Monitoring
 import Streams
+import Tokens
 
 /// Win, billing and loss notices as exchanges send them: GET with OpenRTB's macros substituted in
 /// the query.

@@ -1,6 +1,7 @@
 import EventLog
 import JSON
 import Streams
+import Tokens
 
 /// `GET /i`, an image of one pixel, and `GET /c`, a redirect. The token alone says what is reported
 /// and where the redirect goes.

@@ -1,5 +1,6 @@
 import ConfigurationValues
 import JSON
+import Store
 import Streams
 
 enum BodyTemplate: Sendable {

@@ -1,4 +1,5 @@
 import ConfigurationValues
+import Store
 
 /// The fields of a preset. docs/partner-delivery.md names the source of each, or says that it is
 /// ours.

@@ -1,4 +1,5 @@
 import ConfigurationValues
+import Store
 
 /// The request that a partner's file describes. It is parsed once at start, so that a mistake is
 /// reported then.

@@ -2,6 +2,7 @@ import ConfigurationValues
 import Crypto
 import DatabaseFiles
 import Foundation
+import Store
 
 /// A secret that is part of requests, or a mask in its place. It prints as the mask.
 struct Secret: Equatable, Sendable, CustomStringConvertible, CustomReflectable {

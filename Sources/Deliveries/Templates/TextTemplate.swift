@@ -1,4 +1,5 @@
 import ConfigurationValues
+import Store
 import Streams
 
 /// A text with macros: `{name}` is a value of the document, `{secret.NAME}` a secret of the

@@ -4,6 +4,7 @@ import EmbeddedLog
 import EventLog
 import Foundation
 import History
+import Program
 import Reports
 import Store
 import Streams

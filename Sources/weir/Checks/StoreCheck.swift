@@ -178,12 +178,3 @@ extension FoldedLog {
             of: reader, nextOffsets: nextOffsets, oldestExpected: oldestExpected)
     }
 }
-
-extension [PartitionState] {
-    /// The first record of each partition that is not folded.
-    var nextOffsets: [Int32: Int64] { reduce(into: [:]) { $0[$1.partition] = $1.nextOffset } }
-
-    var oldestExpected: [Int32: Int64] {
-        reduce(into: [:]) { $0[$1.partition] = $1.oldestExpected }
-    }
-}

@@ -68,7 +68,7 @@ struct CheckCommand: ParsableCommand {
         for store in stores where !damaged.contains(store.path) {
             // What is wrong with the file was said.
             let configured = try? directory.settings(of: store.stream).topic
-            let groups = try? pipelines.groups()
+            let groups = try? pipelines.configuration.groups()
             store.run(
                 log, topic: configured, group: groups?[store.stream],
                 pipelines: configured == nil ? nil : directory, present: try clock.present,

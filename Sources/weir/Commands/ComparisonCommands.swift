@@ -3,6 +3,7 @@ import ConfigurationFiles
 import ConfigurationValues
 import EventLog
 import Foundation
+import Program
 import Reports
 import Streams
 
@@ -51,15 +52,17 @@ struct DiffCommand: ParsableCommand {
                     "--by, --where, --measure, --all and --limit are of one dump: name it")
             }
             var query = try selection.query("")
-            query.conversionModels = try pipelines.conversionModels()
+            query.conversionModels = try pipelines.configuration.conversionModels()
             return try sets[0].diff(sets[1], everyDumpBy: query)
         }
         let query = try selection.query(name)
         guard name != Funnel.name else {
             return try sets[0].diff(
-                sets[1], funnel: pipelines.funnelQuery(query), comparison.question(query))
+                sets[1], funnel: pipelines.configuration.funnelQuery(query),
+                comparison.question(query))
         }
-        return try sets[0].diff(sets[1], comparison.question(pipelines.dumpQuery(query)))
+        return try sets[0].diff(
+            sets[1], comparison.question(pipelines.configuration.dumpQuery(query)))
     }
 }
 
@@ -111,7 +114,7 @@ struct WhatIfCommand: ParsableCommand {
         if selection.by == nil { query.grouping = .columns(Self.columns) }
         let candidates = try PipelineDirectory(models).candidateModels()
         _ = try data.stores().whatIf(
-            candidates, comparison.question(query), catalog: pipelines.catalog()
+            candidates, comparison.question(query), catalog: pipelines.configuration.catalog()
         ).write(as: format, isRaw: csv.isSet())
     }
 }
@@ -159,15 +162,16 @@ struct ChangesCommand: ParsableCommand {
         let end =
             try to.map { try LogTime.milliseconds($0, option: "--to") }
             ?? WallClock.milliseconds
-        let hours = try source.hours()
+        let hours = try source.installation.hours()
         let query = try selection.query(name)
         guard name != Funnel.name else {
             return try StoreChanges(
-                funnel: source.pipelines.funnelQuery(query), directories: source.data.directories,
+                funnel: source.pipelines.configuration.funnelQuery(query),
+                directories: source.data.directories,
                 fromMilliseconds: start, toMilliseconds: end, hours: hours)
         }
         return try StoreChanges(
-            source.pipelines.dumpQuery(query), directories: source.data.directories,
+            source.pipelines.configuration.dumpQuery(query), directories: source.data.directories,
             fromMilliseconds: start, toMilliseconds: end, hours: hours)
     }
 }
@@ -210,7 +214,7 @@ struct ReconcileCommand: ParsableCommand {
         var question = ReconciliationQuery(query: try selection.query("reconcile"))
         question.showsRecords = records
         question.showsMatched = all
-        question.trustsDevelopment = try pipelines.trustsDevelopment()
+        question.trustsDevelopment = try pipelines.configuration.trustsDevelopment()
         let found = try data.stores(clock.present).reconciliation(question)
         try BufferedOutput.print(found.table, as: format, isRaw: csv.isSet())
         found.notices.forEach(Console.write)

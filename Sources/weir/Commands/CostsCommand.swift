@@ -52,7 +52,8 @@ struct CostsImportCommand: ParsableCommand {
             mapping: directory.costMapping(mapping), named: mapping,
             nowMilliseconds: WallClock.milliseconds)
         try BufferedOutput.print(found.report, as: format)
-        let unknown = try pipelines.catalog().unknownNetworks(among: found.report.networks)
+        let unknown = try pipelines.configuration.catalog().unknownNetworks(
+            among: found.report.networks)
         for network in unknown {
             Console.write("warning: \(Catalog.explanation(ofUnknown: network, directory.path))")
         }

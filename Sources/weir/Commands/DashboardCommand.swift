@@ -2,10 +2,12 @@ import ArgumentParser
 import Collector
 import ConfigurationFiles
 import ConfigurationValues
+import Dashboard
 import Foundation
 import Logging
 import Monitoring
 import Program
+import Tokens
 
 struct DashboardCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -80,7 +82,7 @@ struct DashboardCommand: ParsableCommand {
             )
         }
         return try DashboardServer(
-            at: address, source: source, access: DashboardAccess(keys: keys),
+            at: address, source: source.installation, access: DashboardAccess(keys: keys),
             limits: DashboardServer.limits(collector?.limits.connections ?? ConnectionLimits()),
             trusted: trusted ?? collector?.trustedProxies ?? [],
             logger: Logger(label: "weir-dashboard"), failures: failures)

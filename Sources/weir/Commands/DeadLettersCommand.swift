@@ -2,6 +2,7 @@ import ArgumentParser
 import Engine
 import EventLog
 import Foundation
+import History
 import Program
 import Reports
 import Store

@@ -1,6 +1,7 @@
 import ArgumentParser
 import ConversionModels
 import JSON
+import Program
 import Reports
 import Streams
 

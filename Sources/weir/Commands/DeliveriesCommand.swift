@@ -130,15 +130,6 @@ extension [DeliveryStore] {
     }
 }
 
-extension DeliveryStore {
-    /// The store of a data directory; nil where there is none.
-    static func existing(in directory: String) throws(StoreError) -> DeliveryStore? {
-        let path = path(in: directory)
-        guard FileManager.default.fileExists(atPath: path) else { return nil }
-        return try DeliveryStore(existing: path)
-    }
-}
-
 struct DeliveriesRetryCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",

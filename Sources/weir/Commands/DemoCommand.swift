@@ -4,6 +4,7 @@ import ConfigurationValues
 import Engine
 import EventLog
 import Foundation
+import History
 import Logging
 import Program
 import Reports

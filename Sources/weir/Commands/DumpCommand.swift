@@ -114,14 +114,14 @@ struct DumpCommand: ParsableCommand {
         guard format == .table || isVertical else {
             let notices = try BufferedOutput.writing(as: format) { sink in
                 try question.write(
-                    stores, source.pipelines, as: format, isRaw: isRaw, to: sink)
+                    stores, source.pipelines.configuration, as: format, isRaw: isRaw, to: sink)
             }
             notices.forEach(Console.write)
             return try stores.warnOfOtherRules()
         }
         let width = isVertical ? nil : StandardStream.output.terminalColumns
         let limit = width == nil ? nil : question.takeLimit()
-        let answer = try question.answer(stores, source.pipelines, as: format)
+        let answer = try question.answer(stores, source.pipelines.configuration, as: format)
         var notices = answer.notices
         let output = BufferedOutput()
         if isVertical {
@@ -140,7 +140,7 @@ struct DumpCommand: ParsableCommand {
 
     /// The rows as a table for people, of any width.
     func writeTable(to sink: ([UInt8]) throws(CommandError) -> Void) throws {
-        try question().answer(stores(), source.pipelines, as: .table)
+        try question().answer(stores(), source.pipelines.configuration, as: .table)
             .write(as: .table, isRaw: false, to: sink)
     }
 
@@ -250,7 +250,8 @@ struct ExportCommand: ParsableCommand {
         let stores = try source.data.stores()
         let written = try BufferedOutput.writing(as: format == .csv ? .csv : .ndjson) { sink in
             try stores.export(
-                query, catalog: source.pipelines.catalog(), log: source.loggedPostbacks(),
+                query, catalog: source.pipelines.configuration.catalog(),
+                log: source.installation.loggedPostbacks(),
                 as: format, isRaw: csv.isSet(), to: sink)
         }
         notices(written, isOfChanges: query.changedSince != nil).forEach(Console.write)

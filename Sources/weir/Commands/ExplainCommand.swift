@@ -50,8 +50,8 @@ struct ExplainCommand: ParsableCommand {
     func run() throws {
         let format = try format.chosen()
         guard limit >= 0 else { throw CommandError.usage("--limit \(limit): give 0 or more") }
-        let number = try selection.number(source.pipelines)
-        let explainer = try source.explainer()
+        let number = try selection.number(source.pipelines.configuration)
+        let explainer = try source.installation.explainer()
         // Earlier than the answer: where the rules differ, records are mostly not understood.
         try explainer.stores.warnOfOtherRules(of: number.streams)
         let output = BufferedOutput()
@@ -61,7 +61,7 @@ struct ExplainCommand: ParsableCommand {
         var progress = Progress(label: "explain", isWanted: true)
         defer { progress.end() }
         let explanation = try explainer.explain(
-            number, measures: { try CellOptions.measures(measure, of: $0) },
+            number, measures: { try Explainer.measures(measure, of: $0) },
             progress: { progress.add($0, behind: $1) }
         ) { record in
             if report.add(record), records { try print(record, to: output) }
@@ -96,108 +96,7 @@ struct ExplainCommand: ParsableCommand {
     }
 }
 
-struct ExplainReport {
-    struct Entry {
-        var topic: String
-        var partition: Int32
-        var offset: Int64
-        var timestampMilliseconds: Int64
-        var type: String
-        /// Why it is left out or refused, or what it takes the place of; nil for others.
-        var reason: String?
-        var amounts: NumberAmounts
-    }
-
-    private let dump: String
-    private let conditions: [String]
-    private let limit: Int
-    /// Records of before this time are in the sums and in no list.
-    private let fromMilliseconds: Int64?
-    private(set) var counted: [Entry] = []
-    private(set) var leftOut: [Entry] = []
-    /// How many records there are to list.
-    private(set) var countedCount: Int64 = 0
-    private(set) var leftOutCount: Int64 = 0
-    /// What those that count add.
-    private(set) var listed = NumberAmounts()
-    /// Whether what may be of others is left out: counts of records, and the words of refusals, which quote the
-    /// other copy.
-    var hidesUntold = false
-    /// What a rate divides; nil where a sum is explained.
-    var division: FunnelDivision?
-    /// Which parts of a cost count; nil for what is no cost.
-    var cost: String?
-
-    init(
-        _ dump: String, _ conditions: [String], limit: Int, fromMilliseconds: Int64? = nil
-    ) {
-        self.dump = dump
-        self.conditions = conditions
-        self.limit = limit
-        self.fromMilliseconds = fromMilliseconds
-    }
-
-    /// Adds a record; true when it is listed.
-    mutating func add(_ record: ExplainedRecord) -> Bool {
-        if let fromMilliseconds,
-            record.folded.record.timestampMilliseconds < fromMilliseconds
-        {
-            return false
-        }
-        var entry = Entry(
-            topic: record.topic, partition: record.folded.record.partition,
-            offset: record.folded.record.offset,
-            timestampMilliseconds: record.folded.record.timestampMilliseconds,
-            type: record.folded.type, amounts: record.amounts)
-        switch record.role {
-        case .counted:
-            countedCount += 1
-            listed.add(record.amounts)
-            guard counted.count < limit else { return false }
-            entry.reason =
-                record.folded.refusal.map { hidesUntold ? $0.reason : "\($0.reason): \($0.detail)" }
-                ?? record.folded.replacedOffset.map { "in place of offset \($0)" }
-            counted.append(entry)
-        case .leftOut(let reason):
-            leftOutCount += 1
-            guard leftOut.count < limit else { return false }
-            entry.reason = reason
-            leftOut.append(entry)
-        case .untold: return false
-        }
-        return true
-    }
-
-    func notices(_ explanation: Explanation) -> [String] {
-        var notices: [String] = []
-        func note(_ shown: Int, _ all: Int64, one: String, several: String) {
-            guard all > shown else { return }
-            let rest = all - Int64(shown)
-            notices.append("\(rest) more \(rest == 1 ? one : several): give --limit")
-        }
-        note(counted.count, countedCount, one: "record counts", several: "records count")
-        note(
-            leftOut.count, leftOutCount, one: "record was left out",
-            several: "records were left out")
-        for untold in hidesUntold ? [] : explanation.untold {
-            notices.append(
-                "left out of \(untold.topic) in these hours, whatever they are about: \(untold.records) "
-                    + untold.reason)
-        }
-        notices += additions(explanation)
-        return notices + [division?.text, division?.noteOnInstalls, cost].compactMap(\.self)
-            + explanation.summary
-    }
-
-    /// What the records since the asked time add, a line for each measure; nothing where none was asked for.
-    func additions(_ explanation: Explanation) -> [String] {
-        guard let fromMilliseconds else { return [] }
-        let time = UTC.text(milliseconds: fromMilliseconds)
-        return explanation.measures.map { measure in
-            "since \(time): \(listed[measure.place]) of \(measure.name)"
-        }
-    }
-
+extension ExplainReport {
     func write(
         _ explanation: Explanation, as format: DumpFormat, isRaw: Bool = false,
         to output: BufferedOutput
@@ -205,20 +104,6 @@ struct ExplainReport {
         guard format != .table else { return try writeTable(explanation, to: output) }
         try write(explanation, as: format, isRaw: isRaw, to: output.write(bytes:))
         if format == .csv { notices(explanation).forEach(Console.write) }
-    }
-
-    /// Writes the records for programs.
-    func write<Failure: Error>(
-        _ explanation: Explanation, as format: DumpFormat, isRaw: Bool = false,
-        to sink: ([UInt8]) throws(Failure) -> Void
-    ) throws(Failure) {
-        switch format {
-        case .json: try sink(Array((json(explanation) + "\n").utf8))
-        case .ndjson: for line in lines(explanation) { try sink(Array((line + "\n").utf8)) }
-        case .csv, .table:
-            try table(counted + leftOut, explanation.measures, withReason: true)
-                .write(as: format, isRaw: isRaw, to: sink)
-        }
     }
 
     private func writeTable(
@@ -247,118 +132,6 @@ struct ExplainReport {
         }
         try output.write("\n")
         for notice in notices(explanation) { try output.write("\(notice.withoutControls)\n") }
-    }
-
-    private func table(
-        _ entries: [Entry], _ measures: [Explanation.Measure], withReason: Bool,
-        isInUnits: Bool = false
-    ) -> ReportTable {
-        var columns: [ReportColumn<Entry>] = [
-            .text("topic") { $0.topic }, .number("partition") { $0.partition },
-            .number("offset") { $0.offset },
-            .text("time") { UTC.text(milliseconds: $0.timestampMilliseconds) },
-            .text("type") { $0.type },
-        ]
-        columns += measures.map { measure in
-            ReportColumn(name: measure.name, isNumber: true) { entry in
-                let amount = entry.amounts[measure.place]
-                guard isInUnits,
-                    let money = MoneyByCurrency(
-                        amount, of: measure.name, currency: measure.currency)
-                else { return .integer(amount) }
-                return .money(money)
-            }
-        }
-        if withReason { columns.append(.text("why") { $0.reason }) }
-        return ReportTable(entries, columns, keyCount: 5)
-    }
-}
-
-extension ExplainReport {
-    private func json(_ explanation: Explanation) -> String {
-        Self.object { json in
-            writeNumber(explanation, to: &json)
-            json.objects("records", counted) { writeMembers(of: $0, explanation, to: &$1) }
-            json.objects("left_out", leftOut, writeMembers)
-            writeSummary(explanation, to: &json)
-        }
-    }
-
-    /// The number, each record, and last whether it adds up.
-    private func lines(_ explanation: Explanation) -> [String] {
-        func line(_ part: String, _ body: (inout JSONText) -> Void) -> String {
-            Self.object { json in
-                json.member("part", part)
-                body(&json)
-            }
-        }
-        return [line("number") { writeNumber(explanation, to: &$0) }]
-            + counted.map { entry in
-                line("record") { writeMembers(of: entry, explanation, to: &$0) }
-            }
-            + leftOut.map { entry in line("left_out") { writeMembers(of: entry, to: &$0) } }
-            + [line("sum") { writeSummary(explanation, to: &$0) }]
-    }
-
-    private static func object(_ body: (inout JSONText) -> Void) -> String {
-        var json = JSONText()
-        json.object(body)
-        return json.text.withoutControlsInJSON
-    }
-
-    private func writeNumber(_ explanation: Explanation, to json: inout JSONText) {
-        json.member("dump", dump)
-        json.member("where", conditions)
-        if let fromMilliseconds {
-            json.member("from", UTC.text(milliseconds: fromMilliseconds))
-        }
-        json.object("number") { json in
-            for measure in explanation.measures { json.member(measure.name, measure.stored) }
-        }
-        if let cost { json.member("cost", cost) }
-        guard let division else { return }
-        json.object("rate") { json in
-            json.member("measure", division.measure)
-            json.member("formula", division.formula)
-            json.name("value")
-            json.raw(division.reasonUnknown == nil ? division.value.plainText : "null")
-            json.member("words", division.text)
-            if division.installsWithoutCost > 0 {
-                json.member("installs_without_cost", division.installsWithoutCost)
-            }
-        }
-    }
-
-    private func writeMembers(
-        of entry: Entry, _ explanation: Explanation, to json: inout JSONText
-    ) {
-        writeMembers(of: entry, to: &json)
-        json.object("adds") { json in
-            for measure in explanation.measures where entry.amounts[measure.place] != 0 {
-                json.member(measure.name, entry.amounts[measure.place])
-            }
-        }
-    }
-
-    private func writeMembers(of entry: Entry, to json: inout JSONText) {
-        json.member("topic", entry.topic)
-        json.member("partition", entry.partition)
-        json.member("offset", entry.offset)
-        json.member("timestamp_ms", entry.timestampMilliseconds)
-        json.member("type", entry.type)
-        if let reason = entry.reason { json.member("why", reason) }
-    }
-
-    private func writeSummary(_ explanation: Explanation, to json: inout JSONText) {
-        json.objects("untold", hidesUntold ? [] : explanation.untold) { untold, json in
-            json.member("topic", untold.topic)
-            json.member("why", untold.reason)
-            json.member("records", untold.records)
-        }
-        json.member("counted", countedCount)
-        json.member("left_out_count", leftOutCount)
-        json.member("adds_up", explanation.addsUp)
-        json.member("words", explanation.summary)
     }
 }
 
@@ -401,10 +174,10 @@ struct EvidenceWriteCommand: ParsableCommand {
     @OptionGroup var access: FileAccessOptions
 
     func run() throws {
-        let number = try selection.provableNumber(source.pipelines)
-        let explanation = try source.explainer().writeEvidence(
+        let number = try selection.provableNumber(source.pipelines.configuration)
+        let explanation = try source.installation.explainer().writeEvidence(
             of: number, measure: measure, to: out,
-            measures: { try CellOptions.measures(measure, of: $0) }
+            measures: { try Explainer.measures(measure, of: $0) }
         ) { record in
             SecretMask(topic: record.topic).masked(record.folded.record)
         }

@@ -35,7 +35,7 @@ struct LagCommand: ParsableCommand {
         let format = try format.chosen()
         let report = try LagReport(
             directories: data.directories, log: log.open(.existing, data, pipelines),
-            groups: pipelines.groups(), nowMilliseconds: WallClock.milliseconds)
+            groups: pipelines.configuration.groups(), nowMilliseconds: WallClock.milliseconds)
         try BufferedOutput.print(report, as: format)
         if report.streams.isEmpty {
             Console.write("no stores in \(data.listed): run a worker first, or give --data")

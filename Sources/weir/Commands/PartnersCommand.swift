@@ -3,8 +3,11 @@ import ConfigurationValues
 import Deliveries
 import EventLog
 import Foundation
+import History
 import JSON
+import Program
 import Reports
+import Store
 import Streams
 
 struct PartnersCommand: ParsableCommand {

@@ -58,7 +58,7 @@ struct PlotCommand: ParsableCommand {
                 [shown.low, shown.high] + known.filter { $0 == "maturity" }
         }
         let stores = try data.stores(clock.present)
-        let answer = try question.answer(stores, pipelines, as: .ndjson)
+        let answer = try question.answer(stores, pipelines.configuration, as: .ndjson)
         // Rows by arrival change until their day is over, whatever its installs bring later.
         let newestDay =
             name == Funnel.name

@@ -4,6 +4,7 @@ import ConfigurationValues
 import Engine
 import EventLog
 import Foundation
+import History
 import Program
 import Reports
 import Streams

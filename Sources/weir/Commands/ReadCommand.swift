@@ -1,5 +1,6 @@
 import ArgumentParser
 import EventLog
+import History
 import Program
 import Reports
 import Streams

@@ -59,7 +59,7 @@ struct ReportCommand: ParsableCommand {
         do {
             period = try question.limit(to: file, stores, asOf: asked?.milliseconds)
             limit = width == nil ? nil : question.takeLimit()
-            answer = try question.answer(stores, source.pipelines, as: format)
+            answer = try question.answer(stores, source.pipelines.configuration, as: format)
         } catch let error as InspectionError where error.isUsage {
             throw file.fault(question.key(of: error), "\(error)")
         } catch CommandError.usage(let explanation) {
@@ -118,7 +118,7 @@ extension SourceOptions {
             throw CommandError.usage(
                 "--as-of \(text) is still to come: give a time that is past, or leave it out")
         }
-        return AsOf(milliseconds: milliseconds, hours: try hours())
+        return AsOf(milliseconds: milliseconds, hours: try installation.hours())
     }
 }
 

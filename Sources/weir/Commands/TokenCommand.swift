@@ -11,6 +11,7 @@ import Program
 import Reports
 import Store
 import Streams
+import Tokens
 import Wording
 
 struct TokenCommand: ParsableCommand {
@@ -293,13 +294,6 @@ struct TokenNewKeyCommand: ParsableCommand {
     func run() throws {
         if let out { return try SecretFile.make(SecretText.random() + "\n", at: out) }
         try BufferedOutput.print(SecretText.random() + "\n")
-    }
-}
-
-/// 256 random bits in base64url.
-enum SecretText {
-    static func random() -> String {
-        SymmetricKey(size: .bits256).withUnsafeBytes { Base64.url.encode($0) }
     }
 }
 

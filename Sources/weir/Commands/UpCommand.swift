@@ -1,6 +1,7 @@
 import ArgumentParser
 import Collector
 import ConfigurationValues
+import Dashboard
 import Deliveries
 import Engine
 import EventLog

@@ -1,7 +1,9 @@
 import ArgumentParser
 import ConfigurationValues
 import Engine
+import History
 import Program
+import Reports
 import Signatures
 import Streams
 
@@ -63,7 +65,7 @@ struct VerifyCommand: ParsableCommand {
 
     private func verify(_ format: ReportFormat) throws {
         let verifier = try verifier()
-        let trustsDevelopment = try pipelines.trustsDevelopment()
+        let trustsDevelopment = try pipelines.configuration.trustsDevelopment()
         let bytes = try InputFile.contents(of: file)
         let output = BufferedOutput()
         var count = 0
@@ -95,34 +97,8 @@ struct VerifyCommand: ParsableCommand {
             }
             return key
         }
-        return try pipelines.verifier(adKeys: adKeys, isRelayed: via == .relay)
+        return try pipelines.configuration.verifier(adKeys: adKeys, isRelayed: via == .relay)
     }
 }
 
-extension PipelinesOptions {
-    /// Verifies single documents with Apple's keys and those of the configuration.
-    ///
-    /// - Parameters:
-    ///   - adKeys: keys that any ad may be signed with; none: those of the catalog count.
-    ///   - isRelayed: whether postbacks came by a relay.
-    func verifier(
-        adKeys: [VerificationKey] = [], isRelayed: Bool = false
-    ) throws -> DocumentVerifier {
-        guard directory.exists else {
-            return try DocumentVerifier(
-                trustedKeys: Self.applesKeys(), adKeys: adKeys, isRelayed: isRelayed)
-        }
-        return try DocumentVerifier(
-            trustedKeys: PostbacksFold.trustedKeys(in: directory),
-            adKeys: adKeys, catalogKeys: BidsFold.adSigningKeys(of: directory.catalog()),
-            notifications: NotificationTrust(configured: directory), isRelayed: isRelayed)
-    }
-
-    private static func applesKeys() throws -> TrustedKeys {
-        do throws(TrustedKeysError) {
-            return try TrustedKeys()
-        } catch {
-            throw CommandError.failure(error.description)
-        }
-    }
-}
+extension SignedDocument: Report {}

@@ -135,7 +135,7 @@ struct WatchCommand: ParsableCommand {
         let asOf = try instant.map {
             AsOf(
                 milliseconds: Hour(containing: $0).hoursSince1970 * Hour.milliseconds,
-                hours: try source.hours())
+                hours: try source.installation.hours())
         }
         let present = try source.clock.present
         let stores = try OpenStores(
@@ -163,41 +163,6 @@ struct WatchCommand: ParsableCommand {
                     "--metrics '\(text)' is not understood: write HOST:PORT, as 127.0.0.1:9470")
             }
             return address
-        }
-    }
-}
-
-extension WatchReport {
-    /// Adds the partners of whose documents too many fail.
-    mutating func add(_ rules: [WatchFile.Failures], in stores: [DeliveryStore]) throws {
-        for rule in rules {
-            let since = nowMilliseconds - rule.hours * Hour.milliseconds
-            var failures: [String: (count: Int, first: Int64)] = [:]
-            for store in stores {
-                for found in try store.failures(
-                    sinceMilliseconds: since, untilMilliseconds: nowMilliseconds)
-                where rule.partner == nil || rule.partner == found.partner {
-                    let known = failures[found.partner, default: (0, .max)]
-                    failures[found.partner] = (
-                        known.count + found.count, min(known.first, found.firstMilliseconds)
-                    )
-                }
-            }
-            judgedCount += rule.partner == nil ? failures.count : 1
-            for (partner, found) in failures.sorted(by: { $0.key < $1.key }) {
-                guard let step = LimitStep.reached(Int128(found.count), of: rule.limit) else {
-                    continue
-                }
-                warnings.append(
-                    WatchWarning(
-                        kind: .deliveries, rule: partner, step: step,
-                        openedMilliseconds: found.first,
-                        found: .integer(Int128(found.count)), limit: .integer(Int128(rule.limit)),
-                        unit: "documents",
-                        words:
-                            "\(counted(found.count, "document")) failed in \(rule.hours) h: \(step) % of the limit of \(rule.limit)",
-                        look: "weir deliveries list --partner \(partner)"))
-            }
         }
     }
 }

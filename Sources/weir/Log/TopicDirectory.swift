@@ -1,6 +1,7 @@
 import DatabaseFiles
 import EventLog
 import Foundation
+import Program
 import Yams
 
 /// The directory that describes the topics: an AsyncAPI document each.

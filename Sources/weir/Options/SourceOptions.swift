@@ -74,24 +74,16 @@ struct LogOptions: ParsableArguments {
         try Self.open(LogAddress(text(data)), mode, pipelines: pipelines?.pipelines)
     }
 
-    /// The address as it was given.
-    func text(_ data: DataOptions) -> String {
-        Environment().log(log, dataDirectories: data.directories)
-    }
-
     /// - Parameter pipelines: the directory that the command line names; nil for that of the environment.
     static func open(
         _ address: LogAddress, _ mode: EmbeddedLog.Mode, pipelines: String? = nil
     ) throws -> any LogBackend {
-        var logger = Logger(label: "weir")
-        logger.logLevel = .warning
-        return try address.open(mode, logger: logger) { brokers in
-            let directory = PipelineDirectory(Environment().pipelines(pipelines))
-            let kafka = directory.exists ? try directory.kafka() : KafkaFile()
-            return try KafkaSettings(
-                brokers: brokers, written: kafka.settings, places: kafka.places,
-                memoryBytes: kafka.memoryMebibytes << 20)
-        }
+        try PipelineDirectory(Environment().pipelines(pipelines)).openLog(address, mode)
+    }
+
+    /// The address as it was given.
+    func text(_ data: DataOptions) -> String {
+        Environment().log(log, dataDirectories: data.directories)
     }
 }
 
@@ -126,56 +118,11 @@ struct PipelinesOptions: ParsableArguments {
 
     var directory: PipelineDirectory { PipelineDirectory(Environment().pipelines(pipelines)) }
 
-    /// Whether there is a configuration. The default directory may be absent; one that was named
-    /// may not.
-    private var isConfigured: Bool {
-        directory.exists || pipelines != nil || Environment()["WEIR_PIPELINES"] != nil
+    /// The configuration as readers of stores need it.
+    var configuration: ReportConfiguration {
+        ReportConfiguration(
+            directory, isNamed: pipelines != nil || Environment()["WEIR_PIPELINES"] != nil)
     }
-
-    /// The catalog; an empty one where there is no configuration.
-    func catalog() throws(ConfigurationError) -> Catalog {
-        isConfigured ? try directory.catalog() : Catalog()
-    }
-
-    func appsByBundle() throws(ConfigurationError) -> [String: Int64] {
-        isConfigured ? try directory.appsByBundle() : [:]
-    }
-
-    /// The conversion models; none where there is no configuration.
-    func conversionModels() throws(ConfigurationError) -> [ConversionModel] {
-        isConfigured ? try directory.conversionModels() : []
-    }
-
-    /// The consumer groups of the workers; none where there is no configuration.
-    func groups() throws(ConfigurationError) -> [String: String] {
-        isConfigured ? try directory.groups() : [:]
-    }
-
-    /// A query of a dump; that of conversion values has the models that they are explained by.
-    func dumpQuery(_ query: DumpQuery) throws(ConfigurationError) -> DumpQuery {
-        guard query.name == ConversionUpdatesFold.streamName else { return query }
-        var query = query
-        query.conversionModels = try conversionModels()
-        return query
-    }
-
-    /// A query of the funnel with what the configuration adds.
-    func funnelQuery(
-        _ query: DumpQuery, dateRule: FunnelQuery.DateRule = .arrival
-    ) throws(ConfigurationError) -> FunnelQuery {
-        FunnelQuery(
-            query: query, dateRule: dateRule, catalog: try catalog(),
-            trustsDevelopment: try trustsDevelopment(), appsByBundle: try appsByBundle())
-    }
-
-    /// Whether postbacks of the verdict `development` are trusted.
-    func trustsDevelopment() throws(ConfigurationError) -> Bool {
-        try PostbacksFold.trustsDevelopment(in: directory)
-    }
-}
-
-extension PipelineDirectory {
-    var exists: Bool { FileManager.default.fileExists(atPath: path) }
 }
 
 /// What time it is.
@@ -215,55 +162,11 @@ struct SourceOptions: ParsableArguments {
     @OptionGroup var pipelines: PipelinesOptions
     @OptionGroup var clock: ClockOptions
 
-    /// The stores, read at the present.
-    func stores() throws -> OpenStores { try data.stores(clock.present) }
-
-    /// Explains numbers of the stores by the records of the log.
-    func explainer() throws -> Explainer {
-        let log = try log.open(.existing, data, pipelines)
-        let path = try archivePath
-        return Explainer(
-            stores: try stores(),
-            openReader: { try Self.reader(of: $0, in: log, archivePath: path) },
-            address: log.address, rules: .pipelines(pipelines.directory))
-    }
-
-    /// Reads a topic, from the archive first.
-    func reader(of topic: String) throws -> any LogReader {
-        try Self.reader(
-            of: topic, in: log.open(.existing, data, pipelines), archivePath: archivePath)
-    }
-
-    /// Tells how much of an hour had been appended at an instant. The log is opened when it is
-    /// first needed.
-    func hours() throws -> FoldedHours {
-        let path = try archivePath
-        return FoldedHours(
-            openReader: { topic in
-                try Self.reader(
-                    of: topic, in: log.open(.existing, data, pipelines), archivePath: path)
-            }, address: LogAddress.masked(log.text(data)), rules: .pipelines(pipelines.directory))
-    }
-
-    /// The records that postbacks were decoded from. The log is opened when it is first needed.
-    func loggedPostbacks() throws -> LoggedPostbacks {
-        let path = try archivePath
-        return LoggedPostbacks(
-            openReader: { topic in
-                try Self.reader(
-                    of: topic, in: log.open(.existing, data, pipelines), archivePath: path)
-            }, address: LogAddress.masked(log.text(data)), rules: .pipelines(pipelines.directory))
-    }
-
-    private static func reader(
-        of topic: String, in log: any LogBackend, archivePath path: String?
-    ) throws -> any LogReader {
-        let reader = try log.reader(topic: topic)
-        guard let path else { return reader }
-        return try ArchivedLogReader(path: path, before: reader)
-    }
-
-    private var archivePath: String? {
-        get throws { try Environment().archivePath(archive) }
+    /// What the options name.
+    var installation: Installation {
+        Installation(
+            directories: data.directories, log: log.text(data), archive: archive,
+            configuration: pipelines.configuration, givenTime: clock.given,
+            present: { [clock] in try clock.present })
     }
 }

@@ -1,5 +1,6 @@
 import EventLog
 import Foundation
+import Program
 import Reports
 import Store
 import Streams

@@ -1,5 +1,6 @@
 import Foundation
 import JSON
+import Program
 
 /// A file that a command reads whole.
 enum InputFile {

@@ -1,4 +1,5 @@
 import EventLog
+import History
 import Reports
 
 /// Publishes copies of dead letters, each once, however often the command is run.

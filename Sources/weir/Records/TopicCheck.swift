@@ -1,6 +1,7 @@
 import ConfigurationValues
 import EventLog
 import Program
+import Reports
 import Streams
 import Wording
 

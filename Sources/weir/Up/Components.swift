@@ -1,4 +1,5 @@
 import Collector
+import Dashboard
 import Engine
 import EventLog
 import Foundation
@@ -77,13 +78,6 @@ final class Components: Sendable {
         signal.request()
         for part in all.withLock({ $0 }) { part.join() }
     }
-}
-
-/// A part of `weir up` that does not work.
-struct PartFailure: Equatable, Sendable {
-    /// The name of the part's own program.
-    let name: String
-    let fault: String
 }
 
 /// A part of `weir up`, on its own thread.

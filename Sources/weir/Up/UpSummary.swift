@@ -4,6 +4,7 @@ import EventLog
 import Foundation
 import Monitoring
 import Program
+import Reports
 import Store
 import Synchronization
 

@@ -1,0 +1,124 @@
+import EventLog
+import Foundation
+import Program
+import Reports
+import Streams
+
+/// Why a dump says something else now than at an earlier time.
+struct ChangesPage {
+    let source: PageSource
+    /// The rows that are compared.
+    let question: PageQuery
+    /// The only measures that are shown; none: all.
+    private let measures: [String]
+    /// The earlier time, as it was asked for.
+    let from: String
+    private let changes: StoreChanges
+
+    init(_ source: PageSource, _ context: PageContext, _ name: String) throws {
+        self.source = source
+        var question = try context.limited(PageQuery(name, context.parameters))
+        from = context.parameters["from"].nonempty ?? ""
+        guard let begin = UTC.milliseconds(text: from), begin <= WallClock.milliseconds else {
+            throw CommandError.usage("from '\(from)' is no time that is past: write 2026-11-21")
+        }
+        measures = question.measures
+        question.measures = []
+        question.isOfAllRows = false
+        self.question = question
+        let query = try source.installation.configuration.dumpQuery(question.query)
+        let (hours, directories, now) = (
+            try source.installation.hours(), source.installation.directories, WallClock.milliseconds
+        )
+        changes =
+            name == Funnel.name
+            ? try StoreChanges(
+                funnel: source.funnelQuery(query), directories: directories,
+                fromMilliseconds: begin, toMilliseconds: now, hours: hours)
+            : try StoreChanges(
+                query, directories: directories, fromMilliseconds: begin, toMilliseconds: now,
+                hours: hours)
+    }
+
+    private func place(of column: String) -> Int? {
+        changes.table.columns.firstIndex { $0.name == column }
+    }
+
+    /// The rows as `weir changes` has them, of the chosen measures.
+    var table: ReportTable {
+        let place = place(of: "measure")
+        return ReportTable(
+            columns: changes.table.columns,
+            rows: changes.table.rows.filter { row in
+                measures.isEmpty || place.map { measures.contains(row[$0].plainText) } ?? true
+            })
+    }
+
+    var notices: [String] { changes.notices }
+
+    var command: String {
+        question.command(
+            "changes",
+            ["--by", question.by.isEmpty ? "total" : question.by.joined(separator: ",")]
+                + ["--from", from] + source.clockWords)
+    }
+
+    func address(as format: DumpFormat) -> PageAddress {
+        let chosen = measures.isEmpty ? [] : [("measures", measures.joined(separator: ","))]
+        // Changes without a grouping are those of the totals.
+        let asked = question.parameters.filter { $0 != ("by", "total") }
+        return PageAddress(
+            "/changes/\(question.dump).\(format.rawValue)", asked + chosen + [("from", from)])
+    }
+
+    /// The records behind a number of a row: those that came later, or all that count now; nil for other numbers.
+    func records(of row: [ReportValue], in column: String) -> PageAddress? {
+        guard ["later_records", "value_to"].contains(column), let first = place(of: "measure"),
+            let number = place(of: column), row[number] != .integer(0)
+        else { return nil }
+        let key = zip(changes.table.columns, row).prefix(first).dropFirst()
+        let conditions = key.filter { column, value in
+            value != .null && question.columns.contains(column.name)
+        }.map { DumpQuery.Condition(column: $0.0.name, value: $0.1.plainText) }
+        var address = question.explanation(of: row[first].plainText, where: conditions)
+        if column == "later_records" { address.parameters.append(("from", from)) }
+        return address
+    }
+
+    /// A number of a row as people read it: money in units of the row's currency.
+    func text(_ value: ReportValue, of row: [ReportValue], in column: ReportTable.Column) -> String
+    {
+        guard column.isNumber, let measure = place(of: "measure"),
+            case .integer(let integer) = value
+        else { return ShownValue.text(value, in: column.name, isKey: true) }
+        let currency = place(of: "currency").map { row[$0].plainText }
+        return ShownValue.sum(integer, of: row[measure].plainText, currency)
+    }
+}
+
+extension PageWriter {
+    mutating func writeChanges(_ name: String) throws {
+        let changes = try ChangesPage(source, context, name)
+        try section(
+            "What changed in \(name) since \(changes.from)",
+            "value from + later records + configuration + correction = value to. Later records lead to these records."
+        ) { page in
+            let table = changes.table
+            page.write { html in
+                ReportView.write(
+                    table, to: &html,
+                    text: { row, place in
+                        changes.text(
+                            table.rows[row][place], of: table.rows[row], in: table.columns[place])
+                    },
+                    link: { row, place in
+                        changes.records(of: table.rows[row], in: table.columns[place].name)
+                    })
+            }
+            for notice in changes.notices { page.paragraph(notice, class: "note") }
+            page.files(
+                [("CSV", changes.address(as: .csv)), ("JSON", changes.address(as: .json))],
+                changes.command)
+        }
+    }
+}

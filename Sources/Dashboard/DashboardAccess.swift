@@ -1,0 +1,162 @@
+import Crypto
+import Foundation
+import JSON
+import Monitoring
+import Reports
+import Store
+import Streams
+import Synchronization
+import Tokens
+
+/// Who may read. On a loopback address everybody on the machine; elsewhere who has signed in with a read token.
+package final class DashboardAccess: Sendable {
+    /// What a request is allowed.
+    enum Decision {
+        /// To see rows with these values only; none: everything.
+        case reads([DumpQuery.Condition])
+        case signIn
+        /// Too many tokens of the client's address were refused lately.
+        case throttled(seconds: Int64)
+        /// The request names another host than one that this is: a page elsewhere may have sent it.
+        case otherHost
+    }
+
+    private struct Session {
+        /// The token that it was begun with.
+        let token: ReadToken
+        let expiresAtSeconds: Int64
+        /// Sessions that begin later have a higher one.
+        let number: Int
+    }
+
+    private struct State {
+        /// By the SHA-256 of what the cookie has.
+        var sessions: [String: Session] = [:]
+        var begun = 0
+        /// When tokens were refused lately, by client address.
+        var failures: [String: [Int64]] = [:]
+
+        mutating func endOldest(of some: [String: Session]) {
+            guard let oldest = some.min(by: { $0.value.number < $1.value.number }) else { return }
+            sessions.removeValue(forKey: oldest.key)
+        }
+    }
+
+    /// Nil where everybody may read.
+    private let keys: TokenKeys?
+    private let state = Mutex(State())
+
+    static let cookie = "weir_session"
+    /// Holds what the form of the sign-in page has to send back.
+    static let formCookie = "weir_form"
+    private static let sessionSeconds: Int64 = 12 * 3600
+    /// Sessions of one token; another one ends the oldest.
+    static let mostSessionsOfToken = 20
+    /// Of all tokens together: another one ends the oldest.
+    private static let mostSessions = 10_000
+    private static let mostFailures = 10
+    private static let failureSeconds: Int64 = 60
+    private static let mostAddresses = 10_000
+
+    package init(keys: TokenKeys?) { self.keys = keys }
+
+    var isOpen: Bool { keys == nil }
+
+    /// Whether only processes of this machine reach an address.
+    package static func isLoopback(_ host: String) -> Bool {
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        let isAddress = parts.count == 4 && parts.allSatisfy { UInt8($0) != nil }
+        return host == "localhost" || host == "::1" || isAddress && parts[0] == "127"
+    }
+
+    /// - Parameter address: of the client, for which refused tokens are counted.
+    func decision(
+        host: String, cookies: [String: String], bearer: String?, address: String,
+        nowSeconds: Int64
+    ) -> Decision {
+        guard let keys else {
+            let name = ListenAddress(host)?.host ?? host.trimmingCharacters(in: ["[", "]"])
+            return Self.isLoopback(name) ? .reads([]) : .otherHost
+        }
+        if let bearer {
+            if let seconds = secondsToWait(address, nowSeconds) {
+                return .throttled(seconds: seconds)
+            }
+            guard let token = try? keys.readToken(bearer, atMilliseconds: nowSeconds * 1000) else {
+                noteFailure(address, nowSeconds)
+                return .signIn
+            }
+            return .reads(Self.conditions(token))
+        }
+        guard let id = cookies[Self.cookie] else { return .signIn }
+        let session = state.withLock { $0.sessions[Self.digest(id)] }
+        guard let session, nowSeconds < session.expiresAtSeconds else { return .signIn }
+        return .reads(Self.conditions(session.token))
+    }
+
+    /// Signs in. Returns the value of the session's cookie; nil where the token does not hold, or too many of this
+    /// address did not lately.
+    func signIn(_ text: String, address: String, nowSeconds: Int64) -> String? {
+        guard let keys, secondsToWait(address, nowSeconds) == nil else { return nil }
+        guard let token = try? keys.readToken(text, atMilliseconds: nowSeconds * 1000) else {
+            noteFailure(address, nowSeconds)
+            return nil
+        }
+        let id = SecretText.random()
+        state.withLock { state in
+            if state.sessions.count >= Self.mostSessions {
+                state.sessions = state.sessions.filter { $0.value.expiresAtSeconds > nowSeconds }
+            }
+            let own = state.sessions.filter { $0.value.token == token }
+            if own.count >= Self.mostSessionsOfToken {
+                state.endOldest(of: own)
+            } else if state.sessions.count >= Self.mostSessions {
+                state.endOldest(of: state.sessions)
+            }
+            state.begun += 1
+            state.sessions[Self.digest(id)] = Session(
+                token: token,
+                expiresAtSeconds: min(token.expiresAtSeconds, nowSeconds + Self.sessionSeconds),
+                number: state.begun)
+        }
+        return id
+    }
+
+    func signOut(_ id: String) {
+        _ = state.withLock { $0.sessions.removeValue(forKey: Self.digest(id)) }
+    }
+
+    /// How long an address waits, since too many of its tokens were refused; nil where it need not.
+    func secondsToWait(_ address: String, _ nowSeconds: Int64) -> Int64? {
+        state.withLock { state in
+            let recent = (state.failures[address] ?? []).filter {
+                $0 > nowSeconds - Self.failureSeconds
+            }
+            guard let first = recent.suffix(Self.mostFailures).first,
+                recent.count >= Self.mostFailures
+            else { return nil }
+            return first + Self.failureSeconds - nowSeconds
+        }
+    }
+
+    private func noteFailure(_ address: String, _ nowSeconds: Int64) {
+        state.withLock { state in
+            if state.failures.count >= Self.mostAddresses { state.failures = [:] }
+            let recent = (state.failures[address] ?? []).filter {
+                $0 > nowSeconds - Self.failureSeconds
+            }
+            state.failures[address] = recent + [nowSeconds]
+        }
+    }
+
+    /// What a form has to send back, so that no other page can send it.
+    static func formToken(_ id: String) -> String { digest("form \(id)") }
+
+    private static func digest(_ text: String) -> String {
+        Array(text.utf8).withUnsafeBytes { HexDigest.sha256($0) }
+    }
+
+    private static func conditions(_ token: ReadToken) -> [DumpQuery.Condition] {
+        token.conditions.map { DumpQuery.Condition(column: $0.column, value: $0.value) }
+    }
+}

@@ -1,0 +1,441 @@
+import ConfigurationValues
+import Program
+import Reports
+import Streams
+
+/// The pages that are reached from every other, in the order in which a day goes.
+enum DashboardPage: String, CaseIterable {
+    case today, campaigns, cohorts, publisher, subscriptions, postbacks, warnings, partners
+    case operation, live
+
+    var path: String { self == .today ? "/" : "/\(rawValue)" }
+
+    var title: String { rawValue.prefix(1).uppercased() + rawValue.dropFirst() }
+
+    var period: PageContext.Period { self == .today ? .day : .month }
+
+    /// Whether it is about the whole instance, so that a reader of some campaigns cannot see it.
+    var isOfEverything: Bool { [.warnings, .partners, .operation, .live].contains(self) }
+
+    init?(path: String) {
+        guard let page = Self.allCases.first(where: { $0.path == path }) else { return nil }
+        self = page
+    }
+}
+
+extension PageWriter {
+    mutating func write(_ page: DashboardPage) throws {
+        switch page {
+        case .today: try writeToday()
+        case .campaigns: try writeCampaigns()
+        case .cohorts: try writeCohorts()
+        case .publisher: try writePublisher()
+        case .subscriptions: try writeSubscriptions()
+        case .postbacks: try writePostbacks()
+        case .warnings: try writeWarnings()
+        case .partners: try writePartners()
+        case .operation: try writeOperation()
+        case .live: try writeLive()
+        }
+    }
+
+    private static let funnelSums = [
+        "bids", "wins", "presented", "clicks", "installs", "cost_micros", "cpi",
+        "revenue_min_micros", "revenue_max_micros", "roas_min", "roas_max", "null_rate", "maturity",
+    ]
+
+    // MARK: Today
+
+    private mutating func writeToday() throws {
+        // Both parts are about the same campaigns, which are read once.
+        let campaigns = try? answer(
+            PageQuery(
+                Funnel.name, by: Funnel.campaignColumns + ["name"], measures: Self.funnelSums))
+        try section("What it cost and what came of it", Self.aboutIntervals) { page in
+            try page.figures(
+                PageQuery(Funnel.name),
+                [
+                    ("cost_micros", "Spend"), ("installs", "Installs"), ("cpi", "Cost per install"),
+                    ("null_rate", "Postbacks without a value"), ("maturity", "Windows closed"),
+                ])
+            let unpaid = campaigns?.table.installsWithoutCost ?? 0
+            if unpaid > 0 {
+                page.paragraph(
+                    "The cost per install divides by all installs: \(ShownValue.grouped(unpaid)) of them are of campaigns without a known cost in these days, and make it smaller.",
+                    class: "note")
+            }
+            try page.writeEarnings()
+        }
+        try section(
+            "Campaigns \(context.periodName(default: period))",
+            "The costliest first. A name leads to the campaign."
+        ) {
+            let answer = try campaigns ?? $0.answer(PageQuery(Funnel.name))
+            try $0.table(answer, sort: "cost_micros", link: $0.campaignLink, limit: 20)
+        }
+        try section("The last days") { page in
+            let days = page.context.bounds(default: .month)
+            var question = PageQuery(Funnel.name, by: ["day"], measures: Self.funnelSums)
+            question.since = days.since
+            let answer = try page.source.answer(page.context.limited(question, to: days))
+            try page.table(answer)
+        }
+        guard context.scope.isEmpty else { return }
+        try section("What has come last", "The newest record of each stream.") { page in
+            try page.writeStreams()
+            let warnings = page.context.address(DashboardPage.warnings.path)
+            page.write { html in
+                html.element("p") { $0.link("What is silent, or left its band", to: warnings) }
+            }
+        }
+    }
+
+    private mutating func writeEarnings() throws {
+        try intervals(
+            PageQuery(Funnel.name),
+            [
+                (
+                    "revenue_min_micros", "revenue_max_micros",
+                    "Revenue, by the values that came"
+                ),
+                ("roas_min", "roas_max", "Return on spend"),
+            ])
+    }
+
+    private static let aboutIntervals = """
+        Conversion values stand for ranges: money is shown as the least and the most that it can be. Windows that are \
+        still open can only add to it.
+        """
+
+    // MARK: Campaigns
+
+    /// Where a row of a campaign leads.
+    func campaignLink(_ key: [DumpQuery.Condition]) -> PageAddress? {
+        let wanted = key.filter { ["campaign", "app_id", "ad_network_id"].contains($0.column) }
+        guard wanted.contains(where: { $0.column == "campaign" && !$0.value.isEmpty }) else {
+            return nil
+        }
+        return context.address("/campaign", wanted.map { ($0.column, $0.value) })
+    }
+
+    private mutating func writeCampaigns() throws {
+        try section("Spend and revenue by day", Self.aboutIntervals) { page in
+            try page.writeCurves(of: PageQuery(Funnel.name))
+        }
+        try section("All campaigns", "A name leads to the campaign, a number to its records.") {
+            try $0.table(
+                PageQuery(
+                    Funnel.name, by: ["ad_network_id", "app_id", "campaign", "name"],
+                    measures: Self.funnelSums),
+                sort: "cost_micros", link: $0.campaignLink)
+        }
+        try section("By ad network") {
+            try $0.table(
+                PageQuery(Funnel.name, by: ["ad_network_id"], measures: Self.funnelSums),
+                sort: "cost_micros")
+        }
+        try section(
+            "Reported costs", "As ad platforms and finance say them; the last report counts."
+        ) {
+            try $0.table(
+                PageQuery("costs", by: ["source", "campaign", "currency"]), sort: "cost_micros")
+        }
+    }
+
+    private mutating func writeCurves(of question: PageQuery) throws {
+        try chart(
+            "Installs by day of arrival; dashed until the day is over", question,
+            [("installs", "installs", "installs")])
+        try chart(
+            "Revenue by day of arrival, least to most, beside spend", question,
+            [
+                ("revenue", "revenue_min_micros", "revenue_max_micros"),
+                ("spend", "cost_micros", "cost_micros"),
+            ])
+    }
+
+    /// One campaign: what is limited by the parameter `campaign`.
+    mutating func writeCampaign() throws {
+        try section("From the bid to the revenue", Self.aboutIntervals) { page in
+            try page.figures(
+                PageQuery(Funnel.name),
+                [
+                    ("bids", "Bids"), ("wins", "Wins"), ("presented", "Presented"),
+                    ("clicks", "Clicks"), ("installs", "Installs"), ("cost_micros", "Spend"),
+                    ("cpi", "Cost per install"), ("null_rate", "Postbacks without a value"),
+                ])
+            try page.writeEarnings()
+            try page.writeCurves(of: PageQuery(Funnel.name))
+        }
+        try section("Day by day") {
+            try $0.table(PageQuery(Funnel.name, by: ["day"], measures: Self.funnelSums))
+        }
+        try section("Bids by source app") {
+            try $0.table(
+                PageQuery(
+                    "bids", by: ["source_app_id", "currency"],
+                    measures: ["bids", "wins", "losses", "billed", "overlay_eligible"]),
+                sort: "bids", limit: 20)
+        }
+        try section("Ads by placement") {
+            try $0.table(
+                PageQuery("impressions", by: ["format", "placement"]), sort: "presented", limit: 20)
+        }
+        try section("Clicks by placement") {
+            try $0.table(
+                PageQuery("overlay-clicks", by: ["format", "placement"]), sort: "clicks", limit: 20)
+        }
+        try section("Why bids were lost") {
+            try $0.table(PageQuery("loss-reasons", by: ["reason"]), sort: "losses", limit: 10)
+        }
+        try section("Postbacks by verdict") {
+            try $0.table(
+                PageQuery(
+                    "postbacks",
+                    by: ["version", "sequence_index", "conversion_type", "did_win", "verdict"]))
+        }
+        try section("Conversion values that came") {
+            try $0.table(PageQuery("conversion-values", by: ["sequence_index", "kind", "value"]))
+        }
+        try section("Decoded events", "What the values stand for, by version of the model.") {
+            try $0.table(PageQuery("decoded-events", by: ["model", "event", "currency"]))
+        }
+    }
+
+    // MARK: Cohorts
+
+    private mutating func writeCohorts() throws {
+        try section(
+            "Installs by their estimated day, window by window",
+            "Each window's postbacks add to the ones before. Maturity is the share of installs whose window is over."
+        ) { page in
+            var installs = PageQuery("install-cohorts", by: ["cohort", "window"])
+            installs.isCurve = true
+            installs.measures = ["installs", "postbacks", "null_values"]
+            let answer = try page.answer(installs)
+            let window = answer.place(of: "window")
+            // The last window has what all of them have brought, and the maturity of the whole.
+            let last = answer.rows.filter { row in window.map { row[$0] == .integer(2) } ?? false }
+            page.draw(
+                "Installs by cohort, and postbacks of all windows; dashed while windows are open",
+                answer, last, by: "cohort",
+                [
+                    ("installs", "installs", "installs"), ("postbacks", "postbacks", "postbacks"),
+                    ("null values", "null_values", "null_values"),
+                ])
+            var question = PageQuery("install-cohorts", by: ["cohort", "window", "currency"])
+            question.isCurve = true
+            try page.table(question)
+        }
+        try section("The same, as it was added", "A number leads to the postbacks that brought it.")
+        {
+            try $0.table(PageQuery("install-cohorts", by: ["cohort", "window", "currency"]))
+        }
+        try section(
+            "What campaigns brought for their cost, by the estimated day of the install",
+            "Up to the days 0, 3, 7 and 30 since, as bounds; maturity says how much of it is known."
+        ) { page in
+            try page.table(
+                PageQuery(CampaignReturns.name, by: ["day", "app_id", "campaign", "name"]),
+                link: page.campaignLink)
+        }
+        try section(
+            "Buyers by the day of their first purchase, and their age in days",
+            "Each age has all that was counted up to it."
+        ) { page in
+            var question = PageQuery("cohorts", by: ["cohort", "age", "currency"])
+            question.isCurve = true
+            try page.table(question)
+        }
+        try section("The same, as it was added") {
+            try $0.table(PageQuery("cohorts", by: ["cohort", "age", "currency"]))
+        }
+    }
+
+    // MARK: Publisher
+
+    private mutating func writePublisher() throws {
+        try section("From the signalled overlay to the click") { page in
+            try page.figures(
+                PageQuery("bids"),
+                [
+                    ("overlay_signalled", "Overlays signalled"), ("overlay_requested", "Requested"),
+                    ("overlay_eligible", "Eligible"),
+                ])
+            try page.figures(
+                PageQuery("impressions"),
+                [("presented", "Presented"), ("viewed", "Viewed"), ("failed", "Failed")])
+            try page.figures(
+                PageQuery("overlay-clicks"),
+                [
+                    ("user_clicks", "Clicks on overlays and in-app ads"),
+                    ("paid_clicks", "On paid recommendations"),
+                    ("organic_clicks", "On other recommendations"),
+                    ("automatic_clicks", "Automatic, in no other"),
+                    ("altered_urls", "Paid, with an altered URL"),
+                ])
+        }
+        try section(
+            "Click rate by placement and format",
+            "ctr is clicks / (presented + viewed). A click counts where the overlay was presented, the SDK and the bid have clicks reported, and a person clicked. clicks are user_clicks (overlays, in-app ads), paid_clicks and organic_clicks (recommendations) together."
+        ) {
+            try $0.table(
+                PageQuery(ClickRates.name, by: ["format", "placement"]), sort: "presented")
+        }
+        try section("Ads by placement and format") {
+            try $0.table(PageQuery("impressions", by: ["format", "placement"]), sort: "presented")
+        }
+        try section(
+            "Clicks by placement and format",
+            "What was no person's click, or must not count, is in a column of its own: automatic_clicks, early, not_presented, unsupported_sdk, untracked."
+        ) {
+            try $0.table(PageQuery("overlay-clicks", by: ["format", "placement"]), sort: "clicks")
+        }
+        try section("Why bids lost", "What the notices of bidders' losses say.") {
+            try $0.table(PageQuery("loss-reasons", by: ["seat", "reason"]), sort: "losses")
+        }
+        try section(
+            "Signatures on ads, right and wrong",
+            "By seat of the bidder. A number leads to the records, and a record says what was signed and which check failed."
+        ) {
+            try $0.table(PageQuery("bid-signatures", by: ["seat", "ad_network_id", "verdict"]))
+        }
+        try section("Faults of bids' SKAdNetwork objects") {
+            try $0.table(PageQuery("bid-faults", by: ["ad_network_id", "fault"]), sort: "bids")
+        }
+        try section("Recommendations", "Received, paid, and seen within half an hour.") {
+            var question = PageQuery("impressions", by: ["placement"])
+            question.conditions = [DumpQuery.Condition(column: "format", value: "outbrain")]
+            try $0.table(question, sort: "received")
+        }
+        try section(
+            "Signals of fraud", "Shares with their counts and an interval of 95 %; no verdict."
+        ) { try $0.table(PageQuery(FraudSignals.name, by: ["ad_network_id"])) }
+    }
+
+    // MARK: Subscriptions
+
+    private mutating func writeSubscriptions() throws {
+        let measures = [
+            "initial_buys", "trials", "renewals", "recoveries", "renewal_failures",
+            "expirations_voluntary", "expirations_billing", "one_time_purchases", "refunds",
+            "refund_reversals", "gross_micros", "refunded_micros",
+        ]
+        try section("By product", "Money by currency, what customers paid and got back.") {
+            try $0.table(
+                PageQuery(
+                    "store-notifications",
+                    by: ["environment", "bundle_id", "product_id", "currency"],
+                    measures: measures))
+        }
+        try section("By day") {
+            try $0.table(
+                PageQuery("store-notifications", by: ["day", "currency"], measures: measures))
+        }
+        try section("By country") {
+            try $0.table(
+                PageQuery(
+                    "store-notifications", by: ["storefront", "currency"], measures: measures),
+                sort: "gross_micros")
+        }
+    }
+
+    // MARK: Postbacks
+
+    private mutating func writePostbacks() throws {
+        try section("By verdict, network and version") {
+            try $0.table(
+                PageQuery("postbacks", by: ["framework", "version", "ad_network_id", "verdict"]),
+                sort: "postbacks")
+        }
+        try section("By day") { page in
+            try page.chart(
+                "Postbacks by day, and those without a value", PageQuery("postbacks"),
+                [
+                    ("postbacks", "postbacks", "postbacks"),
+                    ("null values", "null_values", "null_values"),
+                ])
+            try page.table(PageQuery("postbacks", by: ["day", "verdict"]))
+        }
+        try section("By country and marketplace", "Of AdAttributionKit.") {
+            try $0.table(PageQuery("postbacks", by: ["marketplace", "country"]), sort: "postbacks")
+        }
+        guard context.scope.isEmpty else { return }
+        try section(
+            "Copies that contradict each other",
+            "The first of equal rank counts; a record leads to its bytes."
+        ) {
+            try $0.writeRefusals("conflicts")
+        }
+        try section("Copies that nobody signed, or not for this") {
+            try $0.writeRefusals("untrusted")
+        }
+        try section("What networks got against what developers got") { page in
+            var question = ReconciliationQuery()
+            question.query.grouping = .columns(["ad_network_id"])
+            question.trustsDevelopment = try page.source.installation.configuration
+                .trustsDevelopment()
+            let found = try page.source.stores.reconciliation(question)
+            for notice in found.notices { page.paragraph(notice, class: "note") }
+            page.write { ReportView.write(found.table, to: &$0) }
+            let words = ["weir", "reconcile", "--by", "ad_network_id"] + page.source.clockWords
+            page.write { $0.element("pre", text: ShellWords.text(words)) }
+        }
+    }
+}
+
+/// A report whose rows have no explanation of their own.
+enum ReportView {
+    /// - Parameters:
+    ///   - text: what a cell says, by its row and column; nil: the value as a name.
+    ///   - link: where a cell leads.
+    static func write(
+        _ table: ReportTable, to html: inout HTML,
+        text: ((_ row: Int, _ column: Int) -> String)? = nil,
+        link: (_ row: Int, _ column: Int) -> PageAddress? = { _, _ in nil }
+    ) {
+        guard !table.rows.isEmpty else {
+            return html.element("p", ["class": "empty"], text: "None.")
+        }
+        html.element("div", ["class": "scroll"]) { html in
+            html.element("table") { html in
+                html.element("thead") { html in
+                    html.element("tr") { html in
+                        for column in table.columns {
+                            html.element(
+                                "th", ["scope": "col", "class": column.isNumber ? "number" : nil],
+                                text: ShownValue.heading(column.name))
+                        }
+                    }
+                }
+                html.element("tbody") { html in
+                    for row in table.rows.indices {
+                        html.element("tr") { html in
+                            for column in table.columns.indices {
+                                cell(row, column, of: table, text, link, to: &html)
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    private static func cell(
+        _ row: Int, _ column: Int, of table: ReportTable, _ text: ((Int, Int) -> String)?,
+        _ link: (Int, Int) -> PageAddress?, to html: inout HTML
+    ) {
+        let shown =
+            text?(row, column)
+            ?? ShownValue.text(
+                table.rows[row][column], in: table.columns[column].name, isKey: true)
+        let name = table.columns[column].isNumber ? "number" : nil
+        html.element("td", ["class": name]) { html in
+            if let target = link(row, column) {
+                html.link(shown, to: target)
+            } else {
+                html.text(shown)
+            }
+        }
+    }
+}

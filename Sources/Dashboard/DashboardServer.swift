@@ -1,0 +1,373 @@
+import EventLog
+import Foundation
+import HTTPTypes
+import History
+import HummingbirdCore
+import Logging
+import Monitoring
+import NIOCore
+import NIOPosix
+import Program
+import Reports
+import Store
+import Synchronization
+import Tokens
+
+/// A part of this process that does not work.
+package struct PartFailure: Equatable, Sendable {
+    /// The name of the part's own program.
+    package let name: String
+    package let fault: String
+
+    package init(name: String, fault: String) {
+        self.name = name
+        self.fault = fault
+    }
+}
+
+/// Serves the pages over HTTP/1.1. Nothing is changed by any of them.
+package final class DashboardServer: Sendable {
+    private let source: Installation
+    /// The parts of this process that do not work now.
+    private let failures: @Sendable () -> [PartFailure]
+    let access: DashboardAccess
+    private let connections: GuardedConnections
+    /// Pages are made on these threads, so that none holds up the connections.
+    private let pages: NIOThreadPool
+    private let shared = PageCache()
+    private let keptDays = DaySumCache()
+    /// Stands in shared pages where the form of each reader has its token.
+    private let formMark = SecretText.random()
+    /// Explanations read the log and use all cores: a few at a time.
+    private let explanations = AnswerThreads(4)
+    /// Files wait for those who read them.
+    private let files = AnswerThreads(8)
+    private let listener = Mutex<HTTPListener?>(nil)
+    let logger: Logger
+
+    static let mostFormBytes = 16 << 10
+
+    /// Bounds of connections.
+    ///
+    /// - Parameter collector: those of `collector.yaml`. The dashboard has fewer readers: no address has more than a
+    ///   quarter of its connections.
+    package static func limits(_ collector: ConnectionLimits) -> ConnectionLimits {
+        var limits = collector
+        limits.maxConnections = min(collector.maxConnections, 512)
+        limits.maxConnectionsPerAddress = min(
+            collector.maxConnectionsPerAddress, max(1, limits.maxConnections / 4))
+        return limits
+    }
+
+    /// Listens when it returns.
+    ///
+    /// - Parameters:
+    ///   - limits: of connections.
+    ///   - trusted: proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed.
+    package init(
+        at address: ListenAddress, source: Installation, access: DashboardAccess,
+        limits: ConnectionLimits, trusted: [AddressRange], logger: Logger,
+        failures: @escaping @Sendable () -> [PartFailure] = { [] }
+    ) throws(CommandError) {
+        self.source = source
+        self.failures = failures
+        self.access = access
+        self.logger = logger
+        connections = GuardedConnections(limits, maxBodyBytes: Self.mostFormBytes, trusted: trusted)
+        pages = NIOThreadPool(numberOfThreads: max(2, ProcessInfo.processInfo.activeProcessorCount))
+        pages.start()
+        let channel = connections.channel { [weak self] request, writer, channel in
+            guard let self else { return }
+            try await self.respond(to: request, writer, channel)
+        }
+        do throws(HTTPListeningError) {
+            let listening = try HTTPListener(
+                at: address, threads: 1, maxConnections: limits.maxConnections, channel: channel,
+                logger: logger)
+            listener.withLock { $0 = listening }
+        } catch {
+            throw .failure(
+                "dashboard: cannot listen on \(address): \(error.detail): give another --dashboard or --listen HOST:PORT, port 0 for any free one"
+            )
+        }
+    }
+
+    package var address: ListenAddress? { listener.withLock { $0?.address } }
+
+    /// Returns after all connections were closed.
+    package func stop() {
+        listener.withLock { $0.take() }?.stop()
+        try? pages.syncShutdownGracefully()
+        explanations.stop()
+        files.stop()
+    }
+
+    // MARK: Requests
+
+    struct Asked {
+        let path: String
+        let query: QueryParameters
+        /// As it was asked.
+        let queryText: String
+        let cookies: [String: String]
+        let isSecure: Bool
+        /// The client's, also of a trusted proxy.
+        let address: String
+    }
+
+    private func respond(
+        to request: Request, _ writer: consuming ResponseWriter, _ channel: any Channel
+    ) async throws {
+        let peer = channel.remoteAddress?.ipAddress ?? ""
+        let client = connections.client(of: request, from: peer)
+        // Direct connections are counted by the connection guard.
+        let isCounted = client != peer
+        defer { if isCounted { connections.addresses.leave(client) } }
+        var response: Response
+        if isCounted, connections.addresses.enter(client) != .within {
+            response = Self.fault(
+                .tooManyRequests, "too many requests at once from your address: try again",
+                at: request.head.path ?? "/")
+            response.headers[.retryAfter] = "1"
+        } else {
+            response = try await self.response(to: request, from: client, over: peer, channel)
+        }
+        response.headers[.date] = HTTPDate.now
+        try await writer.write(
+            response: response.head,
+            body: request.method == .head ? ResponseBody() : response.body)
+    }
+
+    private func response(
+        to request: Request, from client: String, over peer: String, _ channel: any Channel
+    ) async throws -> Response {
+        let target = request.head.path ?? "/"
+        let path = String(target.prefix { $0 != "?" })
+        let query = target.utf8.count > path.utf8.count ? target.dropFirst(path.count + 1) : ""
+        guard let parameters = QueryParameters(query) else {
+            return Self.fault(.badRequest, "the query is not percent-encoded UTF-8", at: path)
+        }
+        let asked = Asked(
+            path: path, query: parameters, queryText: String(query),
+            cookies: Self.cookies(request.headers[.cookie]),
+            isSecure: connections.proxies.contains(peer)
+                && HTTPField.Name("x-forwarded-proto").flatMap { request.headers[$0] } == "https",
+            address: client)
+        if path == "/dashboard.css" {
+            return Self.response(.ok, "text/css; charset=utf-8", Array(Stylesheet.text.utf8))
+        }
+        if request.method == .post { return try await answerForm(asked, request) }
+        guard request.method == .get || request.method == .head else {
+            return Self.fault(.methodNotAllowed, "ask with GET", at: path)
+        }
+        let decision = access.decision(
+            host: request.head.authority ?? "", cookies: asked.cookies,
+            bearer: Self.bearer(request.headers[.authorization]), address: client,
+            nowSeconds: Self.nowSeconds)
+        switch decision {
+        case .otherHost:
+            return Self.fault(
+                .misdirectedRequest,
+                "this dashboard is open to this machine only: ask for it as localhost", at: path)
+        case .throttled(let seconds):
+            var response = Self.fault(
+                .tooManyRequests,
+                "too many tokens from your address were refused: try again in \(seconds) s",
+                at: path)
+            response.headers[.retryAfter] = "\(seconds)"
+            return response
+        case .signIn where path == "/sign-in": return signInPage(asked)
+        case .signIn where request.headers[.authorization] != nil:
+            logRefusal(of: client)
+            var response = Self.fault(
+                .unauthorized, "the read token is not valid, or it has expired", at: path)
+            response.headers[.wwwAuthenticate] = "Bearer"
+            return response
+        case .signIn: return Self.redirect(to: "/sign-in")
+        case .reads(let scope): return await page(asked, scope, channel)
+        }
+    }
+
+    func logRefusal(of client: String) {
+        logger.warning(
+            "a token for the dashboard was refused", metadata: ["address": "\(client)"])
+    }
+
+    static var nowSeconds: Int64 { WallClock.milliseconds / 1000 }
+
+    private static func bearer(_ header: String?) -> String? {
+        guard let header, header.lowercased().hasPrefix("bearer ") else { return nil }
+        return String(header.dropFirst(7))
+    }
+
+    private static func cookies(_ header: String?) -> [String: String] {
+        var cookies: [String: String] = [:]
+        for pair in (header ?? "").split(separator: ";") {
+            let parts = pair.split(separator: "=", maxSplits: 1)
+            guard parts.count == 2 else { continue }
+            cookies[parts[0].trimmingCharacters(in: .whitespaces)] = String(parts[1])
+        }
+        return cookies
+    }
+
+    // MARK: Pages
+
+    /// Lowers the priority of the calling thread, which makes pages: readers wait rather than workers.
+    private static func giveWayToWorkers() {
+        // On Linux 0 is the thread, not the process.
+        _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
+    }
+
+    private func page(
+        _ asked: Asked, _ scope: [DumpQuery.Condition], _ channel: any Channel
+    ) async -> Response {
+        let session = access.isOpen ? nil : asked.cookies[DashboardAccess.cookie]
+        let formToken = session.map(DashboardAccess.formToken)
+        if let route = PageRoute(path: asked.path), route.isStreamed {
+            return await stream(route, asked, scope, formToken, channel)
+        }
+        let mark = formToken == nil ? nil : formMark
+        let failures = failures()
+        let key = PageCache.Key(
+            path: asked.path, query: asked.queryText,
+            scope: scope.map { "\($0.column)=\($0.value)" } + [mark ?? ""]
+                + failures.map { "\($0.name) \($0.fault)" })
+        let made = await shared.page(key) { [source, keptDays] finish in
+            pages.submit { state in
+                guard case .active = state else { return finish(nil) }
+                Self.giveWayToWorkers()
+                finish(
+                    PageBuilder(
+                        source: PageSource(source, keptDays, failures: failures), path: asked.path,
+                        parameters: asked.query,
+                        scope: scope
+                    )
+                    .response(formToken: mark))
+            }
+        }
+        guard let made else {
+            return Self.fault(.serviceUnavailable, "the dashboard is stopping", at: asked.path)
+        }
+        var body = made.body
+        if let mark, let formToken { body.replace(Array(mark.utf8), with: Array(formToken.utf8)) }
+        return Self.response(.init(code: made.status), made.contentType, body)
+    }
+
+    /// An answer that is written while it is made. Its body is chunked; where it fails midway the last chunk never
+    /// comes, and the connection is closed.
+    private func stream(
+        _ route: PageRoute, _ asked: Asked, _ scope: [DumpQuery.Condition], _ formToken: String?,
+        _ channel: any Channel
+    ) async -> Response {
+        let pipe = AnswerPipe { channel.close(promise: nil) }
+        let reader = pipe.reader
+        let threads = route.isExplanation ? explanations : files
+        let isBegun = threads.begin { [self] in
+            Self.giveWayToWorkers()
+            let making = PageBuilder(
+                source: PageSource(source, keptDays, failures: failures()), path: asked.path,
+                parameters: asked.query, scope: scope)
+            making.stream(formToken: formToken, isWanted: { pipe.isWanted }, pipe.send)
+            pipe.finish()
+        }
+        guard isBegun else {
+            var response = Self.fault(
+                .serviceUnavailable, "\(DashboardError.busy)", at: asked.path)
+            response.headers[.retryAfter] = "5"
+            return response
+        }
+        guard let head = await reader.head() else {
+            return Self.fault(.serviceUnavailable, "the dashboard is stopping", at: asked.path)
+        }
+        var response = Self.response(.init(code: head.status), head.contentType, [])
+        if let name = head.fileName {
+            response.headers[.contentDisposition] = "attachment; filename=\"\(name)\""
+        }
+        response.headers[.contentLength] = nil
+        response.body = ResponseBody { writer in
+            try await reader.forEach { try await writer.write(ByteBuffer(bytes: $0)) }
+            try await writer.finish(nil)
+        }
+        return response
+    }
+
+    // MARK: Answers
+
+    private static let security: [(String, String)] = [
+        (
+            "content-security-policy",
+            "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+        ),
+        ("x-content-type-options", "nosniff"), ("referrer-policy", "same-origin"),
+        ("cache-control", "no-store"), ("cross-origin-opener-policy", "same-origin"),
+        ("cross-origin-resource-policy", "same-origin"),
+    ]
+
+    static func response(
+        _ status: HTTPResponse.Status, _ type: String, _ body: [UInt8]
+    ) -> Response {
+        var headers: HTTPFields = [.contentType: type, .contentLength: "\(body.count)"]
+        for (name, value) in security {
+            if let name = HTTPField.Name(name) { headers[name] = value }
+        }
+        return Response(
+            status: status, headers: headers,
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
+    }
+
+    static func plain(_ status: HTTPResponse.Status, _ text: String) -> Response {
+        response(status, "text/plain; charset=utf-8", Array("\(text)\n".utf8))
+    }
+
+    /// An error in the format of what was asked for: JSON for a file of JSON, otherwise plain text.
+    static func fault(
+        _ status: HTTPResponse.Status, _ text: String, at target: String
+    ) -> Response {
+        guard let format = DumpFormat(path: String(target.prefix { $0 != "?" })) else {
+            return plain(status, text)
+        }
+        return response(status, format.errorContentType, format.error(text))
+    }
+
+    static func redirect(
+        to path: String, setting cookie: (name: String, value: String)? = nil,
+        _ isSecure: Bool = false
+    ) -> Response {
+        var response = response(.seeOther, "text/plain; charset=utf-8", [])
+        response.headers[.location] = path
+        if let cookie {
+            response.headers[.setCookie] = Self.cookie(cookie.name, cookie.value, isSecure)
+        }
+        return response
+    }
+}
+
+/// Threads that make answers, each of one.
+private final class AnswerThreads: Sendable {
+    private let threads: NIOThreadPool
+    private let most: Int
+    private let busy = Mutex(0)
+
+    init(_ most: Int) {
+        self.most = most
+        threads = NIOThreadPool(numberOfThreads: most)
+        threads.start()
+    }
+
+    /// Does it on a thread of its own; false when all of them are busy.
+    func begin(_ work: @escaping @Sendable () -> Void) -> Bool {
+        let isFree = busy.withLock { count in
+            guard count < most else { return false }
+            count += 1
+            return true
+        }
+        guard isFree else { return false }
+        threads.submit { [self] _ in
+            work()
+            busy.withLock { $0 -= 1 }
+        }
+        return true
+    }
+
+    func stop() { try? threads.syncShutdownGracefully() }
+}

@@ -1,0 +1,484 @@
+import EventLog
+import Foundation
+import History
+import Program
+import Reports
+import Streams
+
+/// What a number is made of: how it adds up, its records and what was left out, while they are found.
+struct ExplanationPage {
+    let source: PageSource
+    let context: PageContext
+    let question: PageQuery
+    /// The measure that is asked for; nil for all.
+    let measure: String?
+
+    /// Only records from this time on are listed; nil for all.
+    let from: (text: String, milliseconds: Int64)?
+
+    private static let mostRecords = 500
+    private static let mostRecordsInFile = 10_000
+    /// How many records are read between two words on how far it is.
+    private static let progressRecords = 50_000
+
+    init(_ source: PageSource, _ context: PageContext, _ dump: String) throws {
+        self.source = source
+        self.context = context
+        let asked = try PageQuery(dump, context.parameters)
+        question = try context.limited(asked)
+        measure = context.parameters["measure"].nonempty
+        if question.hidesAppSums, let measure, Funnel.appMeasures.contains(measure) {
+            throw DashboardError.outOfScope("\(measure) of the funnel", "campaign")
+        }
+        from = try context.parameters["from"].nonempty.map { text in
+            guard let time = UTC.milliseconds(text: text) else {
+                throw CommandError.usage(
+                    "from '\(text)' is no time: write 2026-11-21 or 2026-11-21T05:00:00Z")
+            }
+            return (text, time)
+        }
+    }
+
+    var title: String {
+        let name = measure.map(ShownValue.heading) ?? "all measures"
+        return "\(name) of \(question.dump)"
+    }
+
+    private var number: any Number {
+        get throws {
+            try Explainer.number(
+                question.totalQuery, source.funnelQuery, source.installation.configuration.dumpQuery
+            )
+        }
+    }
+
+    /// The same as evidence has it: sums of stored rows alone.
+    private var provableNumber: any Number {
+        get throws {
+            let query = try question.totalQuery
+            guard question.dump != Funnel.name else {
+                return try FunnelNumber(source.funnelQuery(query))
+            }
+            return try DumpNumber(source.installation.configuration.dumpQuery(query))
+        }
+    }
+
+    /// Finds the records, and writes piece by piece.
+    ///
+    /// - Parameter isWanted: false once nobody waits for it any more; it then ends with `CancellationError`.
+    func write(
+        isWanted: @escaping @Sendable () -> Bool, _ emit: (HTML) throws -> Void
+    ) throws {
+        try withoutActuallyEscaping(emit) { try write(while: isWanted, $0) }
+    }
+
+    private func write(
+        while isWanted: @escaping @Sendable () -> Bool, _ emit: @escaping (HTML) throws -> Void
+    ) throws {
+        try emit(beginning)
+        var fault: (any Error)?
+        var (read, shown) = (0, 0)
+        do {
+            let (explanation, report) = try explain(
+                limit: Self.mostRecords, while: isWanted
+            ) { count, left in
+                read += count
+                guard fault == nil, read - shown >= Self.progressRecords else { return }
+                shown = read
+                do { try emit(progress(read, left)) } catch { fault = error }
+            }
+            if let fault { throw fault }
+            try emit(end(explanation, report))
+        } catch ExplanationError.severalCurrencies(_, _, let currencies) {
+            try emit(choice(of: currencies))
+        }
+    }
+
+    private func explain(
+        limit: Int, while isWanted: @escaping @Sendable () -> Bool,
+        progress: @escaping (_ count: Int, _ left: Int64) -> Void = { _, _ in }
+    ) throws -> (Explanation, ExplainReport) {
+        let number = try number
+        var report = ExplainReport(
+            number.name, question.conditions.map { "\($0.column)=\($0.value)" }, limit: limit,
+            fromMilliseconds: from?.milliseconds)
+        // How many records of others there are is no business of who sees a part.
+        report.hidesUntold = !context.scope.isEmpty
+        let explanation = try source.installation.explainer(while: isWanted).explain(
+            // Amounts of money are known by their currencies once the rows are read.
+            number, measures: { try Explainer.measures(measure, of: $0) }, progress: progress
+        ) { _ = report.add($0) }
+        report.division = try division
+        if question.dump == Funnel.name, let measure {
+            report.cost = try source.stores.costInWords(
+                measure, source.funnelQuery(question.totalQuery))
+        }
+        return (explanation, report)
+    }
+
+    /// The records as `weir explain` writes them for programs.
+    func file(
+        as format: DumpFormat, while isWanted: @escaping @Sendable () -> Bool
+    ) throws -> [UInt8] {
+        let (explanation, report) = try explain(limit: Self.mostRecordsInFile, while: isWanted)
+        var bytes: [UInt8] = []
+        report.write(explanation, as: format, to: { bytes += $0 })
+        return bytes
+    }
+
+    /// What a rate divides; nil for a sum.
+    private var division: FunnelDivision? {
+        get throws {
+            try Explainer.division(
+                measure, question.totalQuery, source.stores, { try source.funnelQuery($0) })
+        }
+    }
+
+    private func progress(_ read: Int, _ left: Int64) -> HTML {
+        var html = HTML()
+        html.element(
+            "p", ["class": "progress"],
+            text:
+                "\(ShownValue.grouped(Int128(read))) offsets read, \(ShownValue.grouped(Int128(left))) left …"
+        )
+        return html
+    }
+
+    private var beginning: HTML {
+        var html = HTML()
+        html.element("h1", text: title)
+        html.element("ul", ["class": "conditions"]) { html in
+            for condition in question.conditions {
+                html.element(
+                    "li",
+                    text:
+                        "\(condition.column): \(condition.value.isEmpty ? "(none)" : condition.value)"
+                )
+            }
+            if let since = question.since { html.element("li", text: "from \(since)") }
+            if let until = question.until { html.element("li", text: "before \(until)") }
+            if let from { html.element("li", text: "listed: records since \(from.text)") }
+        }
+        if question.asOf != nil {
+            html.element(
+                "p", ["class": "note"],
+                text: "Records are explained as the stores have them now, not as they were earlier."
+            )
+        }
+        return html
+    }
+
+    private func end(_ explanation: Explanation, _ report: ExplainReport) -> HTML {
+        var html = HTML()
+        if let division = report.division { write(division, to: &html) }
+        html.element("section") { html in
+            html.element("h2", text: "How it adds up")
+            // Where nothing adds to any part of it, no part is named; a rate has no value then, which its division says.
+            if explanation.measures.isEmpty, let measure, report.division == nil {
+                html.element("p", ["class": "sum"]) { html in
+                    html.element("span", text: ShownValue.heading(measure))
+                    html.element("span", ["class": "amount"], text: "0")
+                }
+            }
+            for measure in explanation.measures {
+                html.element("p", ["class": "sum"]) { html in
+                    // Of several each is explained by itself: one by one, and currency by currency.
+                    let name = ShownValue.heading(measure.name)
+                    if explanation.measures.count > 1 {
+                        html.link(name, to: question.explanation(of: measure.name, where: []))
+                    } else {
+                        html.element("span", text: name)
+                    }
+                    html.element(
+                        "span", ["class": "amount"],
+                        text: ShownValue.sum(measure.stored, of: measure.name, currency))
+                }
+            }
+            if explanation.measures.contains(where: { $0.name.contains("billed_price_micros") }) {
+                html.element(
+                    "p", ["class": "note"],
+                    text:
+                        "Billed prices are for a thousand impressions (CPM): the cost is a thousandth of their sum."
+                )
+            }
+            if let cost = report.cost { html.element("p", ["class": "note"], text: cost) }
+            for line in explanation.summary {
+                html.element(
+                    "p", ["class": explanation.addsUp ? "good" : "warning"], text: line)
+            }
+            if let from {
+                for measure in explanation.measures {
+                    html.element("p", ["class": "sum"]) { html in
+                        html.element(
+                            "span",
+                            text: "of it since \(from.text): \(ShownValue.heading(measure.name))")
+                        html.element(
+                            "span", ["class": "amount"],
+                            text: ShownValue.sum(
+                                report.listed[measure.place], of: measure.name, currency))
+                    }
+                }
+            }
+            for stream in explanation.missingStreams {
+                html.element(
+                    "p", ["class": "note"],
+                    text: "There is no store of \(stream): what comes of it is not known.")
+            }
+        }
+        write(
+            report.counted, of: report.countedCount, explanation, "Records that add to it",
+            to: &html)
+        write(report.leftOut, of: report.leftOutCount, nil, "Left out, and why", to: &html)
+        if report.countedCount + report.leftOutCount > 0 { writeFiles(report, to: &html) }
+        if context.scope.isEmpty, !explanation.untold.isEmpty {
+            html.element("section") { html in
+                html.element("h2", text: "Left out of these hours, whatever they are about")
+                for untold in explanation.untold {
+                    html.element(
+                        "p", text: "\(untold.topic): \(untold.records) \(untold.reason)")
+                }
+            }
+        }
+        writeDoors(to: &html)
+        return html
+    }
+
+    /// The rate as a division, whose numbers lead to what they are made of.
+    private func write(_ division: FunnelDivision, to html: inout HTML) {
+        func link(_ term: FunnelDivision.Term, to html: inout HTML) {
+            let value = ShownValue.exact(term.value)
+            html.link(value, to: question.explanation(of: term.name, where: []), class: "amount")
+        }
+        html.element("section") { html in
+            html.element("h2", text: "How it is worked out")
+            html.element("p", ["class": "division"]) { html in
+                html.text("\(ShownValue.formula(division)) = ")
+                for part in division.parts {
+                    switch part {
+                    case .term(let term): link(term, to: &html)
+                    case .sign(let sign): html.text(sign)
+                    }
+                }
+                html.text(" = ")
+                guard division.reasonUnknown == nil else {
+                    return html.text(division.reasonUnknown ?? "")
+                }
+                html.element(
+                    "strong", ["class": "amount"],
+                    text: [
+                        division.currency, ShownValue.exact(division.value, in: division.measure),
+                    ]
+                    .compactMap(\.self).joined(separator: " "))
+            }
+            if let note = division.noteOnInstalls {
+                html.element("p", ["class": "note"], text: note)
+            }
+        }
+    }
+
+    private var currency: String? {
+        question.conditions.first { $0.column == "currency" }?.value
+    }
+
+    private func write(
+        _ entries: [ExplainReport.Entry], of count: Int64, _ explanation: Explanation?,
+        _ title: String, to html: inout HTML
+    ) {
+        guard count > 0 else { return }
+        var columns: [ReportColumn<ExplainReport.Entry>] = [
+            .text("record") { "\($0.place)" },
+            .text("time") { UTC.text(milliseconds: $0.timestampMilliseconds) },
+            .text("type") { $0.type },
+        ]
+        for measure in explanation?.measures ?? [] {
+            columns.append(.number(measure.name) { $0.amounts[measure.place] })
+        }
+        if entries.contains(where: { $0.reason != nil }) {
+            columns.append(.text("why") { $0.reason })
+        }
+        html.element("section") { html in
+            html.element("h2", text: "\(title): \(ShownValue.grouped(Int128(count)))")
+            let table = ReportTable(entries, columns)
+            let measures = explanation?.measures ?? []
+            ReportView.write(
+                table, to: &html,
+                text: { row, column in
+                    let value = table.rows[row][column]
+                    guard
+                        let measure = measures.first(where: {
+                            $0.name == table.columns[column].name
+                        }),
+                        case .integer(let amount) = value
+                    else { return value.plainText }
+                    return ShownValue.sum(amount, of: measure.name, currency)
+                },
+                link: { row, column in
+                    column == 0 && context.scope.isEmpty
+                        ? PageWriter.address(of: entries[row].place) : nil
+                })
+            guard count > entries.count else { return }
+            html.element(
+                "p", ["class": "note"],
+                text: "These are the first \(entries.count): the files below have more."
+            )
+        }
+    }
+
+    /// Both lists as files, and as a command.
+    private func writeFiles(_ report: ExplainReport, to html: inout HTML) {
+        let most = Int64(Self.mostRecordsInFile)
+        let isCut = max(report.countedCount, report.leftOutCount) > most
+        html.files(
+            [("CSV", DumpFormat.csv), ("JSON", .json)].map { name, format in
+                (name, PageAddress("/explain/\(question.dump).\(format.rawValue)", ownParameters))
+            }, command,
+            note: isCut
+                ? "of the first \(ShownValue.grouped(Int128(most))) records of each list" : "")
+    }
+
+    private var ownParameters: [(name: String, value: String)] {
+        question.parameters + (measure.map { [("measure", $0)] } ?? [])
+            + (from.map { [("from", $0.text)] } ?? [])
+    }
+
+    private var command: String {
+        question.command(
+            "explain",
+            (measure.map { ["--measure", $0] } ?? []) + (from.map { ["--from", $0.text] } ?? [])
+                + source.clockWords)
+    }
+
+    /// Amounts of several currencies are explained one currency after the other.
+    private func choice(of currencies: [String]) -> HTML {
+        var html = HTML()
+        html.element("section") { html in
+            html.element("h2", text: "By currency")
+            html.element(
+                "p", ["class": "note"],
+                text: "Amounts of several currencies are never added up. Choose one:")
+            html.element("p", ["class": "choices"]) { html in
+                for currency in currencies {
+                    html.link(
+                        currency.isEmpty ? "(none)" : currency,
+                        to: question.explanation(
+                            of: measure,
+                            where: [DumpQuery.Condition(column: "currency", value: currency)]))
+                }
+            }
+        }
+        return html
+    }
+
+    /// Where a reader goes from here: what it said earlier, what changed, the evidence.
+    private func writeDoors(to html: inout HTML) {
+        var asked = question
+        // These pages show the number itself.
+        asked.isOfAllRows = false
+        let parameters = asked.parameters.filter { $0.name != "as_of" }
+        html.element("section", ["class": "doors"]) { html in
+            html.element("h2", text: "From here")
+            func form(_ path: String, _ label: String, _ name: StaticString, _ button: String) {
+                html.element("form", ["action": path, "method": "get"]) { html in
+                    for (name, value) in parameters {
+                        html.element("input", ["type": "hidden", "name": name, "value": value])
+                    }
+                    if let measure {
+                        html.element(
+                            "input", ["type": "hidden", "name": "measures", "value": measure])
+                    }
+                    html.element("label") { html in
+                        html.text(label)
+                        html.element(
+                            "input", ["type": "date", "name": "\(name)", "required": ""])
+                    }
+                    html.element("button", ["type": "submit"], text: button)
+                }
+            }
+            form("/dump/\(question.dump)", "What did this say on ", "as_of", "Show")
+            let isWorkedOut = PageQuery.isWorkedOut(question.dump)
+            if !isWorkedOut {
+                form("/changes/\(question.dump)", "What has changed since ", "from", "Show")
+            }
+            if context.scope.isEmpty, !isWorkedOut {
+                html.element("p") { html in
+                    html.link(
+                        "Take this as evidence",
+                        to: PageAddress(
+                            "/evidence/\(question.dump)",
+                            ownParameters.filter { !["as_of", "from"].contains($0.name) }))
+                    html.text(
+                        ": a file with these records, their signatures and the configuration, that proves the number anywhere (weir evidence verify)."
+                    )
+                }
+            }
+            html.element("pre", text: command)
+        }
+    }
+
+    /// Writes what the number rests on into a file. Secrets are masked.
+    func writeEvidence(to path: String, while isWanted: @escaping @Sendable () -> Bool) throws {
+        _ = try source.installation.explainer(while: isWanted).writeEvidence(
+            of: provableNumber, measure: measure, to: path,
+            measures: { try Explainer.measures(measure, of: $0) }
+        ) { record in
+            SecretMask(topic: record.topic).masked(record.folded.record)
+        }
+    }
+}
+
+extension ExplainReport.Entry {
+    var place: TopicPosition {
+        TopicPosition(topic: topic, partition: partition, offset: offset)
+    }
+}
+
+extension PageWriter {
+    private static let mostRowsOfDump = 1000
+
+    /// A dump by itself, with the first of its rows that the parameters select.
+    mutating func writeDump(_ name: String) throws {
+        let question = try context.limited(PageQuery(name, context.parameters))
+        let workedOut = PageQuery.workedOut.first { $0.key == name }?.value
+        let note = try name == Funnel.name ? "" : workedOut ?? DumpDescription.named(name).note
+        try section(name, note) { page in
+            if let asOf = question.asOf {
+                page.paragraph(
+                    "As it was \(asOf), midnight UTC where no time is said.", class: "note")
+            }
+            if !question.hasOwnRows { try page.writeGroupings(question) }
+            try page.table(
+                page.source.answer(question, keeping: RowBound(Self.mostRowsOfDump)),
+                limit: Self.mostRowsOfDump, keepsAsked: true)
+        }
+    }
+
+    /// The columns that rows can be grouped by, each a link that adds or removes it.
+    private mutating func writeGroupings(_ question: PageQuery) throws {
+        let columns = try PageQuery.columns(of: question.dump)
+        write { html in
+            html.element("p", ["class": "choices"]) { html in
+                html.text("by ")
+                for column in columns {
+                    var other = question
+                    if other.by.contains(column) {
+                        other.by.removeAll { $0 == column }
+                    } else {
+                        other.by = columns.filter { other.by.contains($0) || $0 == column }
+                    }
+                    html.link(
+                        ShownValue.heading(column), to: other.address,
+                        class: question.by.contains(column) ? "chosen" : nil)
+                }
+            }
+        }
+    }
+}
+
+extension Installation {
+    /// Explains numbers for as long as somebody waits.
+    func explainer(while isWanted: @escaping @Sendable () -> Bool) throws -> Explainer {
+        var explainer = try explainer()
+        explainer.isWanted = isWanted
+        return explainer
+    }
+}

@@ -1,0 +1,255 @@
+import ConfigurationFiles
+import ConfigurationValues
+import EventLog
+import Foundation
+import History
+import Program
+import Reports
+import Store
+import Streams
+
+// Pages for whoever runs Weir: streams, stores, and deliveries to partners.
+
+extension PageWriter {
+    /// The newest record of each stream that is folded, and how old it is.
+    mutating func writeStreams() throws {
+        let now = try source.installation.present.milliseconds
+        let columns: [ReportColumn<StreamStanding>] = [
+            .text("stream") { $0.stream },
+            .text("newest_record") { standing in
+                if let newest = standing.newestMilliseconds {
+                    return UTC.text(milliseconds: newest)
+                }
+                return standing.records > 0 ? "no record up to \(UTC.text(milliseconds: now))" : nil
+            },
+            .text("age") { $0.newestMilliseconds.map { Age.text(milliseconds: now - $0) } },
+            .number("records") { $0.records }, .number("dated_ahead") { $0.ahead },
+        ]
+        let standings = try source.standings()
+        write { ReportView.write(ReportTable(standings, columns), to: &$0) }
+    }
+
+    mutating func writeOperation() throws {
+        try section("Streams") { try $0.writeStreams() }
+        try section("Behind the log", "Of each store and partition, as weir lag says it.") { page in
+            let report = try LagReport(
+                directories: page.source.installation.directories,
+                log: page.source.installation.openLog(),
+                groups: page.source.installation.configuration.groups(),
+                nowMilliseconds: WallClock.milliseconds)
+            let rows = report.streams.flatMap { stream in
+                stream.partitions.map { (stream.topic, $0) }
+            }
+            let columns: [ReportColumn<(String, PartitionLag)>] = [
+                .text("topic") { $0.0 }, .number("partition") { $0.1.partition },
+                .number("next_offset") { $0.1.nextOffset }, .number("end") { $0.1.endOffset },
+                .number("lag") { $0.1.lag }, .number("lag_seconds") { $0.1.lagSeconds },
+                .text("note") { $0.1.note },
+            ]
+            page.write { ReportView.write(ReportTable(rows, columns), to: &$0) }
+            page.write { $0.element("pre", text: "weir lag") }
+        }
+        try section("Outcomes", "What became of the records of these days.") {
+            try $0.table(PageQuery("outcomes", by: ["topic", "type"]))
+        }
+        try section("Rejected records") { try $0.writeRefusals("rejected") }
+        try section(
+            "Configuration in force",
+            "What the last records of each stream were folded under. Secrets are in none of it."
+        ) { page in
+            for entry in try page.source.configurations() {
+                page.write { html in
+                    html.element("details") { html in
+                        html.element(
+                            "summary",
+                            text: "\(entry.stream): partitions \(entry.partitions), \(entry.hash)")
+                        html.element("pre", text: entry.text)
+                    }
+                }
+            }
+        }
+        try section(
+            "Stores",
+            "Two sets of stores with one digest hold the same; weir digest works it out over all rows."
+        ) { page in
+            let columns: [ReportColumn<StoreFile>] = [
+                .text("store") { $0.path }, .number("bytes") { $0.bytes },
+                .text("last_commit") { $0.changedMilliseconds.map { UTC.text(milliseconds: $0) } },
+            ]
+            let files = page.source.storeFiles()
+            page.write { ReportView.write(ReportTable(files, columns), to: &$0) }
+            page.write { $0.element("pre", text: "weir digest") }
+        }
+    }
+
+    /// What `weir watch` says now.
+    mutating func writeWarnings() throws {
+        try section(
+            "What is open",
+            "What fell silent, which rates left their band and what reaches its limit, as configured in watch.yaml. Hours are judged up to the time of the clock."
+        ) { page in
+            let installation = page.source.installation
+            guard installation.pipelines.hasWatch else {
+                let path = installation.pipelines.path
+                return page.paragraph(
+                    "Nothing is watched: \(path)/watch.yaml does not exist. Copy the one that Weir ships, "
+                        + "and say in it what is to be watched.",
+                    class: "empty")
+            }
+            let file = try installation.pipelines.watch()
+            var report = try page.source.stores.watch(
+                Watch(file), nowMilliseconds: installation.present.milliseconds,
+                sinceMilliseconds: nil)
+            try report.add(file.failures, in: installation.deliveryStores())
+            let table = report.table
+            page.write { ReportView.write(table, to: &$0) }
+            page.paragraph(report.summary, class: "note")
+            let words = ["weir", "watch"] + page.source.clockWords
+            page.write { $0.element("pre", text: ShellWords.text(words)) }
+        }
+    }
+
+    mutating func writePartners() throws {
+        let stores = try source.installation.deliveryStores()
+        let (standings, faults) = try PartnerStanding.all(source, stores)
+        for fault in faults {
+            paragraph(
+                "A partner is not shown, since its file is broken: \(fault)", class: "warning")
+        }
+        let configured = standings.filter { $0.partner != nil }
+        if !configured.isEmpty {
+            try section("Configured partners", "Of pipelines/partners.") { page in
+                let columns: [ReportColumn<PartnerStanding>] = [
+                    .text("partner") { $0.name },
+                    .text("trust") {
+                        $0.partner?.trust.map(\.rawValue).sorted().joined(separator: ", ")
+                    },
+                    .text("networks") {
+                        $0.partner?.filter.networks?.sorted().joined(separator: ", ") ?? "all"
+                    },
+                    .text("sent") { $0.obstacle.map { "no: \($0)" } ?? "yes" },
+                ]
+                page.write { ReportView.write(ReportTable(configured, columns), to: &$0) }
+            }
+        }
+        guard !stores.isEmpty else {
+            return paragraph(
+                "No deliveries yet: partners of pipelines/partners get decoded postbacks once weir-partner-postbacks runs (weir up runs it).",
+                class: "empty")
+        }
+        try section("Deliveries by partner and state") { page in
+            let counts = try stores.flatMap { try $0.counts() }
+            let columns: [ReportColumn<(partner: String, state: DeliveryState, count: Int)>] = [
+                .text("partner") { $0.partner.isEmpty ? "(no partner: unreadable)" : $0.partner },
+                .text("state") { $0.state.rawValue }, .number("deliveries") { $0.count },
+            ]
+            page.write { ReportView.write(ReportTable(counts, columns), to: &$0) }
+        }
+        try section("Partners to whom nothing is sent") { page in
+            let unsent = standings.filter { $0.obstacle != nil || $0.held > 0 }
+            guard !unsent.isEmpty else { return page.paragraph("None.", class: "empty") }
+            for standing in unsent {
+                page.paragraph(standing.explanation, class: "warning")
+                page.write { $0.element("pre", text: standing.command) }
+            }
+        }
+        try section("Dead deliveries", "To send one again: weir deliveries retry with its id.") {
+            page in
+            let dead = try stores.flatMap { try $0.deliveries(state: .dead, limit: 50) }
+            page.write { Self.write(dead, to: &$0) }
+        }
+        try section("The last deliveries") { page in
+            let last = try stores.flatMap { try $0.deliveries(limit: 50) }
+            page.write { Self.write(last, to: &$0) }
+        }
+    }
+
+    private static func write(_ deliveries: [Delivery], to html: inout HTML) {
+        let columns: [ReportColumn<Delivery>] = [
+            .text("id") { $0.idempotencyKey }, .text("partner") { $0.partner },
+            .text("state") { $0.state.rawValue }, .number("attempts") { $0.attempts },
+            .text("changed") { UTC.text(milliseconds: $0.changedMilliseconds) },
+            .text("reason") { $0.reason },
+            .text("origin") { "\($0.partition)/\($0.offset)" },
+        ]
+        ReportView.write(
+            ReportTable(deliveries, columns), to: &html,
+            link: { row, column in
+                column == 0 ? PageAddress("/delivery", [("id", deliveries[row].id)]) : nil
+            })
+    }
+
+    /// All revisions of a document, with every attempt.
+    mutating func writeDelivery() throws {
+        let id = context.parameters["id"] ?? ""
+        let entries = try source.installation.deliveryStores().flatMap {
+            try $0.history(of: id)
+        }
+        guard !entries.isEmpty else { throw DashboardError.notFound("/delivery of \(id)") }
+        for entry in entries {
+            try section(
+                "\(entry.delivery.idempotencyKey) for \(entry.delivery.partner)",
+                "\(entry.delivery.state.rawValue) \(entry.delivery.reason)"
+            ) { page in
+                let columns: [ReportColumn<StoredAttempt>] = [
+                    .number("attempt") { $0.number },
+                    .text("started") { UTC.text(milliseconds: $0.startedMilliseconds) },
+                    .number("milliseconds") { $0.durationMilliseconds },
+                    .number("status") { $0.status }, .text("fault") { $0.fault },
+                ]
+                page.write { html in
+                    ReportView.write(ReportTable(entry.attempts, columns), to: &html)
+                    html.element("pre", ["class": "record"]) { html in
+                        for line in JSONLines.indented(entry.document) {
+                            html.text(line)
+                            html.element("br")
+                        }
+                    }
+                    html.element("pre", text: "weir deliveries retry \(entry.delivery.id)")
+                }
+            }
+        }
+    }
+}
+
+/// How far a stream is folded.
+struct StreamStanding {
+    let stream: String
+    /// Nil while no record is folded.
+    let newestMilliseconds: Int64?
+    let records: Int64
+    /// How many records are dated ahead of the clock.
+    let ahead: Int64
+    /// The topic with the next offset of each partition, as bids 0:120 1:118.
+    let place: String
+}
+
+extension [StreamStanding] {
+    /// The time that the default period ends with: that of the newest event. Other streams count only where there are
+    /// no events.
+    var newestMilliseconds: Int64? {
+        let events = filter { OpenStores.eventStreams.contains($0.stream) }
+        return events.compactMap(\.newestMilliseconds).max()
+            ?? compactMap(\.newestMilliseconds).max()
+    }
+}
+
+struct StoreFile {
+    let path: String
+    let bytes: Int64
+    let changedMilliseconds: Int64?
+}
+
+/// How long ago something was, in one unit.
+enum Age {
+    static func text(milliseconds: Int64) -> String {
+        guard milliseconds >= 0 else { return "ahead of the clock" }
+        let seconds = milliseconds / 1000
+        return switch seconds {
+        case ..<120: "\(seconds) s"
+        case ..<7200: "\(seconds / 60) min"
+        case ..<172_800: "\(seconds / 3600) h"
+        default: "\(seconds / 86_400) days"
+        }
+    }
+}

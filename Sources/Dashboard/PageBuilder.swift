@@ -1,0 +1,305 @@
+import EventLog
+import Foundation
+import Monitoring
+import Program
+import Reports
+import Streams
+
+/// Makes what one request asks for: a page, a file of rows, an explanation or evidence.
+struct PageBuilder {
+    let source: PageSource
+    let path: String
+    let parameters: QueryParameters
+    let scope: [DumpQuery.Condition]
+
+    struct Made {
+        var status = 200
+        var contentType = "text/html; charset=utf-8"
+        var body: [UInt8]
+    }
+
+    private var route: PageRoute? { PageRoute(path: path) }
+
+    // MARK: Pages
+
+    func response(formToken: String?) -> Made {
+        do {
+            return try page(formToken)
+        } catch {
+            return failure(error, formToken)
+        }
+    }
+
+    private func context() -> (PageContext, [StreamStanding]) {
+        let standings = (try? source.standings()) ?? []
+        return (
+            PageContext(
+                path: path, parameters: parameters, scope: scope,
+                newestMilliseconds: standings.newestMilliseconds),
+            standings
+        )
+    }
+
+    /// What is asked for, when there is such a thing and the reader may see it.
+    private func allowedRoute() throws -> PageRoute {
+        guard let route else { throw DashboardError.notFound(path) }
+        guard scope.isEmpty || !route.isOfEverything else { throw DashboardError.ofEverything }
+        guard let known = route.parameters else { return route }
+        if let unknown = parameters.names.first(where: { !known.contains($0) }) {
+            throw CommandError.usage(
+                "no parameter '\(unknown)' here: there are \(known.joined(separator: ", "))")
+        }
+        if let twice = parameters.repeated.min() {
+            throw CommandError.usage("\(twice) stands there twice: one value at a time")
+        }
+        return route
+    }
+
+    private func page(_ formToken: String?) throws -> Made {
+        let route = try allowedRoute()
+        let (context, standings) = context()
+        let page = if case .page(let page) = route { page } else { DashboardPage?.none }
+        var writer = PageWriter(source, context, period: page?.period ?? .month)
+        let title = try write(route, context, to: &writer)
+        if let broken = writer.brokenFile, !writer.showsAnything { throw broken }
+        var layout = PageLayout(context: context, current: page, title: title, formToken: formToken)
+        if page == .live { layout.refreshSeconds = 5 }
+        let content = writer.html
+        return Made(
+            body: layout.document(page?.period ?? .month, footer(context, standings)) {
+                $0.append(content)
+            })
+    }
+
+    /// Writes the content of a page, and returns its title.
+    private func write(
+        _ route: PageRoute, _ context: PageContext, to writer: inout PageWriter
+    ) throws -> String {
+        switch route {
+        case .page(let page):
+            let title = title(of: page, context)
+            writer.write { $0.element("h1", text: title) }
+            writer.noteUnused(page)
+            try writer.write(page)
+            return title
+        case .single(.campaign):
+            let title = "Campaign \(parameters["campaign"] ?? "")"
+            let names = try source.names(of: context)
+            writer.write { html in
+                html.element("h1", text: title)
+                for name in names { html.element("p", ["class": "note"], text: name) }
+            }
+            try writer.writeCampaign()
+            return title
+        case .single(.dumps):
+            writer.writeDumps()
+            return "All dumps"
+        case .single(.record):
+            try writer.writeRecord()
+            return "Record"
+        case .single(.delivery):
+            try writer.writeDelivery()
+            return "Delivery"
+        case .ofDump(.dump, let name, nil):
+            try writer.writeDump(name)
+            return name
+        case .ofDump(.changes, let name, nil):
+            try writer.writeChanges(name)
+            return "Changes of \(name)"
+        case .ofDump: throw DashboardError.notFound(path)
+        }
+    }
+
+    private func title(of page: DashboardPage, _ context: PageContext) -> String {
+        guard page == .today else { return page.title }
+        let day = context.newestMilliseconds.map { UTC.day(milliseconds: $0) }
+        if context.period(default: .day) == .day, let day { return "The day of \(day)" }
+        return "What came \(context.periodName(default: .day))"
+    }
+
+    private func footer(_ context: PageContext, _ standings: [StreamStanding]) -> PageFooter {
+        PageFooter(
+            standings: standings, directories: source.installation.directories,
+            pipelines: source.installation.pipelines.path, failures: source.failures)
+    }
+
+    private func failure(_ error: any Error, _ formToken: String?) -> Made {
+        let status = Self.status(of: error)
+        // A program that asks for a file does not read pages.
+        if let format = DumpFormat(path: path) {
+            return Made(
+                status: status, contentType: format.errorContentType,
+                body: format.error(explanation(of: error)))
+        }
+        let (context, standings) = context()
+        let layout = PageLayout(
+            context: context, current: nil, title: "Not shown", formToken: formToken)
+        return Made(
+            status: status,
+            body: layout.document(.month, footer(context, standings)) { html in
+                html.element("h1", text: "Not shown")
+                html.element(
+                    "p", ["class": "warning", "role": "alert"], text: explanation(of: error))
+            })
+    }
+
+    private static func status(of error: any Error) -> Int {
+        (error as? DashboardError)?.status ?? (CommandError(error)?.exitCode == 64 ? 400 : 500)
+    }
+
+    /// What a reader is told of a failure. Files and stores are everybody's: who sees a part of the rows sees only
+    /// what is wrong with the question.
+    private func explanation(of error: any Error) -> String {
+        guard scope.isEmpty || Self.status(of: error) < 500 else {
+            return
+                "This cannot be shown now. The operator of Weir sees the reason at the same address."
+        }
+        return CommandError(error)?.explanation ?? "\(error)"
+    }
+
+    // MARK: Files, explanations and evidence
+
+    /// Hands over a page or a file piece by piece, while it is made.
+    ///
+    /// - Parameter yield: throws `CancellationError` once nobody waits for the rest.
+    func stream(
+        formToken: String?, isWanted: @escaping @Sendable () -> Bool,
+        _ yield: (AnswerPart) throws -> Void
+    ) {
+        var hasBegun = false
+        let route = route
+        do {
+            switch try allowedRoute() {
+            case .ofDump(.evidence, let name, _):
+                try streamEvidence(name, isWanted, &hasBegun, yield)
+            case .ofDump(.explain, let name, nil):
+                try streamExplanation(name, formToken, isWanted, &hasBegun, yield)
+            case .ofDump(let kind, let name, let format?):
+                try stream(kind, name, as: format, isWanted, &hasBegun, yield)
+            default: throw DashboardError.notFound(path)
+            }
+        } catch is CancellationError {
+            return
+        } catch {
+            try? end(with: error, of: route, formToken, hasBegun, yield)
+        }
+    }
+
+    private func end(
+        with error: any Error, of route: PageRoute?, _ formToken: String?, _ hasBegun: Bool,
+        _ yield: (AnswerPart) throws -> Void
+    ) throws {
+        guard hasBegun else {
+            let made = failure(error, formToken)
+            try yield(.head(AnswerHead(status: made.status, contentType: made.contentType)))
+            return try yield(.bytes(made.body))
+        }
+        switch route {
+        case .ofDump(_, _, let format?):
+            try yield(.bytes(format.incompleteEnd(explanation(of: error))))
+            try yield(.cut)
+        case .ofDump(.explain, _, nil):
+            // A page is for people, who see it.
+            var html = HTML()
+            html.element(
+                "p", ["class": "warning", "role": "alert"], text: explanation(of: error))
+            try yield(.bytes(html.bytes))
+        default: try yield(.cut)
+        }
+    }
+
+    private func stream(
+        _ kind: PageRoute.OfDump, _ name: String, as format: DumpFormat,
+        _ isWanted: @escaping @Sendable () -> Bool, _ hasBegun: inout Bool,
+        _ yield: (AnswerPart) throws -> Void
+    ) throws {
+        func write(_ bytes: [UInt8]) throws {
+            if !hasBegun { try yield(.head(AnswerHead(contentType: format.contentType))) }
+            hasBegun = true
+            if !bytes.isEmpty { try yield(.bytes(bytes)) }
+        }
+        let (context, _) = context()
+        switch kind {
+        case .dump:
+            let question = try context.limited(PageQuery(name, parameters))
+            try source.writeFile(of: question, as: format, while: isWanted, to: write)
+        case .changes:
+            let table = try ChangesPage(source, context, name).table
+            try table.write(as: format, to: write)
+        case .explain:
+            try write(
+                ExplanationPage(source, context, name).file(as: format, while: isWanted))
+        case .evidence: throw DashboardError.notFound(path)
+        }
+    }
+
+    private func streamExplanation(
+        _ name: String, _ formToken: String?, _ isWanted: @escaping @Sendable () -> Bool,
+        _ hasBegun: inout Bool, _ yield: (AnswerPart) throws -> Void
+    ) throws {
+        let (context, standings) = context()
+        let page = try ExplanationPage(source, context, name)
+        let layout = PageLayout(
+            context: context, current: nil, title: page.title, formToken: formToken)
+        let (before, after) = layout.parts(.month, footer(context, standings))
+        try page.write(isWanted: isWanted) { html in
+            guard isWanted() else { throw CancellationError() }
+            if !hasBegun { try yield(.head(AnswerHead())) }
+            try yield(.bytes(hasBegun ? html.bytes : before.bytes + html.bytes))
+            hasBegun = true
+        }
+        try yield(.bytes(after.bytes))
+    }
+
+    private func streamEvidence(
+        _ name: String, _ isWanted: @escaping @Sendable () -> Bool, _ hasBegun: inout Bool,
+        _ yield: (AnswerPart) throws -> Void
+    ) throws {
+        let (context, _) = context()
+        let page = try ExplanationPage(source, context, name)
+        let path = "\(NSTemporaryDirectory())/weir-evidence-\(UUID().uuidString).tar"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try page.writeEvidence(to: path, while: isWanted)
+        guard let file = FileHandle(forReadingAtPath: path) else {
+            throw CommandError.failure("cannot read \(path)")
+        }
+        defer { try? file.close() }
+        try yield(
+            .head(AnswerHead(contentType: "application/x-tar", fileName: "evidence.tar")))
+        hasBegun = true
+        while let piece = try file.read(upToCount: 1 << 18), !piece.isEmpty {
+            try yield(.bytes(Array(piece)))
+        }
+    }
+}
+
+extension PageWriter {
+    /// Everything that can be asked for, by name.
+    mutating func writeDumps() {
+        write { html in
+            html.element("h1", text: "All dumps")
+            html.element("dl") { html in
+                let funnel = (
+                    name: Funnel.name, note: "Each campaign from the bid to the revenue.",
+                    by: ["day"]
+                )
+                let others = DumpDescription.all.map { dump in
+                    let names = dump.columns.map(\.name)
+                    return (
+                        name: dump.name, note: dump.note,
+                        by: names.contains("day") ? ["day"] : Array(names.prefix(1))
+                    )
+                }
+                let workedOut = PageQuery.workedOut.map {
+                    (name: $0.key, note: $0.value, by: [String]())
+                }
+                for (name, note, by) in [funnel] + workedOut + others {
+                    html.element("dt") { html in
+                        html.link(name, to: PageQuery(name, by: by).address)
+                    }
+                    html.element("dd", text: note)
+                }
+            }
+        }
+    }
+}

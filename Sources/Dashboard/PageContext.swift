@@ -1,0 +1,245 @@
+import Foundation
+import Monitoring
+import Program
+import Reports
+import Store
+import Streams
+
+/// What one request looks at: which days, whose campaigns, and what its reader may see at all.
+struct PageContext {
+    /// Stretches of days, as they are chosen. Those to date end with the day of the newest record, the others are whole
+    /// days before it. `weir report` counts both in the same way.
+    enum Period: String, CaseIterable {
+        case day = "1d"
+        case week = "7d"
+        case month = "30d"
+        case quarter = "90d"
+        case lastDay = "last-1d"
+        case lastWeek = "last-7d"
+        case lastMonth = "last-30d"
+        case all
+
+        var name: String {
+            switch self {
+            case .day: "this day"
+            case .week: "7 days to date"
+            case .month: "30 days to date"
+            case .quarter: "90 days to date"
+            case .lastDay: "last day"
+            case .lastWeek: "last 7 days"
+            case .lastMonth: "last 30 days"
+            case .all: "all days"
+            }
+        }
+    }
+
+    let path: String
+    let parameters: QueryParameters
+    /// What the reader's token fixes: no row without these values is shown, in any place.
+    let scope: [DumpQuery.Condition]
+    /// Time of the newest event of all stores, in milliseconds since 1970; nil while there is no record.
+    let newestMilliseconds: Int64?
+
+    /// The columns that every page can be limited by.
+    static let filters = ["campaign", "app_id", "ad_network_id", "source_app_id", "country"]
+
+    private static let dayMilliseconds: Int64 = 86_400_000
+
+    /// The conditions that the reader has chosen, without the scope.
+    var chosen: [DumpQuery.Condition] {
+        Self.filters.compactMap { name in
+            parameters[name].nonempty.map { DumpQuery.Condition(column: name, value: $0) }
+        }
+    }
+
+    /// Whether the reader has chosen days.
+    var isLimitedInTime: Bool {
+        [Self.period, "since", "until"].contains { parameters[$0].nonempty != nil }
+    }
+
+    /// Parameters of the box in which days are chosen. It sends back which choice it showed: whoever chooses another one
+    /// while dates are in force wants that one.
+    static let period = "period"
+    static let shownPeriod = "shown"
+
+    /// The choice that is in force; nil where dates are.
+    func period(default period: Period) -> Period? {
+        let chosen = parameters[Self.period].nonempty.flatMap(Period.init(rawValue:))
+        guard parameters["since"].nonempty != nil || parameters["until"].nonempty != nil else {
+            return chosen ?? period
+        }
+        guard let shown = parameters[Self.shownPeriod], chosen?.rawValue != shown else {
+            return nil
+        }
+        return chosen
+    }
+
+    /// A stretch of time as texts of its first day and the one after the last; nil where there is no bound.
+    typealias Days = (since: String?, until: String?)
+
+    /// The chosen days. They end with the newest record where no end is chosen.
+    func bounds(default period: Period) -> Days {
+        guard let chosen = self.period(default: period) else {
+            let (since, until) = (parameters["since"].nonempty, parameters["until"].nonempty)
+            guard let since, until == nil, let start = UTC.milliseconds(text: since),
+                let end = endOfNewestDay, start < end
+            else { return (since, until) }
+            return (since, UTC.day(milliseconds: end))
+        }
+        guard let newest = newestMilliseconds, let stretch = ReportPeriod(chosen.name) else {
+            return (nil, nil)
+        }
+        let (since, until) = stretch.bounds(at: newest)
+        // A day to date is asked for as a whole, so that addresses do not change with each record.
+        return (UTC.day(milliseconds: since), UTC.day(milliseconds: Self.endOfDay(until - 1)))
+    }
+
+    /// The stretch of the same length that ends where the chosen days begin; nil where these have no beginning or no end.
+    func daysBefore(default period: Period) -> Days? {
+        let (since, until) = bounds(default: period)
+        guard let start = since.flatMap({ UTC.milliseconds(text: $0) }),
+            let end = until.flatMap({ UTC.milliseconds(text: $0) }), start < end
+        else { return nil }
+        return (Self.text(start - (end - start)), Self.text(start))
+    }
+
+    private var endOfNewestDay: Int64? { newestMilliseconds.map(Self.endOfDay) }
+
+    /// The midnight after an instant.
+    private static func endOfDay(_ milliseconds: Int64) -> Int64 {
+        let rest = milliseconds % dayMilliseconds
+        return milliseconds - (rest < 0 ? rest + dayMilliseconds : rest) + dayMilliseconds
+    }
+
+    /// A day, or an instant within one.
+    private static func text(_ milliseconds: Int64) -> String {
+        milliseconds % dayMilliseconds == 0
+            ? UTC.day(milliseconds: milliseconds) : UTC.text(milliseconds: milliseconds)
+    }
+
+    /// The chosen days in words: `of the day`, `of the last 7 days`, `from 2026-11-01, before 2026-11-08`.
+    func periodName(default period: Period) -> String {
+        switch self.period(default: period) {
+        case .day: return "of the day"
+        case .lastDay: return "of the last day"
+        case .lastWeek, .lastMonth: return "of the \(self.period(default: period)?.name ?? "")"
+        case let period?: return "of \(period.name)"
+        case nil:
+            return [("from", parameters["since"]), ("before", parameters["until"])]
+                .compactMap { word, day in day.nonempty.map { "\(word) \($0)" } }
+                .joined(separator: ", ")
+        }
+    }
+
+    /// The parameters that lead on from page to page.
+    var carried: [(name: String, value: String)] {
+        // Which default a page has does not matter: a choice that was made is none of them.
+        let isOfDates = period(default: .all) == nil
+        let days = isOfDates ? ["since", "until"] : [Self.period]
+        return (days + Self.filters).compactMap { name in
+            parameters[name].nonempty.map { (name, $0) }
+        }
+    }
+
+    func address(_ path: String, _ more: [(name: String, value: String)] = []) -> PageAddress {
+        PageAddress(
+            path, carried.filter { carried in !more.contains { $0.name == carried.name } } + more)
+    }
+
+    /// The question limited to what is chosen and to what the reader may see.
+    ///
+    /// - Parameter days: of the rows; nil leaves the question's own.
+    /// - Throws: `DashboardError.outOfScope` where rows do not say whose they are.
+    func limited(
+        _ question: PageQuery, to days: (since: String?, until: String?)? = nil
+    ) throws -> PageQuery {
+        var question = question
+        let columns = try PageQuery.columns(of: question.dump)
+        if let days {
+            question.since = days.since
+            question.until = days.until
+        }
+        for condition in chosen
+        where columns.contains(condition.column) || isOfStorefront(condition, columns) {
+            var condition = condition
+            if !columns.contains(condition.column) { condition.column = Self.storefront }
+            guard !question.conditions.contains(where: { $0.column == condition.column }) else {
+                continue
+            }
+            question.conditions.append(condition)
+        }
+        return try within(scope, question, columns)
+    }
+
+    static let storefront = "storefront"
+
+    /// Whether a country is one of storefronts, which are written with three letters where others have two.
+    func isOfStorefront(_ condition: DumpQuery.Condition, _ columns: [String]) -> Bool {
+        condition.column == "country" && condition.value.utf8.count == 3
+            && !columns.contains("country") && columns.contains(Self.storefront)
+    }
+
+    private func within(
+        _ scope: [DumpQuery.Condition], _ question: PageQuery, _ columns: [String]
+    ) throws -> PageQuery {
+        var question = question
+        for condition in scope {
+            // Campaigns are pooled there by the last digits of their identifiers, others' among them.
+            guard columns.contains(condition.column), question.dump != NullEstimates.name else {
+                throw DashboardError.outOfScope(question.dump, condition.column)
+            }
+            // Another value is asked for: nothing fits both.
+            if let other = question.conditions.first(where: { $0.column == condition.column }),
+                other.value != condition.value
+            {
+                throw DashboardError.otherScope(condition)
+            }
+            question.conditions.removeAll { $0.column == condition.column }
+            question.conditions.append(condition)
+        }
+        if !scope.isEmpty {
+            question.isScoped = true
+            // What belongs to a whole app is not of one campaign of it.
+            question.hidesAppSums = !scope.contains { $0.column == "app_id" }
+            if question.hidesAppSums, question.dump == Funnel.name,
+                question.measures.contains(where: Funnel.appMeasures.contains)
+            {
+                throw DashboardError.outOfScope("a measure of a whole app", "campaign")
+            }
+        }
+        return question
+    }
+}
+
+/// Why a page is not shown. The description is for its reader.
+enum DashboardError: Error, CustomStringConvertible {
+    /// The rows do not say what the reader's token is limited to.
+    case outOfScope(String, String)
+    /// The page asks for another value than the token allows.
+    case otherScope(DumpQuery.Condition)
+    /// The page is of the whole instance.
+    case ofEverything
+    case notFound(String)
+    case busy
+
+    var description: String {
+        switch self {
+        case .outOfScope(let dump, let column):
+            "your token shows rows of one \(column), and \(dump) does not say which \(column) its rows are of"
+        case .otherScope(let condition):
+            "your token shows rows with \(condition.column) \(condition.value) only"
+        case .ofEverything: "your token shows some campaigns only, and this page is of everything"
+        case .notFound(let path): "there is no page \(path)"
+        case .busy:
+            "as many numbers are being explained as this machine does at a time: wait for one to end, then ask again"
+        }
+    }
+
+    var status: Int {
+        switch self {
+        case .outOfScope, .otherScope, .ofEverything: 403
+        case .notFound: 404
+        case .busy: 503
+        }
+    }
+}

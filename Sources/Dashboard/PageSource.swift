@@ -1,0 +1,248 @@
+import ConfigurationFiles
+import ConfigurationValues
+import EventLog
+import Foundation
+import History
+import Program
+import Reports
+import Store
+import Streams
+
+/// What one page is made from. Stores are opened and the catalog is read once for all of its parts.
+final class PageSource {
+    let installation: Installation
+    /// The parts of this process that do not work.
+    let failures: [PartFailure]
+    private let keptDays: DaySumCache
+    private var opened: OpenStores?
+    private var asked: FunnelQuery?
+
+    /// - Parameter keptDays: of all pages.
+    init(
+        _ installation: Installation, _ keptDays: DaySumCache = DaySumCache(),
+        failures: [PartFailure] = []
+    ) {
+        self.installation = installation
+        self.failures = failures
+        self.keptDays = keptDays
+    }
+
+    /// The stores as they are in force now.
+    var stores: OpenStores {
+        get throws {
+            if let opened { return opened }
+            let stores = try installation.stores()
+            try stores.keepPages(keptDays)
+            opened = stores
+            return stores
+        }
+    }
+
+    /// The option that makes a command look at the same time as this page; none for the clock.
+    var clockWords: [String] { installation.givenTime.map { ["--at", $0] } ?? [] }
+
+    func funnelQuery(
+        _ query: DumpQuery, dateRule: FunnelQuery.DateRule = .arrival
+    ) throws -> FunnelQuery {
+        var question = try asked ?? installation.configuration.funnelQuery(query)
+        asked = question
+        question.query = query
+        question.dateRule = dateRule
+        return question
+    }
+
+    /// Rows that a page reads of a stored dump unless it asks for fewer.
+    static let mostRows = 10_000
+
+    /// Answers a question by the stores as they are now, or as they were.
+    ///
+    /// - Parameter bound: of the rows of stored dumps, whose number has no other bound.
+    func answer(
+        _ question: PageQuery, keeping bound: RowBound = RowBound(mostRows)
+    ) throws -> AnsweredQuestion {
+        let stores = try stores(asOf: question.asOfMilliseconds)
+        let query = try installation.configuration.dumpQuery(question.query)
+        if question.dump == Funnel.name {
+            let funnel = try stores.funnel(
+                funnelQuery(query, dateRule: question.isByInstall ? .install : .arrival))
+            var measures = question.measures
+            if measures.isEmpty, question.hidesAppSums {
+                measures = Self.shownMeasures(of: funnel)
+            }
+            let table =
+                measures.isEmpty ? funnel.table : try funnel.table.limited(toMeasures: measures)
+            return AnsweredQuestion(
+                question: question, table: table, keyCount: funnel.table.keyCount,
+                firstMeasure: funnel.table.keyCount,
+                notices: question.isScoped ? funnel.sharedNotices : funnel.notices)
+        }
+        if PageQuery.isWorkedOut(question.dump) {
+            let answer = try ReportRequest(query: query)
+                .answer(stores, installation.configuration, as: .json)
+            return AnsweredQuestion(
+                question: question, table: answer.report, keyCount: answer.report.keyCount,
+                firstMeasure: answer.report.keyCount, notices: answer.notices)
+        }
+        if question.isCurve {
+            let table = try stores.curves(query)
+            let measures = Set(try DumpDescription.named(question.dump).measures + ["maturity"])
+            let keyCount = table.columns.prefix { !measures.contains($0.name) }.count
+            return AnsweredQuestion(
+                question: question, table: table, keyCount: keyCount, firstMeasure: keyCount)
+        }
+        let (kept, rowCount) = try stores.dump(query, keeping: bound)
+        var dump = kept
+        if !question.measures.isEmpty { dump = try dump.limited(toMeasures: question.measures) }
+        let shown = dump.withLossReasonNames()
+        var answer = AnsweredQuestion(
+            question: question, table: shown.report(forPeople: false), keyCount: dump.columns.count,
+            firstMeasure: shown.columns.count)
+        answer.moreRows = rowCount - dump.rows.count
+        return answer
+    }
+
+    /// Writes the rows as `weir dump` does.
+    ///
+    /// - Parameter isWanted: false once nobody waits for them; it then throws `CancellationError`.
+    func writeFile(
+        of question: PageQuery, as format: DumpFormat, while isWanted: () -> Bool,
+        to sink: ([UInt8]) throws -> Void
+    ) throws {
+        // A file reads each row once: the sums of its days are not kept.
+        let stores = try question.asOfMilliseconds.map(stores(asOf:)) ?? installation.stores(nil)
+        var asked = ReportRequest(query: try question.query)
+        if question.isByInstall { asked.dateRule = .install }
+        asked.curve = question.isCurve
+        if question.hidesAppSums, question.dump == Funnel.name, question.measures.isEmpty {
+            let funnel = try stores.funnel(funnelQuery(asked.query))
+            asked.query.measures = Self.shownMeasures(of: funnel)
+        }
+        _ = try asked.write(stores, installation.configuration, as: format, isRaw: false) { bytes in
+            guard isWanted() else { throw CancellationError() }
+            try sink(bytes)
+        }
+    }
+
+    /// The measures of a funnel that are not of a whole app.
+    private static func shownMeasures(of funnel: Funnel) -> [String] {
+        funnel.table.columns.dropFirst(funnel.table.keyCount).map(\.name)
+            .filter { !Funnel.appMeasures.contains($0) }
+    }
+
+    private func stores(asOf milliseconds: Int64?) throws -> OpenStores {
+        guard let milliseconds else { return try stores }
+        guard milliseconds <= WallClock.milliseconds else {
+            throw CommandError.usage("as_of is still to come: give a time that is past")
+        }
+        return try OpenStores(
+            directories: installation.directories,
+            asOf: AsOf(milliseconds: milliseconds, hours: installation.hours()),
+            present: installation.present)
+    }
+
+    /// Of each stream with a store, the furthest copies.
+    func standings() throws -> [StreamStanding] {
+        let stores = try stores
+        return try OpenStores.streams.compactMap { stream in
+            do {
+                return try stores.withSlices(of: [stream]) { slices in
+                    let states = slices.flatMap(\.partitions)
+                    let hasRecords = states.contains { $0.records > 0 }
+                    let newest =
+                        hasRecords
+                        ? try slices.compactMap { try $0.newestMilliseconds() }.max() : nil
+                    let places = states.map { "\($0.partition):\($0.nextOffset)" }
+                    return StreamStanding(
+                        stream: stream, newestMilliseconds: newest,
+                        records: states.reduce(0) { $0 + $1.records },
+                        ahead: try slices.reduce(0) { $0 + (try $1.aheadCount()) },
+                        place:
+                            "\(slices.first?.snapshot.topic ?? stream) \(places.joined(separator: " "))"
+                    )
+                }
+            } catch InspectionError.noStore {
+                return nil
+            }
+        }
+    }
+
+    /// The configurations that the last records of streams were folded under: one for all partitions, or several while
+    /// workers change over.
+    func configurations() throws -> [(
+        stream: String, partitions: String, hash: String, text: String
+    )] {
+        let stores = try stores
+        return try OpenStores.streams.flatMap { stream in
+            do {
+                return try stores.withSlices(of: [stream]) { slices in
+                    var partitions: [String: [Int32]] = [:]
+                    var texts: [String: String] = [:]
+                    for slice in slices {
+                        for state in slice.partitions {
+                            guard
+                                let folded = try slice.snapshot.configurationOfLastRecord(of: state)
+                            else { continue }
+                            partitions[folded.hash, default: []].append(state.partition)
+                            texts[folded.hash] = folded.text
+                        }
+                    }
+                    return partitions.sorted { $0.value.lexicographicallyPrecedes($1.value) }.map {
+                        let numbers = $0.value.sorted().map(String.init).joined(separator: ", ")
+                        return (stream, numbers, $0.key, texts[$0.key] ?? "")
+                    }
+                }
+            } catch InspectionError.noStore {
+                return []
+            }
+        }
+    }
+
+    /// The keys that networks sign their ads with, as they were configured when a record of bids was folded; nil where no
+    /// store has folded it.
+    func adSigningKeys(at place: TopicPosition) throws -> [String: [String]]? {
+        try stores.withSlices(of: [BidsFold.streamName]) { slices in
+            for slice in slices where slice.snapshot.topic == place.topic {
+                let isFolded = slice.partitions.contains {
+                    $0.partition == place.partition && place.offset < $0.nextOffset
+                }
+                guard isFolded else { continue }
+                let epoch = try slice.snapshot.epochs(of: place.partition)
+                    .last { $0.fromOffset <= place.offset }
+                guard let epoch else { continue }
+                return try WindowedRules(
+                    recorded: epoch.configuration, from: .pipelines(installation.pipelines)
+                ).adSigningKeys
+            }
+            return nil
+        }
+    }
+
+    func storeFiles() -> [StoreFile] {
+        installation.directories.flatMap { directory in
+            OpenStores.streams.compactMap { stream in
+                let path = try? OpenStores.path(of: stream, in: directory)
+                guard let path, let found = try? FileManager.default.attributesOfItem(atPath: path)
+                else { return nil }
+                let wal = try? FileManager.default.attributesOfItem(atPath: "\(path)-wal")
+                let changed = [found, wal].compactMap { $0?[.modificationDate] as? Date }.max()
+                return StoreFile(
+                    path: path, bytes: (found[.size] as? NSNumber)?.int64Value ?? 0,
+                    changedMilliseconds: changed.map { Int64($0.timeIntervalSince1970 * 1000) })
+            }
+        }
+    }
+
+    /// What the catalog calls the campaign that a page is about.
+    func names(of context: PageContext) throws -> [String] {
+        var question = PageQuery(
+            Funnel.name, by: ["app_id", "ad_network_id", "campaign", "name"], measures: ["bids"])
+        question = try context.limited(question)
+        question.since = context.bounds(default: .month).since
+        guard let answer = try? answer(question) else { return [] }
+        return answer.rows.prefix(5).map { row in
+            let texts = row.prefix(4).map(\.plainText)
+            return [texts[3], "app \(texts[1])", texts[0]].filter { !$0.isEmpty }.joined(
+                separator: " · ")
+        }
+    }
+}

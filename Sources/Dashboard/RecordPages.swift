@@ -1,0 +1,332 @@
+import EventLog
+import Foundation
+import History
+import Program
+import Reports
+import Signatures
+import Streams
+
+// Pages about single records: those that were refused, the last ones of each topic, and one with all that it says.
+
+extension PageWriter {
+    /// Refused records of one kind: how many by reason, then the newest.
+    mutating func writeRefusals(_ kind: String, limit: Int = 50) throws {
+        try table(PageQuery(kind, by: ["topic", "type", "reason"]), sort: "records")
+        // Each refused record is a row by these columns.
+        let list = PageQuery(
+            kind, by: ["topic", "partition", "offset", "timestamp", "type", "reason", "detail"])
+        let answer = try answer(list, keeping: RowBound(limit, largest: "timestamp"))
+        let newest = answer.rows
+        guard !newest.isEmpty else { return }
+        let columns = ["record", "time", "type", "reason", "detail"].map { ReportTable.Column($0) }
+        let places = newest.map { row in
+            TopicPosition(
+                topic: row[0].plainText, partition: Int32(row[1].plainText) ?? 0,
+                offset: Int64(row[2].plainText) ?? 0)
+        }
+        let rows = newest.enumerated().map { index, row in
+            [
+                .text("\(places[index])"), .text(Self.time(row[3])),
+                .text(
+                    ShownValue.type(
+                        row[4].plainText, of: row[0].plainText, refusedFor: row[5].plainText)),
+            ] + row[5...6]
+        }
+        write { html in
+            ReportView.write(
+                ReportTable(columns: columns, rows: rows), to: &html,
+                link: { row, column in column == 0 ? Self.address(of: places[row]) : nil })
+        }
+        if answer.moreRows > 0 {
+            let all = Int128(newest.count + answer.moreRows)
+            paragraph(
+                "These are the newest \(limit) of \(ShownValue.grouped(all)): the files have all.",
+                class: "note")
+        }
+        files(of: answer)
+    }
+
+    private static func time(_ value: ReportValue) -> String {
+        Int64(value.plainText).map { UTC.text(milliseconds: $0) } ?? ""
+    }
+
+    static func address(of place: TopicPosition) -> PageAddress {
+        PageAddress(
+            "/record",
+            [
+                ("topic", place.topic), ("partition", "\(place.partition)"),
+                ("offset", "\(place.offset)"),
+            ])
+    }
+
+    // MARK: The last records
+
+    private static let lastRecords: Int64 = 15
+
+    /// The last records of each partition, newest first, with why those were refused that were.
+    mutating func writeLive() throws {
+        let wanted = context.parameters["topic"].nonempty
+        let onlyRefused = context.parameters["refused"] == "1"
+        let streams = allStreams.map { $0.streamName }
+        if let wanted, !streams.contains(wanted) {
+            throw CommandError.usage(
+                "no topic '\(wanted)': there are \(streams.joined(separator: ", "))")
+        }
+        write { html in
+            html.element("p", ["class": "choices"]) { html in
+                html.link("all topics", to: PageAddress("/live"))
+                for stream in streams {
+                    html.link(stream, to: PageAddress("/live", [("topic", stream)]))
+                }
+                html.link("refused only", to: PageAddress("/live", [("refused", "1")]))
+            }
+        }
+        var records: [LiveRecord] = []
+        for topic in streams where wanted == nil || wanted == topic {
+            records +=
+                (try? source.installation.lastRecords(of: topic, count: Self.lastRecords)) ?? []
+        }
+        let known = (try? source.stores.deadLetters(at: records.map(\.place))) ?? []
+        let refusals = Dictionary(
+            known.map { ($0.place, $0.refusal) }, uniquingKeysWith: { first, _ in first })
+        records.sort { ($0.milliseconds, $1.place) > ($1.milliseconds, $0.place) }
+        if onlyRefused { records.removeAll { refusals[$0.place] == nil } }
+        guard !records.isEmpty else {
+            return paragraph("No records. The page looks again every five seconds.", class: "empty")
+        }
+        let columns = ["record", "time", "type", "refused", "value"].map { ReportTable.Column($0) }
+        let rows: [[ReportValue]] = records.prefix(100).map { record in
+            let refusal = refusals[record.place]
+            return [
+                .text("\(record.place)"), .text(UTC.text(milliseconds: record.milliseconds)),
+                .text(
+                    ShownValue.type(
+                        record.type, of: record.place.topic, refusedFor: refusal?.reason)),
+                refusal.map { .text("\($0.reason): \($0.detail)") } ?? .null,
+                .text(record.beginning),
+            ]
+        }
+        write { html in
+            ReportView.write(
+                ReportTable(columns: columns, rows: rows), to: &html,
+                link: { row, column in column == 0 ? Self.address(of: records[row].place) : nil })
+        }
+    }
+
+    // MARK: One record
+
+    /// Everything that one record says, whose it is, and what became of it.
+    mutating func writeRecord() throws {
+        let parameters = context.parameters
+        let text =
+            "\(parameters["topic"] ?? "")/\(parameters["partition"] ?? "")/\(parameters["offset"] ?? "")"
+        guard let place = TopicPosition(text), let line = try source.installation.line(at: place)
+        else {
+            throw DashboardError.notFound("/record of \(text): the log has no such record")
+        }
+        try section("\(place)", "As the log has it; passwords and receipts are masked.") { page in
+            page.write {
+                $0.element(
+                    "pre",
+                    text:
+                        ShellWords.text([
+                            "weir", "read", "--topic", place.topic, "--partition",
+                            "\(place.partition)", "--from", "\(place.offset)", "--to",
+                            "\(place.offset + 1)",
+                        ])
+                )
+            }
+            page.write { html in
+                html.element("pre", ["class": "record"]) { html in
+                    for line in JSONLines.indented(line) {
+                        html.text(line)
+                        html.element("br")
+                    }
+                }
+            }
+        }
+        let refusal = try? source.stores.deadLetters(at: [place]).first?.refusal
+        try section("What became of it") { page in
+            guard let refusal else {
+                return page.paragraph(
+                    "No store has refused it. What it added is in the explanation of each number that it belongs to."
+                )
+            }
+            page.paragraph("\(refusal.reason): \(refusal.detail)", class: "warning")
+        }
+        if refusal == nil { try writeAdSignatures(of: line, at: place) }
+        // Other records are not signed as a whole.
+        let signed = [PostbacksFold.streamName, StoreNotificationsFold.streamName]
+        guard signed.contains(place.topic) else { return }
+        try section("Who signed it", "As weir verify says it.") { page in
+            let verifier = try page.source.installation.configuration.verifier()
+            let verdict = line.withUnsafeBytes { verifier.verify($0).table }
+            page.write { html in
+                html.element("pre") { html in
+                    for line in verdict.split(separator: "\n", omittingEmptySubsequences: false) {
+                        html.text(String(line))
+                        html.element("br")
+                    }
+                }
+            }
+        }
+    }
+}
+
+extension PageWriter {
+    /// Who signed the ads of a record of bids: the verdict that the fold gives, what was signed and which check decided.
+    fileprivate mutating func writeAdSignatures(of line: [UInt8], at place: TopicPosition) throws {
+        guard place.topic == BidsFold.streamName else { return }
+        let record = line.withUnsafeBytes {
+            try? RecordLine.record($0, topic: place.topic, partitionCount: .max)
+        }
+        guard let value = record?.value else { return }
+        let recorded = try? source.adSigningKeys(at: place)
+        try section(
+            "Who signed the ads",
+            recorded == nil
+                ? "Judged by the keys of catalog.yaml now: no store has folded the record."
+                : "Judged as the worker did, by the keys that were configured when it folded the record."
+        ) { page in
+            let keys =
+                try recorded
+                ?? BidsFold.rules(in: page.source.installation.pipelines).adSigningKeys
+            let found = value.withUnsafeBytes { BidSignatureInspection.inspect($0, keys: keys) }
+            guard !found.isEmpty else {
+                return page.paragraph(
+                    "No ad of a network whose ad_signing_keys are configured: nothing was judged.",
+                    class: "empty")
+            }
+            for signature in found { page.write(signature) }
+        }
+    }
+
+    private mutating func write(_ signature: BidSignatureInspection) {
+        let fidelity = "\(signature.fidelity.name)"
+        let names = [
+            signature.bid.isEmpty ? "" : "bid \(signature.bid)",
+            signature.seat.isEmpty ? "" : "seat \(signature.seat)", fidelity,
+        ].filter { !$0.isEmpty }
+        write { $0.element("h3", text: names.joined(separator: ", ")) }
+        paragraph(
+            "\(signature.verdict.name): \(signature.reason).",
+            class: signature.verdict == .valid ? "good" : "warning")
+        guard !signature.signedFields.isEmpty else { return }
+        let columns: [ReportColumn<SignedField>] = [
+            .text("signed_field") { $0.name }, .text("value") { $0.value ?? "(missing)" },
+        ]
+        write { ReportView.write(ReportTable(signature.signedFields, columns), to: &$0) }
+    }
+}
+
+/// A record at the end of a topic.
+struct LiveRecord {
+    let place: TopicPosition
+    let milliseconds: Int64
+    let type: String
+    /// The first part of its value.
+    let beginning: String
+}
+
+extension Installation {
+    private static let beginningBytes = 160
+
+    /// The last records of each partition of a topic.
+    func lastRecords(of topic: String, count: Int64) throws -> [LiveRecord] {
+        let reader = try reader(of: topic)
+        defer { reader.close() }
+        var records: [LiveRecord] = []
+        let mask = SecretMask(topic: topic)
+        for bounds in try reader.bounds() {
+            let from = max(bounds.earliestOffset, bounds.endOffset - count)
+            guard from < bounds.endOffset else { continue }
+            var reading = try TopicReading(
+                reader, partition: bounds.partition, from: .offset(from),
+                to: .offset(bounds.endOffset),
+                patience: .seconds(2))
+            try reading.readRange { record in
+                let value = mask.masked(record) ?? record.value.map { Array($0) } ?? []
+                records.append(
+                    LiveRecord(
+                        place: TopicPosition(
+                            topic: topic, partition: record.partition, offset: record.offset),
+                        milliseconds: record.timestampMilliseconds,
+                        type: record.headers.first(named: "ce_type").map {
+                            String(decoding: $0, as: UTF8.self)
+                        } ?? "",
+                        beginning: String(
+                            decoding: value.prefix(Self.beginningBytes), as: UTF8.self)))
+            }
+        }
+        return records
+    }
+
+    /// A record as a line of JSON, as `weir read` prints it; nil where the log has none.
+    func line(at place: TopicPosition) throws -> [UInt8]? {
+        let reader = try reader(of: place.topic)
+        defer { reader.close() }
+        let bounds = try reader.bounds().first { $0.partition == place.partition }
+        guard let bounds, (bounds.earliestOffset..<bounds.endOffset).contains(place.offset) else {
+            return nil
+        }
+        var reading = try TopicReading(
+            reader, partition: place.partition, from: .offset(place.offset),
+            to: .offset(place.offset + 1), patience: .seconds(10))
+        let mask = SecretMask(topic: place.topic)
+        var line: [UInt8]?
+        try reading.readRange { record in
+            var text: [UInt8] = []
+            RecordLine.append(record, maskedValue: mask.masked(record), to: &text)
+            line = text
+        }
+        return line
+    }
+}
+
+/// JSON over several lines, two spaces a level, for reading. Every byte of its values stays as it is.
+enum JSONLines {
+    private static let indentation = "  "
+
+    static func indented(_ json: [UInt8]) -> [String] {
+        var lines: [String] = []
+        var line: [UInt8] = []
+        var depth = 0
+        var isInString = false
+        var isEscaped = false
+        // A bracket was opened, and nothing stands in it so far.
+        var isOpened = false
+        func end() {
+            guard !line.isEmpty else { return }
+            let text = String(decoding: line, as: UTF8.self)
+            lines.append(String(repeating: indentation, count: depth) + text)
+            line = []
+        }
+        for byte in json {
+            if isInString {
+                line.append(byte)
+                if !isEscaped, byte == UInt8(ascii: "\"") { isInString = false }
+                isEscaped = !isEscaped && byte == UInt8(ascii: "\\")
+                continue
+            }
+            let isClosing = byte == UInt8(ascii: "}") || byte == UInt8(ascii: "]")
+            guard ![0x09, 0x0A, 0x0D, 0x20].contains(byte) else { continue }
+            if isOpened, !isClosing {
+                end()
+                depth += 1
+            } else if isClosing, !isOpened {
+                end()
+                depth = max(depth - 1, 0)
+            }
+            isOpened = byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[")
+            isInString = byte == UInt8(ascii: "\"")
+            line.append(byte)
+            switch byte {
+            case UInt8(ascii: ","): end()
+            case UInt8(ascii: ":"): line.append(0x20)
+            default: break
+            }
+        }
+        end()
+        return lines
+    }
+}

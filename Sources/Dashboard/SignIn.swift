@@ -1,0 +1,111 @@
+import Foundation
+import HTTPTypes
+import HummingbirdCore
+import Logging
+import Monitoring
+import NIOCore
+import Tokens
+
+// Signing in with a read token, and out again.
+
+extension DashboardServer {
+    func answerForm(_ asked: Asked, _ request: Request) async throws -> Response {
+        // Read to its end: a client that still sends would not read the answer.
+        var body = ByteBuffer()
+        for try await part in request.body {
+            guard body.readableBytes + part.readableBytes <= Self.mostFormBytes else {
+                return Self.plain(
+                    .contentTooLarge, "a form may have \(Self.mostFormBytes) bytes")
+            }
+            body.writeImmutableBuffer(part)
+        }
+        guard let form = QueryParameters(String(buffer: body)) else {
+            return Self.plain(.badRequest, "the form is not percent-encoded UTF-8")
+        }
+        switch asked.path {
+        case "/sign-in":
+            guard let id = asked.cookies[DashboardAccess.formCookie],
+                form["form"] == DashboardAccess.formToken(id)
+            else {
+                return signInPage(asked, .forbidden, fault: "The form was too old: try again.")
+            }
+            let now = Self.nowSeconds
+            if let seconds = access.secondsToWait(asked.address, now) {
+                var response = signInPage(
+                    asked, .tooManyRequests, fault: "Too many tokens were refused: wait a minute.")
+                response.headers[.retryAfter] = "\(seconds)"
+                return response
+            }
+            let token = (form["token"] ?? "").trimmingCharacters(in: .whitespacesAndNewlines)
+            guard let session = access.signIn(token, address: asked.address, nowSeconds: now) else {
+                logRefusal(of: asked.address)
+                var response = signInPage(
+                    asked, .unauthorized,
+                    fault:
+                        "The read token is not valid, or it has expired: weir token make --read makes one."
+                )
+                response.headers[.wwwAuthenticate] = "Bearer"
+                return response
+            }
+            return Self.redirect(
+                to: "/", setting: (DashboardAccess.cookie, session), asked.isSecure)
+        case "/sign-out":
+            if let id = asked.cookies[DashboardAccess.cookie],
+                form["form"] == DashboardAccess.formToken(id)
+            {
+                access.signOut(id)
+            }
+            return Self.redirect(
+                to: "/sign-in", setting: (DashboardAccess.cookie, ""), asked.isSecure)
+        default: return Self.plain(.methodNotAllowed, "ask with GET")
+        }
+    }
+
+    func signInPage(
+        _ asked: Asked, _ status: HTTPResponse.Status = .ok, fault: String? = nil
+    ) -> Response {
+        let id = SecretText.random()
+        var html = HTML()
+        html.beginDocument()
+        html.element("head") { html in
+            html.element("meta", ["charset": "utf-8"])
+            html.element(
+                "meta", ["name": "viewport", "content": "width=device-width, initial-scale=1"])
+            html.element("title", text: "Sign in · Weir")
+            html.element("link", ["rel": "stylesheet", "href": "/dashboard.css"])
+        }
+        html.element("body") { html in
+            html.element("main", ["class": "sign-in"]) { html in
+                html.element("h1", text: "Weir")
+                if let fault {
+                    html.element("p", ["class": "warning", "role": "alert"], text: fault)
+                }
+                html.element("form", ["action": "/sign-in", "method": "post"]) { html in
+                    html.element(
+                        "input",
+                        [
+                            "type": "hidden", "name": "form",
+                            "value": DashboardAccess.formToken(id),
+                        ])
+                    html.element("label") { html in
+                        html.text("Read token ")
+                        html.element(
+                            "input",
+                            [
+                                "type": "password", "name": "token", "required": "",
+                                "autocomplete": "current-password",
+                            ])
+                    }
+                    html.element("button", ["type": "submit"], text: "Sign in")
+                }
+            }
+        }
+        var response = Self.response(status, "text/html; charset=utf-8", html.bytes)
+        response.headers[.setCookie] = Self.cookie(DashboardAccess.formCookie, id, asked.isSecure)
+        return response
+    }
+
+    static func cookie(_ name: String, _ value: String, _ isSecure: Bool) -> String {
+        "\(name)=\(value); Path=/; HttpOnly; SameSite=Strict\(isSecure ? "; Secure" : "")\(value.isEmpty ? "; Max-Age=0" : "")"
+    }
+}

@@ -1,0 +1,347 @@
+import EventLog
+import Foundation
+import Store
+import Streams
+import Wording
+
+/// How far the stores of some directories are behind the log.
+package struct LagReport {
+    /// By stream, then by topic.
+    package let streams: [StreamLag]
+    package let nowMilliseconds: Int64?
+
+    /// Compares every store with the log.
+    ///
+    /// - Parameters:
+    ///   - groups: the consumer groups of the workers that are configured; by default their programs' names.
+    ///   - nowMilliseconds: the present, milliseconds since 1970; nil to look at no record's age.
+    package init(
+        directories: [String], log: any LogBackend, groups: [String: String] = [:],
+        nowMilliseconds: Int64?
+    ) throws {
+        self.nowMilliseconds = nowMilliseconds
+        streams = try (OpenStores.streams + [DeliveryStore.streamName]).flatMap { stream in
+            let stores = try directories.compactMap { directory in
+                stream == DeliveryStore.streamName
+                    ? try Self.deliveryStore(in: directory)
+                    : try Self.store(of: stream, in: directory)
+            }
+            return try Set(stores.map(\.topic)).sorted().map { topic in
+                try StreamLag(
+                    stream: stream, topic: topic, group: groups[stream],
+                    stores: stores.filter { $0.topic == topic }, log: log,
+                    nowMilliseconds: nowMilliseconds)
+            }
+        }
+    }
+
+    private static func store(of stream: String, in directory: String) throws -> StreamLag.Store? {
+        let path = try OpenStores.path(of: stream, in: directory)
+        guard FileManager.default.fileExists(atPath: path) else { return nil }
+        return try StoreReader(path: path).snapshot(verifying: false) { snapshot in
+            let states = try snapshot.partitionStates()
+            return StreamLag.Store(
+                path: path, topic: snapshot.topic, logIdentity: snapshot.logIdentity,
+                nextOffsets: states.nextOffsets,
+                unfolded: Set(states.filter { $0.records == 0 }.map(\.partition)),
+                oldestExpected: states.oldestExpected,
+                fingerprints: try states.compactMap(\.watched).flatMap {
+                    try snapshot.fingerprints(of: $0, from: 0)
+                })
+        }
+    }
+
+    private static func deliveryStore(in directory: String) throws -> StreamLag.Store? {
+        guard let store = try DeliveryStore.existing(in: directory) else { return nil }
+        let origin = try store.origin()
+        return StreamLag.Store(
+            path: store.path, topic: origin.topic, logIdentity: origin.logIdentity,
+            nextOffsets: try store.nextOffsets(),
+            fingerprints: try store.watched().flatMap { try store.fingerprints(of: $0, from: 0) },
+            waiting: try store.waiting())
+    }
+}
+
+/// How far the partitions of one stream and topic are behind the log.
+package struct StreamLag {
+    package struct Store {
+        var path: String
+        var topic: String
+        var logIdentity: String
+        /// The first record of each partition that is not folded.
+        var nextOffsets: [Int32: Int64]
+        /// Partitions without a folded record.
+        var unfolded: Set<Int32> = []
+        /// As `PartitionState.oldestExpected` says it.
+        var oldestExpected: [Int32: Int64] = [:]
+        /// A sample of the folded records.
+        var fingerprints: [RecordFingerprint] = []
+        /// What waits for partners; nil for a store of a fold.
+        var waiting: WaitingDeliveries?
+    }
+
+    package let stream: String
+    package let topic: String
+    /// By partition, then in the order of the stores.
+    package let partitions: [PartitionLag]
+    /// What waits for partners, in all stores together; nil for a stream that is folded.
+    package let waiting: WaitingDeliveries?
+
+    /// Compares stores of one stream and topic with the log.
+    ///
+    /// - Parameters:
+    ///   - group: the consumer group of the worker; nil for the program's name.
+    ///   - nowMilliseconds: the present, milliseconds since 1970; nil to look at no record's age.
+    package init(
+        stream: String, topic: String, group: String? = nil, stores: [Store], log: any LogBackend,
+        nowMilliseconds: Int64?
+    ) throws(LogError) {
+        self.stream = stream
+        self.topic = topic
+        let all = stores.compactMap(\.waiting)
+        waiting = all.first.map { first in all.dropFirst().reduce(first) { $0.adding($1) } }
+        guard let found = try log.topics().first(where: { $0.name == topic }) else {
+            partitions = Self.strangers(
+                stores,
+                "no topic '\(topic)' in \(log.address): give --log the one it was folded from")
+            return
+        }
+        let reader = try log.reader(topic: topic, group: group ?? "weir-\(stream)")
+        defer { reader.close() }
+        let (bounds, faults) = try reader.knownBounds(of: Array(0..<found.partitionCount))
+        var committed: [Int32: GroupOffset] = [:]
+        var groupFault: LogError?
+        do throws(LogError) {
+            committed = try reader.committedOffsets()
+        } catch {
+            groupFault = error
+        }
+        let own = stores.filter { $0.logIdentity == found.identity }
+        var partitions = Self.strangers(
+            stores.filter { $0.logIdentity != found.identity },
+            "read from another log than \(log.address), or before the topic was created anew: give --log that one, or "
+                + (waiting == nil
+                    ? "fold into a fresh --data directory" : "see what weir check says"))
+        for store in own {
+            let others = nowMilliseconds == nil ? [] : try Self.otherRecords(store, bounds, in: log)
+            partitions += try Self.folded(
+                store, bounds, faults, committed, otherRecords: others, reader, nowMilliseconds)
+        }
+        let folded = Set(own.flatMap(\.nextOffsets.keys))
+        partitions += try Self.unfolded(
+            bounds.filter { !folded.contains($0.partition) }, reader, nowMilliseconds)
+        partitions += faults.filter { !folded.contains($0.key) }.map { partition, fault in
+            PartitionLag(partition: partition, isUnanswered: true, note: "\(fault)")
+        }
+        let lags = partitions.map { lag in
+            var lag = lag
+            lag.committedOffset = committed[lag.partition]?.next
+            lag.note = lag.note ?? groupFault?.description
+            // A store commits before its consumer group does. One that goes on before what the group has
+            // committed is an older copy, or is being folded anew.
+            if lag.note == nil, lag.store != nil, let next = lag.nextOffset,
+                let committed = lag.committedOffset, next < committed
+            {
+                lag.note = Self.setBack(next, committed)
+            }
+            return lag
+        }
+        self.partitions = Self.sorted(lags)
+    }
+
+    /// Records that are not folded yet; of each partition the store that is furthest counts.
+    package var lag: Int64 {
+        furthest.reduce(0) { $0 + ($1.lag ?? 0) }
+    }
+
+    /// Age of the oldest record to be folded; nil when no age is known.
+    package var lagSeconds: Int64? { furthest.compactMap(\.lagSeconds).max() }
+
+    /// Of each partition the copy that is furthest, by partition.
+    package var furthest: [PartitionLag] {
+        Dictionary(grouping: partitions, by: \.partition).values
+            .compactMap { $0.max(by: Self.isBehind) }
+            .sorted { $0.partition < $1.partition }
+    }
+
+    /// A store that cannot go on counts as behind any that can, and one without a folded record as behind any with one:
+    /// readers choose so too (`PartitionState.extent`).
+    private static func isBehind(_ left: PartitionLag, _ right: PartitionLag) -> Bool {
+        guard (left.lag == nil) == (right.lag == nil) else { return left.lag == nil }
+        guard left.isUnfolded == right.isUnfolded else { return left.isUnfolded }
+        return (left.nextOffset ?? -1) < (right.nextOffset ?? -1)
+    }
+
+    private static func sorted(_ partitions: [PartitionLag]) -> [PartitionLag] {
+        partitions.enumerated()
+            .sorted { ($0.element.partition, $0.offset) < ($1.element.partition, $1.offset) }
+            .map(\.element)
+    }
+}
+
+extension StreamLag.Store {
+    fileprivate var wayOutOfOtherRecords: String {
+        waiting == nil
+            ? "give the right --log, or move the store away and fold again"
+            : "weir check says what to do"
+    }
+
+    /// Why a store cannot go on with a partition at an offset; nil when it can.
+    fileprivate func fault(_ nextOffset: Int64, _ bounds: PartitionBounds?) -> String? {
+        guard let bounds else {
+            return "the topic has no such partition now: give --log the one it was folded from"
+        }
+        if nextOffset < bounds.earliestOffset {
+            let gone = bounds.earliestOffset - nextOffset
+            let noun = waiting == nil ? "record" : "document"
+            let remedy =
+                waiting == nil
+                ? "start the worker with --archive, or fold into a fresh --data directory"
+                : "weir check reports what to do"
+            return
+                "the log starts later: up to \(counted(gone, noun)) \(gone == 1 ? "is" : "are") gone"
+                + (waiting == nil ? "; " : " and not sent; ") + remedy
+        }
+        if nextOffset > bounds.endOffset {
+            return "the log ends earlier: it was truncated or is another one; "
+                + (waiting == nil ? "give the right --log" : wayOutOfOtherRecords)
+        }
+        return nil
+    }
+}
+
+extension StreamLag {
+    /// The partitions of stores that cannot be compared with the log.
+    private static func strangers(_ stores: [Store], _ note: String) -> [PartitionLag] {
+        sorted(
+            stores.flatMap { store in
+                store.nextOffsets.map { partition, nextOffset in
+                    PartitionLag(
+                        partition: partition, store: store.path, nextOffset: nextOffset, note: note)
+                }
+            })
+    }
+
+    /// Folded records at whose offset the log now has another record.
+    private static func otherRecords(
+        _ store: Store, _ bounds: [PartitionBounds], in log: any LogBackend
+    ) throws(LogError) -> [RecordFingerprint] {
+        let fingerprints = store.fingerprints.filter { known in
+            bounds.contains {
+                $0.partition == known.partition
+                    && ($0.earliestOffset..<$0.endOffset).contains(known.offset)
+            }
+        }
+        guard !fingerprints.isEmpty else { return [] }
+        let reader = try log.lookingReader(topic: store.topic)
+        defer { reader.close() }
+        return try FingerprintCheck(fingerprints, with: reader).others
+    }
+
+    private static func folded(
+        _ store: Store, _ bounds: [PartitionBounds], _ faults: [Int32: LogError],
+        _ committed: [Int32: GroupOffset], otherRecords: [RecordFingerprint],
+        _ reader: any LogReader, _ nowMilliseconds: Int64?
+    ) throws(LogError) -> [PartitionLag] {
+        let nextOffsets = store.nextOffsets.sorted { $0.key < $1.key }
+        var partitions = nextOffsets.map { partition, nextOffset in
+            if let fault = faults[partition] {
+                return PartitionLag(
+                    partition: partition, store: store.path, nextOffset: nextOffset,
+                    isUnanswered: true, note: "\(fault)")
+            }
+            let bounds = bounds.first { $0.partition == partition }
+            if let bounds, bounds.logStart < store.oldestExpected[partition] ?? 0 {
+                return PartitionLag(
+                    partition: partition, store: store.path, nextOffset: bounds.earliestOffset,
+                    earliestOffset: bounds.earliestOffset, endOffset: bounds.endOffset,
+                    lag: bounds.endOffset - bounds.earliestOffset,
+                    note: "the topic was created anew before anything of it was folded: its worker "
+                        + "begins at \(bounds.earliestOffset)")
+            }
+            var lag = PartitionLag(
+                partition: partition, store: store.path, nextOffset: nextOffset,
+                earliestOffset: bounds?.earliestOffset, endOffset: bounds?.endOffset)
+            // Another instance may have taken documents over since.
+            let isFurther = store.waiting != nil && committed[partition]?.next ?? 0 > nextOffset
+            lag.note = store.fault(
+                isFurther ? committed[partition]?.next ?? 0 : nextOffset, bounds)
+            if let other = otherRecords.first(where: { $0.partition == partition }) {
+                lag.note =
+                    lag.note
+                    ?? "another record at offset \(other.offset) than was read: the topic was created "
+                    + "anew, or lost its end; \(store.wayOutOfOtherRecords)"
+            }
+            if let bounds, lag.note == nil { lag.lag = bounds.endOffset - nextOffset }
+            lag.isUnfolded = store.unfolded.contains(partition)
+            return lag
+        }
+        try addAges(to: &partitions, reader, nowMilliseconds)
+        return partitions
+    }
+
+    private static func unfolded(
+        _ bounds: [PartitionBounds], _ reader: any LogReader, _ nowMilliseconds: Int64?
+    ) throws(LogError) -> [PartitionLag] {
+        var partitions = bounds.map { bounds in
+            PartitionLag(
+                partition: bounds.partition, nextOffset: nil,
+                earliestOffset: bounds.earliestOffset, endOffset: bounds.endOffset,
+                lag: bounds.endOffset - bounds.earliestOffset, note: "not folded by any store")
+        }
+        try addAges(to: &partitions, reader, nowMilliseconds)
+        return partitions
+    }
+
+    /// Words on a store whose next offset is below the one that its group has committed.
+    package static func setBack(_ nextOffset: Int64, _ committedOffset: Int64) -> String {
+        "goes on at \(nextOffset), and its group has committed \(committedOffset): unless it is being folded "
+            + "anew, or another store is further, it is an older copy or has lost what it held "
+            + "(ops/runbooks/damaged-file.md)"
+    }
+
+    /// Adds the age of the first record that is not folded. A partition with nothing left but
+    /// offsets without a record is caught up.
+    private static func addAges(
+        to partitions: inout [PartitionLag], _ reader: any LogReader, _ nowMilliseconds: Int64?
+    ) throws(LogError) {
+        guard let nowMilliseconds else { return }
+        var firsts: [Int32: Int64] = [:]
+        for lag in partitions where (lag.lag ?? 0) > 0 {
+            firsts[lag.partition] = max(lag.nextOffset ?? 0, lag.earliestOffset ?? 0)
+        }
+        let found = try FirstRecords(at: firsts, of: reader)
+        for index in partitions.indices where partitions[index].lag != nil {
+            let number = partitions[index].partition
+            if firsts[number] == nil || found.isAtEnd.contains(number) {
+                partitions[index].lag = 0
+                partitions[index].lagSeconds = 0
+            } else if let time = found.timestamps[number], time >= 0 {
+                partitions[index].lagSeconds = max(nowMilliseconds - time, 0) / 1000
+            }
+        }
+    }
+}
+
+/// How far a partition of a store is behind its log.
+package struct PartitionLag: Equatable {
+    package var partition: Int32
+    /// Path of the store; nil for a partition that no store has.
+    package var store: String?
+    /// The first record that is not folded.
+    package var nextOffset: Int64?
+    /// The first offset that the log holds; nil when the log has no such partition.
+    package var earliestOffset: Int64?
+    package var endOffset: Int64?
+    /// Whether the log did not answer for this partition.
+    package var isUnanswered = false
+    /// Records to be folded; nil when the store cannot go on, or the log does not answer.
+    package var lag: Int64?
+    /// Age of the first of them; nil when it is not known.
+    package var lagSeconds: Int64?
+    /// The offset that the stream's consumer group has committed.
+    package var committedOffset: Int64?
+    /// Whether the store has no record of the partition.
+    package var isUnfolded = false
+    package var note: String?
+}

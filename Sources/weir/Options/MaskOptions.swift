@@ -1,0 +1,19 @@
+import ArgumentParser
+import Program
+import Reports
+
+/// Whether secrets are printed.
+struct MaskOptions: ParsableArguments {
+    @Flag(
+        help: """
+            Shows passwords and receipts of store notifications, which are masked otherwise \
+            (WEIR_UNMASKED).
+            """)
+    var unmasked = false
+
+    /// The mask for records of a topic; nil when secrets are to be printed.
+    func mask(topic: String) throws(UsageError) -> SecretMask? {
+        guard try !Environment().isSet("WEIR_UNMASKED", option: unmasked) else { return nil }
+        return SecretMask(topic: topic)
+    }
+}

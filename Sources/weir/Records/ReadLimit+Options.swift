@@ -1,0 +1,23 @@
+import History
+import Program
+import Streams
+
+extension ReadLimit {
+    /// Reads an offset in digits, or a time in any other form.
+    init(_ text: String, option: String) throws(CommandError) {
+        if let offset = Int64(text) {
+            guard offset >= 0 else { throw .usage("\(option) \(text): offsets begin with 0") }
+            self = .offset(offset)
+        } else {
+            self = .time(try LogTime.milliseconds(text, option: option))
+        }
+    }
+
+    /// What to say of a first offset that nothing reaches: digits may have been meant as a time. Nil for others.
+    func doubt(topic: String, endOffset: Int64) -> String? {
+        guard case .offset(let offset) = self, offset > endOffset else { return nil }
+        return
+            "--from \(offset) is read as an offset, and \(topic) ends at offset \(endOffset): a time is "
+            + "\(LogTime.forms)"
+    }
+}
