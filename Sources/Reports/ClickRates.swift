@@ -22,32 +22,75 @@ package struct ClickRates: Sendable {
     /// The streams without a store. What needs one of them is null.
     package let missingStreams: [String]
 
-    /// A count, the dump that has it, and its place there.
-    fileprivate struct Count {
-        let name: String
-        let table: AggregateTable
-
-        init(_ name: String, of table: AggregateTable) {
-            self.name = name
-            self.table = table
-        }
-    }
-
-    fileprivate static let counts =
-        ["presented", "viewed"].map { Count($0, of: ImpressionsKey.table) }
-        + ["clicks", "user_clicks", "paid_clicks", "organic_clicks"].map {
-            Count($0, of: OverlayClicksKey.table)
-        }
+    /// What the rate divides: the clicks by the others.
+    fileprivate static let rateParts = ["clicks", "presented", "viewed"]
+    fileprivate static let counts = ClickSource.all.flatMap(\.counts)
 
     /// The dump whose records add up to a measure; nil for the rate.
     package static func dump(of measure: String) -> String? {
-        counts.first { $0.name == measure }?.table.name
+        ClickSource.all.first { $0.counts.contains { $0.name == measure } }?.places.stored.name
+    }
+}
+
+/// An aggregate that counts ads, and which of its measures are counts of the rates.
+private struct ClickSource: Sendable {
+    struct Count: Sendable {
+        let name: String
+        /// Its place in the stored aggregate, and among all counts.
+        let stored: Int
+        let place: Int
     }
 
-    fileprivate static func counts(of stream: String) -> [(place: Int, count: Count)] {
-        counts.enumerated().filter { $0.element.table.name == stream }.map {
-            (place: $0.offset, count: $0.element)
+    let stream: String
+    let places: ReadPlaces
+    let counts: [Count]
+    private let ad: @Sendable (AnyTableRow) -> (hour: String, values: [StoredValue])?
+
+    private init<Key: RowKey>(
+        _ stream: String, _ path: KeyPath<Key, AdKey>, _ measures: [Key.Measure], after count: Int
+    ) {
+        self.stream = stream
+        let columns = AdColumns(path)
+        places = TableReader(Key.time, columns, measures: measures).places
+        counts = measures.enumerated().map {
+            Count(name: $1.name, stored: $1.rawValue, place: count + $0)
         }
+        ad = { row in
+            let row = TableRow<Key>(row)
+            guard row[columns.format] != AdFormat.skadn.text else { return nil }
+            return (row[Key.time], row.values(columns))
+        }
+    }
+
+    private static let impressions = ClickSource(
+        ImpressionsFold.streamName, \ImpressionsKey.ad, [.presented, .viewed], after: 0)
+    private static let clicks = ClickSource(
+        OverlayClicksFold.streamName, \OverlayClicksKey.ad,
+        [.clicks, .userClicks, .paidClicks, .organicClicks], after: impressions.counts.count)
+    static let all = [impressions, clicks]
+
+    /// The values of the columns of the rates in a row; nil for one that does not count.
+    func values(
+        _ row: AnyTableRow, _ hours: HourTexts, _ selection: RowSelection
+    ) -> [StoredValue]? {
+        guard let ad = ad(row) else { return nil }
+        let hour = hours[ad.hour]
+        let values = [.text(hour.day)] + ad.values
+        return selection.includes(values, timeMilliseconds: hour.milliseconds) ? values : nil
+    }
+}
+
+/// The columns that say which ad was seen where.
+private struct AdColumns<Key: RowKey>: ReadColumns {
+    let format: TableColumn<Key, String>
+    let places: [Int]
+
+    init(_ path: KeyPath<Key, AdKey>) {
+        format = Key.column(path.appending(path: \.format))
+        places =
+            format.places + Key.column(path.appending(path: \.placement)).places
+            + CampaignColumns(path.appending(path: \.campaign)).places
+            + Key.column(path.appending(path: \.campaign.sourceAppID)).places
     }
 }
 
@@ -57,24 +100,20 @@ extension OpenStores {
     /// - Throws: `noStore` when there is neither store; `unknownColumn` and `badCondition` for what cannot be asked.
     package func clickRates(_ query: DumpQuery) throws(InspectionError) -> ClickRates {
         let selection = try RowSelection(query, of: ClickRates.columns)
-        let streams = [ImpressionsFold.streamName, OverlayClicksFold.streamName]
+        let streams = ClickSource.all.map(\.stream)
         return try view(of: streams) { view in
             var rows = RowGroups(
                 by: selection.places, empty: ClickRates.counts.map { _ in Int128(0) })
             let hours = HourTexts()
             for slice in view.slices {
-                let counts = ClickRates.counts(of: slice.stream)
-                guard let stored = counts.first?.count.table else { continue }
-                let table = stored.selecting(
-                    ["hour"] + ClickRates.columnNames.dropFirst(),
-                    measures: counts.map(\.count.name))
-                try slice.forEachRow(of: table) { _, columns, measures in
-                    guard measures.contains(where: { $0 != 0 }),
-                        let values = ClickRates.values(columns, hours, selection)
-                    else { return }
-                    rows.add(values) { sums in
-                        for (count, measure) in zip(counts, measures) {
-                            sums[count.place] += Int128(measure)
+                for source in ClickSource.all where source.stream == slice.stream {
+                    try slice.forEachRow(of: source.places) { _, row in
+                        guard row.isCounted, let values = source.values(row, hours, selection)
+                        else { return }
+                        rows.add(values) { sums in
+                            for count in source.counts {
+                                sums[count.place] += Int128(row[measure: count.stored])
+                            }
                         }
                     }
                 }
@@ -86,29 +125,24 @@ extension OpenStores {
 }
 
 extension ClickRates {
-    /// The values of its columns in a row whose columns begin with the hour, and go on as they do; nil for one that does
-    /// not count.
-    fileprivate static func values(
-        _ columns: [StoredValue], _ hours: HourTexts, _ selection: RowSelection
-    ) -> [StoredValue]? {
-        let hour = hours[columns[0].text]
-        let values = [.text(hour.day)] + columns.dropFirst()
-        return columns[1].text != "\(AdFormat.skadn.name)"
-            && selection.includes(values, timeMilliseconds: hour.milliseconds) ? values : nil
-    }
-
     fileprivate init(_ groups: RowGroups<[Int128]>, _ selection: RowSelection, missing: [String]) {
         missingStreams = missing
         table = ReportTable(
             columns: selection.columns.map(\.reportColumn)
                 + Self.measureNames.map { ReportTable.Column(measure: $0) },
             rows: groups.sorted.map { group in
-                let counts = zip(Self.counts, group.sums).map { count, sum in
-                    missing.contains(count.table.name) ? ReportValue.null : .integer(sum)
+                let counts = ClickSource.all.flatMap { source in
+                    source.counts.map { count in
+                        missing.contains(source.stream)
+                            ? ReportValue.null : .integer(group.sums[count.place])
+                    }
+                }
+                let parts = Self.rateParts.map { name in
+                    Self.counts.first { $0.name == name }.map { group.sums[$0.place] } ?? 0
                 }
                 let rate: ReportValue =
                     missing.isEmpty
-                    ? .ratio(group.sums[2], group.sums[0] + group.sums[1]) : .null
+                    ? .ratio(parts.first ?? 0, parts.dropFirst().reduce(0, +)) : .null
                 return zip(selection.columns, group.columns).map { $0.reportValue($1) } + counts
                     + [rate]
             }, keyCount: selection.columns.count)
@@ -129,10 +163,7 @@ package final class ClickRatesNumber: Number {
     }
 
     package var sources: [(stream: String, tables: [AggregateTable])] {
-        [
-            (ImpressionsFold.streamName, [ImpressionsKey.table]),
-            (OverlayClicksFold.streamName, [OverlayClicksKey.table]),
-        ]
+        ClickSource.all.map { ($0.stream, [$0.places.stored]) }
     }
 
     package func streams(of measure: String) -> [String] {
@@ -142,7 +173,7 @@ package final class ClickRatesNumber: Number {
     /// The measures that explain a column; nil for a name that is no column's.
     package func parts(of measure: String) -> [String]? {
         measure == ClickRates.rate
-            ? ["clicks", "presented", "viewed"] : measures.contains(measure) ? [measure] : nil
+            ? ClickRates.rateParts : measures.contains(measure) ? [measure] : nil
     }
 
     package var isLimitedInTime: Bool { selection.isLimitedInTime }
@@ -159,18 +190,11 @@ package final class ClickRatesNumber: Number {
     }
 
     package func terms(of table: AggregateTable, columns: [StoredValue]) -> [NumberTerm]? {
-        let places = (["hour"] + ClickRates.columnNames.dropFirst()).compactMap { name in
-            table.columns.firstIndex { $0.name == name }
-        }
-        guard places.count == ClickRates.columns.count,
-            ClickRates.values(places.map { columns[$0] }, hours, selection) != nil
+        guard
+            let source = ClickSource.all.first(where: { $0.places.stored.name == table.name }),
+            source.values(AnyTableRow(columns), hours, selection) != nil
         else { return nil }
-        return ClickRates.counts.enumerated().compactMap { place, count in
-            guard count.table.name == table.name else { return nil }
-            return table.measures.firstIndex(of: count.name).map {
-                NumberTerm(rowMeasure: $0, measure: place)
-            }
-        }
+        return source.counts.map { NumberTerm(rowMeasure: $0.stored, measure: $0.place) }
     }
 
     package func concerns(_: AggregateTable, columns _: [StoredValue]) -> Bool { false }

@@ -133,6 +133,19 @@ extension OpenStores {
     }
 }
 
+/// The time, the campaign and the publisher's app of rows.
+private struct PublisherColumns<Key: RowKey>: ReadColumns {
+    let campaign: CampaignColumns<Key>
+    let sourceApp: TableColumn<Key, Int64>
+    let places: [Int]
+
+    init(_ path: KeyPath<Key, CampaignKey>) {
+        campaign = CampaignColumns(path)
+        sourceApp = Key.column(path.appending(path: \.sourceAppID))
+        places = Key.time.places + campaign.places + sourceApp.places
+    }
+}
+
 /// Sums stored rows into shares.
 private struct SignalFold {
     static let streams = [
@@ -140,15 +153,17 @@ private struct SignalFold {
         PostbacksFold.streamName,
     ]
 
-    private static let campaign = ["hour", "ad_network_id", "campaign", "app_id"]
-    private static let postbacks = PostbacksKey.table.selecting(
-        PostbackRow.columns, measures: ["postbacks"])
-    private static let clicks = OverlayClicksKey.table.selecting(
-        campaign + ["source_app_id"], measures: ["clicks", "automatic_clicks", "early"])
-    private static let impressions = ImpressionsKey.table.selecting(
-        campaign, measures: ["presented", "viewed"])
-    private static let signatures = BidSignaturesKey.table.selecting(
-        campaign + ["source_app_id", "verdict"], measures: ["signatures"])
+    private static let postbacks = TableReader(PostbackRow.columns, measures: [.postbacks])
+    private static let clickColumns = PublisherColumns(\OverlayClicksKey.ad.campaign)
+    private static let clicks = TableReader(
+        clickColumns, measures: [.clicks, .automaticClicks, .early])
+    private static let impressionColumns = CampaignColumns(\ImpressionsKey.ad.campaign)
+    private static let impressions = TableReader(
+        ImpressionsKey.time, impressionColumns, measures: [.presented, .viewed])
+    private static let signatureColumns = PublisherColumns(\BidSignaturesKey.campaign)
+    private static let verdict = BidSignaturesKey.column(\.verdict)
+    private static let signatures = TableReader(
+        signatureColumns, verdict, measures: [.signatures])
 
     private let selection: RowSelection
     private let trustsDevelopment: Bool
@@ -165,42 +180,49 @@ private struct SignalFold {
     /// Adds where ads were seen, at any time.
     mutating func addAds(_ slice: StoreSlice) throws {
         switch slice.stream {
-        case ImpressionsFold.streamName: try addAds(slice, Self.impressions)
-        case OverlayClicksFold.streamName: try addAds(slice, Self.clicks)
+        case ImpressionsFold.streamName:
+            try addAds(slice, Self.impressions, Self.impressionColumns)
+        case OverlayClicksFold.streamName:
+            try addAds(slice, Self.clicks, Self.clickColumns.campaign)
         default: break
         }
     }
 
-    private mutating func addAds(_ slice: StoreSlice, _ table: AggregateTable) throws {
-        try slice.forEachRow(of: table) { _, columns, measures in
-            guard measures.contains(where: { $0 > 0 }) else { return }
+    private mutating func addAds<Key>(
+        _ slice: StoreSlice, _ reader: TableReader<Key>, _ campaign: CampaignColumns<Key>
+    ) throws {
+        try slice.forEachRow(of: reader) { _, row in
+            guard row.row.isPositive else { return }
             ads.add(
-                columns[1].text, columns[3].integer, columns[2].text,
-                at: hours[columns[0].text].milliseconds)
+                row[campaign.network], row[campaign.app], row[campaign.campaign],
+                at: hours[row[Key.time]].milliseconds)
         }
     }
 
     mutating func add(_ slice: StoreSlice) throws {
         switch slice.stream {
         case BidsFold.streamName:
-            try slice.forEachRow(of: Self.signatures) { _, columns, measures in
-                let verdict = columns[5].text
-                guard ["valid", "invalid"].contains(verdict) else { return }
-                add(columns, [(.wrongSignatures, verdict == "invalid")], measures[0])
+            try slice.forEachRow(of: Self.signatures) { _, row in
+                let isInvalid = row[Self.verdict] == AdSignatureVerdict.invalid.text
+                guard isInvalid || row[Self.verdict] == AdSignatureVerdict.valid.text else {
+                    return
+                }
+                add(
+                    row, Self.signatureColumns, [(.wrongSignatures, isInvalid)], row[.signatures])
             }
         case OverlayClicksFold.streamName:
-            try slice.forEachRow(of: Self.clicks) { _, columns, measures in
-                let kinds: [FraudSignals.Signal?] = [nil, .automatic, .early]
-                for (place, signal) in kinds.enumerated() {
-                    add(
-                        columns,
-                        [(.automatic, signal == .automatic), (.early, signal == .early)],
-                        measures[place])
+            try slice.forEachRow(of: Self.clicks) { _, row in
+                func add(_ automatic: Bool, _ early: Bool, _ count: Int64) {
+                    self.add(
+                        row, Self.clickColumns, [(.automatic, automatic), (.early, early)], count)
                 }
+                add(false, false, row[.clicks])
+                add(true, false, row[.automaticClicks])
+                add(false, true, row[.early])
             }
         case PostbacksFold.streamName:
-            try slice.forEachRow(of: Self.postbacks) { _, columns, measures in
-                add(PostbackRow(columns), measures[0])
+            try slice.forEachRow(of: Self.postbacks) { _, row in
+                add(PostbackRow(row, PostbackRow.columns), row[.postbacks])
             }
             try addConflicts(slice)
             try addReplayed(slice)
@@ -223,13 +245,13 @@ private struct SignalFold {
         add(row.network, row.sourceApp, row.app, at: received, signals, count)
     }
 
-    /// Columns begin with the hour, network, campaign, app and source app.
-    private mutating func add(
-        _ columns: [StoredValue], _ signals: [(FraudSignals.Signal, Bool)], _ count: Int64
+    private mutating func add<Key>(
+        _ row: TableRow<Key>, _ columns: PublisherColumns<Key>,
+        _ signals: [(FraudSignals.Signal, Bool)], _ count: Int64
     ) {
         add(
-            columns[1].text, columns[4].integer, columns[3].integer,
-            at: hours[columns[0].text].milliseconds, signals, count)
+            row[columns.campaign.network], row[columns.sourceApp], row[columns.campaign.app],
+            at: hours[row[Key.time]].milliseconds, signals, count)
     }
 
     private mutating func add(
@@ -266,19 +288,15 @@ private struct SignalFold {
     /// Stores count repeated ids by hour and type, not by network or app. Only the total can show them.
     private mutating func addReplayed(_ slice: StoreSlice) throws {
         guard selection.places.isEmpty, !selection.hasConditionsBesideTime else { return }
-        let table = OutcomeKey.table
-        let places = ["accepted", "conflicts", "duplicates"].compactMap {
-            table.measures.firstIndex(of: $0)
-        }
-        try slice.forEachRow(of: table) { _, columns, measures in
-            guard selection.includes(timeMilliseconds: hours[columns[0].text].milliseconds) else {
-                return
-            }
+        let outcomes: [Outcome] = [.accepted, .conflicts, .duplicates]
+        try slice.forEachRow(of: TableReader(OutcomeKey.time, measures: outcomes)) { _, row in
+            guard selection.includes(timeMilliseconds: hours[row[OutcomeKey.time]].milliseconds)
+            else { return }
             rows.add([.text(""), .integer(0), .integer(0)]) { shares in
-                for place in places {
-                    shares[.replayed, default: Share()].total += Int128(measures[place])
+                for outcome in outcomes {
+                    shares[.replayed, default: Share()].total += Int128(row[outcome])
                 }
-                shares[.replayed, default: Share()].count += Int128(measures[places[2]])
+                shares[.replayed, default: Share()].count += Int128(row[.duplicates])
             }
         }
     }

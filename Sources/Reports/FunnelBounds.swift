@@ -5,24 +5,23 @@ import Streams
 // What explanations of the funnel and of `roas` add up besides stored sums.
 
 extension FunnelNumber {
-    /// What the postbacks of a row give to bounds: the place of their count in the source, the measure, and how much of it
-    /// each is worth.
+    /// What the postbacks of a row give to bounds: the place of their count in the stored aggregate, the measure, and how
+    /// much of it each is worth.
     func boundTerms(
-        _ source: FunnelSource, _ entry: FunnelEntry, _ columns: [StoredValue]
+        _ entry: FunnelEntry
     ) -> [(place: Int, measure: String, factor: Int128)] {
-        guard bounds != .absent, entry.isTrusted, source.hasPostbackColumns else { return [] }
-        let columns = source.columnPlaces.map { columns[$0] }
-        let row = PostbackRow(columns)
+        guard bounds != .absent, entry.isTrusted, let row = entry.postback else { return [] }
         // Rows of postbacks count those without a value, rows of values all others.
-        let isOfValues = source.stored.name == ConversionValuesKey.table.name
-        let valued = isOfValues ? ValuedPostbacks(columns, [1]) : nil
+        let place =
+            entry.value == nil
+            ? PostbacksKey.Measure.nullValues.rawValue
+            : ConversionValuesKey.Measure.postbacks.rawValue
         let found = models[row.app]?.revenueBounds(
-            received: hours[row.hour].milliseconds, timing: row.timing, fine: valued?.fine,
-            coarse: valued?.coarse, sequenceIndex: Int(row.sequenceIndex))
+            received: hours[row.hour].milliseconds, timing: row.timing, fine: entry.value?.fine,
+            coarse: entry.value?.coarse, sequenceIndex: Int(row.sequenceIndex))
         guard ReturnWindow.all.indices.contains(Int(row.sequenceIndex)) else { return [] }
         let window = ReturnWindow.all[Int(row.sequenceIndex)]
         if case .through(let day) = bounds, window.firstDay > day { return [] }
-        let place = isOfValues ? 0 : 1
         guard let found else { return [(place, FunnelColumn.unbounded, 1)] }
         return found.sorted { $0.key < $1.key }.flatMap { currency, amounts in
             let names: [(String, Int128)] =

@@ -43,7 +43,7 @@ struct FunnelFold {
         let columnCount = number.selection.places.count
         var converted = RowGroups(by: Array(0..<columnCount), empty: FunnelSums())
         for group in groups {
-            let sums = group.sums.converted(by: conversion, on: group.columns[0].text)
+            let sums = group.sums.converted(by: conversion, on: group.columns[Self.dayPlace].text)
             converted.add(Array(group.columns.suffix(columnCount))) { $0.add(sums) }
         }
         try conversion.requireRates()
@@ -80,30 +80,27 @@ struct FunnelFold {
     }
 
     private mutating func addCounts(of source: FunnelSource, _ slice: StoreSlice) throws {
-        let billedPlace = source.table.measures.firstIndex(of: "billed")
-        try slice.forEachDay(of: source.table, number.choice(of: source)) { columns, measures in
-            guard let entry = number.entry(of: source, columns) else { return }
-            let isReport = source.stored.name == CostsKey.table.name
-            // A report of 0 is a report. Other rows are of zeros when what they counted was taken back.
-            guard isReport || measures.contains(where: { $0 != 0 }) else { return }
+        try slice.forEachDay(of: source.places, number.choice(of: source)) { row in
+            guard source.isValue(row), let entry = source.entry(row, number) else { return }
             let hour = number.hours[entry.hour]
             let costDay = FunnelCost.day(hour.day, of: entry)
+            let isBilled = source.billed.map { row[measure: $0] != 0 }
             let isSelected = add(entry, at: hour) { sums in
-                for (place, measure) in entry.counts { sums.add(measures[place], to: measure) }
-                for (place, measure) in entry.amounts {
-                    if let billedPlace, measures[billedPlace] == 0 { continue }
+                for (place, measure) in entry.counts { sums.add(row[measure: place], to: measure) }
+                for (place, measure) in entry.amounts where isBilled != false {
                     sums.cost.add(
-                        measures[place], to: measure == FunnelColumn.reported ? .reported : .billed,
+                        row[measure: place],
+                        to: measure == FunnelColumn.reported ? .reported : .billed,
                         currency: .text(entry.currency), on: costDay)
                 }
                 sums.note(day: hour.day, app: entry.app, kinds: CampaignIDKinds(entry.kind))
             }
             guard isSelected, !entry.amounts.isEmpty else { return }
-            guard let billedPlace else {
-                reportedDays[costDay] = (hour.day, Self.campaign(of: entry))
-                return
+            switch isBilled {
+            case nil: reportedDays[costDay] = (hour.day, Self.campaign(of: entry))
+            case true?: billedDays.insert(costDay)
+            case false?: break
             }
-            if measures[billedPlace] != 0 { billedDays.insert(costDay) }
         }
     }
 
@@ -114,16 +111,17 @@ struct FunnelFold {
         guard !open.isEmpty, number.selection.isNarrowed else { return }
         let (days, campaigns) = (Set(open.map(\.day)), Set(open.map(\.campaign)))
         let (number, source) = (number, FunnelSource.bids)
-        guard let billedPlace = source.table.measures.firstIndex(of: "billed") else { return }
+        guard let billed = source.billed else { return }
         let choice = RowChoice(
             isHourWanted: { days.contains(number.hours[$0].day) },
             isKeyWanted: { columns in
-                number.entry(of: source, columns).map { campaigns.contains(Self.campaign(of: $0)) }
-                    ?? false
+                source.entry(AnyTableRow(columns, of: source.places), number).map {
+                    campaigns.contains(Self.campaign(of: $0))
+                } ?? false
             })
         for slice in slices where slice.stream == BidsFold.streamName {
-            try slice.forEachDay(of: source.table, choice) { columns, measures in
-                guard measures[billedPlace] != 0, let entry = number.entry(of: source, columns)
+            try slice.forEachDay(of: source.places, choice) { row in
+                guard row[measure: billed] != 0, let entry = source.entry(row, number)
                 else { return }
                 billedDays.insert(FunnelCost.day(number.hours[entry.hour].day, of: entry))
             }
@@ -137,13 +135,12 @@ struct FunnelFold {
     /// Sales stand in every row of their app, and in one of its own.
     private mutating func addNotifications(_ slice: StoreSlice) throws {
         let source = FunnelSource.storeNotifications
-        try slice.forEachDay(of: source.table, number.choice(of: source)) { columns, measures in
-            guard measures.contains(where: { $0 != 0 }),
-                let entry = number.entry(of: source, columns)
-            else { return }
+        try slice.forEachDay(of: source.places, number.choice(of: source)) { row in
+            guard source.isValue(row), let entry = source.entry(row, number) else { return }
             let hour = number.hours[entry.hour]
             guard number.selection.includes(timeMilliseconds: hour.milliseconds) else { return }
-            salesByDay[hour.day, default: [:]][entry.app, default: AppSales()] += AppSales(measures)
+            salesByDay[hour.day, default: [:]][entry.app, default: AppSales()] += AppSales(
+                TableRow(row))
             add(entry, at: hour) { _ in }
         }
     }
@@ -164,46 +161,45 @@ struct FunnelFold {
 }
 
 extension FunnelFold {
+    /// The postbacks of rows that are alike in a partition.
     private struct Counts {
+        let partition: Int32
+        let row: PostbackRow
         var postbacks = Int128(0)
         var nullValues = Int128(0)
+
+        mutating func add(_ row: TableRow<PostbacksKey>) {
+            postbacks += Int128(row[.postbacks])
+            nullValues += Int128(row[.nullValues])
+        }
     }
 
     /// Adds the postbacks of a store. What depends on several rows is computed for each partition
     /// alone, so it does not depend on which stores the partitions are in.
     private mutating func addPostbacks(_ slice: StoreSlice) throws {
-        let width = FunnelSource.postbacks.table.columns.count
-        // The partition, then the columns.
-        var rows = RowGroups(by: Array(0...width), empty: Counts())
-        try slice.forEachRow(of: FunnelSource.postbacks.table) { partition, columns, measures in
-            guard measures.contains(where: { $0 != 0 }),
-                !number.postbacks(PostbackRow(columns)).counts.isEmpty
-            else { return }
-            rows.add([.integer(Int64(partition))] + columns) { counts in
-                counts.postbacks += Int128(measures[0])
-                counts.nullValues += Int128(measures[1])
-            }
+        var counts: [RowKeyBytes: Counts] = [:]
+        try slice.forEachRow(of: FunnelSource.postbackReader) { partition, row in
+            let postbacks = PostbackRow(row, PostbackRow.columns)
+            guard row.row.isCounted, !number.postbacks(postbacks).counts.isEmpty else { return }
+            let key = RowKeyBytes(partition, row.values(PostbackRow.columns))
+            counts[key, default: Counts(partition: partition, row: postbacks)].add(row)
         }
         let zeros = number.question.dateRule == .install ? try fineZeros(slice) : [:]
         let recorded = try slice.recordedDecodings()
         for decoding in recorded.values { models.add(decoding.models) }
-        for group in rows.sorted {
-            let partition = Int32(truncatingIfNeeded: group.columns[0].integer)
-            let row = PostbackRow(Array(group.columns.dropFirst()))
+        for (key, counts) in counts.sorted(by: { $0.key < $1.key }) {
             add(
-                row, group.sums, model: recorded[partition]?.models[row.app],
-                allAreZero: zeros[group.key] == group.sums.postbacks)
+                counts, model: recorded[counts.partition]?.models[counts.row.app],
+                allAreZero: zeros[key] == counts.postbacks)
         }
         try addRevenue(slice)
         try addValues(slice, recorded)
     }
 
-    private mutating func add(
-        _ row: PostbackRow, _ counts: Counts, model: ConversionModel?, allAreZero: Bool
-    ) {
+    private mutating func add(_ counts: Counts, model: ConversionModel?, allAreZero: Bool) {
+        let row = counts.row
         let entry = number.postbacks(row)
-        let time = number.time(
-            of: entry, sequenceIndex: row.sequenceIndex, hasInstall: row.hasInstall, model: model)
+        let time = number.time(of: row, model: model)
         let interval = installInterval(of: row, allAreZero: allAreZero)
         let received = number.hours[row.hour].milliseconds
         let tellsWindows = number.question.tellsWindows
@@ -214,7 +210,8 @@ extension FunnelFold {
                     coarse: nil, sequenceIndex: Int(row.sequenceIndex))
             }
             for (place, measure) in entry.counts {
-                sums.add(place == 0 ? counts.postbacks : counts.nullValues, to: measure)
+                let isOfNulls = place == PostbacksKey.Measure.nullValues.rawValue
+                sums.add(isOfNulls ? counts.nullValues : counts.postbacks, to: measure)
                 if tellsWindows, measure == .installs {
                     sums.note(installs: counts.postbacks, on: time.day, app: row.app)
                 }
@@ -232,22 +229,20 @@ extension FunnelFold {
     private mutating func addValues(
         _ slice: StoreSlice, _ recorded: [Int32: RecordedDecoding]
     ) throws {
-        try slice.forEachRow(of: ValuedPostbacks.table) { partition, columns, measures in
-            guard let valued = ValuedPostbacks(columns, measures) else { return }
+        try slice.forEachRow(of: ValuedPostbacks.reader) { partition, row in
+            guard let valued = ValuedPostbacks(row) else { return }
             let row = valued.row
             let entry = number.postbacks(row)
             guard !entry.counts.isEmpty else { return }
             let model = recorded[partition]?.models[row.app]
             let received = number.hours[row.hour].milliseconds
-            let time = number.time(
-                of: entry, sequenceIndex: row.sequenceIndex, hasInstall: row.hasInstall,
-                model: model)
+            let time = number.time(of: row, model: model)
             let tellsWindows = number.question.tellsWindows
             add(entry, at: time) { sums in
                 sums.addBounds(ofWindow: Int(row.sequenceIndex), tellsWindows: tellsWindows) {
                     $0.add(
                         Int128(valued.count), model, received: received, timing: row.timing,
-                        fine: valued.fine, coarse: valued.coarse,
+                        fine: valued.value.fine, coarse: valued.value.coarse,
                         sequenceIndex: Int(row.sequenceIndex))
                 }
             }
@@ -257,18 +252,14 @@ extension FunnelFold {
     /// Adds the revenue that values stand for.
     private mutating func addRevenue(_ slice: StoreSlice) throws {
         let source = number.revenue
-        try slice.forEachRow(of: source.table) { _, columns, measures in
-            guard let entry = number.entry(of: source, columns), !entry.currency.isEmpty else {
-                return
-            }
-            // A cohort whose postbacks are all without a value has no revenue, which is not 0.
-            if source.stored.name == InstallCohortsKey.table.name, measures[0] == measures[1] {
-                return
-            }
+        try slice.forEachRow(of: source.places) { _, row in
+            guard let entry = source.entry(row, number), !entry.currency.isEmpty,
+                source.isValue(row), let revenue = entry.revenue
+            else { return }
             add(entry, at: number.time(of: entry)) { sums in
                 sums.add(
-                    revenueMinMicros: measures[entry.amounts[0].place],
-                    max: measures[entry.amounts[1].place], currency: .text(entry.currency))
+                    revenueMinMicros: row[measure: revenue.min], max: row[measure: revenue.max],
+                    currency: .text(entry.currency))
             }
         }
     }
@@ -285,11 +276,11 @@ extension FunnelFold {
     /// How many postbacks of each row of `postbacks` have the fine value 0: up to version 3.0 only
     /// these show the earliest install.
     private func fineZeros(_ slice: StoreSlice) throws -> [RowKeyBytes: Int128] {
-        let width = PostbackRow.columns.count
         var zeros: [RowKeyBytes: Int128] = [:]
-        try slice.forEachRow(of: ValuedPostbacks.table) { partition, columns, measures in
-            guard columns[width] == .text("fine"), columns[width + 1] == .text("0") else { return }
-            zeros[RowKeyBytes(partition, columns[..<width]), default: 0] += Int128(measures[0])
+        try slice.forEachRow(of: ValuedPostbacks.reader) { partition, row in
+            guard PostbackValue(row).fine == 0 else { return }
+            zeros[RowKeyBytes(partition, row.values(ValuedPostbacks.columns)), default: 0] +=
+                Int128(row[.postbacks])
         }
         return zeros
     }

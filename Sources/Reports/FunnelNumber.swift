@@ -199,79 +199,71 @@ package final class FunnelNumber: Number {
     private static let longestDelayHours: Int64 = 924
 
     package func choice(of table: AggregateTable) -> RowChoice {
-        choice(of: table) { [self] in entry(of: table, $0)?.entry }
+        guard let source = source(of: table) else {
+            return RowChoice(isHourWanted: mayCount(inHour:))
+        }
+        return choice(of: source, nil)
     }
 
-    /// The rows of a source's narrower table that may count.
-    func choice(of source: FunnelSource) -> RowChoice {
-        choice(of: source.table) { [self] in entry(of: source, $0) }
-    }
+    /// The rows of a source that may count, as the funnel reads them.
+    func choice(of source: FunnelSource) -> RowChoice { choice(of: source, source.places) }
 
     /// Sales are those of apps: whose rows count, other conditions say.
-    private func choice(
-        of table: AggregateTable, _ entry: @escaping ([StoredValue]) -> FunnelEntry?
-    ) -> RowChoice {
-        guard selection.hasConditionsBesideTime, table.name != StoreNotificationsKey.table.name
-        else { return RowChoice(isHourWanted: mayCount(inHour:)) }
+    private func choice(of source: FunnelSource, _ places: ReadPlaces?) -> RowChoice {
+        guard selection.hasConditionsBesideTime, !source.isOfApps else {
+            return RowChoice(isHourWanted: mayCount(inHour:))
+        }
         return RowChoice(
             isHourWanted: mayCount(inHour:),
             isKeyWanted: { [self] columns in
-                entry(columns).map { selection.includesBesideTime(allValues(of: $0, day: "")) }
-                    ?? false
+                source.entry(AnyTableRow(columns, of: places), self).map {
+                    selection.includesBesideTime(allValues(of: $0, day: ""))
+                } ?? false
             })
     }
 
     /// Takes note of the app of a row that counts.
     package func note(_ table: AggregateTable, columns: [StoredValue]) {
-        guard table.name != StoreNotificationsKey.table.name else { return }
-        let place = table.columns.firstIndex { $0.name == "app_id" }
-        if let place { apps.insert(columns[place].integer) }
+        guard let source = source(of: table), !source.isOfApps,
+            let entry = source.entry(AnyTableRow(columns), self)
+        else { return }
+        apps.insert(entry.app)
     }
 
     package func terms(of table: AggregateTable, columns: [StoredValue]) -> [NumberTerm]? {
-        guard let (source, entry) = entry(of: table, columns) else { return nil }
-        guard table.name != StoreNotificationsKey.table.name else {
+        guard let source = source(of: table), let entry = source.entry(AnyTableRow(columns), self)
+        else { return nil }
+        guard !source.isOfApps else {
             let hour = hours[entry.hour]
             guard selection.includes(timeMilliseconds: hour.milliseconds),
                 selection.includes(.text(hour.day), ofColumn: "day"),
                 apps.contains(entry.app) || values(of: entry, at: hour) != nil
             else { return nil }
-            return source.measurePlaces.enumerated().map { place, stored in
-                term(stored, Funnel.appSums[min(place, Funnel.appSums.count - 1)])
-            }
+            return entry.amounts.map { term($0, $1) }
         }
-        let ofBounds = boundTerms(source, entry, columns)
+        let ofBounds = boundTerms(entry)
         let counts = entry.counts.filter { places[$0.measure] != nil }
         guard !counts.isEmpty || !entry.amounts.isEmpty || !ofBounds.isEmpty,
-            values(of: entry, at: time(of: entry, source, columns)) != nil
+            values(of: entry, at: time(of: entry)) != nil
         else { return nil }
         // Amounts of different currencies are never added.
         let suffix = entry.currency.isEmpty ? "" : " \(entry.currency)"
         return counts.compactMap { place, measure in
-            places[measure].map {
-                NumberTerm(rowMeasure: source.measurePlaces[place], measure: $0)
-            }
-        } + entry.amounts.map { term(source.measurePlaces[$0], $1 + suffix) }
-            + ofBounds.map { term(source.measurePlaces[$0], $1, factor: $2) }
+            places[measure].map { NumberTerm(rowMeasure: place, measure: $0) }
+        } + entry.amounts.map { term($0, $1 + suffix) }
+            + ofBounds.map { term($0, $1, factor: $2) }
     }
 
     /// Whether a row of postbacks is of the selected campaign, trusted and winning or not.
     package func concerns(_ table: AggregateTable, columns: [StoredValue]) -> Bool {
-        guard table.name == PostbacksKey.table.name,
-            let (source, entry) = entry(of: table, columns)
+        guard let entry = source(of: table)?.entry(AnyTableRow(columns), self),
+            entry.postback != nil, entry.value == nil
         else { return false }
-        return values(of: entry, at: time(of: entry, source, columns)) != nil
+        return values(of: entry, at: time(of: entry)) != nil
     }
 
-    /// When a stored row counts.
-    private func time(
-        of entry: FunnelEntry, _ source: FunnelSource, _ columns: [StoredValue]
-    ) -> (milliseconds: Int64?, day: String) {
-        guard source.hasPostbackColumns else { return time(of: entry) }
-        let row = PostbackRow(source.columnPlaces.map { columns[$0] })
-        return time(
-            of: entry, sequenceIndex: row.sequenceIndex, hasInstall: row.hasInstall,
-            model: models[row.app])
+    private func source(of table: AggregateTable) -> FunnelSource? {
+        read.lazy.flatMap(\.sources).first { $0.stored.name == table.name }
     }
 
     private func term(
@@ -284,9 +276,10 @@ package final class FunnelNumber: Number {
 }
 
 extension FunnelNumber {
-    /// When a row counts that says so itself: its hour, or the beginning of its day; nil without a day.
+    /// When a stored row counts: its hour, or the beginning of its day; nil without a day.
     func time(of entry: FunnelEntry) -> (milliseconds: Int64?, day: String) {
-        entry.hour.isEmpty ? (nil, "") : hours[entry.hour]
+        if let row = entry.postback { return time(of: row, model: models[row.app]) }
+        return entry.hour.isEmpty ? (nil, "") : hours[entry.hour]
     }
 
     /// When postbacks count: the hour of their arrival, or the beginning of the day of their likely install; nil without
@@ -295,13 +288,12 @@ extension FunnelNumber {
     /// The likely install is whole hours before the arrival. So its day is exact, although stores know only the hour of
     /// the arrival. Stores have revenue by the day of the install and not by its hour, so that counts go by the day too.
     func time(
-        of entry: FunnelEntry, sequenceIndex: Int64, hasInstall: Bool, model: ConversionModel?
+        of row: PostbackRow, model: ConversionModel?
     ) -> (milliseconds: Int64?, day: String) {
-        let arrival = hours[entry.hour]
+        let arrival = hours[row.hour]
         guard question.dateRule == .install else { return arrival }
-        guard hasInstall else { return (nil, "") }
-        let install = PostbackTiming(entry.kind, sequenceIndex: sequenceIndex)
-            .likelyInstall(received: arrival.milliseconds, model: model)
+        guard row.hasInstall else { return (nil, "") }
+        let install = row.timing.likelyInstall(received: arrival.milliseconds, model: model)
         let day = Hour(containing: install).startOfDay
         return (day.hoursSince1970 * Hour.milliseconds, day.day)
     }
@@ -324,83 +316,23 @@ extension FunnelNumber {
         ]
     }
 
-    private func entry(
-        of table: AggregateTable, _ columns: [StoredValue]
-    ) -> (source: FunnelSource, entry: FunnelEntry)? {
-        let sources = read.lazy.flatMap(\.sources)
-        guard let source = sources.first(where: { $0.stored.name == table.name }) else {
-            return nil
-        }
-        return entry(of: source, source.columnPlaces.map { columns[$0] }).map { (source, $0) }
-    }
-
-    /// What a row of a source gives; nil for notifications that do not count.
-    ///
-    /// - Parameter columns: those of the source's narrower table.
-    func entry(of source: FunnelSource, _ columns: [StoredValue]) -> FunnelEntry? {
-        switch source.table.name {
-        case PostbacksKey.table.name: postbacks(PostbackRow(columns))
-        case ConversionValuesKey.table.name: values(PostbackRow(columns))
-        case StoreNotificationsKey.table.name: sale(columns)
-        case BidsKey.table.name: bids(columns)
-        case CostsKey.table.name: costs(columns)
-        case ImpressionsKey.table.name: impressions(columns)
-        case InstallCohortsKey.table.name: installCohorts(columns)
-        case OverlayClicksKey.table.name:
-            entry(columns, .either, [(0, .clicks), (1, .automaticClicks)])
-        default: decodedEvents(columns)
-        }
-    }
-
-    /// What a row gives whose first columns are the hour and the campaign's.
-    private func entry(
-        _ columns: [StoredValue], _ kind: CampaignIDKind,
-        _ counts: [(place: Int, measure: FunnelMeasure)]
-    ) -> FunnelEntry {
-        FunnelEntry(
-            hour: columns[0].text, network: columns[1].text, campaign: columns[2].text,
-            app: columns[3].integer, kind: kind, counts: counts)
-    }
-
-    private func bids(_ columns: [StoredValue]) -> FunnelEntry {
-        var entry = entry(
-            columns, CampaignIDKind(skanVersion: columns[4].text),
-            [(0, .bids), (1, .overlayRequested), (2, .overlayEligible), (3, .wins)])
-        entry.amounts = [(4, FunnelColumn.billed)]
-        entry.currency = columns[5].text
-        return entry
-    }
-
-    private func costs(_ columns: [StoredValue]) -> FunnelEntry {
-        var entry = entry(columns, .either, [])
-        entry.amounts = [(0, FunnelColumn.reported)]
-        entry.currency = columns[4].text
-        return entry
-    }
-
-    /// An impression that SKAdNetwork got is mostly of an ad that an SDK also presented and
-    /// reported, so it is counted apart.
-    private func impressions(_ columns: [StoredValue]) -> FunnelEntry {
-        let isSKAdN = columns[4].text == "\(AdFormat.skadn.name)"
-        return entry(
-            columns, .either, [(0, isSKAdN ? .skadnImpressions : .presented), (1, .viewed)])
-    }
-
     /// Only postbacks that are trusted and won count.
     func postbacks(_ row: PostbackRow) -> FunnelEntry {
         var entry = FunnelEntry(
             hour: row.hour, network: row.network, campaign: row.campaign, app: row.app,
             kind: row.kind)
+        entry.postback = row
         guard row.didWin, row.isTrusted(trustsDevelopment: question.trustsDevelopment) else {
             return entry
         }
         entry.isTrusted = true
-        entry.counts = [(0, .postbacks), (1, .nullValues)]
+        entry.add(PostbacksKey.Measure.postbacks, to: .postbacks)
+        entry.add(PostbacksKey.Measure.nullValues, to: .nullValues)
         if row.sequenceIndex == 0 {
             switch row.conversionType {
-            case "download": entry.counts.append((0, .installs))
-            case "redownload": entry.counts.append((0, .redownloads))
-            case "re-engagement": entry.counts.append((0, .reengagements))
+            case "download": entry.add(PostbacksKey.Measure.postbacks, to: .installs)
+            case "redownload": entry.add(PostbacksKey.Measure.postbacks, to: .redownloads)
+            case "re-engagement": entry.add(PostbacksKey.Measure.postbacks, to: .reengagements)
             // Nobody knows what a word means that Apple has added: it is a postback, and no more.
             default: break
             }
@@ -408,45 +340,10 @@ extension FunnelNumber {
         return entry
     }
 
-    /// Postbacks are counted by the rows that have all of them.
-    private func values(_ row: PostbackRow) -> FunnelEntry {
-        var entry = postbacks(row)
-        entry.counts = []
-        return entry
-    }
-
-    private func decodedEvents(_ columns: [StoredValue]) -> FunnelEntry {
-        revenue(columns, hasSourceIdentifier: columns[5], firstPlace: 0)
-    }
-
-    private func installCohorts(_ columns: [StoredValue]) -> FunnelEntry {
-        revenue(columns, hasSourceIdentifier: columns[5], firstPlace: 2)
-    }
-
-    /// - Parameter firstPlace: that of the least revenue among the measures; the most follows.
-    private func revenue(
-        _ columns: [StoredValue], hasSourceIdentifier: StoredValue, firstPlace: Int
-    ) -> FunnelEntry {
-        var entry = entry(
-            columns, CampaignIDKind(hasSourceIdentifier: hasSourceIdentifier.integer != 0), [])
-        entry.amounts = [
-            (firstPlace, "revenue_min_micros"), (firstPlace + 1, "revenue_max_micros"),
-        ]
-        entry.currency = columns[4].text
-        return entry
-    }
-
-    /// Refunds and sales belong to an app. Family members and holders of assigned seats bought
-    /// nothing, so they are left out.
-    private func sale(_ columns: [StoredValue]) -> FunnelEntry? {
-        guard columns[1].text == "Production", columns[3].text == "\(Ownership.purchased)" else {
-            return nil
-        }
-        guard let app = question.appsByBundle[columns[2].text] else {
-            unknownBundles.insert(columns[2].text)
-            return nil
-        }
-        return FunnelEntry(
-            hour: columns[0].text, network: "", campaign: "", app: app, kind: .sourceIdentifier)
+    /// The app that has a bundle id; nil for a bundle id that no configured app has, which is noted.
+    func app(ofBundle bundle: String) -> Int64? {
+        if let app = question.appsByBundle[bundle] { return app }
+        unknownBundles.insert(bundle)
+        return nil
     }
 }

@@ -2,62 +2,176 @@ import ConfigurationValues
 import Store
 import Streams
 
-/// An aggregate that the funnel reads.
+/// An aggregate that the funnel reads, and what its rows give.
 struct FunnelSource: Sendable {
+    /// The columns and measures that matter here: the funnel sums over all others.
+    let places: ReadPlaces
+    /// The measure that is 0 where nothing was billed, by its place; nil for aggregates without billing.
+    let billed: Int?
+    /// Whether its rows are of whole apps: they count for the apps of the others.
+    let isOfApps: Bool
+    /// Whether the sums of a row are a value, or only zeros that stay of what was taken back.
+    let isValue: @Sendable (AnyTableRow) -> Bool
+    private let read: @Sendable (AnyTableRow, FunnelNumber) -> FunnelEntry?
+
+    private init<Key: RowKey>(
+        _ reader: TableReader<Key>, billed: Key.Measure? = nil, isOfApps: Bool = false,
+        isValue: @escaping @Sendable (TableRow<Key>) -> Bool = { $0.row.isCounted },
+        _ read: @escaping @Sendable (TableRow<Key>, FunnelNumber) -> FunnelEntry?
+    ) {
+        places = reader.places
+        self.billed = billed?.rawValue
+        self.isOfApps = isOfApps
+        self.isValue = { isValue(TableRow($0)) }
+        self.read = { read(TableRow($0), $1) }
+    }
+
     /// The aggregate as it is stored.
-    let stored: AggregateTable
-    /// The columns and measures of it that matter here: the funnel sums over all others.
-    let table: AggregateTable
-    /// The places of these columns and measures in the stored ones.
-    let columnPlaces: [Int]
-    let measurePlaces: [Int]
+    var stored: AggregateTable { places.stored }
 
-    private init(_ stored: AggregateTable, _ columns: [String], measures: [String]) {
-        self.stored = stored
-        table = stored.selecting(columns, measures: measures)
-        columnPlaces = stored.places(ofColumns: table)
-        measurePlaces = stored.places(ofMeasures: table)
+    /// What a row gives; nil for notifications that do not count.
+    func entry(_ row: AnyTableRow, _ number: FunnelNumber) -> FunnelEntry? { read(row, number) }
+
+    static let bids = {
+        let campaign = CampaignColumns(\BidsKey.campaign)
+        let (version, currency) = (BidsKey.column(\.skanVersion), BidsKey.column(\.currency))
+        return FunnelSource(
+            TableReader(
+                BidsKey.time, campaign, version, currency,
+                measures: [
+                    .bids, .overlayRequested, .overlayEligible, .wins, .billedPriceMicros, .billed,
+                ]), billed: .billed
+        ) { row, _ in
+            var entry = FunnelEntry(row, campaign, CampaignIDKind(skanVersion: row[version]))
+            entry.add(BidsKey.Measure.bids, to: .bids)
+            entry.add(BidsKey.Measure.overlayRequested, to: .overlayRequested)
+            entry.add(BidsKey.Measure.overlayEligible, to: .overlayEligible)
+            entry.add(BidsKey.Measure.wins, to: .wins)
+            entry.add(BidsKey.Measure.billedPriceMicros, to: FunnelColumn.billed)
+            entry.currency = row[currency]
+            return entry
+        }
+    }()
+    static let costs = {
+        let campaign = CampaignColumns(\CostsKey.campaign)
+        let currency = CostsKey.column(\.currency)
+        return FunnelSource(
+            TableReader(
+                CostsKey.time, campaign, currency, measures: Array(CostsKey.Measure.allCases)),
+            // A report of 0 is a report.
+            isValue: { _ in true }
+        ) { row, _ in
+            var entry = FunnelEntry(row, campaign, .either)
+            entry.add(CostsKey.Measure.costMicros, to: FunnelColumn.reported)
+            entry.currency = row[currency]
+            return entry
+        }
+    }()
+    /// An impression that SKAdNetwork got is mostly of an ad that an SDK also presented and
+    /// reported, so it is counted apart.
+    static let impressions = {
+        let campaign = CampaignColumns(\ImpressionsKey.ad.campaign)
+        let format = ImpressionsKey.column(\.ad.format)
+        return FunnelSource(
+            TableReader(ImpressionsKey.time, campaign, format, measures: [.presented, .viewed])
+        ) { row, _ in
+            var entry = FunnelEntry(row, campaign, .either)
+            entry.add(
+                ImpressionsKey.Measure.presented,
+                to: row[format] == AdFormat.skadn.text ? .skadnImpressions : .presented)
+            entry.add(ImpressionsKey.Measure.viewed, to: .viewed)
+            return entry
+        }
+    }()
+    static let overlayClicks = {
+        let campaign = CampaignColumns(\OverlayClicksKey.ad.campaign)
+        return FunnelSource(
+            TableReader(OverlayClicksKey.time, campaign, measures: [.clicks, .automaticClicks])
+        ) { row, _ in
+            var entry = FunnelEntry(row, campaign, .either)
+            entry.add(OverlayClicksKey.Measure.clicks, to: .clicks)
+            entry.add(OverlayClicksKey.Measure.automaticClicks, to: .automaticClicks)
+            return entry
+        }
+    }()
+    static let postbackReader = TableReader(
+        PostbackRow.columns, measures: [.postbacks, .nullValues])
+    static let postbacks = FunnelSource(postbackReader) { row, number in
+        number.postbacks(PostbackRow(row, PostbackRow.columns))
     }
-
-    /// Whether its columns begin with those of `PostbackRow`.
-    var hasPostbackColumns: Bool {
-        [PostbacksKey.table.name, ConversionValuesKey.table.name].contains(stored.name)
-    }
-
-    static let bids = FunnelSource(
-        BidsKey.table, campaign + ["skan_version", "currency"],
-        measures: [
-            "bids", "overlay_requested", "overlay_eligible", "wins", "billed_price_micros",
-            "billed",
-        ])
-    static let costs = FunnelSource(
-        CostsKey.table, ["day"] + campaign.dropFirst() + ["currency"],
-        measures: CostsKey.table.measures)
-    static let impressions = FunnelSource(
-        ImpressionsKey.table, campaign + ["format"], measures: ["presented", "viewed"])
-    static let overlayClicks = FunnelSource(
-        OverlayClicksKey.table, campaign, measures: ["clicks", "automatic_clicks"])
-    static let postbacks = FunnelSource(
-        PostbacksKey.table, PostbackRow.columns, measures: ["postbacks", "null_values"])
-    static let decodedEvents = FunnelSource(
-        DecodedEventsKey.table, campaign + ["currency", "has_source_identifier"],
-        measures: ["revenue_min_micros", "revenue_max_micros"])
+    static let decodedEvents = {
+        let campaign = CampaignColumns(\DecodedEventsKey.campaign)
+        let currency = DecodedEventsKey.column(\.currency)
+        let hasSourceIdentifier = DecodedEventsKey.column(\.hasSourceIdentifier)
+        return FunnelSource(
+            TableReader(
+                DecodedEventsKey.time, campaign, currency, hasSourceIdentifier,
+                measures: [.revenueMinMicros, .revenueMaxMicros]),
+            isValue: { _ in true }
+        ) { row, _ in
+            var entry = FunnelEntry(
+                row, campaign, CampaignIDKind(hasSourceIdentifier: row[hasSourceIdentifier]))
+            entry.add(
+                revenueMin: DecodedEventsKey.Measure.revenueMinMicros,
+                max: DecodedEventsKey.Measure.revenueMaxMicros)
+            entry.currency = row[currency]
+            return entry
+        }
+    }()
     /// The revenue by the day of the install. Decoded events say neither the conversion type nor the verdict of their
     /// postbacks, so that nobody knows which of them have an install.
-    static let installCohorts = FunnelSource(
-        InstallCohortsKey.table,
-        ["cohort"] + campaign.dropFirst() + ["currency", "has_source_identifier"],
-        measures: ["postbacks", "null_values", "revenue_min_micros", "revenue_max_micros"])
-    /// Only explanations read it by itself: the funnel reads it with its postbacks.
-    static let conversionValues = FunnelSource(
-        ConversionValuesKey.table, ValuedPostbacks.table.columns.map(\.name),
-        measures: ValuedPostbacks.table.measures)
-    static let storeNotifications = FunnelSource(
-        StoreNotificationsKey.table, ["hour", "environment", "bundle_id", "ownership"],
-        measures: [
-            "refunds", "refund_reversals", "initial_buys", "resubscribes", "renewals",
-            "recoveries", "one_time_purchases",
-        ])
+    static let installCohorts = {
+        let campaign = CampaignColumns(\InstallCohortsKey.campaign)
+        let currency = InstallCohortsKey.column(\.currency)
+        let hasSourceIdentifier = InstallCohortsKey.column(\.hasSourceIdentifier)
+        return FunnelSource(
+            TableReader(
+                InstallCohortsKey.time, campaign, currency, hasSourceIdentifier,
+                measures: [.postbacks, .nullValues, .revenueMinMicros, .revenueMaxMicros]),
+            // A cohort whose postbacks are all without a value has no revenue, which is not 0.
+            isValue: { $0[.postbacks] != $0[.nullValues] }
+        ) { row, _ in
+            var entry = FunnelEntry(
+                row, campaign, CampaignIDKind(hasSourceIdentifier: row[hasSourceIdentifier]))
+            entry.add(
+                revenueMin: InstallCohortsKey.Measure.revenueMinMicros,
+                max: InstallCohortsKey.Measure.revenueMaxMicros)
+            entry.currency = row[currency]
+            return entry
+        }
+    }()
+    /// Only explanations read it by itself: the funnel reads it with its postbacks, which are counted by the rows that
+    /// have all of them.
+    static let conversionValues = FunnelSource(ValuedPostbacks.reader) { row, number in
+        var entry = number.postbacks(PostbackRow(row, ValuedPostbacks.columns))
+        entry.counts = []
+        entry.value = PostbackValue(row)
+        return entry
+    }
+    /// Refunds and sales belong to an app. Family members and holders of assigned seats bought
+    /// nothing, so they are left out.
+    static let storeNotifications = {
+        let environment = StoreNotificationsKey.column(\.environment)
+        let bundle = StoreNotificationsKey.column(\.bundleID)
+        let ownership = StoreNotificationsKey.column(\.ownership)
+        return FunnelSource(
+            TableReader(
+                StoreNotificationsKey.time, environment, bundle, ownership,
+                measures: AppSales.measures),
+            isOfApps: true
+        ) { row, number in
+            guard row[environment] == "Production", row[ownership] == "\(Ownership.purchased)",
+                let app = number.app(ofBundle: row[bundle])
+            else { return nil }
+            var entry = FunnelEntry(
+                hour: row[StoreNotificationsKey.time], network: "", campaign: "", app: app,
+                kind: .sourceIdentifier)
+            entry.add(StoreNotificationsKey.Measure.refunds, to: "app_refunds")
+            entry.add(StoreNotificationsKey.Measure.refundReversals, to: "app_refund_reversals")
+            for measure in AppSales.sold { entry.add(measure, to: "app_sales") }
+            return entry
+        }
+    }()
 
     /// The sources by stream, streams in bytewise order. Those of notifications come last, since
     /// they count for the apps of the others.
@@ -69,8 +183,6 @@ struct FunnelSource: Sendable {
         (StoreNotificationsFold.streamName, [storeNotifications]),
     ]
     static let streams = byStream.map(\.stream)
-
-    private static let campaign = ["hour", "ad_network_id", "campaign", "app_id"]
 }
 
 /// What a row of a source gives to the funnel: when, for which campaign, and which of its measures.
@@ -82,11 +194,43 @@ struct FunnelEntry {
     let app: Int64
     /// The kind of the campaign's id.
     let kind: CampaignIDKind
+    /// Of postbacks: what they have in common, and their value.
+    var postback: PostbackRow?
+    var value: PostbackValue?
     /// Of postbacks: whether they are trusted and won.
     var isTrusted = false
-    /// Places of measures in the source, and what they add to.
+    /// Places of measures in the stored aggregate, and what they add to.
     var counts: [(place: Int, measure: FunnelMeasure)] = []
     /// The same of amounts, which are of the currency.
-    var amounts: [(place: Int, measure: String)] = []
+    private(set) var amounts: [(place: Int, measure: String)] = []
+    /// The places of the revenue, which is among the amounts.
+    private(set) var revenue: (min: Int, max: Int)?
     var currency = ""
+
+    mutating func add(_ counted: some AggregateMeasure, to measure: FunnelMeasure) {
+        counts.append((counted.rawValue, measure))
+    }
+
+    mutating func add(_ amount: some AggregateMeasure, to measure: String) {
+        amounts.append((amount.rawValue, measure))
+    }
+
+    fileprivate mutating func add<Measure: AggregateMeasure>(
+        revenueMin least: Measure, max most: Measure
+    ) {
+        add(least, to: "revenue_min_micros")
+        add(most, to: "revenue_max_micros")
+        revenue = (least.rawValue, most.rawValue)
+    }
+}
+
+extension FunnelEntry {
+    /// Of a row with the columns of a campaign.
+    fileprivate init<Key>(
+        _ row: TableRow<Key>, _ columns: CampaignColumns<Key>, _ kind: CampaignIDKind
+    ) {
+        self.init(
+            hour: row[Key.time], network: row[columns.network], campaign: row[columns.campaign],
+            app: row[columns.app], kind: kind)
+    }
 }

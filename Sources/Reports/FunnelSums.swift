@@ -1,5 +1,6 @@
 import ConversionModels
 import Store
+import Streams
 
 /// The sums of a row of the funnel.
 struct FunnelSums {
@@ -166,15 +167,18 @@ struct AppSales {
 
     var isAnything: Bool { refunds != 0 || refundReversals != 0 || sales != 0 }
 
-    /// The first measure counts refunds, the second their reversals, the others sales.
-    init(_ measures: [Int64] = []) {
-        for (place, count) in measures.enumerated() {
-            switch place {
-            case 0: refunds = Int128(count)
-            case 1: refundReversals = Int128(count)
-            default: sales += Int128(count)
-            }
-        }
+    /// The measures that count sales.
+    static let sold: [StoreNotificationsKey.Measure] = [
+        .initialBuys, .resubscribes, .renewals, .recoveries, .oneTimePurchases,
+    ]
+    static let measures = [.refunds, .refundReversals] + sold
+
+    init() {}
+
+    init(_ row: TableRow<StoreNotificationsKey>) {
+        refunds = Int128(row[.refunds])
+        refundReversals = Int128(row[.refundReversals])
+        sales = Self.sold.reduce(0) { $0 + Int128(row[$1]) }
     }
 }
 

@@ -156,7 +156,8 @@ package final class DumpNumber: Number {
     /// The values of the dump's columns in a row of one of the sources; nil when it is not selected.
     func values(of table: AggregateTable, _ columns: [StoredValue]) -> [StoredValue]? {
         let found: (values: [StoredValue], timeMilliseconds: Int64?)? =
-            isBrought(table) ? broughtValue(columns) : valuesWithDay(of: table, columns)
+            isBrought(table)
+            ? broughtValue(TableRow(AnyTableRow(columns))) : valuesWithDay(of: table, columns)
         guard let (values, time) = found, selection.includes(values, timeMilliseconds: time)
         else { return nil }
         return values
@@ -272,32 +273,25 @@ package final class DumpNumber: Number {
     /// The model is the version that decodes the value: the one in effect 24 hours before the
     /// postback came. It is empty for an app without a model.
     private func broughtValue(
-        _ row: [StoredValue]
+        _ row: TableRow<ConversionValuesKey>
     ) -> (values: [StoredValue], timeMilliseconds: Int64?)? {
-        let columns = Self.broughtPlaces.map { row[$0] }
-        guard case .text(let hourText) = columns[0], case .integer(let app) = columns[1],
-            columns[6] == .integer(1), Self.verified.contains(columns[7])
-        else { return nil }
-        let hour = hours[hourText]
+        let postbacks = PostbackRow(row, ValuedPostbacks.columns)
+        guard postbacks.didWin, postbacks.isTrusted(trustsDevelopment: true) else { return nil }
+        let hour = hours[postbacks.hour]
         // Versions begin at whole hours, so all postbacks of an hour have the same one.
         let latest = PostbackTiming.upTo3.settingInterval(received: hour.milliseconds).latest
-        let version = models[app].flatMap { model in
+        let version = models[postbacks.app].flatMap { model in
             model.versionIndex(inEffectAtMilliseconds: latest).map { model.versions[$0].id }
         }
-        let conversion = columns[8].text == "re-engagement" ? "re-engagement" : "install"
-        let values = [
-            columns[0], .text(hour.day), columns[1], columns[2], .text(conversion), columns[3],
-            .text(version ?? ""), columns[4], columns[5],
+        let isReEngagement = postbacks.conversionType == "re-engagement"
+        let values: [StoredValue] = [
+            .text(postbacks.hour), .text(hour.day), .integer(postbacks.app),
+            .text(postbacks.framework), .text(isReEngagement ? "re-engagement" : "install"),
+            .integer(postbacks.sequenceIndex), .text(version ?? ""),
+            .text(row[PostbackValue.kind]), .text(row[PostbackValue.value]),
         ]
         return (values, hour.milliseconds)
     }
-
-    private static let verified: [StoredValue] = [.text("valid"), .text("development")]
-
-    private static let broughtPlaces = [
-        "hour", "app_id", "framework", "sequence_index", "kind", "value", "did_win", "verdict",
-        "conversion_type",
-    ].compactMap { name in ConversionValuesKey.table.columns.firstIndex { $0.name == name } }
 }
 
 /// Reads the texts of an hour column, each once: there are few different ones.

@@ -3,9 +3,38 @@ import ConversionModels
 import Store
 import Streams
 
-/// What the columns of `postbacks` and of `conversion-values` say of the postbacks of a row.
+/// The columns of `postbacks`, and of other tables whose rows are of postbacks, that say what the postbacks of a row are.
+struct PostbackColumns<Key: RowKey>: ReadColumns {
+    fileprivate let framework: TableColumn<Key, String>
+    fileprivate let version: TableColumn<Key, String>
+    fileprivate let campaign: CampaignColumns<Key>
+    fileprivate let sourceApp: TableColumn<Key, Int64>
+    fileprivate let sequenceIndex: TableColumn<Key, Int64>
+    fileprivate let conversionType: TableColumn<Key, String>
+    fileprivate let didWin: TableColumn<Key, Bool>
+    fileprivate let verdict: TableColumn<Key, String>
+    let places: [Int]
+
+    init(_ path: KeyPath<Key, PostbacksKey>) {
+        framework = Key.column(path.appending(path: \.framework))
+        version = Key.column(path.appending(path: \.version))
+        campaign = CampaignColumns(path.appending(path: \.campaign))
+        sourceApp = Key.column(path.appending(path: \.campaign.sourceAppID))
+        sequenceIndex = Key.column(path.appending(path: \.sequenceIndex))
+        conversionType = Key.column(path.appending(path: \.conversionType))
+        didWin = Key.column(path.appending(path: \.didWin))
+        verdict = Key.column(path.appending(path: \.verdict))
+        places =
+            Key.time.places + framework.places + version.places + campaign.places
+            + sourceApp.places + sequenceIndex.places + conversionType.places + didWin.places
+            + verdict.places
+    }
+}
+
+/// What the postbacks of a row have in common.
 struct PostbackRow {
     let hour: String
+    let framework: String
     let network: String
     let campaign: String
     let app: Int64
@@ -17,23 +46,21 @@ struct PostbackRow {
     /// The kind of the campaign's id.
     let kind: CampaignIDKind
 
-    static let columns = [
-        "hour", "framework", "version", "ad_network_id", "campaign", "app_id", "source_app_id",
-        "sequence_index", "conversion_type", "did_win", "verdict",
-    ]
+    /// Of `postbacks` itself.
+    static let columns = PostbackColumns(\PostbacksKey.self)
 
-    /// Reads a row that begins with these columns.
-    init(_ columns: [StoredValue]) {
-        hour = columns[0].text
-        kind = CampaignIDKind(framework: columns[1].text, version: columns[2].text)
-        network = columns[3].text
-        campaign = columns[4].text
-        app = columns[5].integer
-        sourceApp = columns[6].integer
-        sequenceIndex = columns[7].integer
-        conversionType = columns[8].text
-        didWin = columns[9].integer != 0
-        verdict = columns[10].text
+    init<Key>(_ row: TableRow<Key>, _ columns: PostbackColumns<Key>) {
+        hour = row[Key.time]
+        framework = row[columns.framework]
+        kind = CampaignIDKind(framework: framework, version: row[columns.version])
+        network = row[columns.campaign.network]
+        campaign = row[columns.campaign.campaign]
+        app = row[columns.campaign.app]
+        sourceApp = row[columns.sourceApp]
+        sequenceIndex = row[columns.sequenceIndex]
+        conversionType = row[columns.conversionType]
+        didWin = row[columns.didWin]
+        verdict = row[columns.verdict]
     }
 
     var timing: PostbackTiming { PostbackTiming(kind, sequenceIndex: sequenceIndex) }
@@ -46,26 +73,39 @@ struct PostbackRow {
     }
 }
 
-/// A row of `conversion-values`: a number of winning postbacks that brought the same value.
-struct ValuedPostbacks {
-    let row: PostbackRow
+/// A conversion value, as a row of `conversion-values` has it.
+struct PostbackValue {
     /// 0 to 63; nil for a coarse value.
     let fine: Int?
     let coarse: CoarseValue?
+
+    static let kind = ConversionValuesKey.column(\.kind)
+    static let value = ConversionValuesKey.column(\.value)
+
+    init(_ row: TableRow<ConversionValuesKey>) {
+        let (kind, value) = (row[Self.kind], row[Self.value])
+        fine = kind == "fine" ? Int(value) : nil
+        coarse = kind == "coarse" ? CoarseValue(rawValue: value) : nil
+    }
+}
+
+/// A row of `conversion-values`: a number of winning postbacks that brought the same value.
+struct ValuedPostbacks {
+    let row: PostbackRow
+    let value: PostbackValue
     let count: Int64
 
-    /// What is read of the aggregate.
-    static let table = ConversionValuesKey.table.selecting(
-        PostbackRow.columns + ["kind", "value"], measures: ["postbacks"])
+    /// What is read of the table.
+    static let reader = TableReader(
+        columns, PostbackValue.kind, PostbackValue.value, measures: [.postbacks])
+    static let columns = PostbackColumns(\ConversionValuesKey.postback)
 
     /// nil for postbacks that did not win.
-    init?(_ columns: [StoredValue], _ measures: [Int64]) {
-        row = PostbackRow(columns)
-        guard row.didWin, measures[0] != 0 else { return nil }
-        let value = columns[12].text
-        fine = columns[11].text == "fine" ? Int(value) : nil
-        coarse = columns[11].text == "coarse" ? CoarseValue(rawValue: value) : nil
-        count = measures[0]
+    init?(_ row: TableRow<ConversionValuesKey>) {
+        count = row[.postbacks]
+        self.row = PostbackRow(row, Self.columns)
+        value = PostbackValue(row)
+        guard self.row.didWin, count != 0 else { return nil }
     }
 
     /// What a model says of the value.
@@ -74,7 +114,7 @@ struct ValuedPostbacks {
     /// came. So the stored hour decides as the exact time would.
     func decoding(_ model: ConversionModel, hourMilliseconds: Int64) -> ModelDecoding? {
         model.decoding(
-            received: hourMilliseconds, timing: row.timing, fine: fine, coarse: coarse,
+            received: hourMilliseconds, timing: row.timing, fine: value.fine, coarse: value.coarse,
             sequenceIndex: Int(row.sequenceIndex))
     }
 }

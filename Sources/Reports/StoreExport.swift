@@ -178,8 +178,8 @@ extension StoreView {
     fileprivate func acceptedPostbacks() throws -> (records: Int64, postbacks: Int64) {
         var counts: (records: Int64, postbacks: Int64) = (0, 0)
         for slice in slices {
-            try slice.forEachRow(of: OutcomeKey.table) { _, _, measures in
-                counts.records += measures[Outcome.accepted.rawValue]
+            try slice.forEachRow(of: TableReader(OutcomeKey.time, measures: [.accepted])) {
+                counts.records += $1[.accepted]
             }
             for partition in slice.numbers {
                 counts.postbacks += try slice.snapshot.acceptedPostbackCount(of: partition)

@@ -67,9 +67,8 @@ extension StoreView {
         for slice in slices where slice.stream == PostbacksFold.streamName {
             let recorded = try slice.recordedDecodings()
             let hours = HourTexts()
-            try slice.forEachRow(of: ValuedPostbacks.table) {
-                partition, columns, measures in
-                guard let valued = ValuedPostbacks(columns, measures),
+            try slice.forEachRow(of: ValuedPostbacks.reader) { partition, row in
+                guard let valued = ValuedPostbacks(row),
                     valued.row.isTrusted(
                         trustsDevelopment: recorded[partition]?.trustsDevelopment ?? false),
                     let model = models[valued.row.app]

@@ -14,6 +14,8 @@
 ///             columns, measures: Measure.self)
 ///         static let columns: KeyColumns<Self> = [.text("seat", \.seat), .integer("reason", \.reason)]
 ///     }
+///
+/// Readers name properties of the key, as `LossReasonsKey.column(\.seat)`, and no places of columns.
 package struct AggregateTable: Sendable {
     /// What a column holds.
     package enum ColumnKind: Sendable {
@@ -149,18 +151,12 @@ package struct AggregateTable: Sendable {
         note(ofMeasure: name).unit ?? Unit(ofMeasure: name)
     }
 
-    /// The same rows with only some of their columns and measures, in this order, for reading. Several of its
-    /// rows may be alike.
-    package func selecting(_ columns: [String], measures: [String]) -> AggregateTable {
+    /// The same rows with only some of their columns and measures, by their places, in this order, for reading. Several
+    /// of its rows may be alike.
+    package func selecting(_ columns: [Int], measures: [Int]) -> AggregateTable {
         var selected = self
-        selected.columns = columns.map { name in
-            guard let column = self.columns.first(where: { $0.name == name }) else {
-                preconditionFailure("\(self.name) has no column \(name)")
-            }
-            return column
-        }
-        precondition(measures.allSatisfy(self.measures.contains), "\(name) has no such measure")
-        selected.measures = measures
+        selected.columns = columns.map { self.columns[$0] }
+        selected.measures = measures.map { self.measures[$0] }
         return selected
     }
 }
@@ -279,7 +275,7 @@ package struct KeyColumns<Key>: Sendable, ExpressibleByArrayLiteral {
         ])
     }
 
-    private static func offset(of path: PartialKeyPath<Key>) -> Int {
+    static func offset(of path: PartialKeyPath<Key>) -> Int {
         guard let offset = MemoryLayout<Key>.offset(of: path) else {
             preconditionFailure("a column of \(Key.self) is no stored property")
         }

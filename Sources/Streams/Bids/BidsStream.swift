@@ -81,10 +81,10 @@ package enum BidsEventType: EventType {
 }
 
 package struct BidsKey: RowKey {
-    var seat: Symbol
-    var campaign: CampaignKey
-    var skanVersion: Symbol
-    var currency: Symbol
+    package var seat: Symbol
+    package var campaign: CampaignKey
+    package var skanVersion: Symbol
+    package var currency: Symbol
 
     package enum Measure: Int, AggregateMeasure {
         case auctions, noBids, bids, priceMicros, unpriced
@@ -126,8 +126,8 @@ package struct BidsKey: RowKey {
 }
 
 package struct BidFaultsKey: RowKey {
-    var campaign: CampaignKey
-    var fault: SkadnFault
+    package var campaign: CampaignKey
+    package var fault: SkadnFault
 
     package enum Measure: Int, AggregateMeasure { case bids }
 
@@ -143,12 +143,12 @@ package struct BidFaultsKey: RowKey {
 }
 
 package struct BidSignaturesKey: RowKey {
-    var seat: Symbol
-    var campaign: CampaignKey
-    var skanVersion: Symbol
+    package var seat: Symbol
+    package var campaign: CampaignKey
+    package var skanVersion: Symbol
     /// `unknown` below 2.2.
-    var fidelity: AdFidelity
-    var verdict: AdSignatureVerdict
+    package var fidelity: AdFidelity
+    package var verdict: AdSignatureVerdict
 
     package enum Measure: Int, AggregateMeasure { case signatures }
 
@@ -165,9 +165,9 @@ package struct BidSignaturesKey: RowKey {
 }
 
 package struct LossReasonsKey: RowKey {
-    var seat: Symbol
-    var campaign: CampaignKey
-    var reason: Int64
+    package var seat: Symbol
+    package var campaign: CampaignKey
+    package var reason: Int64
 
     package enum Measure: Int, AggregateMeasure { case losses }
 

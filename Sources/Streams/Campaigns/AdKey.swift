@@ -1,11 +1,11 @@
 import JSON
 
 /// The columns that say which ad was seen where: the same for impressions and for clicks.
-struct AdKey: Equatable, Sendable {
-    var format: AdFormat
+package struct AdKey: Equatable, Sendable {
+    package var format: AdFormat
     /// The zone, the widget with its index, or the adapter; empty when nothing says it.
-    var placement: Symbol
-    var campaign: CampaignKey
+    package var placement: Symbol
+    package var campaign: CampaignKey
 
     static let columns: KeyColumns<AdKey> = [
         .word("format", \.format, "'skoverlay', 'skadn', 'outbrain', 'inapp'"),

@@ -27,13 +27,13 @@ package enum ConversionUpdatesEventType: EventType {
 }
 
 package struct ConversionUpdatesKey: RowKey {
-    var appID: Int64
-    var framework: Symbol
-    var conversionType: Symbol
-    var sequenceIndex: Int64
-    var model: Symbol
-    var kind: Symbol
-    var value: Symbol
+    package var appID: Int64
+    package var framework: Symbol
+    package var conversionType: Symbol
+    package var sequenceIndex: Int64
+    package var model: Symbol
+    package var kind: Symbol
+    package var value: Symbol
 
     package enum Measure: Int, AggregateMeasure {
         case updates, told, toldReplaced, repeated, reported, reportedReplaced

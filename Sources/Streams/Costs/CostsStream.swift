@@ -45,10 +45,10 @@ package enum CostsEventType: EventType {
 }
 
 package struct CostsKey: RowKey {
-    var source: Symbol
-    var campaign: CampaignKey
-    var country: Symbol
-    var currency: Symbol
+    package var source: Symbol
+    package var campaign: CampaignKey
+    package var country: Symbol
+    package var currency: Symbol
 
     package enum Measure: Int, AggregateMeasure {
         case costMicros, reportedImpressions, reportedClicks, reportedInstalls, restatements

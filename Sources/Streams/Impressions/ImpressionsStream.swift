@@ -54,7 +54,7 @@ package enum ImpressionsEventType: EventType {
 }
 
 package struct ImpressionsKey: RowKey {
-    var ad: AdKey
+    package var ad: AdKey
 
     package enum Measure: Int, AggregateMeasure {
         case presented, dismissed, failed, fidelityView, fidelityStorekit

@@ -37,7 +37,7 @@ package enum OverlayClicksEventType: EventType {
 }
 
 package struct OverlayClicksKey: RowKey {
-    var ad: AdKey
+    package var ad: AdKey
 
     package enum Measure: Int, AggregateMeasure {
         case clicks, userClicks, paidClicks, organicClicks, alteredUrls

@@ -81,17 +81,17 @@ package enum PostbacksEventType: EventType {
 }
 
 package struct PostbacksKey: RowKey {
-    var framework: Symbol
-    var version: Symbol
-    var campaign: CampaignKey
-    var sourceDomain: Symbol
-    var sequenceIndex: Int64
-    var interaction: Symbol
-    var conversionType: Symbol
-    var marketplace: Symbol
-    var didWin: Bool
-    var verdict: Symbol
-    var country: Symbol
+    package var framework: Symbol
+    package var version: Symbol
+    package var campaign: CampaignKey
+    package var sourceDomain: Symbol
+    package var sequenceIndex: Int64
+    package var interaction: Symbol
+    package var conversionType: Symbol
+    package var marketplace: Symbol
+    package var didWin: Bool
+    package var verdict: Symbol
+    package var country: Symbol
 
     package enum Measure: Int, AggregateMeasure { case postbacks, nullValues }
 
@@ -122,9 +122,9 @@ package struct PostbacksKey: RowKey {
 }
 
 package struct ConversionValuesKey: RowKey {
-    var postback: PostbacksKey
-    var kind: Symbol
-    var value: Symbol
+    package var postback: PostbacksKey
+    package var kind: Symbol
+    package var value: Symbol
 
     package enum Measure: Int, AggregateMeasure { case postbacks }
 
@@ -141,12 +141,12 @@ package struct ConversionValuesKey: RowKey {
 }
 
 package struct DecodedEventsKey: RowKey {
-    var campaign: CampaignKey
-    var sequenceIndex: Int64
-    var model: Symbol
-    var event: Symbol
-    var currency: Symbol
-    var hasSourceIdentifier: Bool
+    package var campaign: CampaignKey
+    package var sequenceIndex: Int64
+    package var model: Symbol
+    package var event: Symbol
+    package var currency: Symbol
+    package var hasSourceIdentifier: Bool
 
     package enum Measure: Int, AggregateMeasure {
         case countMin, countMax, revenueMinMicros, revenueMaxMicros, ambiguous
@@ -176,10 +176,10 @@ package struct DecodedEventsKey: RowKey {
 }
 
 package struct InstallCohortsKey: RowKey {
-    var window: Int64
-    var campaign: CampaignKey
-    var currency: Symbol
-    var hasSourceIdentifier: Bool
+    package var window: Int64
+    package var campaign: CampaignKey
+    package var currency: Symbol
+    package var hasSourceIdentifier: Bool
 
     package enum Measure: Int, AggregateMeasure {
         case installs, postbacks, nullValues, revenueMinMicros, revenueMaxMicros

@@ -118,8 +118,8 @@ package enum Outcome: Int, AggregateMeasure {
 }
 
 package struct OutcomeKey: RowKey {
-    var topic: Symbol
-    var type: Symbol
+    package var topic: Symbol
+    package var type: Symbol
 
     package typealias Measure = Outcome
 

@@ -67,13 +67,13 @@ package enum StoreNotificationsEventType: EventType {
 }
 
 package struct StoreNotificationsKey: RowKey {
-    var environment: Symbol
-    var bundleID: Symbol
-    var productID: Symbol
-    var storefront: Symbol
-    var currency: Symbol
-    var offer: Symbol
-    var ownership: Symbol
+    package var environment: Symbol
+    package var bundleID: Symbol
+    package var productID: Symbol
+    package var storefront: Symbol
+    package var currency: Symbol
+    package var offer: Symbol
+    package var ownership: Symbol
 
     package enum Measure: Int, AggregateMeasure {
         case initialBuys, trials, resubscribes, renewals, recoveries, renewalFailures
@@ -159,12 +159,12 @@ package struct StoreNotificationsKey: RowKey {
 }
 
 package struct CohortsKey: RowKey {
-    var age: CohortAge
-    var bundleID: Symbol
-    var productID: Symbol
-    var storefront: Symbol
-    var currency: Symbol
-    var offer: Symbol
+    package var age: CohortAge
+    package var bundleID: Symbol
+    package var productID: Symbol
+    package var storefront: Symbol
+    package var currency: Symbol
+    package var offer: Symbol
 
     package enum Measure: Int, AggregateMeasure {
         case buyers, trials, trialConversions, renewals, expirations, refunds
