@@ -26,18 +26,10 @@ struct ChangesPage {
         question.measures = []
         question.isOfAllRows = false
         self.question = question
-        let query = try source.installation.configuration.dumpQuery(question.query)
-        let (hours, directories, now) = (
-            try source.installation.hours(), source.installation.directories, WallClock.milliseconds
-        )
-        changes =
-            name == Funnel.name
-            ? try StoreChanges(
-                funnel: source.funnelQuery(query), directories: directories,
-                fromMilliseconds: begin, toMilliseconds: now, hours: hours)
-            : try StoreChanges(
-                query, directories: directories, fromMilliseconds: begin, toMilliseconds: now,
-                hours: hours)
+        changes = try StoreChanges(
+            knownReport(name, .sums).comparedRows(question.query, source.configuration),
+            directories: source.installation.directories, fromMilliseconds: begin,
+            toMilliseconds: WallClock.milliseconds, hours: source.installation.hours())
     }
 
     private func place(of column: String) -> Int? {

@@ -27,7 +27,9 @@ struct ExplanationPage {
         let asked = try PageQuery(dump, context.parameters)
         question = try context.limited(asked)
         measure = context.parameters["measure"].nonempty
-        if question.hidesAppSums, let measure, Funnel.appMeasures.contains(measure) {
+        if question.hidesAppSums, let measure,
+            try knownReport(dump).appMeasures.contains(measure)
+        {
             throw DashboardError.outOfScope("\(measure) of the funnel", "campaign")
         }
         from = try context.parameters["from"].nonempty.map { text in
@@ -46,20 +48,15 @@ struct ExplanationPage {
 
     private var number: any Number {
         get throws {
-            try Explainer.number(
-                question.totalQuery, source.funnelQuery, source.installation.configuration.dumpQuery
-            )
+            try Explainer.number(question.totalQuery, source.configuration)
         }
     }
 
     /// The same as evidence has it: sums of stored rows alone.
     private var provableNumber: any Number {
         get throws {
-            let query = try question.totalQuery
-            guard question.dump != Funnel.name else {
-                return try FunnelNumber(source.funnelQuery(query))
-            }
-            return try DumpNumber(source.installation.configuration.dumpQuery(query))
+            try knownReport(question.dump)
+                .provableNumber(question.totalQuery, source.configuration)
         }
     }
 
@@ -109,9 +106,9 @@ struct ExplanationPage {
             number, measures: { try Explainer.measures(measure, of: $0) }, progress: progress
         ) { _ = report.add($0) }
         report.division = try division
-        if question.dump == Funnel.name, let measure {
-            report.cost = try source.stores.costInWords(
-                measure, source.funnelQuery(question.totalQuery))
+        if let measure {
+            report.cost = try knownReport(question.dump).costInWords(
+                measure, question.totalQuery, source.stores, source.configuration)
         }
         return (explanation, report)
     }
@@ -129,8 +126,9 @@ struct ExplanationPage {
     /// What a rate divides; nil for a sum.
     private var division: FunnelDivision? {
         get throws {
-            try Explainer.division(
-                measure, question.totalQuery, source.stores, { try source.funnelQuery($0) })
+            guard let measure else { return nil }
+            return try knownReport(question.dump).division(
+                of: measure, question.totalQuery, source.stores, source.configuration)
         }
     }
 
@@ -395,11 +393,11 @@ struct ExplanationPage {
                 }
             }
             form("/dump/\(question.dump)", "What did this say on ", "as_of", "Show")
-            let isWorkedOut = PageQuery.isWorkedOut(question.dump)
-            if !isWorkedOut {
+            let isOfSums = question.has(.sums)
+            if isOfSums {
                 form("/changes/\(question.dump)", "What has changed since ", "from", "Show")
             }
-            if context.scope.isEmpty, !isWorkedOut {
+            if context.scope.isEmpty, isOfSums {
                 html.element("p") { html in
                     html.link(
                         "Take this as evidence",
@@ -438,14 +436,13 @@ extension PageWriter {
     /// A dump by itself, with the first of its rows that the parameters select.
     mutating func writeDump(_ name: String) throws {
         let question = try context.limited(PageQuery(name, context.parameters))
-        let workedOut = PageQuery.workedOut.first { $0.key == name }?.value
-        let note = try name == Funnel.name ? "" : workedOut ?? DumpDescription.named(name).note
-        try section(name, note) { page in
+        let report = try knownReport(name)
+        try section(name, report.pageNote) { page in
             if let asOf = question.asOf {
                 page.paragraph(
                     "As it was \(asOf), midnight UTC where no time is said.", class: "note")
             }
-            if !question.hasOwnRows { try page.writeGroupings(question) }
+            if question.has(.groups) { page.writeGroupings(question, report.columnNames) }
             try page.table(
                 page.source.answer(question, keeping: RowBound(Self.mostRowsOfDump)),
                 limit: Self.mostRowsOfDump, keepsAsked: true)
@@ -453,8 +450,7 @@ extension PageWriter {
     }
 
     /// The columns that rows can be grouped by, each a link that adds or removes it.
-    private mutating func writeGroupings(_ question: PageQuery) throws {
-        let columns = try PageQuery.columns(of: question.dump)
+    private mutating func writeGroupings(_ question: PageQuery, _ columns: [String]) {
         write { html in
             html.element("p", ["class": "choices"]) { html in
                 html.text("by ")

@@ -279,25 +279,14 @@ extension PageWriter {
         write { html in
             html.element("h1", text: "All dumps")
             html.element("dl") { html in
-                let funnel = (
-                    name: Funnel.name, note: "Each campaign from the bid to the revenue.",
-                    by: ["day"]
-                )
-                let others = DumpDescription.all.map { dump in
-                    let names = dump.columns.map(\.name)
-                    return (
-                        name: dump.name, note: dump.note,
-                        by: names.contains("day") ? ["day"] : Array(names.prefix(1))
-                    )
-                }
-                let workedOut = PageQuery.workedOut.map {
-                    (name: $0.key, note: $0.value, by: [String]())
-                }
-                for (name, note, by) in [funnel] + workedOut + others {
+                let reports: [any Report] = allReports + DumpDescription.all
+                for report in reports {
                     html.element("dt") { html in
-                        html.link(name, to: PageQuery(name, by: by).address)
+                        html.link(
+                            report.name,
+                            to: PageQuery(report.name, by: report.pageColumns).address)
                     }
-                    html.element("dd", text: note)
+                    html.element("dd", text: report.note)
                 }
             }
         }

@@ -15,8 +15,7 @@ extension PageWriter {
         question.measures = []
         let answer = try answer(question)
         let columns = lines.flatMap { [$0.low, $0.high] }
-        let streams = try Set(
-            columns.flatMap { try RecordDays.streams(of: $0, in: question.dump) })
+        let streams = Set(columns.flatMap { question.report?.streams(of: $0) ?? [] })
         let recordDays = try source.stores.recordDays(of: streams.sorted())
         draw(title, answer, answer.rows, by: "day", lines, recordDays: recordDays)
     }
@@ -31,7 +30,7 @@ extension PageWriter {
     ) {
         guard let day = answer.place(of: column) else { return }
         func streams(_ column: String) -> [String] {
-            (try? RecordDays.streams(of: column, in: answer.question.dump)) ?? []
+            answer.question.report?.streams(of: column) ?? []
         }
         let allStreams = lines.flatMap { streams($0.low) + streams($0.high) }
         let names = chartDays(

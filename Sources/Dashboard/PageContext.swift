@@ -154,7 +154,8 @@ struct PageContext {
         _ question: PageQuery, to days: (since: String?, until: String?)? = nil
     ) throws -> PageQuery {
         var question = question
-        let columns = try PageQuery.columns(of: question.dump)
+        let report = try knownReport(question.dump)
+        let columns = report.columnNames
         if let days {
             question.since = days.since
             question.until = days.until
@@ -168,7 +169,7 @@ struct PageContext {
             }
             question.conditions.append(condition)
         }
-        return try within(scope, question, columns)
+        return try within(scope, question, report)
     }
 
     static let storefront = "storefront"
@@ -180,12 +181,12 @@ struct PageContext {
     }
 
     private func within(
-        _ scope: [DumpQuery.Condition], _ question: PageQuery, _ columns: [String]
+        _ scope: [DumpQuery.Condition], _ question: PageQuery, _ report: any Report
     ) throws -> PageQuery {
         var question = question
         for condition in scope {
-            // Campaigns are pooled there by the last digits of their identifiers, others' among them.
-            guard columns.contains(condition.column), question.dump != NullEstimates.name else {
+            guard report.columnNames.contains(condition.column), report.abilities.contains(.scopes)
+            else {
                 throw DashboardError.outOfScope(question.dump, condition.column)
             }
             // Another value is asked for: nothing fits both.
@@ -201,8 +202,8 @@ struct PageContext {
             question.isScoped = true
             // What belongs to a whole app is not of one campaign of it.
             question.hidesAppSums = !scope.contains { $0.column == "app_id" }
-            if question.hidesAppSums, question.dump == Funnel.name,
-                question.measures.contains(where: Funnel.appMeasures.contains)
+            if question.hidesAppSums,
+                question.measures.contains(where: report.appMeasures.contains)
             {
                 throw DashboardError.outOfScope("a measure of a whole app", "campaign")
             }

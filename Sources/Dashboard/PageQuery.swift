@@ -33,32 +33,20 @@ struct PageQuery: Equatable {
         self.measures = measures
     }
 
-    /// Columns that a dump has, in its own order.
-    static func columns(of dump: String) throws(InspectionError) -> [String] {
-        guard dump != NullEstimates.name else { return NullEstimates.columnNames }
-        return try ReportRequest(query: DumpQuery(name: dump)).known().columns
-    }
+    /// What is asked; nil for a name that no report has.
+    var report: (any Report)? { try? knownReport(dump) }
 
-    /// The columns of its own dump; none for a dump that there is not.
-    var columns: [String] { (try? Self.columns(of: dump)) ?? [] }
+    /// The columns of its report; none for one that there is not.
+    var columns: [String] { report?.columnNames ?? [] }
 
     /// Whether rows are of the days on which postbacks arrived.
-    var isByArrival: Bool { dump == Funnel.name && !isByInstall }
-
-    /// Dumps that are worked out of others.
-    static let workedOut: KeyValuePairs = [
-        CampaignReturns.name: "What campaigns cost and brought, by cohort and age.",
-        ClickRates.name:
-            "Ads that were shown, and what was clicked of them, by format and placement.",
-        FraudSignals.name: "Shares that fraud shows in, with their intervals; no verdict.",
-        NullEstimates.name:
-            "What null values may be, by the known ones of their apps: estimates, in no other number.",
-    ]
+    var isByArrival: Bool { has(.dates) && !isByInstall }
 
     /// Whether the rows cannot be added up.
-    var hasOwnRows: Bool { dump == NullEstimates.name }
+    private var hasOwnRows: Bool { !has(.groups) }
 
-    static func isWorkedOut(_ dump: String) -> Bool { ReportRequest.workedOut.contains(dump) }
+    /// Whether its report can do something.
+    func has(_ ability: ReportAbilities) -> Bool { report?.abilities.contains(ability) ?? false }
 
     // MARK: Addresses
 
@@ -84,7 +72,7 @@ struct PageQuery: Equatable {
     ///   look like one.
     init(_ dump: String, _ parameters: QueryParameters) throws {
         self.init(dump)
-        let columns = try Self.columns(of: dump)
+        let columns = try knownReport(dump).columnNames
         // Filters of pages are columns of most dumps too.
         let known = columns + (Parameter.all + PageContext.filters).filter { !columns.contains($0) }
         if let unknown = parameters.names.first(where: { !known.contains($0) }) {
@@ -205,6 +193,18 @@ struct PageQuery: Equatable {
         }
     }
 
+    /// The request with what the reader may see of it.
+    var request: ReportRequest {
+        get throws {
+            var request = ReportRequest(query: try query)
+            request.dateRule = isByInstall ? .install : nil
+            request.curve = isCurve
+            request.isScoped = isScoped
+            request.hidesAppSums = hidesAppSums
+            return request
+        }
+    }
+
     /// The same of one row, as one number is explained.
     var totalQuery: DumpQuery {
         get throws {
@@ -285,7 +285,7 @@ struct AnsweredQuestion {
 
     /// What a cost per install divides by, where rows are of several campaigns.
     var noteOnCostPerInstall: String? {
-        guard question.dump == Funnel.name, place(of: "cpi") != nil,
+        guard place(of: "cpi") != nil,
             !(question.by + question.conditions.map(\.column)).contains(where: {
                 ["campaign", "name"].contains($0)
             })

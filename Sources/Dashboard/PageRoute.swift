@@ -63,10 +63,9 @@ enum PageRoute: Equatable {
 
     /// Every page, and everything about each dump.
     static var all: [PageRoute] {
-        let dumps = [Funnel.name] + PageQuery.workedOut.map(\.key) + DumpDescription.all.map(\.name)
         return DashboardPage.allCases.map(PageRoute.page) + Single.allCases.map(PageRoute.single)
             + OfDump.allCases.flatMap { kind in
-                dumps.flatMap { name in
+                reportNames().flatMap { name in
                     ([nil] + kind.formats.map(Optional.some)).map {
                         PageRoute.ofDump(kind, name: name, $0)
                     }

@@ -15,7 +15,8 @@ final class PageSource {
     let failures: [PartFailure]
     private let keptDays: DaySumCache
     private var opened: OpenStores?
-    private var asked: FunnelQuery?
+    /// Read once for all parts of the page.
+    let configuration: ReportConfiguration
 
     /// - Parameter keptDays: of all pages.
     init(
@@ -23,6 +24,7 @@ final class PageSource {
         failures: [PartFailure] = []
     ) {
         self.installation = installation
+        configuration = installation.configuration.keepingParts
         self.failures = failures
         self.keptDays = keptDays
     }
@@ -41,16 +43,6 @@ final class PageSource {
     /// The option that makes a command look at the same time as this page; none for the clock.
     var clockWords: [String] { installation.givenTime.map { ["--at", $0] } ?? [] }
 
-    func funnelQuery(
-        _ query: DumpQuery, dateRule: FunnelQuery.DateRule = .arrival
-    ) throws -> FunnelQuery {
-        var question = try asked ?? installation.configuration.funnelQuery(query)
-        asked = question
-        question.query = query
-        question.dateRule = dateRule
-        return question
-    }
-
     /// Rows that a page reads of a stored dump unless it asks for fewer.
     static let mostRows = 10_000
 
@@ -61,43 +53,33 @@ final class PageSource {
         _ question: PageQuery, keeping bound: RowBound = RowBound(mostRows)
     ) throws -> AnsweredQuestion {
         let stores = try stores(asOf: question.asOfMilliseconds)
-        let query = try installation.configuration.dumpQuery(question.query)
-        if question.dump == Funnel.name {
-            let funnel = try stores.funnel(
-                funnelQuery(query, dateRule: question.isByInstall ? .install : .arrival))
-            var measures = question.measures
-            if measures.isEmpty, question.hidesAppSums {
-                measures = Self.shownMeasures(of: funnel)
-            }
-            let table =
-                measures.isEmpty ? funnel.table : try funnel.table.limited(toMeasures: measures)
+        let report = try knownReport(question.dump)
+        guard let dump = report as? DumpDescription else {
+            var request = try question.request
+            request.curve = false
+            if !report.abilities.contains(.dates) { request.dateRule = nil }
+            let answer = try request.answer(stores, configuration, as: .json)
+            let keyCount = answer.report.keyCount
             return AnsweredQuestion(
-                question: question, table: table, keyCount: funnel.table.keyCount,
-                firstMeasure: funnel.table.keyCount,
-                notices: question.isScoped ? funnel.sharedNotices : funnel.notices)
+                question: question, table: answer.report, keyCount: keyCount,
+                firstMeasure: keyCount, notices: answer.notices)
         }
-        if PageQuery.isWorkedOut(question.dump) {
-            let answer = try ReportRequest(query: query)
-                .answer(stores, installation.configuration, as: .json)
-            return AnsweredQuestion(
-                question: question, table: answer.report, keyCount: answer.report.keyCount,
-                firstMeasure: answer.report.keyCount, notices: answer.notices)
-        }
+        let query = try dump.configured(question.query, configuration)
         if question.isCurve {
             let table = try stores.curves(query)
-            let measures = Set(try DumpDescription.named(question.dump).measures + ["maturity"])
+            let measures = Set(dump.measures + ["maturity"])
             let keyCount = table.columns.prefix { !measures.contains($0.name) }.count
             return AnsweredQuestion(
                 question: question, table: table, keyCount: keyCount, firstMeasure: keyCount)
         }
         let (kept, rowCount) = try stores.dump(query, keeping: bound)
-        var dump = kept
-        if !question.measures.isEmpty { dump = try dump.limited(toMeasures: question.measures) }
-        let shown = dump.withLossReasonNames()
+        var rows = kept
+        if !question.measures.isEmpty { rows = try rows.limited(toMeasures: question.measures) }
+        let shown = rows.withLossReasonNames()
         var answer = AnsweredQuestion(
-            question: question, table: shown.report(forPeople: false), keyCount: dump.columns.count,
+            question: question, table: shown.report(forPeople: false), keyCount: rows.columns.count,
             firstMeasure: shown.columns.count)
-        answer.moreRows = rowCount - dump.rows.count
+        answer.moreRows = rowCount - rows.rows.count
         return answer
     }
 
@@ -110,23 +92,10 @@ final class PageSource {
     ) throws {
         // A file reads each row once: the sums of its days are not kept.
         let stores = try question.asOfMilliseconds.map(stores(asOf:)) ?? installation.stores(nil)
-        var asked = ReportRequest(query: try question.query)
-        if question.isByInstall { asked.dateRule = .install }
-        asked.curve = question.isCurve
-        if question.hidesAppSums, question.dump == Funnel.name, question.measures.isEmpty {
-            let funnel = try stores.funnel(funnelQuery(asked.query))
-            asked.query.measures = Self.shownMeasures(of: funnel)
-        }
-        _ = try asked.write(stores, installation.configuration, as: format, isRaw: false) { bytes in
+        _ = try question.request.write(stores, configuration, as: format, isRaw: false) { bytes in
             guard isWanted() else { throw CancellationError() }
             try sink(bytes)
         }
-    }
-
-    /// The measures of a funnel that are not of a whole app.
-    private static func shownMeasures(of funnel: Funnel) -> [String] {
-        funnel.table.columns.dropFirst(funnel.table.keyCount).map(\.name)
-            .filter { !Funnel.appMeasures.contains($0) }
     }
 
     private func stores(asOf milliseconds: Int64?) throws -> OpenStores {

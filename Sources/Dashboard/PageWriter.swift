@@ -127,7 +127,7 @@ struct PageWriter {
 
     /// Says which filters a dump cannot follow, since its rows do not say what is asked.
     private mutating func noteUnlimited(_ question: PageQuery) {
-        let columns = (try? PageQuery.columns(of: question.dump)) ?? []
+        let columns = question.columns
         let others = context.chosen.filter { condition in
             !columns.contains(condition.column)
                 && !context.isOfStorefront(condition, columns)
@@ -369,12 +369,9 @@ extension HTML {
 extension AnsweredQuestion {
     /// Whether records add up to a measure, so that it can be explained.
     func isExplained(_ measure: String) -> Bool {
-        if question.dump == ClickRates.name { return true }
-        if question.dump == CampaignReturns.name { return measure != "maturity" }
-        guard !question.isCurve, !question.isByInstall,
-            !PageQuery.isWorkedOut(question.dump)
-        else { return false }
-        if question.dump == Funnel.name { return FunnelNumber.isExplained(measure) }
-        return measure != "maturity" && measure != "final_after"
+        guard let report = question.report, let request = try? question.request else {
+            return false
+        }
+        return report.isExplained(measure, in: request)
     }
 }

@@ -13,20 +13,15 @@ struct EvidenceClaim {
     private let broughtNumber: (any Number)?
     private let manifest: EvidenceManifest
     private let rows: [EvidenceRow]
-
-    /// Columns of the funnel that go by the catalog, which is not in the file.
-    private static let catalogColumns: Set<String> = ["campaign", "name", "media_source"]
+    /// Nil for a name that this program does not know.
+    private let report: (any Report)?
 
     init(_ manifest: EvidenceManifest, _ rows: [EvidenceRow]) {
         self.manifest = manifest
         self.rows = rows
-        if manifest.dump == Funnel.name {
-            number = Self.funnel(manifest, rows)
-            broughtNumber = nil
-        } else {
-            number = Self.query(manifest).flatMap { try? DumpNumber($0) }
-            broughtNumber = Self.query(manifest, without: ["model"]).flatMap { try? DumpNumber($0) }
-        }
+        report = try? knownReport(manifest.dump)
+        number = Self.number(of: report, manifest, rows)
+        broughtNumber = Self.number(of: report, manifest, rows, without: ["model"])
         if let number {
             for row in rows {
                 guard let (table, columns) = Self.stored(row, in: number) else { continue }
@@ -52,11 +47,11 @@ struct EvidenceClaim {
     /// What was checked, when all of it fits.
     var holding: String {
         let isOfCatalog = manifest.where.contains { text in
-            Self.catalogColumns.contains { text.hasPrefix("\($0)=") }
+            report?.catalogColumns.contains { text.hasPrefix("\($0)=") } ?? false
         }
         let rows =
             "the question asks for every row (\(counted(rows.count, "row"))), and each has its value"
-        return manifest.dump == Funnel.name && isOfCatalog
+        return isOfCatalog
             ? "\(rows); campaign, name and media_source go by the catalog, which is not in the file"
             : rows
     }
@@ -77,18 +72,22 @@ struct EvidenceClaim {
         return query
     }
 
-    /// Sales are those of apps by their bundles: which is whose is not in the file.
-    private static func funnel(
-        _ manifest: EvidenceManifest, _ rows: [EvidenceRow]
+    /// What the manifest asks for, but for conditions on some columns, and on those of the catalog, which is not in the
+    /// file. Sales are those of apps by their bundles: which is whose is not in the file either.
+    private static func number(
+        of report: (any Report)?, _ manifest: EvidenceManifest, _ rows: [EvidenceRow],
+        without columns: Set<String> = []
     ) -> (any Number)? {
-        guard let query = query(manifest, without: catalogColumns) else { return nil }
+        guard let report, let query = query(manifest, without: columns.union(report.catalogColumns))
+        else { return nil }
         let asked = query.conditions.first { $0.column == "app_id" }.flatMap { Int64($0.value) }
         var apps: [String: Int64] = [:]
         let app = asked ?? rows.lazy.compactMap { $0.columns["app_id"]?.asInteger }.first ?? 0
         for case .text(let bundle)? in rows.map({ $0.columns["bundle_id"] }) { apps[bundle] = app }
-        return try? FunnelNumber(
-            FunnelQuery(
-                query: query, catalog: Catalog(), trustsDevelopment: true, appsByBundle: apps))
+        return try? report.provableNumber(
+            query,
+            ReportConfiguration(
+                catalog: Catalog(), trustsDevelopment: true, appsByBundle: apps))
     }
 
     /// A row's aggregate and the values of its columns; nil when the dump has no such rows.

@@ -63,9 +63,9 @@ struct ProvedMeasure {
 
     /// Nil for what needs the rows of other measures.
     init?(_ name: String, of dump: String) {
-        guard dump != Funnel.name || !Funnel.appMeasures.contains(name) else { return nil }
+        guard let parts = try? knownReport(dump).provedParts(of: name) else { return nil }
         self.name = name
-        parts = (dump == Funnel.name ? FunnelNumber.partNames(of: name) : nil) ?? [name]
+        self.parts = parts
     }
 
     /// Whether a measure of the number is among them. Amounts have their currency behind their name.

@@ -179,3 +179,41 @@ extension FunnelSums {
         }
     }
 }
+
+/// The report `roas`.
+struct ReturnsReport: Report {
+    var name: String { CampaignReturns.name }
+    let note = "What campaigns cost and brought, by cohort and age."
+    let help: String? =
+        "roas has what campaigns brought for their cost by the day of the install, up to the days 0, 3, 7 and 30 "
+        + "since, as bounds: docs/roas.md."
+    var columnNames: [String] { CampaignReturns.columnNames }
+    var measureNames: [String] { CampaignReturns.measureNames }
+    var streams: [String] { FunnelSource.streams }
+    let abilities: ReportAbilities = [.amounts, .groups, .scopes, .endsWithEvents]
+
+    func answer(
+        _ request: ReportRequest, _ stores: OpenStores, _ configuration: ReportConfiguration,
+        as format: DumpFormat
+    ) throws -> DumpAnswer {
+        let conversion = try request.conversion(configuration)
+        let returns = try stores.returns(
+            request.funnelQuery(configuration), converting: conversion)
+        return try request.answer(
+            returns.table, [missingNotice(returns.missingStreams), conversion?.notice], of: self,
+            as: format)
+    }
+
+    func number(
+        _ query: DumpQuery, _ configuration: ReportConfiguration
+    ) throws -> any Number { try CampaignReturns.number(configuration.funnelQuery(query)) }
+
+    func isExplained(_ measure: String, in _: ReportRequest) -> Bool { measure != "maturity" }
+
+    func division(
+        of measure: String, _ query: DumpQuery, _ stores: OpenStores,
+        _ configuration: ReportConfiguration
+    ) throws -> FunnelDivision? {
+        try stores.division(of: measure, inReturns: configuration.funnelQuery(query))
+    }
+}

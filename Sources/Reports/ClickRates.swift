@@ -170,10 +170,10 @@ package final class ClickRatesNumber: Number {
         ClickRates.dump(of: measure).map { [$0] } ?? []
     }
 
-    /// The measures that explain a column; nil for a name that is no column's.
-    package func parts(of measure: String) -> [String]? {
-        measure == ClickRates.rate
-            ? ClickRates.rateParts : measures.contains(measure) ? [measure] : nil
+    package func parts(ofColumn name: String) -> NumberParts {
+        guard name != ClickRates.rate else { return .measures(ClickRates.rateParts) }
+        return measures.contains(name)
+            ? .measures([name]) : .unknown(known: ClickRates.measureNames)
     }
 
     package var isLimitedInTime: Bool { selection.isLimitedInTime }
@@ -198,4 +198,36 @@ package final class ClickRatesNumber: Number {
     }
 
     package func concerns(_: AggregateTable, columns _: [StoredValue]) -> Bool { false }
+}
+
+/// The report `click-rates`.
+struct ClickRatesReport: Report {
+    var name: String { ClickRates.name }
+    let note = "Ads that were shown, and what was clicked of them, by format and placement."
+    let help: String? =
+        "click-rates has the ads that were shown and what was clicked of them by format and placement, with "
+        + "the rate: docs/funnel.md."
+    var columnNames: [String] { ClickRates.columnNames }
+    var measureNames: [String] { ClickRates.measureNames }
+    var streams: [String] { ClickSource.all.map(\.stream) }
+    let abilities: ReportAbilities = [.groups, .scopes, .endsWithEvents]
+
+    func answer(
+        _ request: ReportRequest, _ stores: OpenStores, _: ReportConfiguration,
+        as format: DumpFormat
+    ) throws -> DumpAnswer {
+        let rates = try stores.clickRates(request.query)
+        return try request.answer(
+            rates.table, [missingNotice(rates.missingStreams)], of: self, as: format)
+    }
+
+    func number(
+        _ query: DumpQuery, _: ReportConfiguration
+    ) throws -> any Number { try ClickRatesNumber(query) }
+
+    func isExplained(_: String, in _: ReportRequest) -> Bool { true }
+
+    func division(
+        of measure: String, _ query: DumpQuery, _ stores: OpenStores, _: ReportConfiguration
+    ) throws -> FunnelDivision? { try stores.division(of: measure, inClickRates: query) }
 }

@@ -215,13 +215,13 @@ extension OpenStores {
     /// imported before or after the day that it is about, and must not move the period that reports show.
     package static let eventStreams = FunnelSource.streams.filter { $0 != CostsFold.streamName }
 
-    /// The time of the newest record in the stores that a dump is of, in milliseconds since 1970: none that is dated
-    /// ahead of the clock, and 0 without a record. Of dumps of several streams, costs alone count where there are no
+    /// The time of the newest record in the stores that a report is of, in milliseconds since 1970: none that is dated
+    /// ahead of the clock, and 0 without a record. Of reports that join streams, costs alone count where there are no
     /// events.
-    package func newestMilliseconds(of dump: String) throws(InspectionError) -> Int64 {
-        let ofAll = [Funnel.name, CampaignReturns.name, ClickRates.name, FraudSignals.name]
-        guard ofAll.contains(dump) else {
-            return try view(of: DumpDescription.named(dump).streams) { try $0.newestMilliseconds }
+    package func newestMilliseconds(of name: String) throws(InspectionError) -> Int64 {
+        let report = try knownReport(name)
+        guard report.abilities.contains(.endsWithEvents) else {
+            return try view(of: report.streams) { try $0.newestMilliseconds }
         }
         return try view(of: FunnelSource.streams) { view in
             let newest = try view.limited(to: Set(Self.eventStreams)).newestMilliseconds

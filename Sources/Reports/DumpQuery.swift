@@ -308,11 +308,11 @@ package struct DumpDescription: Sendable {
         .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
 
     package static func named(_ name: String) throws(InspectionError) -> DumpDescription {
-        guard let found = all.first(where: { $0.name == name }) else {
-            throw .unknownDump(name, known: all.map(\.name))
-        }
+        guard let found = find(name) else { throw .unknownDump(name, known: reportNames(.sums)) }
         return found
     }
+
+    static func find(_ name: String) -> DumpDescription? { all.first { $0.name == name } }
 
     private static func aggregate(
         _ table: AggregateTable, of streams: [String]

@@ -362,3 +362,29 @@ private struct PostbackClaim {
         (try? JSONSerialization.jsonObject(with: data)) as? [String: Any]
     }
 }
+
+/// The report `fraud-signals`.
+struct FraudSignalsReport: Report {
+    var name: String { FraudSignals.name }
+    let note = "Shares that fraud shows in, with their intervals; no verdict."
+    let help: String? =
+        "fraud-signals has shares that point at fraud by network, publisher and app, each with its counts and "
+        + "an interval of 95 %: docs/fraud-signals.md."
+    var columnNames: [String] { FraudSignals.columnNames }
+    var measureNames: [String] { FraudSignals.measureNames }
+    var streams: [String] { SignalFold.streams }
+    let abilities: ReportAbilities = [.groups, .scopes, .endsWithEvents]
+    let reasonWithoutNumber: String? =
+        "holds shares of several dumps with their intervals: explain postbacks (--where verdict=...), "
+        + "overlay-clicks, bid-signatures, conflicts or outcomes, whose sums it divides"
+
+    func answer(
+        _ request: ReportRequest, _ stores: OpenStores, _ configuration: ReportConfiguration,
+        as format: DumpFormat
+    ) throws -> DumpAnswer {
+        let signals = try stores.fraudSignals(
+            request.query, trustsDevelopment: configuration.trustsDevelopment())
+        let notice = missingNotice(signals.missingStreams, "what they would show is not known")
+        return try request.answer(signals.table, [notice], of: self, as: format)
+    }
+}

@@ -28,9 +28,6 @@ package struct Funnel: Sendable {
     /// The sums of a whole app that its columns are worked out of: refunds, and sales.
     static let appSums = ["app_refunds", "app_refund_reversals", "app_sales"]
 
-    /// Measures that are of a whole app, whichever of its campaigns a row is of.
-    package static let appMeasures = ["app_refunds", "app_refund_reversals", "app_refund_rate"]
-
     init(
         _ fold: FunnelFold, converting conversion: CurrencyConversion? = nil,
         watermarkMilliseconds: Int64?, missingStreams: [String]
@@ -360,4 +357,88 @@ struct FunnelColumn: Sendable {
 extension Dictionary {
     /// The one element; nil when there is none or more than one.
     fileprivate var only: Element? { count == 1 ? first : nil }
+}
+
+/// The report `funnel`.
+struct FunnelReport: Report {
+    var name: String { Funnel.name }
+    let note = "Each campaign from the bid to the revenue."
+    let help: String? =
+        "funnel joins all streams to a row a day and campaign: docs/funnel.md has its columns."
+    let pageNote = ""
+    let pageColumns = ["day"]
+    var columnNames: [String] { Funnel.columnNames }
+    var measureNames: [String] { Funnel.measureNames }
+    var streams: [String] { FunnelSource.streams }
+    let abilities: ReportAbilities = [
+        .dates, .maturity, .amounts, .groups, .scopes, .sums, .endsWithEvents,
+    ]
+    let appMeasures = ["app_refunds", "app_refund_reversals", "app_refund_rate"]
+    let catalogColumns: Set<String> = ["campaign", "name", "media_source"]
+
+    /// It has its own maturity, and no curves.
+    func check(_: ReportRequest) {}
+
+    func answer(
+        _ request: ReportRequest, _ stores: OpenStores, _ configuration: ReportConfiguration,
+        as format: DumpFormat
+    ) throws -> DumpAnswer {
+        let conversion = try request.conversion(configuration)
+        let funnel = try stores.funnel(
+            request.funnelQuery(configuration), converting: conversion)
+        // Of notifications of unknown apps it is not known whose they are.
+        let bundles = request.isScoped ? nil : funnel.noticeOfBundles
+        return try request.answer(
+            funnel.table, [missingNotice(funnel.missingStreams), bundles, conversion?.notice],
+            of: self, as: format)
+    }
+
+    func number(
+        _ query: DumpQuery, _ configuration: ReportConfiguration
+    ) throws -> any Number {
+        try FunnelNumber(configuration.funnelQuery(query), bounds: .ofRevenue)
+    }
+
+    func provableNumber(
+        _ query: DumpQuery, _ configuration: ReportConfiguration
+    ) throws -> any Number { try FunnelNumber(configuration.funnelQuery(query)) }
+
+    func provedParts(of measure: String) -> [String]? {
+        appMeasures.contains(measure) ? nil : FunnelColumn.named(measure)?.parts ?? [measure]
+    }
+
+    func isExplained(_ measure: String, in request: ReportRequest) -> Bool {
+        !request.curve && request.dateRule == nil
+            && FunnelColumn.named(measure)?.parts.isEmpty == false
+    }
+
+    func division(
+        of measure: String, _ query: DumpQuery, _ stores: OpenStores,
+        _ configuration: ReportConfiguration
+    ) throws -> FunnelDivision? {
+        try stores.division(of: measure, configuration.funnelQuery(query))
+    }
+
+    func costInWords(
+        _ measure: String, _ query: DumpQuery, _ stores: OpenStores,
+        _ configuration: ReportConfiguration
+    ) throws -> String? { try stores.costInWords(measure, configuration.funnelQuery(query)) }
+
+    func streams(of measure: String) -> [String] {
+        FunnelColumn.named(measure)?.eventStreams ?? []
+    }
+
+    func comparedRows(
+        _ query: DumpQuery, _ configuration: ReportConfiguration
+    ) throws -> ComparedRows { ComparedRows(try FunnelNumber(configuration.funnelQuery(query))) }
+}
+
+extension Funnel {
+    /// That notifications of unknown apps are left out; nil where none are.
+    fileprivate var noticeOfBundles: String? {
+        unknownBundles.isEmpty
+            ? nil
+            : "notifications of \(unknownBundles.joined(separator: ", ")) are left out: no app of "
+                + "store-notifications.yaml has this bundle_id with its app_apple_id"
+    }
 }

@@ -56,17 +56,15 @@ package final class FunnelNumber: Number {
         selection = try RowSelection(query.query, of: Funnel.columns)
         names = CampaignNames(query.catalog)
         let counts: [FunnelMeasure]
+        let appSums: [String]
         switch bounds {
         case .absent, .ofRevenue:
-            name = Funnel.name
-            counts = FunnelMeasure.allCases
+            (name, counts, appSums) = (Funnel.name, FunnelMeasure.allCases, Funnel.appSums)
         case .through:
-            name = CampaignReturns.name
-            counts = [.installs]
+            (name, counts, appSums) = (CampaignReturns.name, [.installs], [])
         }
         places = Dictionary(uniqueKeysWithValues: counts.enumerated().map { ($1, $0) })
-        measures = counts.map(\.name)
-        if name == Funnel.name { measures += Funnel.appSums }
+        measures = counts.map(\.name) + appSums
         if bounds != .absent { measures.append(FunnelColumn.unbounded) }
     }
 
@@ -141,6 +139,29 @@ package final class FunnelNumber: Number {
         }
     }
 
+    package func parts(ofColumn name: String) -> NumberParts {
+        if case .through = bounds {
+            guard name != CampaignReturns.throughDay, name != "maturity" else {
+                return .noSum("is computed from dates, and no record adds to it: docs/roas.md")
+            }
+            let known = CampaignReturns.measureNames
+            guard known.contains(name) || measures.contains(name), let parts = parts(of: name)
+            else { return .unknown(known: known) }
+            return .measures(parts)
+        }
+        guard FunnelColumn.named(name)?.parts.isEmpty != true else {
+            return .noSum(
+                "is worked out of dates or shares, and no record adds to it: docs/funnel.md")
+        }
+        guard bounds != .absent || name != FunnelColumn.unbounded else {
+            return .noSum(
+                "follows from the models in the stores, which no stored row has: prove postbacks, or explain it"
+            )
+        }
+        return parts(of: name).map { .measures($0) }
+            ?? .unknown(known: measures + Self.workedOut)
+    }
+
     /// The measures of a part that is money, one a currency, as far as they are known.
     private func known(_ part: String) -> [String] {
         measures.filter { $0 == part || $0.hasPrefix(part + " ") }
@@ -150,31 +171,13 @@ package final class FunnelNumber: Number {
         measures.contains(measure) || measure == FunnelColumn.billed ? [measure] : nil
     }
 
-    /// The sums from which a column is computed, without currencies; nil for a name that is no column's.
-    package static func partNames(of column: String) -> [String]? {
-        FunnelColumn.named(column)?.parts
-    }
-
     /// The columns that are computed from several measures.
-    package static var workedOut: [String] {
+    private static var workedOut: [String] {
         FunnelColumn.all.filter { column in
             guard !column.parts.isEmpty else { return false }
             return column.parts != [column.name] || MoneyByCurrency.isMoney(column.name)
         }.map(\.name)
     }
-
-    /// Whether records add to a column, or to what it is worked out of.
-    package static func isExplained(_ column: String) -> Bool {
-        FunnelColumn.named(column)?.parts.isEmpty == false
-    }
-
-    /// Whether a column is one that no records add to.
-    package static func isWithoutRecords(_ column: String) -> Bool {
-        FunnelColumn.named(column)?.parts.isEmpty == true
-    }
-
-    /// Whether a column counts by the models that the stores have recorded.
-    package static func isOfModels(_ column: String) -> Bool { column == FunnelColumn.unbounded }
 
     package var isLimitedInTime: Bool { selection.isLimitedInTime }
 

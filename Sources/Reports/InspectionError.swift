@@ -91,7 +91,7 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
             "\(directories.joined(separator: " and ")) have no store of one stream in common, of "
                 + "\(streams.joined(separator: ", ")): give directories that hold the same stores"
         case .unknownDump(let name, let known):
-            "no dump '\(name)': \(UnknownName(name, known: known + [Funnel.name]))"
+            "no dump '\(name)': \(UnknownName(name, known: known))"
         case .unknownColumn(let name, let dump, let known):
             "no column '\(name)' in \(dump): \(UnknownName(name, known: known))"
         case .unknownMeasure(let name, let known):
@@ -101,7 +101,7 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
         case .badTimes:
             "--to is before --from: give the earlier time first"
         case .noMaturity(let name, let known):
-            "\(name) has no maturity: \(known.joined(separator: ", ")) and \(Funnel.name) have"
+            "\(name) has no maturity: \(known.dropLast().joined(separator: ", ")) and \(known.last ?? "") have"
         case .noCurves(let name, let known):
             "\(name) has no curves: \(known.joined(separator: " and ")) have"
         case .noGrouping(let name):

@@ -31,6 +31,8 @@ package protocol Number: AnyObject {
     var sources: [(stream: String, tables: [AggregateTable])] { get }
     /// Names of the measures that add up. More may become known as rows are read.
     var measures: [String] { get }
+    /// The measures that a name stands for: a rate stands for what it is computed from.
+    func parts(ofColumn name: String) -> NumberParts
     /// The streams whose stores a measure needs.
     func streams(of measure: String) -> [String]
     /// Whether only some hours are selected.
@@ -57,8 +59,22 @@ package protocol Number: AnyObject {
     func note(_ table: AggregateTable, columns: [StoredValue])
 }
 
+/// The measures that explain a column.
+package enum NumberParts {
+    case measures([String])
+    /// No record adds to it: why.
+    case noSum(String)
+    /// There is no such column, but these.
+    case unknown(known: [String])
+}
+
 extension Number {
     package var streams: [String] { sources.map(\.stream) }
+
+    /// Most columns are sums themselves.
+    package func parts(ofColumn name: String) -> NumberParts {
+        measures.contains(name) ? .measures([name]) : .unknown(known: measures)
+    }
 
     /// Whether rows of a stored hour may count. What is no hour is looked at row by row.
     package func mayCount(inHour text: String) -> Bool {
@@ -103,8 +119,7 @@ package final class DumpNumber: Number {
             }
         selection = try RowSelection(query, of: description.columns, isByCurrency: isByCurrency)
         guard !query.notesMaturity || description.hasWindows else {
-            throw .noMaturity(
-                description.name, known: DumpDescription.all.filter(\.hasWindows).map(\.name))
+            throw .noMaturity(description.name, known: reportNames(.maturity))
         }
         models = Dictionary(
             query.conversionModels.map { ($0.app, $0) }, uniquingKeysWith: { first, _ in first })

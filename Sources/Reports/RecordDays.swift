@@ -17,14 +17,6 @@ package struct RecordDays: Sendable {
     package func first(of streams: [String]) -> String? {
         streams.compactMap { days[$0]?.min() }.min()
     }
-
-    /// The streams that a measure of a dump is computed from.
-    package static func streams(
-        of measure: String, in dump: String
-    ) throws(InspectionError) -> [String] {
-        guard dump == Funnel.name else { return try DumpDescription.named(dump).streams }
-        return FunnelColumn.named(measure)?.eventStreams ?? []
-    }
 }
 
 extension OpenStores {

@@ -3,27 +3,72 @@ import ConfigurationValues
 import ConversionModels
 import Foundation
 import Streams
+import Synchronization
 
-/// The configuration as readers of stores need it: without a directory it is empty.
+/// The configuration as readers of stores need it: without a directory it is empty. Each part is read when it is first
+/// needed, and where a page is made of it, once.
 package struct ReportConfiguration: Sendable {
     package let directory: PipelineDirectory
     /// Whether the directory was named: the default one may be absent, and one that was named may not.
     private let isNamed: Bool
+    /// The parts that were read; nil where each is read again.
+    private let kept: KeptParts?
 
     package init(_ directory: PipelineDirectory, isNamed: Bool) {
+        self.init(directory, isNamed: isNamed, kept: nil)
+    }
+
+    /// What is known without a directory.
+    package init(
+        catalog: Catalog, trustsDevelopment: Bool = false, appsByBundle: [String: Int64] = [:]
+    ) {
+        self.init(
+            PipelineDirectory(""), isNamed: false,
+            kept: KeptParts(
+                catalog: catalog, appsByBundle: appsByBundle, trustsDevelopment: trustsDevelopment))
+    }
+
+    private init(_ directory: PipelineDirectory, isNamed: Bool, kept: KeptParts?) {
         self.directory = directory
         self.isNamed = isNamed
+        self.kept = kept
+    }
+
+    /// The same, which reads what all rows of a page go by once.
+    package var keepingParts: ReportConfiguration {
+        ReportConfiguration(directory, isNamed: isNamed, kept: KeptParts())
     }
 
     private var isConfigured: Bool { isNamed || directory.exists }
 
     /// The catalog; an empty one where there is no configuration.
     package func catalog() throws(ConfigurationError) -> Catalog {
-        isConfigured ? try directory.catalog() : Catalog()
+        try part(\.catalog) { () throws(ConfigurationError) in
+            isConfigured ? try directory.catalog() : Catalog()
+        }
     }
 
     package func appsByBundle() throws(ConfigurationError) -> [String: Int64] {
-        isConfigured ? try directory.appsByBundle() : [:]
+        try part(\.appsByBundle) { () throws(ConfigurationError) in
+            isConfigured ? try directory.appsByBundle() : [:]
+        }
+    }
+
+    /// Whether postbacks of the verdict `development` are trusted.
+    package func trustsDevelopment() throws(ConfigurationError) -> Bool {
+        try part(\.trustsDevelopment) { () throws(ConfigurationError) in
+            try PostbacksFold.trustsDevelopment(in: directory)
+        }
+    }
+
+    private func part<Part: Sendable>(
+        _ path: WritableKeyPath<KeptParts.Parts, Part?> & Sendable,
+        _ read: () throws(ConfigurationError) -> Part
+    ) throws(ConfigurationError) -> Part {
+        if let known = kept?.parts.withLock({ $0[keyPath: path] }) { return known }
+        let part = try read()
+        kept?.parts.withLock { $0[keyPath: path] = part }
+        return part
     }
 
     /// The conversion models; none where there is no configuration.
@@ -36,14 +81,6 @@ package struct ReportConfiguration: Sendable {
         isConfigured ? try directory.groups() : [:]
     }
 
-    /// A query of a dump; that of conversion values has the models that they are explained by.
-    package func dumpQuery(_ query: DumpQuery) throws(ConfigurationError) -> DumpQuery {
-        guard query.name == ConversionUpdatesFold.streamName else { return query }
-        var query = query
-        query.conversionModels = try conversionModels()
-        return query
-    }
-
     /// A query of the funnel with what the configuration adds.
     package func funnelQuery(
         _ query: DumpQuery, dateRule: FunnelQuery.DateRule = .arrival
@@ -52,10 +89,25 @@ package struct ReportConfiguration: Sendable {
             query: query, dateRule: dateRule, catalog: try catalog(),
             trustsDevelopment: try trustsDevelopment(), appsByBundle: try appsByBundle())
     }
+}
 
-    /// Whether postbacks of the verdict `development` are trusted.
-    package func trustsDevelopment() throws(ConfigurationError) -> Bool {
-        try PostbacksFold.trustsDevelopment(in: directory)
+/// The parts of a configuration that were read.
+private final class KeptParts: Sendable {
+    struct Parts {
+        var catalog: Catalog?
+        var appsByBundle: [String: Int64]?
+        var trustsDevelopment: Bool?
+    }
+
+    let parts: Mutex<Parts>
+
+    init(
+        catalog: Catalog? = nil, appsByBundle: [String: Int64]? = nil,
+        trustsDevelopment: Bool? = nil
+    ) {
+        parts = Mutex(
+            Parts(
+                catalog: catalog, appsByBundle: appsByBundle, trustsDevelopment: trustsDevelopment))
     }
 }
 

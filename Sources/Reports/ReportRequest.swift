@@ -4,8 +4,9 @@ import Program
 import Streams
 import Wording
 
-/// What somebody asks of a dump, by options or in a saved report.
+/// What somebody asks of a report, by options, in a saved report or on a page.
 package struct ReportRequest {
+    /// The rows, the columns and the time.
     package var query: DumpQuery
     /// Of the funnel: the day of postbacks; nil where nothing is said.
     package var dateRule: FunnelQuery.DateRule?
@@ -18,54 +19,30 @@ package struct ReportRequest {
     package var leavesOutZeros = false
     /// The currency that all amounts are converted into; nil for none.
     package var target: String?
+    /// Whether the reader may see some campaigns only: notices that name others are left out.
+    package var isScoped = false
+    /// Whether measures of whole apps are left out, unless they are asked for.
+    package var hidesAppSums = false
 
     package init(query: DumpQuery) { self.query = query }
-
-    private var isFunnel: Bool { query.name == Funnel.name }
 
     /// Without a grouping of their own, the columns that are asked for are what rows are grouped by, so that no two of
     /// them look alike; and only the measures among them are needed.
     package mutating func groupByShownColumns(isGrouped: Bool) throws {
-        // Its intervals do not add up: rows stay as they are.
-        guard let shown = arrangement.columns, query.name != NullEstimates.name else { return }
+        guard let shown = arrangement.columns else { return }
+        let report = try knownReport(query.name)
+        // Rows that do not add up stay as they are.
+        guard report.abilities.contains(.groups) else { return }
         guard query.measures == nil else {
             throw CommandError.usage("--columns names the measures too: leave --measures out")
         }
-        let (columns, measures) = try known()
         if !isGrouped {
-            let keys = shown.filter(columns.contains)
+            let keys = shown.filter(report.columnNames.contains)
             query.grouping = keys.isEmpty ? .total : .columns(keys)
         }
-        query.measures = (shown + arrangement.orders.map(\.column)).filter(measures.contains)
+        query.measures = (shown + arrangement.orders.map(\.column))
+            .filter(report.measureNames.contains)
     }
-
-    /// The columns and the measures that its dump has.
-    package func known() throws(InspectionError) -> (columns: [String], measures: [String]) {
-        guard !isFunnel else { return (Funnel.columnNames, Funnel.measureNames) }
-        guard query.name != CampaignReturns.name else {
-            return (CampaignReturns.columnNames, CampaignReturns.measureNames)
-        }
-        guard query.name != FraudSignals.name else {
-            return (FraudSignals.columnNames, FraudSignals.measureNames)
-        }
-        guard query.name != ClickRates.name else {
-            return (ClickRates.columnNames, ClickRates.measureNames)
-        }
-        guard query.name != NullEstimates.name else { return ([], []) }
-        let description: DumpDescription
-        do throws(InspectionError) {
-            description = try DumpDescription.named(query.name)
-        } catch .unknownDump(let name, let known) {
-            throw .unknownDump(
-                name, known: known + Self.workedOut)
-        }
-        return (description.columns.map(\.name), description.measures)
-    }
-
-    /// Dumps that are worked out of several others.
-    package static let workedOut = [
-        CampaignReturns.name, ClickRates.name, FraudSignals.name, NullEstimates.name,
-    ]
 
     /// The most rows that a terminal shows. Rows of zeros are hidden there, and do not count: the answer has all rows.
     package mutating func takeLimit() -> Int? {
@@ -77,193 +54,99 @@ package struct ReportRequest {
     ///
     /// - Parameter format: tables are for people, and have times as times.
     package func answer(
-        _ stores: OpenStores, _ pipelines: ReportConfiguration, as format: DumpFormat
+        _ stores: OpenStores, _ configuration: ReportConfiguration, as format: DumpFormat
     ) throws -> DumpAnswer {
-        try check()
-        _ = try known()
-        if query.name == FraudSignals.name {
-            return try fraudSignals(stores, pipelines, as: format)
-        }
-        if query.name == ClickRates.name { return try clickRates(stores, as: format) }
-        if query.name == NullEstimates.name {
-            return try nullEstimates(stores, pipelines, as: format)
-        }
-        let conversion = try conversion(pipelines)
-        if query.name == CampaignReturns.name {
-            let returns = try stores.returns(funnelQuery(pipelines), converting: conversion)
-            return .table(
-                try arranged(limited(returns.table), as: format),
-                notices: [FunnelNotice.missing(returns.missingStreams), conversion?.notice]
-                    .compactMap(\.self))
-        }
-        if isFunnel {
-            let funnel = try stores.funnel(funnelQuery(pipelines), converting: conversion)
-            return .table(
-                try arranged(limited(funnel.table), as: format),
-                notices: funnel.notices + [conversion?.notice].compactMap(\.self))
-        }
-        guard !curve else {
-            let table = try stores.curves(pipelines.dumpQuery(query), converting: conversion)
-            return .table(
-                try arranged(table, as: format), notices: [conversion?.notice].compactMap(\.self))
-        }
-        let dump = try dump(stores, pipelines, conversion, as: format)
-        // Large dumps are written a row at a time.
-        guard maturity || !arrangement.isEmpty || format == .table || conversion != nil else {
-            return .dump(dump)
-        }
-        let isForPeople = format == .table
-        let table =
-            maturity
-            ? dump.withMaturity(forPeople: isForPeople) : dump.report(forPeople: isForPeople)
-        return .table(
-            try arranged(table, as: format), notices: [conversion?.notice].compactMap(\.self))
+        let report = try knownReport(query.name)
+        try check(report)
+        return try report.answer(self, stores, configuration, as: format)
     }
 
     /// Writes the answer; the rows of a stored dump in bounded memory.
     ///
     /// - Returns: what a reader should know beside the rows.
     package func write(
-        _ stores: OpenStores, _ pipelines: ReportConfiguration, as format: DumpFormat, isRaw: Bool,
-        to sink: ([UInt8]) throws -> Void
+        _ stores: OpenStores, _ configuration: ReportConfiguration, as format: DumpFormat,
+        isRaw: Bool, to sink: ([UInt8]) throws -> Void
     ) throws -> [String] {
-        guard isStored, format != .table else {
-            let answer = try answer(stores, pipelines, as: format)
-            try answer.write(as: format, isRaw: isRaw, to: sink)
-            return answer.notices
-        }
-        try check()
-        let change = try change(pipelines, as: format)
-        try stores.write(
-            pipelines.dumpQuery(query), as: format, isRaw: isRaw, changing: change, to: sink)
-        return []
+        let report = try knownReport(query.name)
+        try check(report)
+        return try report.write(
+            self, stores, configuration, as: format, isRaw: isRaw, to: sink)
     }
 
-    /// Whether each row of the answer is a row of a stored dump, in its order.
-    private var isStored: Bool {
-        !isFunnel && !Self.workedOut.contains(query.name) && !curve && !maturity
-            && arrangement.isEmpty && target == nil
+    /// Throws for what cannot be asked of a report.
+    private func check(_ report: any Report) throws(CommandError) {
+        try report.check(self)
+        guard target == nil || report.abilities.contains(.amounts) else {
+            throw .usage("\(query.name) has no amounts: leave --in out")
+        }
     }
 
-    private func clickRates(_ stores: OpenStores, as format: DumpFormat) throws -> DumpAnswer {
-        guard target == nil else {
-            throw CommandError.usage("\(query.name) has no amounts: leave --in out")
-        }
-        let rates = try stores.clickRates(query)
-        return .table(
-            try arranged(limited(rates.table), as: format),
-            notices: [FunnelNotice.missing(rates.missingStreams)].compactMap(\.self))
+    /// Whether each row of the answer is a stored row, in the order of the store.
+    var isOfStoredRows: Bool {
+        !curve && !maturity && arrangement.isEmpty && target == nil
     }
 
-    private func fraudSignals(
-        _ stores: OpenStores, _ pipelines: ReportConfiguration, as format: DumpFormat
-    ) throws -> DumpAnswer {
-        guard target == nil else {
-            throw CommandError.usage("\(query.name) has no amounts: leave --in out")
-        }
-        let signals = try stores.fraudSignals(
-            query, trustsDevelopment: pipelines.trustsDevelopment())
-        var notices: [String] = []
-        if !signals.missingStreams.isEmpty {
-            notices.append(
-                "no store of \(signals.missingStreams.joined(separator: ", ")): what they would show is not known, and empty here"
-            )
-        }
-        return .table(try arranged(limited(signals.table), as: format), notices: notices)
-    }
-
-    private func nullEstimates(
-        _ stores: OpenStores, _ pipelines: ReportConfiguration, as format: DumpFormat
-    ) throws -> DumpAnswer {
-        guard query.measures == nil, !curve, !maturity, !showsNames, target == nil else {
-            throw CommandError.usage(
-                "\(query.name) stands without --measures, --curve, --maturity, --names and --in")
-        }
-        let estimates = try stores.nullEstimates(
-            query, trustsDevelopment: pipelines.trustsDevelopment())
-        return .table(try arranged(estimates.table, as: format), notices: estimates.notices)
-    }
-
-    private func conversion(_ pipelines: ReportConfiguration) throws -> CurrencyConversion? {
+    /// The conversion of amounts that is asked for; nil for none.
+    func conversion(_ configuration: ReportConfiguration) throws -> CurrencyConversion? {
         guard let target else { return nil }
         guard target.wholeMatch(of: /[A-Z]{3}/) != nil else {
             throw CommandError.usage("--in '\(target)' is no currency: write three capital letters")
         }
-        return CurrencyConversion(
-            to: target, by: try pipelines.directory.rates(), of: pipelines.directory.ratesPath)
+        let directory = configuration.directory
+        return CurrencyConversion(to: target, by: try directory.rates(), of: directory.ratesPath)
     }
 
-    private func limited(_ table: ReportTable) throws -> ReportTable {
-        guard let measures = query.measures else { return table }
+    /// The answer of a computed report: its rows with the measures that are asked for, as they are arranged.
+    ///
+    /// - Parameter notices: what is to be said beside the rows; nil for nothing.
+    func answer(
+        _ table: ReportTable, _ notices: [String?], of report: some Report, as format: DumpFormat
+    ) throws -> DumpAnswer {
+        .table(
+            try arranged(limited(table, of: report), of: report, as: format),
+            notices: notices.compactMap(\.self))
+    }
+
+    private func limited(_ table: ReportTable, of report: some Report) throws -> ReportTable {
+        guard let measures = query.measures else {
+            guard hidesAppSums, !report.appMeasures.isEmpty else { return table }
+            return try table.limited(
+                toMeasures: table.columns.dropFirst(table.keyCount).map(\.name)
+                    .filter { !report.appMeasures.contains($0) })
+        }
         let table = try table.limited(toMeasures: measures)
         return leavesOutZeros ? table.withoutZeroRows : table
     }
 
-    private func arranged(_ table: ReportTable, as format: DumpFormat) throws -> ReportTable {
+    func arranged(
+        _ table: ReportTable, of report: some Report, as format: DumpFormat
+    ) throws -> ReportTable {
         do throws(InspectionError) {
-            return try table.arranged(arrangement, as: format, of: query.name)
+            return try table.arranged(arrangement, as: format, of: report.name)
         } catch {
             guard case .unknownColumn(let name, let dump, _) = error else { throw error }
             // The table has those only that were asked for.
-            let (columns, measures) = try known()
-            let all = columns + measures
+            let all = report.columnNames + report.measureNames
             let added = table.columns.map(\.name).filter { !all.contains($0) }
             throw InspectionError.unknownColumn(name, dump: dump, known: all + added)
         }
     }
 
-    private func check() throws(CommandError) {
-        guard !isFunnel else { return }
-        guard
-            !(curve || maturity)
-                || !Self.workedOut.contains(query.name)
-        else {
-            throw .usage("\(query.name) stands without --curve and --maturity")
-        }
-        guard dateRule == nil else {
-            throw .usage(
-                "--date is of the funnel: \(query.name) goes by the hour of its records")
-        }
-        guard !estimates else {
-            throw .usage("--estimate is of the funnel: \(query.name) has no estimates")
-        }
-        guard !curve || !(maturity || showsNames) else {
-            throw .usage("--curve stands without --maturity and --names")
-        }
-    }
-
-    private func dump(
-        _ stores: OpenStores, _ pipelines: ReportConfiguration, _ conversion: CurrencyConversion?,
-        as format: DumpFormat
-    ) throws -> Dump {
-        let query = try pipelines.dumpQuery(query)
-        let dump =
-            try conversion.map { try stores.dump(query, converting: $0) }
-            ?? stores.dump(query)
-        return try change(pipelines, as: format)(dump)
-    }
-
-    /// What is done to the rows of a dump: names are added, and measures left out.
-    private func change(
-        _ pipelines: ReportConfiguration, as format: DumpFormat
-    ) throws -> (Dump) throws -> Dump {
-        let showsReasons = showsNames || format == .table
-        let catalog = showsNames ? try pipelines.catalog() : nil
-        let apps = showsNames ? try pipelines.appsByBundle() : [:]
-        return { [measures = query.measures, leavesOutZeros] dump in
-            var dump = showsReasons ? dump.withLossReasonNames() : dump
-            if let catalog { dump = dump.named(by: catalog, appsByBundle: apps) }
-            guard let measures else { return dump }
-            dump = try dump.limited(toMeasures: measures)
-            return leavesOutZeros ? dump.withoutZeroRows : dump
-        }
-    }
-
-    package func funnelQuery(_ pipelines: ReportConfiguration) throws -> FunnelQuery {
-        var question = try pipelines.funnelQuery(query, dateRule: dateRule ?? .arrival)
+    /// The request with what the configuration says of the funnel.
+    package func funnelQuery(_ configuration: ReportConfiguration) throws -> FunnelQuery {
+        var question = try configuration.funnelQuery(query, dateRule: dateRule ?? .arrival)
         question.estimates = estimates
         return question
     }
+}
+
+/// What is said of streams without a store; nil when all have one.
+func missingNotice(
+    _ streams: [String], _ what: String = "what comes of them is not known"
+) -> String? {
+    streams.isEmpty
+        ? nil : "no store of \(streams.joined(separator: ", ")): \(what), and empty here"
 }
 
 /// What stores say to a question.
@@ -324,30 +207,5 @@ package enum DumpAnswer {
             )
         }
         return notices
-    }
-}
-
-private enum FunnelNotice {
-    /// That some streams have no store; nil when all have one.
-    static func missing(_ streams: [String]) -> String? {
-        guard !streams.isEmpty else { return nil }
-        return
-            "no store of \(streams.joined(separator: ", ")): what comes of them is not known, and empty here"
-    }
-}
-
-extension Funnel {
-    /// What a reader should know beside the rows.
-    package var notices: [String] {
-        guard !unknownBundles.isEmpty else { return sharedNotices }
-        return sharedNotices + [
-            "notifications of \(unknownBundles.joined(separator: ", ")) are left out: no app of "
-                + "store-notifications.yaml has this bundle_id with its app_apple_id"
-        ]
-    }
-
-    /// The notices that name nobody: of notifications of unknown apps nobody knows whose they are.
-    package var sharedNotices: [String] {
-        [FunnelNotice.missing(missingStreams)].compactMap(\.self)
     }
 }

@@ -25,32 +25,23 @@ package struct StoreChanges: Sendable {
         _ query: DumpQuery, directories: [String], fromMilliseconds start: Int64,
         toMilliseconds end: Int64, hours: any HourFolding
     ) throws(InspectionError) {
-        let number = try DumpNumber(counting: query)
-        try self.init(of: number.streams, directories, start, end, hours) { try $0.dump(number) }
+        try self.init(
+            ComparedRows(DumpNumber(counting: query)), directories: directories,
+            fromMilliseconds: start, toMilliseconds: end, hours: hours)
     }
 
-    /// Compares the funnel. Computed columns and the refunds of apps are left out.
     package init(
-        funnel query: FunnelQuery, directories: [String], fromMilliseconds start: Int64,
+        _ rows: ComparedRows, directories: [String], fromMilliseconds start: Int64,
         toMilliseconds end: Int64, hours: any HourFolding
     ) throws(InspectionError) {
-        let number = try FunnelNumber(query)
-        try self.init(of: number.streams, directories, start, end, hours) { view in
-            try view.funnel(number).sums(by: number.selection.columns)
-        }
-    }
-
-    private init(
-        of streams: [String], _ directories: [String], _ start: Int64, _ end: Int64,
-        _ hours: any HourFolding, _ read: (StoreView) throws -> Dump
-    ) throws(InspectionError) {
+        let streams = rows.streams
         guard start <= end else { throw .badTimes }
         func state(at instant: Int64, inForceAt promotion: Int64) throws(InspectionError) -> State {
             let set = try OpenStores(
                 directories: directories, asOf: AsOf(milliseconds: instant, hours: hours),
                 inForceAtMilliseconds: promotion)
             return try set.view(of: streams) { view in
-                State(table: try read(view), streams: try view.foldedStreams())
+                State(table: try rows.read(view), streams: try view.foldedStreams())
             }
         }
         var last = try state(at: start, inForceAt: start)

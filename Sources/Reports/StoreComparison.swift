@@ -30,6 +30,23 @@ package struct ComparisonQuery: Sendable {
     }
 }
 
+/// The rows of a report that are compared: sums of stored rows.
+package struct ComparedRows {
+    package let streams: [String]
+    let read: (StoreView) throws -> Dump
+
+    init(_ number: DumpNumber) {
+        streams = number.streams
+        read = { try $0.dump(number) }
+    }
+
+    /// Computed columns and the refunds of apps are left out.
+    package init(_ number: FunnelNumber) {
+        streams = number.streams
+        read = { try $0.funnel(number).sums(by: number.selection.columns) }
+    }
+}
+
 extension StoreComparison {
     /// Compares two tables of the same columns and measures.
     ///
@@ -59,27 +76,16 @@ extension OpenStores {
     package func diff(
         _ other: OpenStores, _ question: ComparisonQuery
     ) throws(InspectionError) -> StoreComparison {
-        let number = try DumpNumber(counting: question.query)
-        return try diff(other, of: number.streams, question) { try $0.dump(number) }
+        try diff(other, ComparedRows(DumpNumber(counting: question.query)), question)
     }
 
-    /// Compares the funnels of two sets.
+    /// Compares the rows of a report.
     package func diff(
-        _ other: OpenStores, funnel query: FunnelQuery, _ question: ComparisonQuery
+        _ other: OpenStores, _ rows: ComparedRows, _ question: ComparisonQuery
     ) throws(InspectionError) -> StoreComparison {
-        let number = try FunnelNumber(query)
-        return try diff(other, of: number.streams, question) {
-            try $0.funnel(number).sums(by: number.selection.columns)
-        }
-    }
-
-    private func diff(
-        _ other: OpenStores, of streams: [String], _ question: ComparisonQuery,
-        _ read: (StoreView) throws -> Dump
-    ) throws(InspectionError) -> StoreComparison {
-        try views(with: other, of: streams) { views in
+        try views(with: other, of: rows.streams) { views in
             try StoreComparison(
-                read(views.first), read(views.second), question, titles: ["a", "b"],
+                rows.read(views.first), rows.read(views.second), question, titles: ["a", "b"],
                 notices: views.notices)
         }
     }

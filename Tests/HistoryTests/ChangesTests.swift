@@ -248,7 +248,8 @@ struct ChangesTests {
     func funnel() throws {
         let place = try promotedPlace(seed: 33)
         let changes = try StoreChanges(
-            funnel: FunnelQuery(query: try query("funnel", "campaign"), catalog: Catalog()),
+            knownReport(Funnel.name).comparedRows(
+                query(Funnel.name, "campaign"), ReportConfiguration(catalog: Catalog())),
             directories: [place.path + "/data"], fromMilliseconds: Samples.start + 20 * day + 7,
             toMilliseconds: Samples.start + 50 * day + 7, hours: hours(place))
         var causes: [Int128] = [0, 0, 0]

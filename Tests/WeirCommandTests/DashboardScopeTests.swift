@@ -172,7 +172,7 @@ struct DashboardScopeTests {
             case .single(.record): return ["\(path)?topic=bids&partition=0&offset=7"]
             case .single: return [path]
             case .ofDump(let kind, let name, _):
-                let columns = (try? PageQuery.columns(of: name)) ?? []
+                let columns = (try? knownReport(name).columnNames) ?? []
                 switch kind {
                 case .dump:
                     return [path, "\(path)?by=\(columns.joined(separator: ","))"]

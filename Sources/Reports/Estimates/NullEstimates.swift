@@ -1,9 +1,10 @@
 import ConversionModels
+import Program
 import Store
 import Streams
 
-/// The dump `null-estimates`: what the null values of campaigns may be.
-package enum NullEstimates {
+/// The report `null-estimates`: what the null values of campaigns may be.
+package struct NullEstimates: Report {
     package static let name = "null-estimates"
 
     /// The columns that tell campaigns, and what of them is pooled, apart.
@@ -18,6 +19,39 @@ package enum NullEstimates {
     static func names(ofCampaign id: String) -> Set<String> {
         id.utf8.count > 1 && id.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains)
             ? [id, "*\(id.suffix(2))"] : [id]
+    }
+
+    package var name: String { Self.name }
+    package let note =
+        "What null values may be, by the known ones of their apps: estimates, in no other number."
+    package let help: String? =
+        "null-estimates says of what values the null values of a campaign may be, with intervals that hold the "
+        + "truth in 90 % of cases: docs/null-estimates.md. They are estimates, and in no other number."
+    package var columnNames: [String] { Self.columnNames }
+    /// Intervals do not add up.
+    package let measureNames: [String] = []
+    package let streams = [PostbacksFold.streamName]
+    /// Campaigns are pooled by the last digits of their identifiers: rows of one say something of others.
+    package let abilities: ReportAbilities = []
+    package let reasonWithoutNumber: String? =
+        "holds estimates, which no record adds to: explain conversion-values for the known values, "
+        + "and postbacks --measure null_values for the others"
+
+    package func check(_ request: ReportRequest) throws(CommandError) {
+        try checkComputed(request)
+        guard request.query.measures == nil, !request.showsNames, request.target == nil else {
+            throw .usage(
+                "\(name) stands without --measures, --curve, --maturity, --names and --in")
+        }
+    }
+
+    package func answer(
+        _ request: ReportRequest, _ stores: OpenStores, _ configuration: ReportConfiguration,
+        as format: DumpFormat
+    ) throws -> DumpAnswer {
+        let estimates = try stores.nullEstimates(
+            request.query, trustsDevelopment: configuration.trustsDevelopment())
+        return try request.answer(estimates.table, estimates.notices, of: self, as: format)
     }
 }
 

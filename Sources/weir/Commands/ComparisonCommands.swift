@@ -56,13 +56,12 @@ struct DiffCommand: ParsableCommand {
             return try sets[0].diff(sets[1], everyDumpBy: query)
         }
         let query = try selection.query(name)
-        guard name != Funnel.name else {
-            return try sets[0].diff(
-                sets[1], funnel: pipelines.configuration.funnelQuery(query),
-                comparison.question(query))
-        }
+        let question = comparison.question(query)
         return try sets[0].diff(
-            sets[1], comparison.question(pipelines.configuration.dumpQuery(query)))
+            sets[1],
+            knownReport(name, .sums).comparedRows(
+                question.query, pipelines.configuration),
+            question)
     }
 }
 
@@ -164,15 +163,10 @@ struct ChangesCommand: ParsableCommand {
             ?? WallClock.milliseconds
         let hours = try source.installation.hours()
         let query = try selection.query(name)
-        guard name != Funnel.name else {
-            return try StoreChanges(
-                funnel: source.pipelines.configuration.funnelQuery(query),
-                directories: source.data.directories,
-                fromMilliseconds: start, toMilliseconds: end, hours: hours)
-        }
         return try StoreChanges(
-            source.pipelines.configuration.dumpQuery(query), directories: source.data.directories,
-            fromMilliseconds: start, toMilliseconds: end, hours: hours)
+            knownReport(name, .sums).comparedRows(query, source.pipelines.configuration),
+            directories: source.data.directories, fromMilliseconds: start, toMilliseconds: end,
+            hours: hours)
     }
 }
 

@@ -12,8 +12,7 @@ struct DumpCommand: ParsableCommand {
         commandName: "dump",
         abstract: "Prints an aggregate.",
         discussion: """
-            Dumps: \(DumpDescription.all.map(\.name).joined(separator: ", ")), \(Funnel.name), \
-            \(ReportRequest.workedOut.joined(separator: ", ")).
+            Dumps: \(reportNames().joined(separator: ", ")).
 
             Totals are exact; rows of zeros are left out; rows are sorted by their columns. Amounts \
             that end in _micros are millionths of the currency's unit. Aggregates are hourly (costs and cohorts daily): \
@@ -39,19 +38,7 @@ struct DumpCommand: ParsableCommand {
             conversion-updates shows what installs were told beside the values that postbacks brought \
             (docs/conversion-values.md); the models of --pipelines say which version those are of.
 
-            funnel joins all streams to a row a day and campaign: docs/funnel.md has its columns.
-
-            roas has what campaigns brought for their cost by the day of the install, up to the days 0, 3, 7 and 30 \
-            since, as bounds: docs/roas.md.
-
-            click-rates has the ads that were shown and what was clicked of them by format and placement, with \
-            the rate: docs/funnel.md.
-
-            fraud-signals has shares that point at fraud by network, publisher and app, each with its counts and \
-            an interval of 95 %: docs/fraud-signals.md.
-
-            null-estimates says of what values the null values of a campaign may be, with intervals that hold the \
-            truth in 90 % of cases: docs/null-estimates.md. They are estimates, and in no other number.
+            \(allReports.compactMap(\.help).joined(separator: "\n\n"))
             """)
 
     @Argument(help: "Name of the dump.")
@@ -152,7 +139,7 @@ struct DumpCommand: ParsableCommand {
 
     func question() throws -> ReportRequest {
         var query = try selection.query(name)
-        query.notesMaturity = maturity && ![Funnel.name, NullEstimates.name].contains(name)
+        query.notesMaturity = maturity
         query.measures = measures?.split(separator: ",", omittingEmptySubsequences: false).map(
             String.init)
         var question = ReportRequest(query: query)

@@ -52,7 +52,8 @@ struct PlotCommand: ParsableCommand {
         question.curve = curve
         question.target = target
         // Counts are of no currency, and are not told apart by it.
-        let known = try question.known().measures
+        let report = try knownReport(name)
+        let known = report.measureNames
         if let shown = Plot.columns(of: measure, in: known) {
             question.query.measures =
                 [shown.low, shown.high] + known.filter { $0 == "maturity" }
@@ -61,7 +62,7 @@ struct PlotCommand: ParsableCommand {
         let answer = try question.answer(stores, pipelines.configuration, as: .ndjson)
         // Rows by arrival change until their day is over, whatever its installs bring later.
         let newestDay =
-            name == Funnel.name
+            report.abilities.contains(.dates)
             ? UTC.day(milliseconds: try stores.newestMilliseconds(of: name)) : nil
         let chart = try Plot(
             answer.report, value: measure, step: along, daysAreCompleteBefore: newestDay, of: name)

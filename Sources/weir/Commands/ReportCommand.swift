@@ -144,7 +144,7 @@ extension ReportRequest {
             }
         }
         query.tellsCurrenciesApart = true
-        query.notesMaturity = file.maturity && file.dump != Funnel.name
+        query.notesMaturity = file.maturity
         self.init(query: query)
         dateRule = try file.date.map { date in
             guard let rule = FunnelQuery.DateRule(rawValue: date) else {
@@ -190,13 +190,14 @@ extension ReportRequest {
     /// Throws for a column that the dump does not have, at the line that names it.
     func requireColumns(as file: ReportFile) throws {
         do {
-            let known = try known()
-            // The rows of estimates are not described.
-            guard !known.columns.isEmpty else { return }
+            let report = try knownReport(query.name)
+            // Rows that do not add up are not described.
+            guard report.abilities.contains(.groups) else { return }
+            let known = report.columnNames
             var names = query.conditions.map(\.column)
             if case .columns(let columns) = query.grouping { names += columns }
-            for name in names where !known.columns.contains(name) {
-                throw InspectionError.unknownColumn(name, dump: query.name, known: known.columns)
+            for name in names where !known.contains(name) {
+                throw InspectionError.unknownColumn(name, dump: query.name, known: known)
             }
         } catch let error as InspectionError {
             throw file.fault(key(of: error), "\(error)")

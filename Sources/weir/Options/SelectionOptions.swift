@@ -93,19 +93,17 @@ struct CellOptions: ParsableArguments {
 
     /// What the rows are made of, to be explained.
     func number(_ pipelines: ReportConfiguration) throws -> any Number {
-        try Explainer.number(query, pipelines.funnelQuery, pipelines.dumpQuery)
+        try Explainer.number(query, pipelines)
     }
 
     /// What the rows are made of, to be packed as evidence: sums of stored rows alone.
     func provableNumber(_ pipelines: ReportConfiguration) throws -> any Number {
-        let query = try query
-        guard !ReportRequest.workedOut.contains(name) else {
+        guard reportNames(.sums).contains(name) || !reportNames().contains(name) else {
             throw CommandError.usage(
                 "\(name) is computed from several dumps, and evidence proves sums of one: give weir evidence "
                     + "the dumps that docs/explain.md names, one after the other")
         }
-        guard name != Funnel.name else { return try FunnelNumber(pipelines.funnelQuery(query)) }
-        return try DumpNumber(pipelines.dumpQuery(query))
+        return try knownReport(name, .sums).provableNumber(query, pipelines)
     }
 
     private var query: DumpQuery {
@@ -118,16 +116,16 @@ struct CellOptions: ParsableArguments {
 
     /// What a rate divides; nil for a measure that is none.
     func division(_ measure: String?, _ source: SourceOptions) throws -> FunnelDivision? {
-        let pipelines = source.pipelines.configuration
-        return try Explainer.division(
-            measure, query, source.installation.stores(), { try pipelines.funnelQuery($0) })
+        guard let measure else { return nil }
+        return try knownReport(name).division(
+            of: measure, query, source.installation.stores(), source.pipelines.configuration)
     }
 
-    /// Which parts of the funnel's cost count; nil for another measure.
+    /// Which parts of a cost count; nil for another measure.
     func cost(_ measure: String?, _ source: SourceOptions) throws -> String? {
-        guard name == Funnel.name, let measure else { return nil }
-        return try source.installation.stores().costInWords(
-            measure, source.pipelines.configuration.funnelQuery(query))
+        guard let measure else { return nil }
+        return try knownReport(name).costInWords(
+            measure, query, source.installation.stores(), source.pipelines.configuration)
     }
 }
 
