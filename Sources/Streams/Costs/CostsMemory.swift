@@ -15,26 +15,23 @@ extension CostsReport {
         [
             .init(
                 "cell", .bytes,
-                "first 16 bytes of SHA-256 of source, day, campaign's columns, country, currency"),
-            .init("cost_micros", .integer), .init("impressions", .integer),
-            .init("clicks", .integer), .init("installs", .integer),
-            .init("offset", .integer, "where it was reported"),
-        ])
+                "first 16 bytes of SHA-256 of source, day, campaign's columns, country, currency")
+        ] + columns.declared)
+
+    private static let columns: MemoryColumns<CostsReport> = [
+        .integer("cost_micros", { $0.words.costMicros }, { $0.words.costMicros = $1 }),
+        .integer("impressions", { $0.words.impressions }, { $0.words.impressions = $1 }),
+        .integer("clicks", { $0.words.clicks }, { $0.words.clicks = $1 }),
+        .integer("installs", { $0.words.installs }, { $0.words.installs = $1 }),
+        .integer("offset", note: "where it was reported", { $0.offset }, { $0.offset = $1 }),
+    ]
 
     init(_ row: [MemoryValue]) {
-        let numbers = row.map { $0.integer ?? 0 }
-        self.init(
-            words: CostsWords(
-                costMicros: numbers[0], impressions: numbers[1], clicks: numbers[2],
-                installs: numbers[3]),
-            offset: numbers[4])
+        self.init(words: CostsWords(), offset: 0)
+        Self.columns.read(row, into: &self)
     }
 
-    var row: [MemoryValue] { numbers.map { .integer($0) } }
-
-    private var numbers: [Int64] {
-        [words.costMicros, words.impressions, words.clicks, words.installs, offset]
-    }
+    var row: [MemoryValue] { Self.columns.row(of: self) }
 }
 
 /// What is noted of a memory's answers about a report: the one before it.
@@ -50,7 +47,7 @@ extension CostsReport {
 
     var answers: [UInt8] {
         var writer = AnswerWriter()
-        for number in numbers { writer.add(number) }
+        for value in row { writer.add(value.integer ?? 0) }
         return writer.bytes
     }
 }

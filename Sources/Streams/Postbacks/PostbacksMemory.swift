@@ -45,39 +45,40 @@ extension KnownPostback {
             """,
         [
             .init(
-                "id", .bytes, "first 16 bytes of SHA-256 of framework, network, transaction, index"),
-            .init("rank", .integer, "2 valid, 1 development, 0 invalid or unverifiable"),
-            .init("offset", .integer, "of the best copy"),
-            .init("conversion_value", .integer, isOptional: true),
-            .init("coarse_value", .text, isOptional: true),
-            .init("country", .text, isOptional: true),
-            .init(
-                "interaction", .text, "AdAttributionKit only, as it was sent", isOptional: true),
-            .init(
-                "published", .text,
-                "partners that it was published to, with revisions: 'acme=1,other=2'",
-                isOptional: true),
-        ])
+                "id", .bytes, "first 16 bytes of SHA-256 of framework, network, transaction, index")
+        ] + columns.declared)
+
+    private static let columns: MemoryColumns<KnownPostback> = [
+        .integer(
+            "rank", note: "2 valid, 1 development, 0 invalid or unverifiable", { Int64($0.rank) },
+            { $0.rank = Int($1) }),
+        .integer("offset", note: "of the best copy", { $0.offset }, { $0.offset = $1 }),
+        .optionalInteger(
+            "conversion_value", { $0.values.fineValue.map(Int64.init) },
+            { $0.values.fineValue = $1.map { Int($0) } }),
+        .text(
+            "coarse_value", isOptional: true, { $0.values.coarseValue?.rawValue },
+            { $0.values.coarseValue = $1.flatMap(CoarseValue.init) }),
+        .text("country", isOptional: true, { $0.values.country }, { $0.values.country = $1 ?? "" }),
+        .value(
+            .init("interaction", .text, "AdAttributionKit only, as it was sent", isOptional: true),
+            {
+                // An empty word is a word, other than none.
+                $0.values.interaction.map { .text($0) } ?? .none
+            }, { $0.values.interaction = $1.text }),
+        .text(
+            "published",
+            note: "partners that it was published to, with revisions: 'acme=1,other=2'",
+            isOptional: true,
+            { $0.publishedText }, { $0.published = published($1 ?? "") }),
+    ]
 
     init(_ row: [MemoryValue]) {
-        self.init(
-            rank: Int(row[0].integer ?? 0), offset: row[1].integer ?? 0,
-            values: UnsignedValues(
-                fineValue: row[2].integer.map { Int($0) },
-                coarseValue: row[3].text.flatMap(CoarseValue.init), country: row[4].text ?? "",
-                interaction: row[5].text),
-            published: Self.published(row[6].text ?? ""))
+        self.init(rank: 0, offset: 0, values: UnsignedValues(country: ""), published: [:])
+        Self.columns.read(row, into: &self)
     }
 
-    var row: [MemoryValue] {
-        [
-            .integer(Int64(rank)), .integer(offset),
-            MemoryValue(values.fineValue.map { Int64($0) }),
-            MemoryValue(values.coarseValue?.rawValue), MemoryValue(values.country),
-            // An empty word is a word, other than none.
-            values.interaction.map { .text($0) } ?? .none, MemoryValue(publishedText),
-        ]
-    }
+    var row: [MemoryValue] { Self.columns.row(of: self) }
 
     /// Reads `acme=1,other=2`; names of partners hold neither sign.
     private static func published(_ text: String) -> [String: Int64] {

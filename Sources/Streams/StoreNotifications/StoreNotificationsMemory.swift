@@ -65,24 +65,32 @@ extension RefundHistory {
             """,
         [
             .init(
-                "transaction_id", .integerOrBytes, "a number, or the bytes of a text that is none"),
-            .init(
-                "cancellations", .text,
-                "in order of folding: 'ms=micros', without micros once nothing can be taken back"),
-            .init("early_reversals", .integer, "reversals that came before their refund"),
+                "transaction_id", .integerOrBytes, "a number, or the bytes of a text that is none")
+        ] + columns.declared)
+
+    private static let columns: MemoryColumns<RefundHistory> = [
+        .text(
+            "cancellations",
+            note: "in order of folding: 'ms=micros', without micros once nothing can be taken back",
+            { $0.storedCancellations },
+            { $0 = RefundHistory(stored: $1 ?? "", earlyReversals: $0.earlyReversals) }),
+        .integer(
+            "early_reversals", note: "reversals that came before their refund",
+            { $0.earlyReversals },
+            { $0.earlyReversals = $1 }),
+        .value(
             .init(
                 "cohorts", .bytes, "the rows of cohorts that have what can be taken back",
-                isOptional: true),
-        ])
+                isOptional: true), { $0.storedCohorts },
+            { if case .bytes(let bytes) = $1 { $0.readCohorts(bytes) } }),
+    ]
 
     init(_ row: [MemoryValue]) {
-        self.init(stored: row[0].text ?? "", earlyReversals: row[1].integer ?? 0)
-        if case .bytes(let bytes) = row[2] { readCohorts(bytes) }
+        self.init()
+        Self.columns.read(row, into: &self)
     }
 
-    var row: [MemoryValue] {
-        [.text(storedCancellations), .integer(earlyReversals), storedCohorts]
-    }
+    var row: [MemoryValue] { Self.columns.row(of: self) }
 
     /// Of each cancellation that has one its place among them, and its cohort.
     private var storedCohorts: MemoryValue {
