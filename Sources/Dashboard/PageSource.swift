@@ -178,7 +178,7 @@ final class PageSource {
                 let epoch = try slice.snapshot.epochs(of: place.partition)
                     .last { $0.fromOffset <= place.offset }
                 guard let epoch else { continue }
-                return try WindowedRules(
+                return try BidsRules(
                     recorded: epoch.configuration, from: .pipelines(installation.pipelines)
                 ).adSigningKeys
             }

@@ -82,10 +82,11 @@ struct RecordedRulesTests {
             from: .pipelines(PipelineDirectory(place.pipelines)))
         #expect(read.adAttributionKitKeys == [key])
         #expect(read.productionKeys == ["a", "b"])
-        let bids = WindowedRules(
-            stream: "bids", dedupeWindowMilliseconds: 3_600_000, maxRecordBytes: 5,
+        let bids = BidsRules(
+            window: WindowedRules(
+                stream: "bids", dedupeWindowMilliseconds: 3_600_000, maxRecordBytes: 5),
             adSigningKeys: ["n.skadnetwork": ["y", "x"]])
-        let readBids = try WindowedRules(
+        let readBids = try BidsRules(
             recorded: bids.configuration,
             from: .pipelines(PipelineDirectory(place.pipelines)))
         #expect(readBids.configuration == bids.configuration)

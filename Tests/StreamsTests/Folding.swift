@@ -94,7 +94,7 @@ private func fold<Fold: WindowedFold>(
         let old = fold
         fold = try makeFold()
         for (partition, window) in old.windows {
-            fold.restore(
+            fold.state.restore(
                 partition: partition, watermarkMilliseconds: window.watermarkMilliseconds,
                 entries: window.aliveEntries())
         }
@@ -196,7 +196,7 @@ func foldCosts(
         }
         fold = try makeFold()
         for (partition, watermark) in result.watermarks {
-            fold.restore(
+            try fold.restore(
                 partition: partition, watermarkMilliseconds: watermark, from: memory)
         }
     }

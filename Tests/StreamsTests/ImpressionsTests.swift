@@ -224,16 +224,16 @@ struct ImpressionsTests {
             Outbrain.listings(0), Outbrain.listings(0, 1, 2), Outbrain.listings(0, 1, 2),
         ]
         fold.begin(fold.prepare(RecordBatch(records)))
-        fold.fold(0)
+        try fold.fold(0)
         fold.clear()
-        fold.fold(1)
+        try fold.fold(1)
         fold.rejectOverflow(1)
         #expect(fold.effects.refused.map(\.reason) == ["overflow"])
         #expect(fold.deltas[0].count == 0)
         #expect(fold.windows[0]?.heldCount == 1)
         #expect(fold.windows[0]?.admitted.isEmpty == true)
         fold.clear()
-        fold.fold(2)
+        try fold.fold(2)
         #expect(fold.windows[0]?.admitted.count == 2)
     }
 }

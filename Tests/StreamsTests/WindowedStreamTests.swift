@@ -133,12 +133,12 @@ struct BidsDedupeTests {
         let batch = RecordBatch([win("a", noon), win("a", noon)])
         let fold = try OverflowTests.makeBidsFold()
         fold.begin(fold.prepare(batch))
-        fold.fold(0)
+        try fold.fold(0)
         fold.rejectOverflow(0)
         #expect(fold.effects.refused.map(\.reason) == ["overflow"])
         #expect(fold.deltas[0].count == 0)
         fold.clear()
-        fold.fold(1)
+        try fold.fold(1)
         #expect(fold.deltas[0].count == 1)
     }
 }

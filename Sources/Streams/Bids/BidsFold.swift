@@ -18,9 +18,6 @@ package final class BidsFold: WindowedFold {
 
     package init(topic: String, rules: WindowedRules, parser: JSONParser) {
         state = WindowedState(topic: topic, rules: rules, parser: parser)
-        guard !rules.adSigningKeys.isEmpty else { return }
-        verifyAds(
-            of: rules.adSigningKeys.mapValues { $0.compactMap { VerificationKey(base64: $0) } })
     }
 
     /// Has the ads of the networks in `keys`, by their ids in lower case, verified from now on.

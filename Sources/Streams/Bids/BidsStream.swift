@@ -26,13 +26,22 @@ extension BidsFold {
     /// Reads `bids.yaml`, and the keys in the catalog that networks sign their ads with.
     package static func rules(
         in pipelines: PipelineDirectory
-    ) throws(ConfigurationError) -> WindowedRules {
-        var rules = WindowedRules(stream: streamName, try file(in: pipelines))
+    ) throws(ConfigurationError) -> BidsRules {
+        var rules = BidsRules(window: WindowedRules(stream: streamName, try file(in: pipelines)))
         let catalog = try pipelines.catalog()
         for id in try adSigningKeys(of: catalog).keys {
             rules.adSigningKeys[id] = catalog.networks[id]?.adSigningKeys.map(\.text)
         }
         return rules
+    }
+
+    package static func make(
+        _ rules: BidsRules, topic: String, memory: any FoldMemory, threadCount: Int
+    ) throws -> BidsFold {
+        let fold = BidsFold(topic: topic, rules: rules.window, parser: try .make())
+        fold.verifyAds(
+            of: rules.adSigningKeys.mapValues { $0.compactMap { VerificationKey(base64: $0) } })
+        return fold
     }
 
     /// The keys that networks sign their ads with, by the networks' ids in lower case. Throws at the line of a

@@ -5,7 +5,9 @@ struct CostsReport: Equatable, Sendable {
     var offset: Int64
 }
 
-extension CostsReport {
+extension CostsReport: RecalledRow {
+    typealias Key = RecordID
+
     static let table = MemoryTable(
         "cost_cells", "The last report of every source, day, campaign, country and currency.",
         digest: """

@@ -4,13 +4,8 @@ import JSON
 
 /// A fold whose ids are remembered for a window of event time, in memory: what such streams have in
 /// common. A stream adds what its types mean.
-///
-/// By default records are decoded one by one as they are folded. A stream that wants to look at a whole
-/// batch first has a `Prepared` of its own, and gives `state` the batch in its `begin`.
-package protocol WindowedFold: StreamFold where Rules == WindowedRules {
-    associatedtype Prepared = RecordBatch
-
-    var state: WindowedState { get }
+package protocol WindowedFold: StreamFold where State == WindowedState {
+    associatedtype Rules = WindowedRules
 
     init(topic: String, rules: WindowedRules, parser: JSONParser)
 
@@ -23,15 +18,7 @@ package protocol WindowedFold: StreamFold where Rules == WindowedRules {
     ) throws(Rejection) -> Bool
 }
 
-extension WindowedFold where Prepared == RecordBatch {
-    package func prepare(_ batch: RecordBatch) -> RecordBatch { batch }
-
-    package func begin(_ batch: RecordBatch) {
-        state.batch = batch
-    }
-}
-
-extension WindowedFold {
+extension WindowedFold where Rules == WindowedRules {
     package static func rules(
         in pipelines: PipelineDirectory
     ) throws(ConfigurationError) -> WindowedRules {
@@ -43,10 +30,56 @@ extension WindowedFold {
     ) throws -> Self {
         try Self(topic: topic, rules: rules, parser: .make())
     }
+}
 
-    package var effects: FoldEffects { state.effects }
-
+extension WindowedFold {
     package var windows: [Int32: DedupeWindow] { state.windows }
+
+    package func windowIDs(atMost bound: Int) -> Int {
+        let held = windows.values.reduce(0) { $0 + $1.heldCount }
+        return held <= bound ? held : windows.values.reduce(0) { $0 + $1.sweep() }
+    }
+
+    package func take(_ record: RecordView, at place: FoldPosition) -> (Outcome, StaticString) {
+        let envelope = Envelope<Kind>(record)
+        do throws(Rejection) {
+            let value = try envelope.value(
+                of: record, parser: state.parser,
+                maxRecordBytes: state.rules.maxRecordBytes)
+            let isNew = try count(value, of: envelope.type ?? .byDefault, at: place)
+            state.noteAnswers(at: place)
+            return (isNew ? .accepted : .duplicates, envelope.countedType)
+        } catch {
+            refuse(record, at: place, .rejected(error))
+            return (.rejected, envelope.countedType)
+        }
+    }
+}
+
+/// What a fold with a dedupe window holds: what the batch did, and the ids of each partition that were
+/// seen lately.
+package final class WindowedState: FoldState {
+    package var effects: FoldEffects
+    package var batch: RecordBatch?
+    package var recalled: RecalledMemory?
+    package private(set) var windows: [Int32: DedupeWindow] = [:]
+
+    let rules: WindowedRules
+    let parser: JSONParser
+    /// The ids that were seen in the partition of the record that is being folded.
+    private var window: DedupeWindow
+    private var timestampMilliseconds: Int64 = 0
+    /// How many ids the window had admitted before that record.
+    private var admittedBefore = 0
+    /// What the window answered about that record.
+    private var answers = WindowAnswers()
+
+    init(topic: String, rules: WindowedRules, parser: JSONParser) {
+        self.rules = rules
+        self.parser = parser
+        effects = FoldEffects(topic: topic)
+        window = DedupeWindow(windowMilliseconds: rules.dedupeWindowMilliseconds)
+    }
 
     package func restore(
         partition: Int32, watermarkMilliseconds: Int64, from memory: any FoldMemory
@@ -56,103 +89,7 @@ extension WindowedFold {
             entries: try memory.windowEntries(of: partition))
     }
 
-    package func windowIDs(atMost bound: Int) -> Int {
-        let held = windows.values.reduce(0) { $0 + $1.heldCount }
-        return held <= bound ? held : windows.values.reduce(0) { $0 + $1.sweep() }
-    }
-
-    package func writeMemory(to writer: any FoldMemoryWriter) throws {
-        for progress in effects.progress {
-            guard let window = windows[progress.partition] else { continue }
-            try writer.append(window.admitted, to: window, at: progress)
-        }
-    }
-
     package func restore(
-        partition: Int32, watermarkMilliseconds: Int64, entries: [DedupeWindow.Entry]
-    ) {
-        state.restore(
-            partition: partition, watermarkMilliseconds: watermarkMilliseconds, entries: entries)
-    }
-
-    package func forget(partition: Int32) {
-        state.forget(partition: partition)
-    }
-
-    package func fold(_ index: Int) {
-        guard let batch = state.batch else { return }
-        let record = batch[index]
-        let place = FoldPosition(record, index: index)
-        state.advance(record, to: place)
-
-        let envelope = Envelope<Kind>(record)
-        var outcome = Outcome.accepted
-        do throws(Rejection) {
-            let value = try envelope.value(
-                of: record, parser: state.parser,
-                maxRecordBytes: state.rules.maxRecordBytes)
-            let isNew = try count(value, of: envelope.type ?? .byDefault, at: place)
-            if !isNew { outcome = .duplicates }
-            state.noteAnswers(at: place)
-        } catch {
-            outcome = .rejected
-            state.effects.refuse(
-                RefusedRecord(index: index, type: envelope.statedType, cause: .rejected(error)))
-        }
-        state.effects.count(
-            outcome, at: place, type: envelope.countedType)
-    }
-
-    package func recall(from memory: RecalledMemory) {
-        state.recalled = memory
-    }
-
-    package func rejectOverflow(_ index: Int) {
-        guard let batch = state.batch else { return }
-        let record = batch[index]
-        state.takeBackAdmitted()
-        clear()
-        let place = FoldPosition(record, index: index)
-        state.advance(record, to: place)
-        let envelope = Envelope<Kind>(record)
-        state.effects.refuse(
-            RefusedRecord(index: index, type: envelope.statedType, cause: .rejected(.overflow)))
-        state.effects.count(
-            .rejected, at: place, type: envelope.countedType)
-    }
-
-    package func clear() {
-        let keepsRows = state.clear()
-        for table in deltas { table.removeAll(keepingRows: keepsRows) }
-    }
-}
-
-/// What a fold with a dedupe window holds: what the batch did, and the ids of each partition that were
-/// seen lately.
-package final class WindowedState {
-    package internal(set) var effects: FoldEffects
-    package private(set) var windows: [Int32: DedupeWindow] = [:]
-
-    let rules: WindowedRules
-    let parser: JSONParser
-    var batch: RecordBatch?
-    /// The ids that were seen in the partition of the record that is being folded.
-    private var window: DedupeWindow
-    private var timestampMilliseconds: Int64 = 0
-    /// How many ids the window had admitted before that record.
-    private var admittedBefore = 0
-    /// What the window answered about that record.
-    private var answers = WindowAnswers()
-    var recalled: RecalledMemory?
-
-    init(topic: String, rules: WindowedRules, parser: JSONParser) {
-        self.rules = rules
-        self.parser = parser
-        effects = FoldEffects(topic: topic)
-        window = DedupeWindow(windowMilliseconds: rules.dedupeWindowMilliseconds)
-    }
-
-    func restore(
         partition: Int32, watermarkMilliseconds: Int64, entries: [DedupeWindow.Entry]
     ) {
         let window = DedupeWindow(
@@ -162,13 +99,12 @@ package final class WindowedState {
         windows[partition] = window
     }
 
-    func forget(partition: Int32) {
+    package func forget(partition: Int32) {
         windows[partition] = nil
     }
 
-    /// Moves the watermark and the next offset past a record, which is folded next.
     @inline(__always)
-    func advance(_ record: RecordView, to place: FoldPosition) {
+    package func advance(_ record: RecordView, to place: FoldPosition) {
         timestampMilliseconds = place.timestampMilliseconds
         window = window(of: place.partition)
         window.advance(to: timestampMilliseconds)
@@ -176,7 +112,10 @@ package final class WindowedState {
         effects.advance(
             record, in: place.hour, watermarkMilliseconds: window.watermarkMilliseconds)
         answers.removeAll()
-        if let recalled { answers = recalled.answers(at: place) }
+        if let recalled {
+            answers =
+                recalled.answers(about: place).flatMap { WindowAnswers($0) } ?? WindowAnswers()
+        }
     }
 
     /// Says whether an id of the record being folded is new, and then remembers it. A record that
@@ -195,14 +134,18 @@ package final class WindowedState {
         if !answers.isEmpty { effects.note(answers.bytes, about: place) }
     }
 
-    func takeBackAdmitted() {
+    package func write(to writer: any FoldMemoryWriter) throws {
+        for progress in effects.progress {
+            guard let window = windows[progress.partition] else { continue }
+            try writer.append(window.admitted, to: window, at: progress)
+        }
+    }
+
+    package func takeBackLast() {
         for entry in window.admitted[admittedBefore...] { window.remove(entry.id) }
     }
 
-    /// Forgets the batch.
-    ///
-    /// - Returns: whether the symbols stay valid.
-    func clear() -> Bool {
+    package func clear() -> Bool {
         for window in windows.values { window.forgetAdmitted() }
         admittedBefore = 0
         return effects.removeAll()
@@ -213,13 +156,6 @@ package final class WindowedState {
         let window = DedupeWindow(windowMilliseconds: rules.dedupeWindowMilliseconds)
         windows[partition] = window
         return window
-    }
-}
-
-extension RecalledMemory {
-    fileprivate func answers(at place: FoldPosition) -> WindowAnswers {
-        answers(partition: place.partition, offset: place.offset).flatMap { WindowAnswers($0) }
-            ?? WindowAnswers()
     }
 }
 

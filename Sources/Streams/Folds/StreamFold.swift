@@ -21,8 +21,13 @@ package func stream(named name: String) -> (any StreamFold.Type)? {
 /// The fold is a pure function of its state and the next record.
 /// A batch is prepared and begun, its records are folded in order, its effects are stored, and it is cleared. State
 /// that outlives a batch (the dedupe memory) belongs to the fold and is rebuilt from the store.
+///
+/// A fold is a `WindowedFold` or a `LastingFold`, by its memory. By default records are decoded one by one as they
+/// are folded. A stream that looks at a whole batch first has a `Prepared` of its own, and gives `state` the batch
+/// in its `begin`.
 package protocol StreamFold: AnyObject, SendableMetatype {
-    associatedtype Prepared
+    associatedtype Prepared = RecordBatch
+    associatedtype State: FoldState
     associatedtype Rules: StreamRules
     associatedtype Kind: EventType
 
@@ -58,8 +63,7 @@ package protocol StreamFold: AnyObject, SendableMetatype {
     /// Whether it has documents for partners.
     static var emits: Bool { get }
 
-    /// What the batch did.
-    var effects: FoldEffects { get }
+    var state: State { get }
     /// What the batch has for partners, in order.
     var outbox: [PartnerPostback] { get }
     /// True when a sum of the batch alone no longer fits 64 bits.
@@ -73,26 +77,15 @@ package protocol StreamFold: AnyObject, SendableMetatype {
     func verifications(in prepared: Prepared) -> Int
     /// Begins to fold a batch that was prepared.
     func begin(_ prepared: Prepared)
-    /// Folds one record of the batch that was begun. Throws when its memory cannot be read.
-    func fold(_ index: Int) throws
-    /// Takes back what the last `fold` did to the dedupe memory and clears the effects: the record's
-    /// sums overflow, and it is to be rejected.
-    func rejectOverflow(_ index: Int)
+    /// Folds one record of the batch that was begun. Returns its outcome, and the type that it counts as. Throws
+    /// when its memory cannot be read.
+    func take(_ record: RecordView, at place: FoldPosition) throws -> (Outcome, StaticString)
     func clear()
-    /// Gives the fold what was stored of a partition.
-    func restore(
-        partition: Int32, watermarkMilliseconds: Int64, from memory: any FoldMemory
-    ) throws
-    /// Drops what is known of a partition that is no longer folded here.
-    func forget(partition: Int32)
     /// Counts the ids of windows in memory. When there are more than `bound`, those that have left their window
     /// are dropped first.
     func windowIDs(atMost bound: Int) -> Int
     func writeMemory(to writer: any FoldMemoryWriter) throws
 
-    /// From now on, replays recorded lookups instead of querying memory, and remembers nothing. Records that
-    /// were rejected for an overflow are rejected again by the caller.
-    func recall(from memory: RecalledMemory)
     /// The offset of the record that a duplicate or a conflict repeats, from what memory answered about it; nil where
     /// memory does not hold it.
     static func originalOffset(in answers: [UInt8]) -> Int64?
@@ -115,6 +108,102 @@ extension StreamFold {
     package var hasOverflowed: Bool { deltas.contains { $0.hasOverflowed } }
 
     package func verifications(in prepared: Prepared) -> Int { 0 }
+}
+
+extension StreamFold where Prepared == RecordBatch {
+    package func prepare(_ batch: RecordBatch) -> RecordBatch { batch }
+
+    package func begin(_ batch: RecordBatch) {
+        state.batch = batch
+    }
+}
+
+extension StreamFold {
+    /// What the batch did.
+    package var effects: FoldEffects { state.effects }
+
+    /// Folds one record of the batch that was begun. Throws when its memory cannot be read.
+    package func fold(_ index: Int) throws {
+        guard let batch = state.batch else { return }
+        let record = batch[index]
+        let place = FoldPosition(record, index: index)
+        state.advance(record, to: place)
+        let (outcome, type) = try take(record, at: place)
+        state.effects.count(outcome, at: place, type: type)
+    }
+
+    /// Takes back what the last `fold` did to the dedupe memory and clears the effects: the record's
+    /// sums overflow, and it is to be rejected.
+    package func rejectOverflow(_ index: Int) {
+        guard let batch = state.batch else { return }
+        state.takeBackLast()
+        clear()
+        let record = batch[index]
+        let place = FoldPosition(record, index: index)
+        state.advance(record, to: place)
+        refuse(record, at: place, .rejected(.overflow))
+        state.effects.count(.rejected, at: place, type: Envelope<Kind>(record).countedType)
+    }
+
+    /// Keeps a record of the batch beside what it counts as.
+    func refuse(_ record: RecordView, at place: FoldPosition, _ cause: RefusedRecord.Cause) {
+        state.effects.refuse(
+            RefusedRecord(
+                index: place.index, type: Envelope<Kind>(record).statedType, cause: cause))
+    }
+
+    package func clear() { clearTables() }
+
+    func clearTables() {
+        let keepsRows = state.clear()
+        for table in deltas { table.removeAll(keepingRows: keepsRows) }
+    }
+
+    /// Gives the fold what was stored of a partition.
+    package func restore(
+        partition: Int32, watermarkMilliseconds: Int64, from memory: any FoldMemory
+    ) throws {
+        try state.restore(
+            partition: partition, watermarkMilliseconds: watermarkMilliseconds, from: memory)
+    }
+
+    package func writeMemory(to writer: any FoldMemoryWriter) throws {
+        try state.write(to: writer)
+    }
+
+    /// Drops what is known of a partition that is no longer folded here.
+    package func forget(partition: Int32) {
+        state.forget(partition: partition)
+    }
+
+    /// From now on, replays recorded lookups instead of querying memory, and remembers nothing. Records that
+    /// were rejected for an overflow are rejected again by the caller.
+    package func recall(from memory: RecalledMemory) {
+        state.recalled = memory
+    }
+}
+
+/// What a fold holds: what the batch did, and its memory.
+package protocol FoldState: AnyObject {
+    var effects: FoldEffects { get set }
+    /// The batch that is folded.
+    var batch: RecordBatch? { get set }
+    /// Answers instead of the memory where a part of the log is folded again.
+    var recalled: RecalledMemory? { get set }
+
+    /// Moves the watermark and the next offset past a record, which is folded next.
+    func advance(_ record: RecordView, to place: FoldPosition)
+    /// Takes back what the last record did to the memory.
+    func takeBackLast()
+    func restore(
+        partition: Int32, watermarkMilliseconds: Int64, from memory: any FoldMemory
+    ) throws
+    func forget(partition: Int32)
+    func write(to writer: any FoldMemoryWriter) throws
+    /// Forgets the batch.
+    ///
+    /// - Returns: whether the symbols stay valid.
+    func clear() -> Bool
 }
 
 package struct StreamHelp: Sendable {

@@ -11,6 +11,10 @@ package final class RecalledMemory: FoldMemory {
         answers[recollection.partition, default: [:]][recollection.offset] = recollection.answers
     }
 
+    func answers(about place: FoldPosition) -> [UInt8]? {
+        answers(partition: place.partition, offset: place.offset)
+    }
+
     package func removeAll() { answers.removeAll(keepingCapacity: true) }
 
     package func answers(partition: Int32, offset: Int64) -> [UInt8]? {

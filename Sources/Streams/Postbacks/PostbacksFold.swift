@@ -3,7 +3,8 @@ import EventLog
 import JSON
 import Signatures
 
-package final class PostbacksFold: StreamFold {
+package final class PostbacksFold: LastingFold {
+    package let state: LastingState
     let rules: PostbacksRules
     /// By app.
     private let models: [Int64: ConversionModel]
@@ -14,21 +15,17 @@ package final class PostbacksFold: StreamFold {
     let jwsParser: JSONParser
     private let attestor: Attestor
     private let decoder: PostbacksDecoder
-    private let memory: any FoldMemory
     private var prepared: PreparedPostbacks?
     private var results: [AttestationResult] = []
-    private var watermarks: [Int32: Int64] = [:]
-    private var recalled: RecalledMemory?
     private var idBuilder = RecordIDBuilder()
 
-    package internal(set) var effects: FoldEffects
     let postbacks = DeltaTable<PostbacksKey>()
     let conversionValues = DeltaTable<ConversionValuesKey>()
     let decodedEvents = DeltaTable<DecodedEventsKey>()
     let installCohorts = DeltaTable<InstallCohortsKey>()
     package var deltas: [Deltas] { [postbacks, conversionValues, decodedEvents, installCohorts] }
-    /// The copies that the batch accepted: the best of each postback.
-    private(set) var accepted: [Int32: [RecordID: KnownPostback]] = [:]
+    /// The best copy of each postback that was accepted.
+    let accepted: LastingRows<KnownPostback>
     /// Every copy that the batch decoded, in order; the symbols are those of the effects.
     private var copies: [PostbackCopy] = []
     package internal(set) var outbox: [PartnerPostback] = []
@@ -45,33 +42,17 @@ package final class PostbacksFold: StreamFold {
         self.attestor = attestor
         self.parser = parser
         self.jwsParser = jwsParser
-        self.memory = memory
         decoder = PostbacksDecoder(jwsParser: jwsParser)
-        effects = FoldEffects(topic: topic)
-    }
-
-    package func restore(
-        partition: Int32, watermarkMilliseconds: Int64, from memory: any FoldMemory
-    ) {
-        watermarks[partition] = watermarkMilliseconds
+        state = LastingState(topic: topic, memory: memory)
+        accepted = state.rows(of: KnownPostback.self)
     }
 
     package func writeMemory(to writer: any FoldMemoryWriter) throws {
-        for (partition, copies) in accepted {
-            // In order of the ids, so that neighbours on disk are written together.
-            for (id, copy) in copies.sorted(by: { $0.key < $1.key }) {
-                try writer.write(
-                    [.id(id)] + copy.row, to: KnownPostback.table, partition: partition)
-            }
-        }
+        try state.write(to: writer)
         for copy in copies {
             try writer.write(
-                copy.row(effects.symbols), to: PostbackCopy.table, partition: copy.partition)
+                copy.row(state.effects.symbols), to: PostbackCopy.table, partition: copy.partition)
         }
-    }
-
-    package func forget(partition: Int32) {
-        watermarks[partition] = nil
     }
 
     /// Decodes a batch, and has its signatures verified on other threads meanwhile.
@@ -107,67 +88,65 @@ package final class PostbacksFold: StreamFold {
 
     package func begin(_ prepared: PreparedPostbacks) {
         self.prepared = prepared
+        state.batch = prepared.batch
         results = prepared.results()
     }
 
-    package func fold(_ index: Int) throws {
-        guard let prepared else { return }
-        let record = prepared.batch[index]
-        let item = prepared.items[index]
-        let place = advance(record, index)
+    package func take(
+        _ record: RecordView, at place: FoldPosition
+    ) throws -> (Outcome, StaticString) {
+        guard let prepared else { preconditionFailure("a batch is begun before its records") }
+        let item = prepared.items[place.index]
         switch item.event {
         case .failure(let rejection):
-            refuse(index, .rejected(rejection))
-            count(.rejected, place, item)
+            refuse(record, at: place, .rejected(rejection))
+            return (.rejected, item.countedType)
         case .success(let decoded):
-            let result = results[index]
-            let event = decoded.inForm(result.form)
-            let id = id(of: event, prepared)
-            let values = unsignedValues(of: event, prepared)
-            let known = try known(id, at: place)
-            let outcome = Self.outcome(of: result.verdict, values, beside: known)
-            if let known {
-                effects.note(known.answers(withPublished: outcome == .accepted), about: place)
-            }
-            let key = key(of: event, result.verdict, prepared)
-            copies.append(
-                PostbackCopy(
-                    id: id, route: PostbackRoute(record) ?? .device, partition: place.partition,
-                    offset: place.offset, timestampMilliseconds: place.timestampMilliseconds,
-                    outcome: outcome, verdict: result.verdict, values: values,
-                    campaign: key.campaign, sequenceIndex: event.sequenceIndex,
-                    hasSourceIdentifier: event.hasSourceIdentifier, didWin: event.didWin))
-            count(outcome, place, item)
-            if outcome == .conflicts, let known {
-                refuse(index, .conflict(detail: "carries other values than offset \(known.offset)"))
-            }
-            guard outcome == .accepted else { return }
-            var copy = KnownPostback(
-                rank: result.verdict.rank, offset: record.offset, values: values,
-                published: known?.published ?? [:])
-            add(event, result, key, place, prepared, index, &copy)
-            accepted[place.partition, default: [:]][id] = copy
+            let outcome = try take(decoded, of: record, at: place, prepared)
+            return (outcome, item.countedType)
         }
     }
 
-    package func rejectOverflow(_ index: Int) {
-        guard let prepared else { return }
-        clear()
-        let place = advance(prepared.batch[index], index)
-        refuse(index, .rejected(.overflow))
-        count(.rejected, place, prepared.items[index])
+    private func take(
+        _ decoded: PostbacksEvent, of record: RecordView, at place: FoldPosition,
+        _ prepared: PreparedPostbacks
+    ) throws -> Outcome {
+        let result = results[place.index]
+        let event = decoded.inForm(result.form)
+        let id = id(of: event, prepared)
+        let values = unsignedValues(of: event, prepared)
+        let known = try state.known(id, in: accepted, at: place)
+        let outcome = Self.outcome(of: result.verdict, values, beside: known)
+        if let known {
+            state.effects.note(known.answers(withPublished: outcome == .accepted), about: place)
+        }
+        let key = key(of: event, result.verdict, prepared)
+        copies.append(
+            PostbackCopy(
+                id: id, route: PostbackRoute(record) ?? .device, partition: place.partition,
+                offset: place.offset, timestampMilliseconds: place.timestampMilliseconds,
+                outcome: outcome, verdict: result.verdict, values: values,
+                campaign: key.campaign, sequenceIndex: event.sequenceIndex,
+                hasSourceIdentifier: event.hasSourceIdentifier, didWin: event.didWin))
+        if outcome == .conflicts, let known {
+            refuse(
+                record, at: place,
+                .conflict(detail: "carries other values than offset \(known.offset)"))
+        }
+        if outcome == .accepted {
+            var copy = KnownPostback(
+                rank: result.verdict.rank, offset: record.offset, values: values,
+                published: known?.published ?? [:])
+            add(event, result, key, place, prepared, &copy)
+            accepted.write(copy, id, place.partition)
+        }
+        return outcome
     }
 
     package func clear() {
-        let keepsSymbols = effects.removeAll()
-        for table in deltas { table.removeAll(keepingRows: keepsSymbols) }
-        accepted.removeAll(keepingCapacity: true)
+        clearTables()
         copies.removeAll(keepingCapacity: true)
         outbox.removeAll(keepingCapacity: true)
-    }
-
-    package func recall(from memory: RecalledMemory) {
-        recalled = memory
     }
 
     package static func originalOffset(in answers: [UInt8]) -> Int64? {
@@ -188,41 +167,12 @@ extension PostbacksFold {
         }
     }
 
-    private func advance(_ record: RecordView, _ index: Int) -> FoldPosition {
-        let place = FoldPosition(record, index: index)
-        let watermark = max(watermarks[place.partition] ?? 0, place.timestampMilliseconds)
-        watermarks[place.partition] = watermark
-        effects.advance(record, in: place.hour, watermarkMilliseconds: watermark)
-        return place
-    }
-
-    private func known(_ id: RecordID, at place: FoldPosition) throws -> KnownPostback? {
-        if let recalled {
-            return recalled.answers(partition: place.partition, offset: place.offset)
-                .flatMap { KnownPostback(answers: $0) }
-        }
-        return try accepted[place.partition]?[id]
-            ?? memory.row(
-                of: KnownPostback.table, partition: place.partition, key: .id(id)
-            ).map(KnownPostback.init)
-    }
-
     /// What becomes of a copy: one whose verdict ranks above all that was accepted counts as new.
     private static func outcome(
         of verdict: Verdict, _ values: UnsignedValues, beside known: KnownPostback?
     ) -> Outcome {
         guard let known, verdict.rank <= known.rank else { return .accepted }
         return known.values == values || verdict.rank < known.rank ? .duplicates : .conflicts
-    }
-
-    private func count(_ outcome: Outcome, _ place: FoldPosition, _ item: PreparedPostbacks.Item) {
-        effects.count(outcome, at: place, type: item.countedType)
-    }
-
-    private func refuse(_ index: Int, _ cause: RefusedRecord.Cause) {
-        guard let prepared else { return }
-        let envelope = Envelope<PostbacksEventType>(prepared.batch[index])
-        effects.refuse(RefusedRecord(index: index, type: envelope.statedType, cause: cause))
     }
 
     private func id(of event: PostbacksEvent, _ prepared: PreparedPostbacks) -> RecordID {
@@ -247,7 +197,7 @@ extension PostbacksFold {
 
     private func add(
         _ event: PostbacksEvent, _ result: AttestationResult, _ key: PostbacksKey,
-        _ place: FoldPosition, _ prepared: PreparedPostbacks, _ index: Int,
+        _ place: FoldPosition, _ prepared: PreparedPostbacks,
         _ copy: inout KnownPostback
     ) {
         let row = postbacks.row(key, at: place)
@@ -256,10 +206,10 @@ extension PostbacksFold {
             postbacks.count(.nullValues, row: row)
         }
         if let value = event.fineValue {
-            addValue("fine", effects.symbols.intern(decimal: Int64(value)), of: key, place)
+            addValue("fine", state.effects.symbols.intern(decimal: Int64(value)), of: key, place)
         }
         if let value = event.coarseValue {
-            addValue("coarse", effects.symbols.intern(value.name), of: key, place)
+            addValue("coarse", state.effects.symbols.intern(value.name), of: key, place)
         }
         let model = models[event.appID]
         let decoding = model?.decoding(
@@ -271,7 +221,7 @@ extension PostbacksFold {
                 received: place.timestampMilliseconds, verdict: result.verdict, model: model)
             addToCohort(event, of: install, decoding, key, place)
         }
-        publish(event, result, decoding, place, prepared, index, &copy)
+        publish(event, result, decoding, place, prepared, &copy)
     }
 
     private func isTrusted(_ verdict: Verdict) -> Bool {
@@ -288,23 +238,23 @@ extension PostbacksFold {
             let campaign =
                 switch event.campaign {
                 case .none: Symbol.empty
-                case .text(let range): effects.symbols.intern(text(range))
-                case .number(let number): effects.symbols.intern(decimal: number)
+                case .text(let range): state.effects.symbols.intern(text(range))
+                case .number(let number): state.effects.symbols.intern(decimal: number)
                 }
             return PostbacksKey(
-                framework: effects.symbols.intern(event.framework.framework),
-                version: effects.symbols.intern(text(event.version)),
+                framework: state.effects.symbols.intern(event.framework.framework),
+                version: state.effects.symbols.intern(text(event.version)),
                 campaign: CampaignKey(
-                    adNetworkID: effects.symbols.internLowercased(text(event.network)),
+                    adNetworkID: state.effects.symbols.internLowercased(text(event.network)),
                     campaign: campaign, appID: event.appID, sourceAppID: event.sourceAppID ?? 0),
-                sourceDomain: effects.symbols.intern(text(event.sourceDomain)),
+                sourceDomain: state.effects.symbols.intern(text(event.sourceDomain)),
                 sequenceIndex: Int64(event.sequenceIndex),
-                interaction: effects.symbols.intern(event.interaction.name),
-                conversionType: effects.symbols.intern(event.conversionType.name),
-                marketplace: effects.symbols.intern(text(event.marketplace)),
+                interaction: state.effects.symbols.intern(event.interaction.name),
+                conversionType: state.effects.symbols.intern(event.conversionType.name),
+                marketplace: state.effects.symbols.intern(text(event.marketplace)),
                 didWin: event.didWin,
-                verdict: effects.symbols.intern(verdict.name),
-                country: effects.symbols.intern(text(event.country)))
+                verdict: state.effects.symbols.intern(verdict.name),
+                country: state.effects.symbols.intern(text(event.country)))
         }
     }
 
@@ -312,7 +262,7 @@ extension PostbacksFold {
         _ kind: StaticString, _ value: Symbol, of key: PostbacksKey, _ place: FoldPosition
     ) {
         let key = ConversionValuesKey(
-            postback: key, kind: effects.symbols.intern(kind), value: value)
+            postback: key, kind: state.effects.symbols.intern(kind), value: value)
         conversionValues.count(.postbacks, row: conversionValues.row(key, at: place))
     }
 
@@ -324,9 +274,9 @@ extension PostbacksFold {
             let row = decodedEvents.row(
                 DecodedEventsKey(
                     campaign: key.campaign, sequenceIndex: key.sequenceIndex,
-                    model: effects.symbols.intern(decoding.versionID),
-                    event: effects.symbols.intern(event.event),
-                    currency: effects.symbols.intern(decoding.currency),
+                    model: state.effects.symbols.intern(decoding.versionID),
+                    event: state.effects.symbols.intern(event.event),
+                    currency: state.effects.symbols.intern(decoding.currency),
                     hasSourceIdentifier: postback.hasSourceIdentifier),
                 at: place)
             decodedEvents.add(event.countMin, to: .countMin, row: row)
@@ -344,7 +294,7 @@ extension PostbacksFold {
         let row = installCohorts.row(
             InstallCohortsKey(
                 window: key.sequenceIndex, campaign: key.campaign,
-                currency: decoding.map { effects.symbols.intern($0.currency) } ?? .empty,
+                currency: decoding.map { state.effects.symbols.intern($0.currency) } ?? .empty,
                 hasSourceIdentifier: event.hasSourceIdentifier),
             partition: place.partition,
             hour: install.map { Hour(containing: $0).startOfDay } ?? .unknown)

@@ -32,7 +32,9 @@ struct KnownPostback: Equatable, Sendable {
     var published: [String: Int64]
 }
 
-extension KnownPostback {
+extension KnownPostback: RecalledRow {
+    typealias Key = RecordID
+
     static let table = MemoryTable(
         "postback_ids",
         "Every postback ever accepted, with the best copy's verdict and unsigned values.",

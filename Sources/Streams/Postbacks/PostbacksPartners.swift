@@ -6,7 +6,7 @@ extension PostbacksFold {
     /// Puts an accepted postback in the outbox of every partner whose rule admits it.
     func publish(
         _ event: PostbacksEvent, _ result: AttestationResult, _ decoding: ModelDecoding?,
-        _ place: FoldPosition, _ prepared: PreparedPostbacks, _ index: Int,
+        _ place: FoldPosition, _ prepared: PreparedPostbacks,
         _ copy: inout KnownPostback
     ) {
         guard !self.partners.isEmpty else { return }
@@ -16,7 +16,7 @@ extension PostbacksFold {
                 verdict: result.verdict, network: network, app: event.appID,
                 window: event.sequenceIndex)
         }
-        guard !partners.isEmpty, let bytes = prepared.batch[index].value,
+        guard !partners.isEmpty, let bytes = prepared.batch[place.index].value,
             let envelope = try? parser.parse(bytes)
         else { return }
         var jwsBytes: [UInt8] = []

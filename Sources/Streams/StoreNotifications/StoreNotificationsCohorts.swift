@@ -91,8 +91,13 @@ extension CohortPlace {
     }
 }
 
-/// The lines of purchases that began with a free trial.
-enum TrialLines {
+/// A line of purchases that began with a free trial.
+struct TrialLine: LastingRow {
+    typealias Key = TransactionID
+
+    /// Whether no paid renewal has followed.
+    var isOpen: Bool
+
     static let table = MemoryTable(
         "trial_lines", "Lines whose latest purchase was a free trial, or once was.",
         digest: """
@@ -107,6 +112,12 @@ enum TrialLines {
                 "is_open", .integer,
                 "1: the latest purchase was a free trial, and none that was paid followed; else 0"),
         ])
+
+    var row: [MemoryValue] { [.integer(isOpen ? 1 : 0)] }
+}
+
+extension TrialLine {
+    init(_ row: [MemoryValue]) { isOpen = row[0].integer == 1 }
 }
 
 extension CohortsKey.Measure {
@@ -170,20 +181,20 @@ extension StoreNotificationsFold {
         let row = cohorts.row(cohortKey, partition: place.partition, hour: cohort)
         if isCounted { cohorts.count(.refunds, row: row) }
         cohorts.add(micros, to: .refundedMicros, row: row)
-        return micros == 0 ? nil : CohortPlace(cohortKey, cohort: cohort, effects.symbols)
+        return micros == 0 ? nil : CohortPlace(cohortKey, cohort: cohort, state.effects.symbols)
     }
 
     /// Takes the amount of a refund from where the refund put it.
     func takeBackFromCohorts(_ micros: Int64, _ cohort: CohortPlace, _ partition: Int32) {
         let row = cohortsTakenBack.row(
-            cohort.key(&effects.symbols), partition: partition, hour: cohort.cohort)
+            cohort.key(&state.effects.symbols), partition: partition, hour: cohort.cohort)
         cohortsTakenBack.add(-micros, to: .refundedMicros, row: row)
     }
 
     /// Whether somebody paid, or would have: nobody does in sandboxes, and none of those who were given it.
     private func isOfCohorts(_ key: StoreNotificationsKey) -> Bool {
-        key.environment == effects.symbols.intern(AppStoreEnvironment.production.name)
-            && key.ownership == effects.symbols.intern(Ownership.purchased)
+        key.environment == state.effects.symbols.intern(AppStoreEnvironment.production.name)
+            && key.ownership == state.effects.symbols.intern(Ownership.purchased)
     }
 
     private func countUndated(_ key: StoreNotificationsKey, _ place: FoldPosition) {
@@ -198,7 +209,7 @@ extension StoreNotificationsFold {
     ) throws -> Bool {
         let wasOpen = try hasOpenTrial(step.line, partition)
         let isOpen = step.kind == .trial
-        if isOpen != wasOpen { trials[partition, default: [:]][step.line] = isOpen }
+        if isOpen != wasOpen { trials.write(TrialLine(isOpen: isOpen), step.line, partition) }
         return wasOpen && step.kind == .paidRenewal
     }
 }

@@ -1,17 +1,14 @@
 import EventLog
 import Signatures
 
-package final class StoreNotificationsFold: StreamFold {
+package final class StoreNotificationsFold: LastingFold {
+    package let state: LastingState
     private let decoders: LentTools<StoreNotificationsDecoder>
-    private let memory: any FoldMemory
     private var prepared: PreparedNotifications?
-    private var watermarks: [Int32: Int64] = [:]
-    private var recalled: RecalledMemory?
     /// What memory answered about the record being folded.
     private var answers = NotificationAnswers()
     private var askedTransactions: [TransactionID] = []
 
-    package internal(set) var effects: FoldEffects
     package let notifications = DeltaTable<StoreNotificationsKey>()
     /// What reversals take from the sums of `store-notifications`; kept apart from what the batch
     /// adds, because an overflow within the batch shows only when both directions are known.
@@ -20,12 +17,9 @@ package final class StoreNotificationsFold: StreamFold {
     /// The same of the sums of `cohorts`.
     let cohortsTakenBack = DeltaTable<CohortsKey>()
     package var deltas: [Deltas] { [notifications, takenBack, cohorts, cohortsTakenBack] }
-    /// The ids that the batch saw first, with the offsets of what counts.
-    private var admitted: [Int32: [RecordID: Int64]] = [:]
-    /// The refunds of transactions that the batch changed, by transaction id.
-    private var refunds: [Int32: [TransactionID: RefundHistory]] = [:]
-    /// The lines of which the batch opened or closed a free trial, with whether one is open.
-    var trials: [Int32: [TransactionID: Bool]] = [:]
+    private let accepted: LastingRows<AcceptedNotification>
+    private let refunds: LastingRows<RefundHistory>
+    let trials: LastingRows<TrialLine>
     /// True once an amount alone does not fit 64 bits.
     private var hasAmountOverflowed = false
 
@@ -35,50 +29,18 @@ package final class StoreNotificationsFold: StreamFold {
         topic: String, decoders: [StoreNotificationsDecoder], memory: any FoldMemory
     ) {
         self.decoders = LentTools(decoders, label: "weir.notifications")
-        self.memory = memory
-        effects = FoldEffects(topic: topic)
+        state = LastingState(topic: topic, memory: memory)
+        accepted = state.rows(of: AcceptedNotification.self)
+        refunds = state.rows(of: RefundHistory.self)
+        trials = state.rows(of: TrialLine.self)
     }
 
     package var hasOverflowed: Bool {
         hasAmountOverflowed || deltas.contains { $0.hasOverflowed }
     }
 
-    package func restore(
-        partition: Int32, watermarkMilliseconds: Int64, from memory: any FoldMemory
-    ) {
-        watermarks[partition] = watermarkMilliseconds
-    }
-
-    package func writeMemory(to writer: any FoldMemoryWriter) throws {
-        for (partition, ids) in admitted {
-            // In order of the ids, so that neighbours on disk are written together.
-            for (id, offset) in ids.sorted(by: { $0.key < $1.key }) {
-                try writer.write([.id(id), .integer(offset)], to: Self.ids, partition: partition)
-            }
-        }
-        for (partition, histories) in refunds {
-            for (transaction, history) in histories.sorted(by: { $0.key < $1.key }) {
-                try writer.write(
-                    [transaction.memoryValue] + history.row, to: RefundHistory.table,
-                    partition: partition)
-            }
-        }
-        for (partition, lines) in trials {
-            for (line, isOpen) in lines.sorted(by: { $0.key < $1.key }) {
-                try writer.write(
-                    [line.memoryValue, .integer(isOpen ? 1 : 0)], to: TrialLines.table,
-                    partition: partition)
-            }
-        }
-    }
-
-    package func forget(partition: Int32) {
-        watermarks[partition] = nil
-    }
-
     package func prepare(_ batch: RecordBatch) -> PreparedNotifications {
-        PreparedNotifications(
-            batch, decoders: decoders)
+        PreparedNotifications(batch, decoders: decoders)
     }
 
     package func verifications(in prepared: PreparedNotifications) -> Int {
@@ -88,40 +50,24 @@ package final class StoreNotificationsFold: StreamFold {
     package func begin(_ prepared: PreparedNotifications) {
         prepared.wait()
         self.prepared = prepared
+        state.batch = prepared.batch
     }
 
-    package func fold(_ index: Int) throws {
-        guard let prepared else { return }
-        let (item, bytes) = prepared.item(index)
-        let place = advance(prepared.batch[index], index)
-        func count(_ outcome: Outcome) {
-            effects.count(outcome, at: place, type: item.countedType)
-        }
+    package func take(
+        _ record: RecordView, at place: FoldPosition
+    ) throws -> (Outcome, StaticString) {
+        guard let prepared else { preconditionFailure("a batch is begun before its records") }
+        let (item, bytes) = prepared.item(place.index)
         switch item.event {
         case .failure(let refusal):
-            refuse(index, refusal.cause)
-            count(refusal.outcome)
+            refuse(record, at: place, refusal.cause)
+            return (refusal.outcome, item.countedType)
         case .success(let event):
-            if try admit(event, at: place) {
-                count(.accepted)
-                try add(event, at: place, bytes)
-            } else {
-                count(.duplicates)
-            }
-            if !answers.isEmpty { effects.note(answers.bytes, about: place) }
+            let isNew = try admit(event, at: place)
+            if isNew { try add(event, at: place, bytes) }
+            if !answers.isEmpty { state.effects.note(answers.bytes, about: place) }
+            return (isNew ? .accepted : .duplicates, item.countedType)
         }
-    }
-
-    package func rejectOverflow(_ index: Int) {
-        guard let prepared else { return }
-        clear()
-        let place = advance(prepared.batch[index], index)
-        refuse(index, .rejected(.overflow))
-        effects.count(.rejected, at: place, type: prepared.item(index).item.countedType)
-    }
-
-    package func recall(from memory: RecalledMemory) {
-        recalled = memory
     }
 
     package static func originalOffset(in answers: [UInt8]) -> Int64? {
@@ -129,63 +75,41 @@ package final class StoreNotificationsFold: StreamFold {
     }
 
     package func clear() {
-        let keepsSymbols = effects.removeAll()
-        for table in deltas { table.removeAll(keepingRows: keepsSymbols) }
-        admitted.removeAll(keepingCapacity: true)
-        refunds.removeAll(keepingCapacity: true)
-        trials.removeAll(keepingCapacity: true)
+        clearTables()
         hasAmountOverflowed = false
-    }
-
-    private func advance(_ record: RecordView, _ index: Int) -> FoldPosition {
-        let place = FoldPosition(record, index: index)
-        let watermark = max(watermarks[place.partition] ?? 0, place.timestampMilliseconds)
-        watermarks[place.partition] = watermark
-        effects.advance(record, in: place.hour, watermarkMilliseconds: watermark)
-        return place
     }
 
     /// Whether an event is new. From then on its ids are known, and the answers are those about its record.
     private func admit(_ event: StoreNotificationsEvent, at place: FoldPosition) throws -> Bool {
         askedTransactions.removeAll(keepingCapacity: true)
         let isKnownID: Bool
-        if let recalled {
+        if let recalled = state.recalled {
             answers =
-                recalled.answers(partition: place.partition, offset: place.offset)
-                .flatMap { NotificationAnswers($0) } ?? NotificationAnswers()
+                recalled.answers(about: place).flatMap { NotificationAnswers($0) }
+                ?? NotificationAnswers()
             isKnownID = answers.originalOffset != nil
             // Recalled records are not compared with each other.
-            refunds.removeAll(keepingCapacity: true)
-            trials.removeAll(keepingCapacity: true)
+            refunds.removeAll()
+            trials.removeAll()
         } else {
-            let known = try offset(of: event.id, place.partition)
+            let known = try accepted.row(event.id, place.partition)?.offset
             isKnownID = known != nil
             answers = NotificationAnswers(
                 originalOffset: try known
-                    ?? event.transactionEventID.flatMap { try offset(of: $0, place.partition) })
+                    ?? event.transactionEventID.flatMap {
+                        try accepted.row($0, place.partition)?.offset
+                    })
         }
         // Of a sale or a request that comes again under another id, that id was seen too.
         if !isKnownID {
-            admitted[place.partition, default: [:]][event.id] =
-                answers.originalOffset ?? place.offset
+            let offset = answers.originalOffset ?? place.offset
+            accepted.write(AcceptedNotification(offset: offset), event.id, place.partition)
         }
         guard answers.originalOffset == nil else { return false }
         if let id = event.transactionEventID {
-            admitted[place.partition, default: [:]][id] = place.offset
+            accepted.write(AcceptedNotification(offset: place.offset), id, place.partition)
         }
         return true
-    }
-
-    /// The offset at which an id was seen first; nil for a new one.
-    private func offset(of id: RecordID, _ partition: Int32) throws -> Int64? {
-        try admitted[partition]?[id]
-            ?? memory.row(of: Self.ids, partition: partition, key: .id(id))?[0].integer
-    }
-
-    private func refuse(_ index: Int, _ cause: RefusedRecord.Cause) {
-        guard let prepared else { return }
-        let envelope = Envelope<StoreNotificationsEventType>(prepared.batch[index])
-        effects.refuse(RefusedRecord(index: index, type: envelope.statedType, cause: cause))
     }
 }
 
@@ -217,7 +141,7 @@ extension StoreNotificationsFold {
             guard let transactionID else { return }
             var history = try history(of: transactionID, place.partition)
             let (micros, cohort) = history.reverse()
-            refunds[place.partition, default: [:]][transactionID] = history
+            refunds.write(history, transactionID, place.partition)
             guard micros != 0 else { return }
             takenBack.add(-micros, to: .refundedMicros, row: takenBack.row(key, at: place))
             if let cohort { takeBackFromCohorts(micros, cohort, place.partition) }
@@ -261,9 +185,9 @@ extension StoreNotificationsFold {
             isCounted: measure == .refunds, micros: micros,
             .init(firstPurchase: refund.firstPurchaseDate, instant: refund.revocationDate), key,
             at: place)
-        guard let transactionID = refund.transactionID else { return }
-        if let cohort { history?.note(cohort) }
-        refunds[place.partition, default: [:]][transactionID] = history
+        guard let transactionID = refund.transactionID, var history else { return }
+        if let cohort { history.note(cohort) }
+        refunds.write(history, transactionID, place.partition)
     }
 
     private func add(
@@ -277,7 +201,7 @@ extension StoreNotificationsFold {
             // Version 1 knows no prices.
             _ = history.refund(dateMilliseconds: cancellation.dateMilliseconds, micros: 0)
         }
-        refunds[place.partition, default: [:]][cancellation.transactionID] = history
+        refunds.write(history, cancellation.transactionID, place.partition)
         notifications.count(
             cancellation.isUpgraded ? .upgradeCancellations : .refunds,
             row: notifications.row(key, at: place))
@@ -292,37 +216,25 @@ extension StoreNotificationsFold {
 
     /// Whether the latest purchase of a line was a free trial, and no paid renewal followed.
     func hasOpenTrial(_ line: TransactionID, _ partition: Int32) throws -> Bool {
-        if recalled != nil { return answers.hasOpenTrial }
-        let isOpen =
-            try trials[partition]?[line]
-            ?? memory.row(of: TrialLines.table, partition: partition, key: line.memoryValue)
-            .map { $0[0].integer == 1 } ?? false
-        answers.hasOpenTrial = isOpen
-        return isOpen
+        if state.recalled == nil {
+            answers.hasOpenTrial = try trials.row(line, partition)?.isOpen ?? false
+        }
+        return answers.hasOpenTrial
     }
 
     private func history(
         of transactionID: TransactionID, _ partition: Int32
     ) throws -> RefundHistory {
-        if let place = askedTransactions.firstIndex(of: transactionID) {
-            return try refunds[partition]?[transactionID] ?? answer(place, transactionID, partition)
+        let asked = askedTransactions.firstIndex(of: transactionID)
+        if asked == nil { askedTransactions.append(transactionID) }
+        let place = asked ?? askedTransactions.count - 1
+        guard state.recalled == nil else {
+            return refunds.written[partition]?[transactionID] ?? answers.histories[place]
+                ?? RefundHistory()
         }
-        askedTransactions.append(transactionID)
-        let place = askedTransactions.count - 1
-        let history =
-            try refunds[partition]?[transactionID] ?? answer(place, transactionID, partition)
-        if recalled == nil, history != RefundHistory() { answers.histories[place] = history }
+        let history = try refunds.row(transactionID, partition) ?? RefundHistory()
+        if asked == nil, history != RefundHistory() { answers.histories[place] = history }
         return history
-    }
-
-    /// What memory knows of the refunds of a transaction; `place` among those that the record asks for.
-    private func answer(
-        _ place: Int, _ transactionID: TransactionID, _ partition: Int32
-    ) throws -> RefundHistory {
-        guard recalled == nil else { return answers.histories[place] ?? RefundHistory() }
-        return try memory.row(
-            of: RefundHistory.table, partition: partition, key: transactionID.memoryValue
-        ).map(RefundHistory.init) ?? RefundHistory()
     }
 
     /// A price counts in thousandths of the unit, whatever the currency.
@@ -341,14 +253,14 @@ extension StoreNotificationsFold {
     ) -> StoreNotificationsKey {
         bytes.withUnsafeBytes { bytes in
             func symbol(_ range: Range<Int>) -> Symbol {
-                effects.symbols.intern(UnsafeRawBufferPointer(rebasing: bytes[range]))
+                state.effects.symbols.intern(UnsafeRawBufferPointer(rebasing: bytes[range]))
             }
             return StoreNotificationsKey(
-                environment: effects.symbols.intern(event.environment.name),
+                environment: state.effects.symbols.intern(event.environment.name),
                 bundleID: symbol(event.bundleID), productID: symbol(columns.productID),
                 storefront: symbol(columns.storefront), currency: symbol(columns.currency),
                 offer: symbol(columns.offer),
-                ownership: effects.symbols.intern(columns.ownership))
+                ownership: state.effects.symbols.intern(columns.ownership))
         }
     }
 }

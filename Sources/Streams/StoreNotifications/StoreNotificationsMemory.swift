@@ -55,7 +55,9 @@ struct RefundHistory: Equatable, Sendable {
     }
 }
 
-extension RefundHistory {
+extension RefundHistory: LastingRow {
+    typealias Key = TransactionID
+
     static let table = MemoryTable(
         "refunds",
         "What was counted of the cancellations of a transaction, so that none counts twice.",
@@ -114,7 +116,7 @@ extension RefundHistory {
     }
 }
 
-extension TransactionID {
+extension TransactionID: LastingKey {
     var memoryValue: MemoryValue {
         switch self {
         case .number(let number): .integer(number)
@@ -147,6 +149,30 @@ extension RefundHistory {
             return date + "=" + (cancellation.openMicros.map { "\($0)" } ?? "")
         }.joined(separator: ",")
     }
+}
+
+/// An id that was accepted.
+struct AcceptedNotification: LastingRow {
+    typealias Key = RecordID
+
+    /// Of the record that counts.
+    var offset: Int64
+
+    static let table = MemoryTable(
+        "notification_ids",
+        "Every notification and receipt that was accepted or repeats one, and every transaction of which a sale or a consumption request was counted.",
+        hasIDs: true,
+        digest: "hex(id)",
+        [
+            .init("id", .bytes, "first 16 bytes of SHA-256 of the id's tuple"),
+            .init("offset", .integer, "of the record that counts"),
+        ])
+
+    var row: [MemoryValue] { [.integer(offset)] }
+}
+
+extension AcceptedNotification {
+    init(_ row: [MemoryValue]) { offset = row[0].integer ?? 0 }
 }
 
 /// What is noted of a memory's answers about one notification.

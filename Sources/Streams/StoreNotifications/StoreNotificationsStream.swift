@@ -20,16 +20,9 @@ extension StoreNotificationsFold {
     package typealias Kind = StoreNotificationsEventType
     package static let fileKeys = ["roots", "environments", "apps"]
     package static let tables = [StoreNotificationsKey.table, CohortsKey.table]
-    package static let memoryTables = [ids, RefundHistory.table, TrialLines.table]
-    static let ids = MemoryTable(
-        "notification_ids",
-        "Every notification and receipt that was accepted or repeats one, and every transaction of which a sale or a consumption request was counted.",
-        hasIDs: true,
-        digest: "hex(id)",
-        [
-            .init("id", .bytes, "first 16 bytes of SHA-256 of the id's tuple"),
-            .init("offset", .integer, "of the record that counts"),
-        ])
+    package static let memoryTables = [
+        AcceptedNotification.table, RefundHistory.table, TrialLine.table,
+    ]
 
     package static func rules(
         in pipelines: PipelineDirectory

@@ -1,0 +1,124 @@
+import EventLog
+
+/// A fold whose memory lasts: it asks the store what it knows, and a batch adds rows to that. A stream adds what
+/// its types mean.
+package protocol LastingFold: StreamFold where State == LastingState {}
+
+/// What a fold holds whose memory lasts: what the batch did, and the rows that it adds to the memory.
+package final class LastingState: FoldState {
+    package var effects: FoldEffects
+    package var batch: RecordBatch?
+    package var recalled: RecalledMemory?
+
+    private let memory: any FoldMemory
+    private var tables: [any WrittenRows] = []
+    private var watermarks: [Int32: Int64] = [:]
+
+    /// - Parameter memory: what the store knows.
+    init(topic: String, memory: any FoldMemory) {
+        self.memory = memory
+        effects = FoldEffects(topic: topic)
+    }
+
+    /// The rows of a table, which are written and cleared with the batch.
+    func rows<Row: LastingRow>(of _: Row.Type) -> LastingRows<Row> {
+        let rows = LastingRows<Row>(memory)
+        tables.append(rows)
+        return rows
+    }
+
+    /// The row that a record is held against: as recalled where a part of the log is folded again.
+    func known<Row: RecalledRow>(
+        _ key: Row.Key, in rows: LastingRows<Row>, at place: FoldPosition
+    ) throws -> Row? {
+        guard let recalled else { return try rows.row(key, place.partition) }
+        return recalled.answers(about: place).flatMap { Row(answers: $0) }
+    }
+
+    package func advance(_ record: RecordView, to place: FoldPosition) {
+        let watermark = max(watermarks[place.partition] ?? 0, place.timestampMilliseconds)
+        watermarks[place.partition] = watermark
+        effects.advance(record, in: place.hour, watermarkMilliseconds: watermark)
+    }
+
+    /// The rows go with the batch.
+    package func takeBackLast() {}
+
+    package func restore(
+        partition: Int32, watermarkMilliseconds: Int64, from memory: any FoldMemory
+    ) {
+        watermarks[partition] = watermarkMilliseconds
+    }
+
+    package func forget(partition: Int32) {
+        watermarks[partition] = nil
+    }
+
+    package func clear() -> Bool {
+        for table in tables { table.removeAll() }
+        return effects.removeAll()
+    }
+
+    package func write(to writer: any FoldMemoryWriter) throws {
+        for table in tables { try table.write(to: writer) }
+    }
+}
+
+/// A row of a `MemoryTable`, found by its key within a partition.
+protocol LastingRow {
+    associatedtype Key: LastingKey
+    static var table: MemoryTable { get }
+
+    /// Reads the columns after the key.
+    init(_ row: [MemoryValue])
+    /// The columns after the key.
+    var row: [MemoryValue] { get }
+}
+
+/// A row that is all that memory answers about a record.
+protocol RecalledRow: LastingRow {
+    /// Reads what was noted of an answer; nil for what is no such thing.
+    init?(answers: [UInt8])
+}
+
+protocol LastingKey: Hashable, Comparable {
+    var memoryValue: MemoryValue { get }
+}
+
+extension RecordID: LastingKey {
+    var memoryValue: MemoryValue { .id(self) }
+}
+
+private protocol WrittenRows: AnyObject {
+    func write(to writer: any FoldMemoryWriter) throws
+    func removeAll()
+}
+
+/// The rows of a table of memory: those that the batch wrote, in front of those that the store has.
+final class LastingRows<Row: LastingRow>: WrittenRows {
+    private let memory: any FoldMemory
+    private(set) var written: [Int32: [Row.Key: Row]] = [:]
+
+    init(_ memory: any FoldMemory) { self.memory = memory }
+
+    func row(_ key: Row.Key, _ partition: Int32) throws -> Row? {
+        if let row = written[partition]?[key] { return row }
+        return try memory.row(of: Row.table, partition: partition, key: key.memoryValue)
+            .map { Row($0) }
+    }
+
+    func write(_ row: Row, _ key: Row.Key, _ partition: Int32) {
+        written[partition, default: [:]][key] = row
+    }
+
+    func write(to writer: any FoldMemoryWriter) throws {
+        for (partition, rows) in written {
+            // In order of the keys, so that neighbours on disk are written together.
+            for (key, row) in rows.sorted(by: { $0.key < $1.key }) {
+                try writer.write([key.memoryValue] + row.row, to: Row.table, partition: partition)
+            }
+        }
+    }
+
+    func removeAll() { written.removeAll(keepingCapacity: true) }
+}
