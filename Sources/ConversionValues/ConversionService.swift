@@ -1,7 +1,6 @@
 import EventLog
 import Foundation
 import Store
-import Synchronization
 
 /// Conversion values: what an install should tell SKAdNetwork or AdAttributionKit next.
 ///
@@ -19,33 +18,13 @@ import Synchronization
 /// All requests are answered one after the other on one thread, so that two requests of one install
 /// never race. The requests that wait meanwhile become one durable append.
 package final class ConversionService: Sendable {
-    private struct State {
-        var waiting: [PendingAnswer] = []
-        /// The group that is being answered.
-        var turn: [PendingAnswer] = []
-        var isStopped = false
-        /// The topic is being read, so that nobody can be answered yet.
-        var isReading = true
-        /// No request waits beyond this instant.
-        var waitsEnd: ContinuousClock.Instant?
-        var lastFault: (fault: ConversionServiceError, instant: ContinuousClock.Instant)?
-    }
-
-    /// How often overdue requests are looked for.
-    private static let watchSeconds = 0.1
     /// The pause before a log that could not be read is tried again.
     private static let rereadSeconds = 1.0
-    /// How long a fault counts as unreadiness. After that, clients may try again even when nobody
-    /// has asked anything meanwhile.
-    private static let faultCounts = Duration.seconds(5)
-
-    private let deadlineSeconds: Double
-    private let state = Mutex(State())
-    private let wake = DispatchSemaphore(value: 0)
-    private let ended = DispatchSemaphore(value: 0)
 
     static let mostWaiting = 8192
     private static let mostAtOnce = 1024
+
+    private let commits: GroupCommit<AnswerContent, ConversionAnswer, ConversionServiceError>
 
     /// Reads what is new in the topic `conversion-updates`, and then answers. Requests wait for
     /// that, or get `behind`. A file that is damaged or follows another log is set aside and made
@@ -61,22 +40,15 @@ package final class ConversionService: Sendable {
         log: sending any LogBackend, storePath: String, apps: ConversionApps,
         deadlineSeconds: Double = 10, warn: @escaping @Sendable (String) -> Void = { _ in }
     ) throws(ConversionServiceError) {
-        self.deadlineSeconds = deadlineSeconds
-        let ledger = try InstallLedger(log: log, storePath: storePath, models: apps, warn: warn)
-        start(ledger)
-    }
-
-    private func start(_ ledger: sending InstallLedger) {
-        let box = LedgerBox(ledger)
-        Thread.detachNewThread { [self] in
-            run(box)
-            ended.signal()
-        }
-        Thread.detachNewThread { [weak self] in
-            while let isStopped = self?.answerLate(), !isStopped {
-                Thread.sleep(forTimeInterval: Self.watchSeconds)
-            }
-        }
+        commits = GroupCommit(
+            .init(
+                queuedRecords: Self.mostWaiting, turnRecords: Self.mostAtOnce,
+                deadlineSeconds: deadlineSeconds),
+            .init(full: .busy, late: .late, stopped: .stopped))
+        let box = LedgerBox(
+            try InstallLedger(log: log, storePath: storePath, models: apps, warn: warn))
+        commits.hinder(.behind)
+        commits.start { [self] in run(box) }
     }
 
     /// Answers a request after its event is durable in the log. The event of a request that got
@@ -86,102 +58,32 @@ package final class ConversionService: Sendable {
     package func answer(
         _ request: ConversionRequest, nowMilliseconds: Int64
     ) async throws(ConversionServiceError) -> ConversionAnswer {
-        let pending = PendingAnswer(
-            AnswerContent(request: request, nowMilliseconds: nowMilliseconds),
-            deadline: .now + .seconds(deadlineSeconds))
-        try enqueue(pending)
-        return try await pending.wait().get()
+        try await commits.submit(
+            AnswerContent(request: request, nowMilliseconds: nowMilliseconds))
     }
 
     /// Why the service cannot be relied on; nil when it can.
-    package var unreadiness: String? {
-        state.withLock { state in
-            guard let last = state.lastFault, last.instant.duration(to: .now) < Self.faultCounts
-            else { return nil }
-            return last.fault.explanation
-        }
-    }
+    package var unreadiness: String? { commits.fault?.explanation }
 
     /// After so many seconds no request waits any more: those without an answer get `stopped`.
-    package func endWaits(inSeconds seconds: Double) {
-        state.withLock { $0.waitsEnd = .now + .seconds(seconds) }
-    }
+    package func endWaits(inSeconds seconds: Double) { commits.endWaits(inSeconds: seconds) }
 
     /// Takes no more, answers what waits, and returns after that, or when time is up.
     ///
     /// - Parameter withinSeconds: how long it may take; nil for as long as a request may wait.
-    package func stop(withinSeconds: Double? = nil) {
-        let isFirst = state.withLock { state in
-            defer { state.isStopped = true }
-            return !state.isStopped
-        }
-        guard isFirst else { return }
-        wake.signal()
-        // A log that hangs does not delay the end: by then every request was answered.
-        _ = ended.wait(timeout: .now() + (withinSeconds ?? deadlineSeconds + 1))
-        fail(.stopped)
-    }
-
-    /// Fails all requests that wait.
-    private func fail(_ error: ConversionServiceError) {
-        let left = state.withLock { state in
-            defer { state.waiting = [] }
-            return state.turn + state.waiting
-        }
-        for pending in left { pending.answer(.failure(error)) }
-    }
-
-    private func enqueue(_ pending: PendingAnswer) throws(ConversionServiceError) {
-        let refusal = state.withLock { state -> ConversionServiceError? in
-            guard !state.isStopped else { return .stopped }
-            guard state.waiting.count < Self.mostWaiting else { return .busy }
-            state.waiting.append(pending)
-            return nil
-        }
-        if let refusal { throw refusal }
-        wake.signal()
-    }
-
-    /// Answers overdue requests. True when the service is stopped and nothing waits.
-    private func answerLate() -> Bool {
-        let now = ContinuousClock.now
-        let (late, error, isOver) = state.withLock { state in
-            let isEnding = state.waitsEnd.map { $0 <= now } ?? false
-            // All wait equally long, so the overdue ones stand first.
-            let late =
-                state.turn.filter { (isEnding || $0.deadline <= now) && !$0.isAnswered }
-                + state.waiting.prefix { isEnding || $0.deadline <= now }
-            state.waiting.removeAll { isEnding || $0.deadline <= now }
-            let error: ConversionServiceError =
-                isEnding ? .stopped : state.isReading ? .behind : .late
-            if !late.isEmpty, error == .late { state.lastFault = (.late, now) }
-            let isOver = state.isStopped && state.turn.isEmpty && state.waiting.isEmpty
-            return (late, error, isOver)
-        }
-        for pending in late { pending.answer(.failure(error)) }
-        return isOver
-    }
+    package func stop(withinSeconds: Double? = nil) { commits.stop(withinSeconds: withinSeconds) }
 
     /// The ledger, and with it the lock on its file, is freed before this returns.
     private func run(_ box: LedgerBox) {
         guard let ledger = box.take() else { return }
         while true {
             if ledger.isBehind, !catchUp(ledger) {
-                if state.withLock(\.isStopped) { break }
+                if commits.isStopped { break }
                 Thread.sleep(forTimeInterval: Self.rereadSeconds)
                 continue
             }
-            let (turn, isOver) = state.withLock { state in
-                state.turn = Array(state.waiting.prefix(Self.mostAtOnce))
-                state.waiting.removeFirst(state.turn.count)
-                return (state.turn, state.isStopped && state.turn.isEmpty)
-            }
-            if isOver { break }
-            if turn.isEmpty {
-                wake.wait()
-            } else {
-                answer(turn, ledger)
-            }
+            guard let turn = commits.nextTurn() else { break }
+            answer(turn, ledger)
         }
         ledger.close()
     }
@@ -190,45 +92,35 @@ package final class ConversionService: Sendable {
     private func catchUp(_ ledger: InstallLedger) -> Bool {
         do throws(ConversionServiceError) {
             try ledger.catchUp()
-            state.withLock { $0.isReading = false }
+            commits.hinder(nil)
             return true
         } catch {
-            state.withLock { $0.lastFault = (error, .now) }
-            fail(error)
+            commits.note(error)
+            commits.refuseAll(error)
             return false
         }
     }
 
     /// Makes an unusable file again before anybody else is answered.
     private func renew(_ ledger: InstallLedger, _ reason: ConversionServiceError) {
-        state.withLock { $0.isReading = true }
+        commits.hinder(.behind)
         do throws(ConversionServiceError) {
             try ledger.makeAnew(reason)
         } catch {
-            state.withLock { $0.lastFault = (error, .now) }
+            commits.note(error)
         }
     }
 
     private func answer(_ turn: [PendingAnswer], _ ledger: InstallLedger) {
-        let result: Result<[ConversionAnswer], ConversionServiceError>
         do throws(ConversionServiceError) {
-            result = .success(
-                try ledger.answer(turn.map { ($0.content.request, $0.content.nowMilliseconds) }))
-        } catch {
-            result = .failure(error)
-        }
-        state.withLock { state in
-            state.turn = []
-            if case .failure(let error) = result {
-                state.lastFault = (error, .now)
-            } else {
-                state.lastFault = nil
-            }
-        }
-        switch result {
-        case .success(let answers):
+            let answers = try ledger.answer(
+                turn.map { ($0.content.request, $0.content.nowMilliseconds) })
+            commits.endTurn()
+            commits.note(nil)
             for (pending, answer) in zip(turn, answers) { pending.answer(.success(answer)) }
-        case .failure(let error):
+        } catch {
+            commits.endTurn()
+            commits.note(error)
             for pending in turn { pending.answer(.failure(error)) }
             if error.isOfFile { renew(ledger, error) }
         }
@@ -253,7 +145,10 @@ private final class LedgerBox: @unchecked Sendable {
 
 typealias PendingAnswer = PendingRequest<AnswerContent, ConversionAnswer, ConversionServiceError>
 
-struct AnswerContent: Sendable {
+struct AnswerContent: GroupedContent {
+    var recordCount: Int { 1 }
+    var byteCount: Int { 0 }
+
     let request: ConversionRequest
     /// The instant of the answer, in milliseconds since 1970.
     let nowMilliseconds: Int64

@@ -1,5 +1,3 @@
-import Synchronization
-
 package struct RecordPosition: Equatable, Sendable {
     package var partition: Int32
     package var offset: Int64
@@ -118,53 +116,5 @@ package enum KeyPartitioner {
         hash &*= multiplier
         hash ^= hash >> 15
         return hash
-    }
-}
-
-/// A request from one of many tasks to the one thread that writes to the log, and the answer to it.
-package final class PendingRequest<Content: Sendable, Success: Sendable, Failure: Error>: Sendable {
-    package typealias Answer = Result<Success, Failure>
-
-    private enum State {
-        case waiting
-        case awaited(CheckedContinuation<Answer, Never>)
-        case answered(Answer)
-    }
-
-    package let content: Content
-    /// The requester gives up at this time.
-    package let deadline: ContinuousClock.Instant
-    private let state = Mutex<State>(.waiting)
-
-    package init(_ content: Content, deadline: ContinuousClock.Instant) {
-        self.content = content
-        self.deadline = deadline
-    }
-
-    /// True once there is an answer, including that of the deadline.
-    package var isAnswered: Bool {
-        state.withLock { if case .answered = $0 { true } else { false } }
-    }
-
-    /// Only the first answer counts.
-    package func answer(_ answer: Answer) {
-        let waiter = state.withLock { state -> CheckedContinuation<Answer, Never>? in
-            defer { if case .answered = state {} else { state = .answered(answer) } }
-            if case .awaited(let waiter) = state { return waiter }
-            return nil
-        }
-        waiter?.resume(returning: answer)
-    }
-
-    /// Called once.
-    package func wait() async -> Answer {
-        await withCheckedContinuation { waiter in
-            let known = state.withLock { state -> Answer? in
-                if case .answered(let answer) = state { return answer }
-                state = .awaited(waiter)
-                return nil
-            }
-            if let known { waiter.resume(returning: known) }
-        }
     }
 }

@@ -77,9 +77,10 @@ extension LogError {
 typealias PendingAppend = PendingRequest<AppendContent, [RecordPosition], AppendRefusal>
 
 /// The records of one request.
-struct AppendContent: Sendable {
+struct AppendContent: GroupedContent {
     let records: [OutgoingRecord]
     let byteCount: Int
+    var recordCount: Int { records.count }
 
     init(_ records: [OutgoingRecord]) {
         self.records = records

@@ -1,52 +1,27 @@
 import ConfigurationFiles
-import Dispatch
 import EventLog
-import Foundation
 import Logging
-import Synchronization
 
-/// Appends the records of all requests to a log, in groups and on a thread of its own: what arrives
-/// while one group is made durable goes into the next. Any task or thread may append.
+/// Appends the records of all requests to a log, in groups and on a thread of its own. Any task or thread may append.
 final class DurableAppender: Sendable {
-    private struct State {
-        var queue: [PendingAppend] = []
-        var queuedRecords = 0
-        var queuedBytes = 0
-        /// The group that is being appended.
-        var turn: [PendingAppend] = []
-        var isThreadWaiting = false
-        var isStopped = false
-        var lastFault: (explanation: String, instant: ContinuousClock.Instant)?
-    }
-
-    /// How often overdue requests are looked for.
-    private static let watchSeconds = 0.1
-    /// How long a fault counts as unreadiness. After that, clients may try again even when nobody
-    /// has sent anything meanwhile.
-    private static let faultCounts = Duration.seconds(5)
-
-    private let limits: AppendLimits
+    private let commits: GroupCommit<AppendContent, [RecordPosition], AppendRefusal>
     private let metrics: CollectorMetrics
     private let logger: Logger
-    private let state = Mutex(State())
-    private let wake = DispatchSemaphore(value: 0)
-    private let ended = DispatchSemaphore(value: 0)
 
     /// Opens a writer of the log, which only the thread uses from now on. Throws what opening throws.
     init(
         _ log: sending any LogBackend, limits: AppendLimits, metrics: CollectorMetrics,
         logger: Logger
     ) throws(LogError) {
-        self.limits = limits
         self.logger = logger
         self.metrics = metrics
+        commits = GroupCommit(
+            .init(
+                queuedRecords: limits.maxQueuedRecords, queuedBytes: limits.maxQueuedBytes,
+                turnRecords: limits.maxTurnRecords, deadlineSeconds: Double(limits.deadlineSeconds)),
+            .init(full: .full, late: .late, stopped: .stopped))
         let turns = AppendTurns(log: log, writer: try log.writer())
-        Thread.detachNewThread { [self] in run(turns) }
-        Thread.detachNewThread { [weak self] in
-            while let isStopped = self?.answerLate(), !isStopped {
-                Thread.sleep(forTimeInterval: Self.watchSeconds)
-            }
-        }
+        commits.start { [self] in run(turns) }
     }
 
     /// Appends records in order and returns their positions, in the same order, once all of them
@@ -54,153 +29,35 @@ final class DurableAppender: Sendable {
     /// log or not.
     func append(_ records: [OutgoingRecord]) async throws(AppendRefusal) -> [RecordPosition] {
         guard !records.isEmpty else { return [] }
-        let pending = PendingAppend(
-            AppendContent(records), deadline: .now + .seconds(limits.deadlineSeconds))
-        try enqueue(pending)
-        return try await pending.wait().get()
-    }
-
-    private func enqueue(_ pending: PendingAppend) throws(AppendRefusal) {
-        let (refusal, wakes) = state.withLock { state -> (AppendRefusal?, Bool) in
-            guard !state.isStopped else { return (.stopped, false) }
-            // When nothing waits, a request is taken however large it is.
-            let isFull =
-                state.queuedRecords + pending.content.records.count > limits.maxQueuedRecords
-                || state.queuedBytes + pending.content.byteCount > limits.maxQueuedBytes
-            guard state.queue.isEmpty || !isFull else { return (.full, false) }
-            state.queue.append(pending)
-            state.queuedRecords += pending.content.records.count
-            state.queuedBytes += pending.content.byteCount
-            defer { state.isThreadWaiting = false }
-            return (nil, state.isThreadWaiting)
-        }
-        if let refusal { throw refusal }
-        if wakes { wake.signal() }
+        return try await commits.submit(AppendContent(records))
     }
 
     /// Takes no more, makes durable what waits, and returns when everything was appended or
     /// refused.
-    func stop() {
-        let (isFirst, wakes) = state.withLock { state in
-            defer {
-                state.isStopped = true
-                state.isThreadWaiting = false
-            }
-            return (!state.isStopped, state.isThreadWaiting)
-        }
-        guard isFirst else { return }
-        if wakes { wake.signal() }
-        // A log that hangs does not delay the end: by then every request was answered.
-        _ = ended.wait(timeout: .now() + .seconds(limits.deadlineSeconds + 1))
-        refuseAll(.stopped)
-    }
+    func stop() { commits.stop() }
 
     /// Why the log cannot be relied on; nil when it can.
-    var unreadiness: String? {
-        state.withLock { state in
-            guard let fault = state.lastFault,
-                fault.instant.duration(to: .now) < Self.faultCounts
-            else { return nil }
-            return fault.explanation
-        }
-    }
+    var unreadiness: String? { commits.fault?.explanation }
 
     /// How many records wait, including the group that is being appended.
-    var depth: Int {
-        state.withLock { state in
-            state.queuedRecords + state.turn.reduce(0) { $0 + $1.content.records.count }
-        }
-    }
-}
+    var depth: Int { commits.depth }
 
-// MARK: The thread
-
-extension DurableAppender {
     private func run(_ turns: AppendTurns) {
-        while let turn = nextTurn() {
+        while let turn = commits.nextTurn() {
             let begun = ContinuousClock.now
             let fault = turns.append(turn, noting: note)
             metrics.count(turn: turn, took: begun.duration(to: .now), fault: fault)
-            state.withLock { $0.turn = [] }
+            commits.endTurn()
         }
-        ended.signal()
     }
 
     private func note(_ fault: LogError?) {
-        let isNew = state.withLock { state in
-            defer { state.lastFault = fault.map { (AppendRefusal.log($0).explanation, .now) } }
-            return (state.lastFault == nil) != (fault == nil)
-        }
-        guard isNew else { return }
+        guard commits.note(fault.map { .log($0) }) else { return }
         if let fault {
             logger.error("the log refuses records: \(fault)")
         } else {
             logger.notice("the log takes records again")
         }
-    }
-
-    /// Waits for the next group. Nil at the end.
-    private func nextTurn() -> [PendingAppend]? {
-        while true {
-            let (turn, isOver) = state.withLock { state -> ([PendingAppend], Bool) in
-                let turn = takeTurn(&state)
-                if turn.isEmpty { state.isThreadWaiting = true }
-                return (turn, state.isStopped)
-            }
-            if !turn.isEmpty { return turn }
-            if isOver { return nil }
-            wake.wait()
-        }
-    }
-
-    private func takeTurn(_ state: inout State) -> [PendingAppend] {
-        var count = 0
-        var records = 0
-        while count < state.queue.count, count == 0 || records < limits.maxTurnRecords {
-            records += state.queue[count].content.records.count
-            count += 1
-        }
-        let taken = state.queue[..<count]
-        state.queuedRecords -= records
-        state.queuedBytes -= taken.reduce(0) { $0 + $1.content.byteCount }
-        // Who was answered `late` sends the records again.
-        state.turn = taken.filter { !$0.isAnswered }
-        state.queue.removeFirst(count)
-        guard state.turn.isEmpty, !state.queue.isEmpty else { return state.turn }
-        return takeTurn(&state)
-    }
-}
-
-// MARK: Deadlines
-
-extension DurableAppender {
-    /// Answers overdue requests. True when the appender is stopped and nothing waits.
-    private func answerLate() -> Bool {
-        let now = ContinuousClock.now
-        let (late, isStopped) = state.withLock { state -> ([PendingAppend], Bool) in
-            // All wait equally long, so the overdue ones stand first.
-            let late =
-                Array(state.turn.prefix { $0.deadline <= now })
-                + state.queue.prefix { $0.deadline <= now }
-            if !late.isEmpty {
-                state.lastFault = (AppendRefusal.late.explanation, now)
-            }
-            return (late, state.isStopped && state.turn.isEmpty && state.queue.isEmpty)
-        }
-        for pending in late { pending.answer(.failure(.late)) }
-        return isStopped
-    }
-
-    private func refuseAll(_ refusal: AppendRefusal) {
-        let left = state.withLock { state -> [PendingAppend] in
-            defer {
-                state.queue = []
-                state.queuedRecords = 0
-                state.queuedBytes = 0
-            }
-            return state.turn + state.queue
-        }
-        for pending in left { pending.answer(.failure(refusal)) }
     }
 }
 

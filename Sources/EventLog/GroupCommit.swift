@@ -1,0 +1,298 @@
+import Dispatch
+import Foundation
+import Synchronization
+
+/// What one caller of a `GroupCommit` submits.
+package protocol GroupedContent: Sendable {
+    var recordCount: Int { get }
+    /// What it takes up while it waits, in bytes.
+    var byteCount: Int { get }
+}
+
+/// Commits what many callers submit, in groups and on one thread: what arrives while one group is made durable goes
+/// into the next. Any task or thread may submit. Each caller gets one answer, by its deadline.
+///
+/// The owner starts the thread, which takes a group at a time with `nextTurn`, answers it, and ends it with `endTurn`.
+package final class GroupCommit<
+    Content: GroupedContent, Success: Sendable, Failure: Error
+>: Sendable {
+    package typealias Pending = PendingRequest<Content, Success, Failure>
+
+    package struct Limits: Sendable {
+        /// Records that may wait; beyond them requests are refused.
+        let queuedRecords: Int
+        let queuedBytes: Int
+        /// Records that are committed together at most. Those of one request are never split.
+        let turnRecords: Int
+        /// How long a request waits.
+        let deadlineSeconds: Double
+
+        package init(
+            queuedRecords: Int, queuedBytes: Int = .max, turnRecords: Int, deadlineSeconds: Double
+        ) {
+            self.queuedRecords = queuedRecords
+            self.queuedBytes = queuedBytes
+            self.turnRecords = turnRecords
+            self.deadlineSeconds = deadlineSeconds
+        }
+    }
+
+    /// What requests get that are not committed.
+    package struct Refusals: Sendable {
+        /// Nothing of the request was taken.
+        let full: Failure
+        let late: Failure
+        let stopped: Failure
+
+        package init(full: Failure, late: Failure, stopped: Failure) {
+            self.full = full
+            self.late = late
+            self.stopped = stopped
+        }
+    }
+
+    private struct State {
+        var queue: [Pending] = []
+        var queuedRecords = 0
+        var queuedBytes = 0
+        /// The group that is being committed.
+        var turn: [Pending] = []
+        var isThreadWaiting = false
+        var isStopped = false
+        /// No request waits beyond this instant.
+        var waitsEnd: ContinuousClock.Instant?
+        /// Why no group is taken for now.
+        var hindrance: Failure?
+        var lastFault: (fault: Failure, instant: ContinuousClock.Instant)?
+
+        mutating func append(_ pending: Pending) {
+            queue.append(pending)
+            queuedRecords += pending.content.recordCount
+            queuedBytes += pending.content.byteCount
+        }
+
+        static func recordCount(_ requests: [Pending]) -> Int {
+            requests.reduce(0) { $0 + $1.content.recordCount }
+        }
+
+        mutating func removeFirst(_ count: Int) -> [Pending] {
+            let removed = Array(queue.prefix(count))
+            queue.removeFirst(count)
+            queuedRecords -= Self.recordCount(removed)
+            queuedBytes -= removed.reduce(0) { $0 + $1.content.byteCount }
+            return removed
+        }
+    }
+
+    /// How often overdue requests are looked for.
+    private static var watchSeconds: Double { 0.1 }
+    /// How long a fault counts. After that, clients may try again even when nobody has submitted anything meanwhile.
+    private static var faultCounts: Duration { .seconds(5) }
+
+    private let limits: Limits
+    private let refusals: Refusals
+    private let state = Mutex(State())
+    private let wake = DispatchSemaphore(value: 0)
+    private let ended = DispatchSemaphore(value: 0)
+
+    package init(_ limits: Limits, _ refusals: Refusals) {
+        self.limits = limits
+        self.refusals = refusals
+    }
+
+    /// Starts the thread, which ends when `work` returns: after `nextTurn` has returned nil.
+    package func start(_ work: @escaping @Sendable () -> Void) {
+        Thread.detachNewThread { [self] in
+            work()
+            ended.signal()
+        }
+        Thread.detachNewThread { [weak self] in
+            while let isOver = self?.answerLate(), !isOver {
+                Thread.sleep(forTimeInterval: Self.watchSeconds)
+            }
+        }
+    }
+
+    /// Returns once the content is committed. When it throws `full`, nothing was taken; after other refusals the
+    /// content may have been committed or not.
+    package func submit(_ content: Content) async throws(Failure) -> Success {
+        let pending = Pending(content, deadline: .now + .seconds(limits.deadlineSeconds))
+        let (refusal, wakes) = state.withLock { state -> (Failure?, Bool) in
+            guard !state.isStopped else { return (refusals.stopped, false) }
+            // When nothing waits, a request is taken however large it is.
+            let isFull =
+                state.queuedRecords + content.recordCount > limits.queuedRecords
+                || state.queuedBytes + content.byteCount > limits.queuedBytes
+            guard state.queue.isEmpty || !isFull else { return (refusals.full, false) }
+            state.append(pending)
+            defer { state.isThreadWaiting = false }
+            return (nil, state.isThreadWaiting)
+        }
+        if let refusal { throw refusal }
+        if wakes { wake.signal() }
+        return try await pending.wait().get()
+    }
+
+    /// What is wrong; nil when nothing is.
+    package var fault: Failure? {
+        state.withLock { state in
+            guard let last = state.lastFault, last.instant.duration(to: .now) < Self.faultCounts
+            else { return nil }
+            return last.fault
+        }
+    }
+
+    /// How many records wait, including the group that is being committed.
+    package var depth: Int {
+        state.withLock { $0.queuedRecords + State.recordCount($0.turn) }
+    }
+
+    package var isStopped: Bool { state.withLock(\.isStopped) }
+
+    /// After so many seconds no request waits any more: those without an answer get `stopped`.
+    package func endWaits(inSeconds seconds: Double) {
+        state.withLock { $0.waitsEnd = .now + .seconds(seconds) }
+    }
+
+    /// Takes no more, commits what waits, and returns when everything was answered, or when time is up.
+    ///
+    /// - Parameter seconds: how long it may take; nil for as long as a request may wait.
+    package func stop(withinSeconds seconds: Double? = nil) {
+        let (isFirst, wakes) = state.withLock { state in
+            defer {
+                state.isStopped = true
+                state.isThreadWaiting = false
+            }
+            return (!state.isStopped, state.isThreadWaiting)
+        }
+        guard isFirst else { return }
+        if wakes { wake.signal() }
+        // A log that hangs does not delay the end: by then every request was answered.
+        _ = ended.wait(timeout: .now() + (seconds ?? limits.deadlineSeconds + 1))
+        refuseAll(refusals.stopped)
+    }
+}
+
+// MARK: The thread
+
+extension GroupCommit {
+    /// Waits for the next group. Nil at the end.
+    package func nextTurn() -> [Pending]? {
+        while true {
+            let (turn, isOver) = state.withLock { state -> ([Pending], Bool) in
+                state.turn = takeTurn(&state)
+                state.isThreadWaiting = state.turn.isEmpty
+                return (state.turn, state.isStopped)
+            }
+            if !turn.isEmpty { return turn }
+            if isOver { return nil }
+            wake.wait()
+        }
+    }
+
+    private func takeTurn(_ state: inout State) -> [Pending] {
+        var count = 0
+        var records = 0
+        while count < state.queue.count, count == 0 || records < limits.turnRecords {
+            records += state.queue[count].content.recordCount
+            count += 1
+        }
+        return state.removeFirst(count)
+    }
+
+    /// The group was committed or refused, and its requests were answered or are now.
+    package func endTurn() {
+        state.withLock { $0.turn = [] }
+    }
+
+    /// Notes what is wrong; nil when nothing is. Returns whether that is news.
+    @discardableResult
+    package func note(_ fault: Failure?) -> Bool {
+        state.withLock { state in
+            defer { state.lastFault = fault.map { ($0, .now) } }
+            return (state.lastFault == nil) != (fault == nil)
+        }
+    }
+
+    /// Notes why no group is taken for now; nil when groups are taken. Overdue requests get that meanwhile.
+    package func hinder(_ reason: Failure?) {
+        state.withLock { $0.hindrance = reason }
+    }
+
+    /// Answers all that wait.
+    package func refuseAll(_ refusal: Failure) {
+        let left = state.withLock { $0.turn + $0.removeFirst($0.queue.count) }
+        for pending in left { pending.answer(.failure(refusal)) }
+    }
+
+    /// Answers overdue requests. True when no more are taken and none waits.
+    private func answerLate() -> Bool {
+        let now = ContinuousClock.now
+        let (late, refusal, isOver) = state.withLock { state -> ([Pending], Failure, Bool) in
+            let isEnding = state.waitsEnd.map { $0 <= now } ?? false
+            // All wait equally long, so the overdue ones stand first.
+            func isOverdue(_ pending: Pending) -> Bool { isEnding || pending.deadline <= now }
+            // Who was answered submits again.
+            let late =
+                Array(state.turn.prefix(while: isOverdue))
+                + state.removeFirst(state.queue.prefix(while: isOverdue).count)
+            let refusal = isEnding ? refusals.stopped : state.hindrance ?? refusals.late
+            if !late.isEmpty, !isEnding, state.hindrance == nil {
+                state.lastFault = (refusals.late, now)
+            }
+            return (
+                late, refusal, state.isStopped && state.turn.isEmpty && state.queue.isEmpty
+            )
+        }
+        for pending in late { pending.answer(.failure(refusal)) }
+        return isOver
+    }
+}
+
+/// A request from one of many tasks to the one thread that writes to the log, and the answer to it.
+package final class PendingRequest<Content: Sendable, Success: Sendable, Failure: Error>: Sendable {
+    package typealias Answer = Result<Success, Failure>
+
+    private enum State {
+        case waiting
+        case awaited(CheckedContinuation<Answer, Never>)
+        case answered(Answer)
+    }
+
+    package let content: Content
+    /// The requester gives up at this time.
+    package let deadline: ContinuousClock.Instant
+    private let state = Mutex<State>(.waiting)
+
+    package init(_ content: Content, deadline: ContinuousClock.Instant) {
+        self.content = content
+        self.deadline = deadline
+    }
+
+    /// True once there is an answer, including that of the deadline.
+    package var isAnswered: Bool {
+        state.withLock { if case .answered = $0 { true } else { false } }
+    }
+
+    /// Only the first answer counts.
+    package func answer(_ answer: Answer) {
+        let waiter = state.withLock { state -> CheckedContinuation<Answer, Never>? in
+            defer { if case .answered = state {} else { state = .answered(answer) } }
+            if case .awaited(let waiter) = state { return waiter }
+            return nil
+        }
+        waiter?.resume(returning: answer)
+    }
+
+    /// Called once.
+    package func wait() async -> Answer {
+        await withCheckedContinuation { waiter in
+            let known = state.withLock { state -> Answer? in
+                if case .answered(let answer) = state { return answer }
+                state = .awaited(waiter)
+                return nil
+            }
+            if let known { waiter.resume(returning: known) }
+        }
+    }
+}
