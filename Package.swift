@@ -147,9 +147,9 @@ let package = Package(
         .target(
             name: "Deliveries",
             dependencies: [
-                "ConfigurationValues", "ConfigurationFiles", "DatabaseFiles", "EventLog", "JSON",
-                "KafkaLog", "Monitoring", "Program", "Store", "Streams", "Wording", arguments,
-                crypto, grdb, httpClient, logging, metrics, nio, nioPosix,
+                "ConfigurationValues", "ConfigurationFiles", "DatabaseFiles", "Engine", "EventLog",
+                "JSON", "KafkaLog", "Monitoring", "Program", "Store", "Streams", "Wording",
+                arguments, crypto, grdb, httpClient, logging, metrics, nio, nioPosix,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],

@@ -1,3 +1,4 @@
+import Engine
 import EventLog
 import JSON
 import Logging
@@ -26,12 +27,10 @@ package final class DeliveryLoop {
     private static let keptMilliseconds: Int64 = 100 * 86_400_000
 
     private let store: DeliveryStore
-    private let reader: any LogReader
+    private let follower: TopicFollower
     private let dispatcher: Dispatcher
     private var partners: KnownPartners
     private var files: FollowedPartners?
-    /// Waits for a log that does not answer; nil for not at all.
-    private let patience: BrokerPatience?
     private let parser: JSONParser
     private let clock: any DeliveryClock
     private let settings: Settings
@@ -39,18 +38,8 @@ package final class DeliveryLoop {
     private let logger: Logger
     private let metrics: DeliveryMetrics?
     private let batch = RecordBatch()
-    private let watch: LogIdentityCheck
-    private var nextOffsets: [Int32: Int64] = [:]
-    private var ends: [Int32: Int64] = [:]
     /// Whether partitions were assigned, perhaps none. Until then nothing is sent: the store may be an older copy.
     private var hasTaken = false
-    /// Until where partitions are taken over again, of a store that is an older copy. Nothing is sent before: a higher
-    /// revision of a document may come there.
-    private var takenOverBefore: [Int32: Int64] = [:]
-    /// Who took each partition over, this store last.
-    private var takers: [Int32: PartitionOwners] = [:]
-    private var hasUncommittedOffsets = false
-    private var lastOffsetCommit = ContinuousClock.now
     private var lastLook = ContinuousClock.now
     private var lastPruningMilliseconds: Int64?
     private var lastTurnMilliseconds: Int64 = .max
@@ -64,7 +53,9 @@ package final class DeliveryLoop {
         openReader: @escaping LogIdentityCheck.OpenReader
     ) {
         self.store = store
-        self.reader = reader
+        follower = TopicFollower(
+            reader, for: store, lookInterval: settings.lookInterval, patience: patience,
+            openReader: openReader)
         self.dispatcher = dispatcher
         self.partners = partners
         self.parser = parser
@@ -74,10 +65,6 @@ package final class DeliveryLoop {
         self.logger = logger
         self.metrics = metrics
         self.files = files
-        self.patience = patience
-        watch = LogIdentityCheck(
-            store: store, topic: reader.topic, interval: settings.lookInterval,
-            isWaitedFor: patience != nil, openReader: openReader)
     }
 
     /// Runs until a stop is requested. With `untilEnd` it runs until everything that was in the log
@@ -91,7 +78,7 @@ package final class DeliveryLoop {
     package func turn() throws -> Bool {
         if !hasBegun {
             hasBegun = true
-            try reader.subscribe(settings.assignment)
+            try follower.subscribe(settings.assignment)
             try dispatcher.resume()
         }
         do {
@@ -105,11 +92,6 @@ package final class DeliveryLoop {
         return false
     }
 
-    /// Asks the log, and waits while it does not answer.
-    private func waiting<Answer>(_ ask: () throws -> Answer) throws -> Answer {
-        try patience?.wait(ask) ?? ask()
-    }
-
     /// False when nothing is left to do.
     private func step() throws -> Bool {
         metrics?.turn()
@@ -119,29 +101,20 @@ package final class DeliveryLoop {
         }
         try mindClock()
         let isBusy = dispatcher.inFlightCount > 0
-        let reading = try read(waitMilliseconds: isBusy ? 0 : idleMilliseconds())
+        let reading = try follower.read(
+            into: batch, maxRecords: settings.batchRecords, maxBytes: Self.batchBytes,
+            waitMilliseconds: isBusy ? 0 : idleMilliseconds())
         switch reading {
         case .assigned(let partitions): try take(partitions)
         case .revoked(let partitions):
             try commitOffsets()
-            for partition in partitions {
-                nextOffsets[partition] = nil
-                ends[partition] = nil
-                takenOverBefore[partition] = nil
-                takers[partition] = nil
-                watch.drop(partition)
-            }
+            for partition in partitions { follower.drop(partition) }
         case .records: try accept()
         case .idle:
-            // Brokers expire offsets that are not committed again.
-            if hasUncommittedOffsets || lastOffsetCommit.duration(to: .now) > .seconds(3600) {
-                try commitOffsets()
-            }
-            try watch.checkPeriodically()
+            if follower.isCommitDue { try commitOffsets() }
+            try follower.lookPeriodically()
         }
-        takenOverBefore = takenOverBefore.filter { partition, end in
-            reader.position(partition: partition).map { $0 < end } ?? false
-        }
+        follower.endRepetitions()
         var sent = 0
         if maySend {
             sent = try dispatcher.turn(
@@ -155,7 +128,9 @@ package final class DeliveryLoop {
     }
 
     /// The store reports its offsets to the group before it sends anything: by them an older copy is recognised.
-    private var maySend: Bool { hasTaken && takenOverBefore.isEmpty && !hasUncommittedOffsets }
+    private var maySend: Bool {
+        hasTaken && !follower.isRepeating && !follower.hasUncommittedOffsets
+    }
 
     /// How long to wait for records while nothing is in flight.
     private func idleMilliseconds() throws -> Int {
@@ -176,62 +151,27 @@ package final class DeliveryLoop {
         try commitOffsets()
     }
 
-    /// Reads on. What ends that may be that the topic is another one now, which is then said instead.
-    private func read(waitMilliseconds: Int) throws -> LogReading {
-        defer { if reader.takeDoubt() { watch.doubt() } }
-        do throws(LogError) {
-            return try reader.read(
-                into: batch, maxRecords: settings.batchRecords, maxBytes: Self.batchBytes,
-                waitMilliseconds: waitMilliseconds)
-        } catch {
-            switch error {
-            case .unknownTopic, .unknownPartition, .offsetGone, .backend: try watch.lookNow()
-            default: break
-            }
-            throw error
-        }
-    }
-
     private func accept() throws {
+        try follower.checkContinuity(of: batch, times: false)
         var records: [IncomingRecord] = []
         records.reserveCapacity(batch.count)
-        var next = nextOffsets
+        var next = follower.nextOffsets
         for index in 0..<batch.count {
             let record = batch[index]
-            if let expected = next[record.partition], record.offset != expected {
-                try check(record.offset, of: record.partition, expected: expected)
-            }
             records.append(incoming(record))
             next[record.partition] = record.offset + 1
         }
-        try waiting { try watch.resolveDoubts(Set(records.map(\.partition))) }
-        try watch.checkPeriodically()
-        let last = watch.mark(batch)
+        let last = try follower.confirm(batch)
         var known: [Int32: RecordFingerprint] = [:]
         for partition in last.keys {
-            known[partition] = try watch.mark(of: partition, below: next[partition] ?? 0)
+            known[partition] = try follower.mark(of: partition, below: next[partition] ?? 0)
         }
         let counts = try store.accept(
-            records, topic: reader.topic, nextOffsets: next, last: last, known: known,
+            records, topic: follower.reader.topic, nextOffsets: next, last: last, known: known,
             partners: partners, nowMilliseconds: clock.nowMilliseconds)
-        nextOffsets = next
-        hasUncommittedOffsets = true
+        for (partition, offset) in next { follower.advance(partition, to: offset) }
         metrics?.note(counts)
         try commitOffsets()
-    }
-
-    /// Offsets that come again are another topic's; a gap is normal, unless the log was trimmed ahead of this instance.
-    private func check(_ offset: Int64, of partition: Int32, expected: Int64) throws {
-        let place = TopicPartition(topic: reader.topic, partition: partition)
-        guard offset > expected else {
-            try watch.lookNow()
-            throw LogChange.otherDocuments(place, offset: offset, store: store.path)
-        }
-        for bounds in try waiting({ try reader.bounds(of: [partition]) })
-        where bounds.earliestOffset > expected {
-            throw LogChange.documentsGone(
-                place, nextOffset: expected, earliest: bounds.earliestOffset)
-        }
     }
 
     private func incoming(_ record: RecordView) -> IncomingRecord {
@@ -254,27 +194,19 @@ package final class DeliveryLoop {
     }
 
     private func commitOffsets() throws {
-        lastOffsetCommit = .now
         // A lower offset would hide that the store is an older copy.
-        let reported = nextOffsets.filter { takenOverBefore[$0.key] == nil }
-        hasUncommittedOffsets = reported.count < nextOffsets.count
-        guard !reported.isEmpty else { return }
+        follower.hasUncommittedOffsets = follower.isRepeating
         var offsets: [Int32: GroupOffset] = [:]
-        for (partition, next) in reported {
-            var offset = GroupOffset(
-                next, mark: try watch.mark(of: partition, below: next))
-            offset.note += " \(takers[partition]?.note ?? "")"
+        for (partition, followed) in follower.partitions where followed.repeatedUntil == nil {
+            guard let next = followed.nextOffset else { continue }
+            var offset = GroupOffset(next, mark: try follower.mark(of: partition, below: next))
+            offset.note += " \(followed.groupNote)"
             offsets[partition] = offset
         }
-        try reader.commit(offsets)
+        try follower.commit(offsets)
     }
 
-    private var isAtEnd: Bool {
-        !ends.isEmpty
-            && ends.allSatisfy { partition, end in
-                reader.position(partition: partition).map { $0 >= end } ?? true
-            }
-    }
+    private var isAtEnd: Bool { !follower.ends.isEmpty && follower.isAtEnd }
 
     /// Prunes old deliveries every hour. Then, at start and after the clock has gone back, repairs
     /// times that a clock set while it was ahead.
@@ -299,7 +231,8 @@ package final class DeliveryLoop {
         metrics.setPending(try store.pending(), nowMilliseconds: clock.nowMilliseconds)
         metrics.setDisabled(try store.disabledPartners())
         do {
-            let bounds = try reader.bounds(of: nextOffsets.keys.sorted())
+            let nextOffsets = follower.nextOffsets
+            let bounds = try follower.reader.bounds(of: nextOffsets.keys.sorted())
             let ends = Dictionary(uniqueKeysWithValues: bounds.map { ($0.partition, $0.endOffset) })
             metrics.setPositions(nextOffsets, ends: ends)
             metrics.setReady(unless: nextOffsets.isEmpty ? "no partition is assigned" : nil)
@@ -316,20 +249,19 @@ extension DeliveryLoop {
     /// A store that lacks what it once took over is an older copy: it takes that over again.
     private func take(_ partitions: [Int32]) throws {
         hasTaken = true
-        try waiting { try watch.take(partitions) }
+        let reader = follower.reader
+        try follower.look(before: partitions)
         let identity = try store.identity()
-        let committed = try waiting { try reader.committedOffsets() }
+        let committed = try follower.committedOffsets()
         let stored = try store.nextOffsets()
         func lostStart(_ partition: Int32, _ known: PartitionOwners) -> Int64? {
             known.lostStart(
                 of: identity, at: stored[partition] ?? 0, before: committed[partition]?.next ?? 0)
         }
-        let bounds = try waiting { try reader.bounds(of: partitions) }
-        try waiting { try watch.compare(committed, in: bounds) }
+        let bounds = try follower.bounds(of: partitions, comparing: committed)
         var told: [Int32: RecordFingerprint] = [:]
         for bounds in bounds {
             let partition = bounds.partition
-            let place = TopicPartition(topic: reader.topic, partition: partition)
             let group = committed[partition]
             var known = PartitionOwners(note: group?.note ?? "")
             // Where no note says who it was, the store was alone. On the embedded log partitions of instances are set by hand.
@@ -347,8 +279,6 @@ extension DeliveryLoop {
                         "partition": "\(partition)", "from_offset": "\(lost)",
                         "to_offset": "\(group?.next ?? lost)",
                     ])
-                // Not only to where the group is: it may not have taken the last offset that this store reported.
-                takenOverBefore[partition] = bounds.endOffset
             }
             // What a copy had may be gone from the log. What nobody has taken over must not be.
             let start = lost == nil ? next : max(next, bounds.earliestOffset)
@@ -360,20 +290,17 @@ extension DeliveryLoop {
                         "to_offset": "\(start)",
                     ])
             }
-            if let refusal = FoldedLog.refusal(
-                of: place, nextOffset: start, in: bounds, store: store.path)
-            {
-                throw refusal.ofDocuments
-            }
-            nextOffsets[partition] = start
+            try follower.require(start, in: bounds)
+            follower.take(bounds, at: start)
+            // Not only to where the group is: it may not have taken the last offset that this store reported.
+            if lost != nil { follower.partitions[partition]?.repeatedUntil = bounds.endOffset }
             if let mark = group?.mark(in: partition), mark.offset >= stored[partition] ?? 0 {
                 told[partition] = mark
-                watch.mark(mark)
+                follower.mark(mark)
             }
             known.begin(identity, at: min(start, group?.next ?? start))
-            takers[partition] = known
-            if start > group?.next ?? 0 { hasUncommittedOffsets = true }
-            ends[partition] = bounds.endOffset
+            follower.partitions[partition]?.groupNote = known.note
+            if start > group?.next ?? 0 { follower.hasUncommittedOffsets = true }
             try reader.seek(partition: partition, to: start)
             logger.info(
                 "partition taken",
@@ -383,7 +310,7 @@ extension DeliveryLoop {
                 ])
         }
         for (partition, group) in committed.sorted(by: { $0.key < $1.key })
-        where nextOffsets[partition] == nil {
+        where follower.partitions[partition]?.nextOffset == nil {
             guard let lost = lostStart(partition, PartitionOwners(note: group.note)) else {
                 continue
             }
@@ -397,9 +324,10 @@ extension DeliveryLoop {
         }
         guard !partitions.isEmpty else { return }
         _ = try store.accept(
-            [], topic: reader.topic, nextOffsets: nextOffsets, known: told, partners: partners,
+            [], topic: reader.topic, nextOffsets: follower.nextOffsets, known: told,
+            partners: partners,
             nowMilliseconds: clock.nowMilliseconds)
-        metrics?.setPositions(nextOffsets, ends: ends)
+        metrics?.setPositions(follower.nextOffsets, ends: follower.ends)
         metrics?.setReady(unless: nil)
     }
 }

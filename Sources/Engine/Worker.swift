@@ -10,7 +10,7 @@ import Streams
 package final class Worker<Fold: StreamFold> {
     private let lanes: Lanes<Fold>
     private let store: AggregateStore
-    private let reader: any LogReader
+    private let follower: TopicFollower
     /// Nil when this worker must not publish. What was folded from an archive stays due until a worker goes on with
     /// the original log.
     private let emitter: Emitter?
@@ -21,43 +21,15 @@ package final class Worker<Fold: StreamFold> {
     private let logger: Logger
     private let metrics: WorkerMetrics?
     private var progress: Progress
-    private var hasSubscribed = false
     private var interruption: Interruption
     private var configurationFiles: FollowedConfiguration?
-    /// Waits for a log that does not answer; nil for not at all.
-    private let patience: BrokerPatience?
-    private var nextOffsets: [Int32: Int64] = [:]
-    private var ends: [Int32: Int64] = [:]
-    /// The offsets to commit. A store that is being rebuilt repeats the offset that another store committed. Partitions
-    /// without a folded record are left out: nothing of them was published, and the topic may be deleted and created
-    /// again before the first record comes.
-    private var groupOffsets: [Int32: GroupOffset] = [:]
     /// The batch that lanes fold, and since when.
     private var pending:
         (batch: RecordBatch, prepared: Fold.Prepared, since: ContinuousClock.Instant)?
     /// One batch is folded while the next is read and its signatures are verified.
     private let batches = [RecordBatch(), RecordBatch()]
     private var filling = 0
-    /// Where the next record of each partition is expected in the log.
-    private var readOffsets: [Int32: Int64] = [:]
-    /// Timestamp of the newest record of each partition, in milliseconds since 1970.
-    private var newest: [Int32: Int64] = [:]
-    /// Looks whether the log is still the one that was folded; nil where nothing else can be read there.
-    private let watch: LogIdentityCheck?
-    /// The last folded records of partitions that were just taken: they are read again, and must still
-    /// be what they were.
-    private var lastFolded: [Int32: (offset: Int64, fingerprint: String)] = [:]
-    /// `PartitionState.oldestExpected` of each partition of which nothing is folded, until its first record is read; 0
-    /// where the log may start anywhere.
-    private var oldestExpected: [Int32: Int64] = [:]
-    private var lastOffsetCommit = ContinuousClock.now
     private var lastCount = ContinuousClock.now
-    private var hasUncommittedOffsets = false
-    /// Partitions of which something was not published before a stop: the group is not told of them, so
-    /// that the next start publishes it.
-    private var unpublished: Set<Int32> = []
-    /// Partitions of which nothing is folded yet.
-    private var unfolded: Set<Int32> = []
     /// What was stored last, while it waits for the disk.
     private var awaited: AwaitedBatch?
 
@@ -71,7 +43,9 @@ package final class Worker<Fold: StreamFold> {
     ) {
         self.lanes = Lanes(FoldLanes(lanes))
         self.store = store
-        self.reader = reader
+        follower = TopicFollower(
+            reader, for: store, lookInterval: settings.lookInterval, patience: patience,
+            openReader: openReader)
         self.emitter = emitter
         self.settings = settings
         self.configuration = configuration
@@ -80,20 +54,12 @@ package final class Worker<Fold: StreamFold> {
         self.logger = logger
         self.metrics = metrics
         self.configurationFiles = configurationFiles
-        self.patience = patience
         self.interruption = Interruption(interruption)
         progress = Progress(label: settings.name, isWanted: settings.showsProgress)
-        watch = openReader.map {
-            LogIdentityCheck(
-                store: store, topic: reader.topic, interval: settings.lookInterval,
-                isWaitedFor: patience != nil, openReader: $0)
-        }
     }
 
     /// How long offsets may take to be taken at the end.
     private static var commitPatience: Duration { .seconds(10) }
-    /// Offsets that do not change are committed again after so long: brokers forget old ones.
-    private static var offsetsKept: Duration { .seconds(3600) }
 
     /// Works until it is asked to stop or, with `untilEnd`, until everything that was in the log at the
     /// start is folded and published; or until something else wants the store. What was folded is committed
@@ -117,8 +83,7 @@ package final class Worker<Fold: StreamFold> {
             settle()
             logger.info("stopped while the log does not answer", metadata: summary)
             guard !stop.isRequested else { return .stopped }
-            for partition in nextOffsets.keys.sorted() { drop(partition) }
-            return .interrupted
+            return interrupt()
         } catch {
             settle()
             throw WorkerError(error)
@@ -126,10 +91,7 @@ package final class Worker<Fold: StreamFold> {
     }
 
     private func takeTurn() throws -> WorkerEnd? {
-        if !hasSubscribed {
-            hasSubscribed = true
-            try reader.subscribe(settings.assignment)
-        }
+        try follower.subscribe(settings.assignment)
         var isOver = false
         if !stop.isRequested, !interruption.look() {
             configurationFiles?.look()
@@ -140,19 +102,17 @@ package final class Worker<Fold: StreamFold> {
         try commitOffsets()
         // A group with members may refuse the offsets; a later rebuild would then publish again.
         if settings.untilEnd, isOver {
-            try reader.awaitCommits(Self.commitPatience)
+            try follower.reader.awaitCommits(Self.commitPatience)
         }
         progress.end()
         logger.info("stopped", metadata: summary)
         if isOver { return .reachedEnd }
-        guard interruption.isMade else { return .stopped }
-        for partition in nextOffsets.keys.sorted() { drop(partition) }
-        return .interrupted
+        return interruption.isMade ? interrupt() : .stopped
     }
 
-    /// Asks the log, and waits while it does not answer.
-    private func waiting<Answer>(_ ask: () throws -> Answer) throws -> Answer {
-        try patience?.wait(ask) ?? ask()
+    private func interrupt() -> WorkerEnd {
+        for partition in follower.nextOffsets.keys.sorted() { drop(partition) }
+        return .interrupted
     }
 
     /// Whatever ends the work: lanes and what was stored are waited for, and an error begins a line of its own,
@@ -173,10 +133,14 @@ package final class Worker<Fold: StreamFold> {
     /// Reads once; false when there is nothing left to do.
     private func step() throws -> Bool {
         let start = ContinuousClock.now
+        let reader = follower.reader
         metrics?.turn(reader, isFolded: pending == nil)
         let batch = batches[filling]
         let wait = pending == nil ? settings.commitIntervalMilliseconds : 0
-        switch try read(into: batch, waitMilliseconds: wait) {
+        let reading = try follower.read(
+            into: batch, maxRecords: settings.batchRecords, maxBytes: reader.batchBytes,
+            waitMilliseconds: wait)
+        switch reading {
         case .assigned(let partitions):
             try foldPending()
             try take(partitions)
@@ -189,9 +153,9 @@ package final class Worker<Fold: StreamFold> {
             for partition in partitions { drop(partition) }
             metrics?.noteAssignment(rememberedIDs: rememberedIDs)
         case .records:
-            try checkLastFolded(in: batch)
+            try follower.checkLastStored(in: batch)
             guard !batch.isEmpty else { break }
-            try checkContinuity(of: batch)
+            try follower.checkContinuity(of: batch, times: true)
             let prepared = lanes.folds.folds[0].prepare(batch)
             filling = 1 - filling
             try foldPending()
@@ -207,43 +171,21 @@ package final class Worker<Fold: StreamFold> {
         case .idle:
             try foldPending()
             try finishCommit()
-            if hasUncommittedOffsets || lastOffsetCommit.duration(to: .now) > Self.offsetsKept {
-                try commitOffsets()
-            }
-            try watch?.checkPeriodically()
+            if follower.isCommitDue { try commitOffsets() }
+            try follower.lookPeriodically()
             try checkPartitionCount()
             // Commits look by themselves.
             try store.requireInPlace()
-            try waiting { try reader.requireAnswer() }
+            try follower.waiting { try reader.requireAnswer() }
             return !(settings.untilEnd && isAtEnd)
         }
         return !(settings.untilEnd && isAtEnd)
     }
 
-    /// Reads on. What ends that may be that the topic is another one now, which is then said instead.
-    private func read(into batch: RecordBatch, waitMilliseconds: Int) throws -> LogReading {
-        defer { if reader.takeDoubt() { watch?.doubt() } }
-        do throws(LogError) {
-            return try reader.read(
-                into: batch, maxRecords: settings.batchRecords, maxBytes: reader.batchBytes,
-                waitMilliseconds: waitMilliseconds)
-        } catch {
-            switch error {
-            case .unknownTopic, .unknownPartition, .offsetGone, .backend: try watch?.lookNow()
-            default: break
-            }
-            throw error
-        }
-    }
-
     private func foldPending() throws {
         guard let (batch, prepared, start) = pending else { return }
         pending = nil
-        try waiting {
-            try watch?.resolveDoubts(Set((0..<batch.count).map { batch.position($0).partition }))
-        }
-        try watch?.checkPeriodically()
-        watch?.mark(batch)
+        try follower.confirm(batch)
         try store(batch, prepared, since: start)
     }
 
@@ -267,7 +209,7 @@ package final class Worker<Fold: StreamFold> {
             try emit(Set(partitions.map(\.partition)))
             // What was published is told at once, so that a rebuild does not publish it again.
             try commitOffsets()
-        } else if lastOffsetCommit.duration(to: .now) > .seconds(1) {
+        } else if follower.lastOffsetCommit.duration(to: .now) > .seconds(1) {
             try commitOffsets()
         }
         try checkPartitionCount()
@@ -281,20 +223,20 @@ package final class Worker<Fold: StreamFold> {
         let committed = try store.awaitCommit() ?? .now
         metrics?.commit(
             batch, at: committed, rememberedIDs: rememberedIDs)
-        var records = 0
         for progress in batch.partitions {
-            nextOffsets[progress.partition] = progress.nextOffset
-            unfolded.remove(progress.partition)
-            records += Int(progress.records)
+            follower.advance(progress.partition, to: progress.nextOffset)
         }
-        hasUncommittedOffsets = true
-        progress.add(records, behind: behind)
+        progress.add(
+            batch.partitions.reduce(0) { $0 + Int($1.records) },
+            behind: settings.untilEnd ? settings.recordsLater + follower.recordsLeft : nil)
     }
 
     private func emit(_ partitions: Set<Int32>) throws {
         guard let emitter else { return }
         try metrics?.setUnpublished(store.unpublishedCount())
-        unpublished.formUnion(try emitter.emit(partitions))
+        for partition in try emitter.emit(partitions) {
+            follower.partitions[partition]?.isUnpublished = true
+        }
         try metrics?.setUnpublished(store.unpublishedCount())
     }
 
@@ -314,17 +256,19 @@ package final class Worker<Fold: StreamFold> {
 
     private func commitOffsets() throws {
         try finishCommit()
-        lastOffsetCommit = .now
-        hasUncommittedOffsets = false
-        guard emitter != nil else { return }
-        for (partition, offset) in nextOffsets
-        where !unpublished.contains(partition) && offset > groupOffsets[partition]?.next ?? 0 {
-            groupOffsets[partition] = GroupOffset(
-                offset, mark: try watch?.mark(of: partition, below: offset))
+        follower.hasUncommittedOffsets = false
+        guard emitter != nil else { return try follower.commit([:]) }
+        for (partition, followed) in follower.partitions where !followed.isUnpublished {
+            guard let offset = followed.nextOffset, offset > followed.groupOffset?.next ?? 0 else {
+                continue
+            }
+            follower.partitions[partition]?.groupOffset = GroupOffset(
+                offset, mark: try follower.mark(of: partition, below: offset))
         }
-        let offsets = groupOffsets.filter { !unfolded.contains($0.key) }
-        guard !offsets.isEmpty else { return }
-        try reader.commit(offsets)
+        // Of a partition without a folded record nothing was published, and its topic may be deleted and created again
+        // before the first record comes.
+        try follower.commit(
+            follower.partitions.compactMapValues { $0.isUnfolded ? nil : $0.groupOffset })
     }
 
     /// Batches that are not full wait for the rest of the commit interval, so that a trickle of
@@ -335,22 +279,13 @@ package final class Worker<Fold: StreamFold> {
         while !stop.isRequested, !interruption.look(), ContinuousClock.now < end { usleep(5000) }
     }
 
-    private var isAtEnd: Bool {
-        pending == nil
-            && ends.allSatisfy { partition, end in
-                reader.position(partition: partition).map { $0 >= end } ?? true
-            }
-    }
-
-    private var behind: Int64? {
-        guard settings.untilEnd else { return nil }
-        return ends.reduce(settings.recordsLater) {
-            $0 + max(0, $1.value - (nextOffsets[$1.key] ?? 0))
-        }
-    }
+    private var isAtEnd: Bool { pending == nil && follower.isAtEnd }
 
     private var summary: Logger.Metadata {
-        ["partitions": "\(nextOffsets.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" })"]
+        [
+            "partitions":
+                "\(follower.nextOffsets.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" })"
+        ]
     }
 }
 
@@ -362,18 +297,17 @@ extension Worker {
         if partitions.contains(where: { $0 >= partitionCount }) {
             try checkPartitionCount(always: true)
         }
-        try waiting { try watch?.take(partitions) }
+        try follower.look(before: partitions)
         guard !partitions.isEmpty else { return }
-        let committed = try waiting { try reader.committedOffsets() }
-        let bounds = try waiting { try reader.bounds(of: partitions) }
-        try waiting { try watch?.compare(committed, in: bounds) }
+        let committed = try follower.committedOffsets()
+        let bounds = try follower.bounds(of: partitions, comparing: committed)
         for bounds in bounds { try take(bounds, committed[bounds.partition]) }
     }
 
     private func take(_ bounds: PartitionBounds, _ committed: GroupOffset?) throws {
         let emitted = committed?.next ?? 0
         let partition = bounds.partition
-        let place = TopicPartition(topic: reader.topic, partition: partition)
+        let reader = follower.reader
         var state = try store.partitionStates().first { $0.partition == partition }
         if state?.oldestExpected.map({ bounds.logStart < $0 }) ?? (state == nil) {
             // A reader that cannot begin there says so before the store begins.
@@ -403,25 +337,17 @@ extension Worker {
             }
             try store.setEmission(partition: partition, to: emitted)
         }
-        let refusal = FoldedLog.refusal(
-            of: place, nextOffset: state.nextOffset, in: bounds, store: store.path)
-        if let refusal { throw refusal }
+        try follower.require(state.nextOffset, in: bounds)
         try enforceConfiguration(on: state)
         try store.restore(state, in: lanes.folds[partition: partition])
         store.expect(state)
-        nextOffsets[partition] = state.nextOffset
-        groupOffsets[partition] = committed
-        if state.records == 0 {
-            unfolded.insert(partition)
-            oldestExpected[partition] = state.oldestExpected ?? 0
-        }
-        readOffsets[partition] = state.nextOffset
-        newest[partition] = state.watermarkMilliseconds
-        ends[partition] = bounds.endOffset
+        follower.take(bounds, at: state.nextOffset)
+        follower.partitions[partition]?.begin(at: state, committed)
         metrics?.take(state, end: bounds.endOffset)
         let last = state.nextOffset - 1
         if !state.lastRecord.isEmpty, last >= bounds.earliestOffset {
-            lastFolded[partition] = (last, state.lastRecord)
+            follower.partitions[partition]?.lastStored = RecordFingerprint(
+                partition: partition, offset: last, fingerprint: state.lastRecord)
             try reader.seek(partition: partition, to: last)
         } else {
             try reader.seek(partition: partition, to: state.nextOffset)
@@ -434,90 +360,16 @@ extension Worker {
             ])
     }
 
-    /// A topic that was created anew, or a log that lost its end and was written on, has other records
-    /// where the folded ones were. The last folded one is read again to see that, and left out.
-    private func checkLastFolded(in batch: RecordBatch) throws {
-        var index = 0
-        while !lastFolded.isEmpty, index < batch.count {
-            let (partition, offset) = batch.position(index)
-            guard let last = lastFolded.removeValue(forKey: partition), last.offset == offset else {
-                index += 1
-                continue
-            }
-            guard batch[index].fingerprint == last.fingerprint else {
-                throw LogChange.otherRecords(
-                    TopicPartition(topic: reader.topic, partition: partition), offset: offset,
-                    store: store.path)
-            }
-            batch.remove(at: index)
-        }
-    }
-
     /// Now and then asks how many partitions the topic has: with more of them keys land elsewhere. A log
     /// that does not answer now is asked again later.
     private func checkPartitionCount(always: Bool = false) throws {
         guard always || lastCount.duration(to: .now) > settings.lookInterval else { return }
         lastCount = .now
-        guard let now = try? reader.partitionCount(), now != partitionCount else { return }
+        guard let now = try? follower.reader.partitionCount(), now != partitionCount else { return }
         // One that was made anew may have another number too.
-        try watch?.lookNow()
+        try follower.lookNow()
         throw LogChange.partitionCountChanged(
-            topic: reader.topic, folded: partitionCount, now: now, store: store.path)
-    }
-
-    /// A gap in the offsets is normal, unless the log was trimmed ahead of this worker. Offsets that come
-    /// again, and times long past, are a reason to doubt that the log is the same.
-    private func checkContinuity(of batch: RecordBatch) throws {
-        // Records of a partition come one after the other: what is known of it is looked up once a run.
-        var index = 0
-        while index < batch.count {
-            let partition = batch.position(index).partition
-            var expected = readOffsets[partition]
-            var newest = newest[partition]
-            if let oldest = oldestExpected.removeValue(forKey: partition) {
-                try checkBeginning(of: partition, expected: oldest)
-            }
-            while index < batch.count, batch.position(index).partition == partition {
-                let offset = batch.position(index).offset
-                if let expected, offset != expected {
-                    try check(offset, of: partition, expected: expected)
-                }
-                expected = offset + 1
-                let time = batch.timestampMilliseconds(index)
-                watch?.note(time, after: newest ?? time, in: partition)
-                newest = max(newest ?? time, time)
-                index += 1
-            }
-            readOffsets[partition] = expected
-            self.newest[partition] = newest
-        }
-    }
-
-    /// Throws when the topic was created anew before any of its records was folded: the new one may have records
-    /// before the position of the reader, and nothing of it was published below the group's offset.
-    private func checkBeginning(of partition: Int32, expected: Int64) throws {
-        let committed = groupOffsets.filter { $0.key == partition }
-        guard expected > 0 || !committed.isEmpty else { return }
-        let bounds = try waiting { try reader.bounds(of: [partition]) }
-        for bounds in bounds where bounds.logStart < expected {
-            throw LogChange.logStartsEarlier(
-                TopicPartition(topic: reader.topic, partition: partition), expected: expected,
-                earliest: bounds.logStart, store: store.path)
-        }
-        try waiting { try watch?.compare(committed, in: bounds) }
-    }
-
-    private func check(_ offset: Int64, of partition: Int32, expected: Int64) throws {
-        let place = TopicPartition(topic: reader.topic, partition: partition)
-        guard offset > expected else {
-            try watch?.lookNow()
-            throw WorkerError.offsetsAgain(place, offset: offset, expected: expected)
-        }
-        let bounds = try waiting { try reader.bounds(of: [partition]).first }
-        if let bounds, bounds.earliestOffset > expected {
-            throw LogChange.logStartsLater(
-                place, nextOffset: expected, earliest: bounds.earliestOffset, store: store.path)
-        }
+            topic: follower.reader.topic, folded: partitionCount, now: now, store: store.path)
     }
 
     private func enforceConfiguration(on state: PartitionState) throws {
@@ -541,16 +393,7 @@ extension Worker {
 
     private func drop(_ partition: Int32) {
         lanes.folds[partition: partition].forget(partition: partition)
-        unpublished.remove(partition)
-        unfolded.remove(partition)
-        nextOffsets[partition] = nil
-        groupOffsets[partition] = nil
-        readOffsets[partition] = nil
-        newest[partition] = nil
-        lastFolded[partition] = nil
-        oldestExpected[partition] = nil
-        watch?.drop(partition)
-        ends[partition] = nil
+        follower.drop(partition)
         metrics?.drop(partition)
         logger.info("partition given up", metadata: ["partition": "\(partition)"])
     }

@@ -179,12 +179,12 @@ struct DeliveryCheck {
         let next = watched.reduce(into: [:]) {
             $0[$1.partition] = max($1.nextOffset, committed[$1.partition]?.next ?? 0)
         }
-        let watch = LogIdentityCheck(store: store, topic: reader.topic) {
+        let check = LogIdentityCheck(store: store, topic: reader.topic) {
             try log.lookingReader(topic: reader.topic)
         }
         do {
-            try watch.take(watched.map(\.partition))
-            try watch.compare(committed, in: bounds)
+            try check.requireAnswers(of: Set(watched.map(\.partition)))
+            try check.compare(committed, in: bounds)
         } catch let change as LogChange {
             return [change]
         }
