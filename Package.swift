@@ -403,7 +403,7 @@ let fuzzed: [Target.Dependency] = [
     "Deliveries", "EmbeddedLog",
     "EventLog", "History", "JSON", "JSONComparison", "Monitoring", "Signatures", "Streams",
     "TestKit", "Tokens",
-    crypto, httpCore, httpTypes, logging, nio,
+    crypto, http, httpTypes, logging, nio,
 ]
 if Context.environment["WEIR_FUZZ"] != nil {
     // After each input libFuzzer goes over the counters of the whole program: those of libraries would take longer than

@@ -2,6 +2,7 @@ import ConfigurationFiles
 import ConfigurationValues
 import EventLog
 import Foundation
+import HummingbirdCore
 import HummingbirdTLS
 import Logging
 import Monitoring
@@ -10,7 +11,7 @@ import Wording
 /// The HTTP intake of Weir. Devices, Apple, exchanges and SDKs send postbacks, notifications,
 /// events and notices. The collector answers 2xx only after the log has the record durably.
 ///
-/// A request passes the connections of `Monitoring`, `Server/`, `Limits/` (what bodies may take), `Routes/` (what is answered, and as which record), `Access/` (producers' keys and signed
+/// A request passes the connections of `Monitoring`, `Server/`, `Routes/` (what is answered, and as which record), `Access/` (producers' keys and signed
 /// tokens) and `Appending/` (many requests become one durable append). All of it runs on threads of
 /// its own, so that it can run beside other parts in one process.
 ///
@@ -22,11 +23,11 @@ import Wording
 /// ```
 package final class Collector: Sendable {
     /// The port is the one that was picked where 0 was asked for.
-    package var address: ListenAddress { server.address }
+    package var address: ListenAddress { listener.address }
     let appender: DurableAppender
     let routes: [CollectorRoute]
     private let access: CollectorAccess
-    private let server: CollectorServer
+    private let listener: HTTPListener
     private let metrics: CollectorMetrics
     private let drainSeconds: Int
     private let fault: @Sendable () -> String?
@@ -51,7 +52,7 @@ package final class Collector: Sendable {
     ///   - fault: why it is unready for another reason than the log, for `/readyz`.
     ///   - parts: what runs in the same process. `/readyz` names those that have failed, and is ready
     ///     all the same.
-    ///   - more: further routes. They win over the collector's own of the same method and path.
+    ///   - more: further routes.
     /// - Throws: `CollectorError` or `LogError`.
     init(
         _ settings: CollectorSettings, log: sending any LogBackend, registry: MetricRegistry?,
@@ -73,16 +74,34 @@ package final class Collector: Sendable {
             self.routes = routes
             let connections = GuardedConnections(
                 limits.connections, maxBodyBytes: max(limits.maxBodyBytes, limits.maxBatchBytes),
-                trusted: settings.trustedProxies, counting: metrics)
+                maxBodyBytesInFlight: limits.maxBodyBytesInFlight, trusted: settings.trustedProxies,
+                counting: metrics)
             let responder = RequestResponder(
                 routes: routes, limits: limits, connections: connections, metrics: metrics)
-            server = try CollectorServer(
-                at: settings.listen, threads: settings.threads, tls: settings.tls,
-                connections: connections, logger: logger,
-                respond: { try await responder.respond(to: $0, $1, $2) })
+            listener = try Self.listener(settings, connections, responder, logger)
         } catch {
             appender.stop()
             throw error
+        }
+    }
+
+    /// Listens for HTTP/1.1, with TLS or without, when it returns.
+    private static func listener(
+        _ settings: CollectorSettings, _ connections: GuardedConnections,
+        _ responder: RequestResponder, _ logger: Logger
+    ) throws(CollectorError) -> HTTPListener {
+        let (address, threads) = (settings.listen, settings.threads)
+        let plain = connections.channel(responder)
+        do {
+            guard let tls = settings.tls else {
+                return try connections.listen(
+                    at: address, threads: threads, over: plain, logger: logger)
+            }
+            return try connections.listen(
+                at: address, threads: threads, over: TLSChannel(plain, tlsConfiguration: tls),
+                logger: logger)
+        } catch {
+            throw .cannotListen(address, detail: HTTPListeningError(error).detail)
         }
     }
 
@@ -114,7 +133,7 @@ package final class Collector: Sendable {
 
     /// Accepts no more, lets requests end, makes durable what waits, and then returns.
     package func stop() {
-        server.stop(drainSeconds: drainSeconds)
+        listener.stop(drainSeconds: Int64(drainSeconds))
         appender.stop()
     }
 }

@@ -2,7 +2,7 @@ import EventLog
 import Foundation
 import HTTPTypes
 import History
-import HummingbirdCore
+import Hummingbird
 import Logging
 import Monitoring
 import NIOCore
@@ -76,14 +76,13 @@ package final class DashboardServer: Sendable {
         connections = GuardedConnections(limits, maxBodyBytes: Self.mostFormBytes, trusted: trusted)
         pages = NIOThreadPool(numberOfThreads: max(2, ProcessInfo.processInfo.activeProcessorCount))
         pages.start()
-        let channel = connections.channel { [weak self] request, writer, channel in
-            guard let self else { return }
-            try await self.respond(to: request, writer, channel)
+        let responder = CallbackResponder<ServedContext> { [weak self] request, context in
+            guard let self else { throw CancellationError() }
+            return try await self.respond(to: request, context)
         }
         do throws(HTTPListeningError) {
-            let listening = try HTTPListener(
-                at: address, threads: 1, maxConnections: limits.maxConnections, channel: channel,
-                logger: logger)
+            let listening = try connections.listen(
+                at: address, over: connections.channel(responder), logger: logger)
             listener.withLock { $0 = listening }
         } catch {
             throw .failure(
@@ -116,30 +115,24 @@ package final class DashboardServer: Sendable {
     }
 
     private func respond(
-        to request: Request, _ writer: consuming ResponseWriter, _ channel: any Channel
-    ) async throws {
-        let peer = channel.remoteAddress?.ipAddress ?? ""
-        let client = connections.client(of: request, from: peer)
+        to request: Request, _ context: ServedContext
+    ) async throws -> Response {
+        let client = context.client
         // Direct connections are counted by the connection guard.
-        let isCounted = client != peer
+        let isCounted = client != context.peer
         defer { if isCounted { connections.addresses.leave(client) } }
-        var response: Response
         if isCounted, connections.addresses.enter(client) != .within {
-            response = Self.fault(
+            var response = Self.fault(
                 .tooManyRequests, "too many requests at once from your address: try again",
                 at: request.head.path ?? "/")
             response.headers[.retryAfter] = "1"
-        } else {
-            response = try await self.response(to: request, from: client, over: peer, channel)
+            return response
         }
-        response.headers[.date] = HTTPDate.now
-        try await writer.write(
-            response: response.head,
-            body: request.method == .head ? ResponseBody() : response.body)
+        return try await response(to: request, context)
     }
 
     private func response(
-        to request: Request, from client: String, over peer: String, _ channel: any Channel
+        to request: Request, _ context: ServedContext
     ) async throws -> Response {
         let target = request.head.path ?? "/"
         let path = String(target.prefix { $0 != "?" })
@@ -150,9 +143,9 @@ package final class DashboardServer: Sendable {
         let asked = Asked(
             path: path, query: parameters, queryText: String(query),
             cookies: Self.cookies(request.headers[.cookie]),
-            isSecure: connections.proxies.contains(peer)
+            isSecure: connections.proxies.contains(context.peer)
                 && HTTPField.Name("x-forwarded-proto").flatMap { request.headers[$0] } == "https",
-            address: client)
+            address: context.client)
         if path == "/dashboard.css" {
             return Self.response(.ok, "text/css; charset=utf-8", Array(Stylesheet.text.utf8))
         }
@@ -162,7 +155,7 @@ package final class DashboardServer: Sendable {
         }
         let decision = access.decision(
             host: request.head.authority ?? "", cookies: asked.cookies,
-            bearer: Self.bearer(request.headers[.authorization]), address: client,
+            bearer: Self.bearer(request.headers[.authorization]), address: context.client,
             nowSeconds: Self.nowSeconds)
         switch decision {
         case .otherHost:
@@ -178,13 +171,13 @@ package final class DashboardServer: Sendable {
             return response
         case .signIn where path == "/sign-in": return signInPage(asked)
         case .signIn where request.headers[.authorization] != nil:
-            logRefusal(of: client)
+            logRefusal(of: context.client)
             var response = Self.fault(
                 .unauthorized, "the read token is not valid, or it has expired", at: path)
             response.headers[.wwwAuthenticate] = "Bearer"
             return response
         case .signIn: return Self.redirect(to: "/sign-in")
-        case .reads(let scope): return await page(asked, scope, channel)
+        case .reads(let scope): return await page(asked, scope, context)
         }
     }
 
@@ -219,12 +212,12 @@ package final class DashboardServer: Sendable {
     }
 
     private func page(
-        _ asked: Asked, _ scope: [DumpQuery.Condition], _ channel: any Channel
+        _ asked: Asked, _ scope: [DumpQuery.Condition], _ context: ServedContext
     ) async -> Response {
         let session = access.isOpen ? nil : asked.cookies[DashboardAccess.cookie]
         let formToken = session.map(DashboardAccess.formToken)
         if let route = PageRoute(path: asked.path), route.isStreamed {
-            return await stream(route, asked, scope, formToken, channel)
+            return await stream(route, asked, scope, formToken, context)
         }
         let mark = formToken == nil ? nil : formMark
         let failures = failures()
@@ -257,9 +250,9 @@ package final class DashboardServer: Sendable {
     /// comes, and the connection is closed.
     private func stream(
         _ route: PageRoute, _ asked: Asked, _ scope: [DumpQuery.Condition], _ formToken: String?,
-        _ channel: any Channel
+        _ context: ServedContext
     ) async -> Response {
-        let pipe = AnswerPipe { channel.close(promise: nil) }
+        let pipe = AnswerPipe(cut: context.close)
         let reader = pipe.reader
         let threads = route.isExplanation ? explanations : files
         let isBegun = threads.begin { [self] in

@@ -1,6 +1,6 @@
 import Foundation
 import HTTPTypes
-import HummingbirdCore
+import Hummingbird
 import Logging
 import Monitoring
 import NIOCore

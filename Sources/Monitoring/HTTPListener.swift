@@ -27,8 +27,8 @@ package final class HTTPListener: Sendable {
     ///   - threads: connections are shared among so many.
     ///   - maxConnections: further ones wait.
     ///   - backlog: how many may wait in the kernel.
-    package init(
-        at address: ListenAddress, threads: Int, maxConnections: Int, backlog: Int = 256,
+    init(
+        at address: ListenAddress, threads: Int, maxConnections: Int, backlog: Int,
         channel: some ServerChildChannel, logger: Logger
     ) throws(HTTPListeningError) {
         var logger = logger
@@ -111,6 +111,7 @@ package struct HTTPListeningError: Error {
     package init(_ error: any Error) {
         detail =
             switch error {
+            case let error as HTTPListeningError: error.detail
             case let error as IOError: String(cString: strerror(error.errnoCode))
             case is SocketAddressError.UnknownHost: "the host is not known"
             default: "\(error)".split(separator: "\n").joined(separator: " ")
@@ -119,14 +120,14 @@ package struct HTTPListeningError: Error {
 }
 
 /// Runs tasks on the thread of an event loop, so that serving uses no other thread.
-package final class EventLoopExecutor: TaskExecutor {
+final class EventLoopExecutor: TaskExecutor {
     private let loop: any EventLoop
 
-    package init(_ loop: any EventLoop) {
+    init(_ loop: any EventLoop) {
         self.loop = loop
     }
 
-    package func enqueue(_ job: consuming ExecutorJob) {
+    func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         loop.execute { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }

@@ -1,6 +1,5 @@
 import Foundation
 import Hummingbird
-import HummingbirdCore
 import Logging
 import NIOCore
 import Synchronization
@@ -25,15 +24,11 @@ package final class MonitoringEndpoint {
         at address: ListenAddress, registry: MetricRegistry, health: Health, logger: Logger,
         update: @escaping @Sendable () -> Void
     ) throws(MonitoringError) {
-        let channel = GuardedConnections(Self.limits).channel { request, writer, _ in
-            let response = Self.respond(to: request, registry, health, update)
-            try await writer.write(response: response.head, body: response.body)
-        }
+        let connections = GuardedConnections(Self.limits)
+        let routes = Self.routes(connections, registry, health, update)
         do throws(HTTPListeningError) {
-            listener = try HTTPListener(
-                at: address, threads: 1, maxConnections: Self.limits.maxConnections,
-                channel: channel,
-                logger: logger)
+            listener = try connections.listen(
+                at: address, over: connections.channel(routes), logger: logger)
         } catch {
             throw .cannotListen(address, detail: error.detail)
         }
@@ -48,24 +43,27 @@ package final class MonitoringEndpoint {
 // MARK: What is answered
 
 extension MonitoringEndpoint {
-    private static func respond(
-        to request: Request, _ registry: MetricRegistry, _ health: Health, _ update: () -> Void
-    ) -> Response {
-        guard ["/metrics", "/livez", "/readyz"].contains(request.uri.path) else {
-            return response(.notFound, "not found: ask for /metrics, /livez or /readyz\n")
-        }
-        guard request.method == .get else {
-            var response = response(.methodNotAllowed, "not allowed: ask with GET\n")
-            response.headers[.allow] = "GET"
-            return response
-        }
-        switch request.uri.path {
-        case "/livez": return response(health.stall())
-        case "/readyz": return response(health.unreadiness)
-        default:
-            update()
-            return response(.ok, registry.text, type: ExpositionText.contentType)
-        }
+    private static func routes(
+        _ connections: GuardedConnections, _ registry: MetricRegistry, _ health: Health,
+        _ update: @escaping @Sendable () -> Void
+    ) -> ServedRoutes {
+        ServedRoutes(
+            connections,
+            refuse: { refusal, _ in
+                switch refusal {
+                case .otherMethod: response(.methodNotAllowed, "not allowed: ask with GET\n")
+                case .notFound, .tooManyRequests:
+                    response(.notFound, "not found: ask for /metrics, /livez or /readyz\n")
+                }
+            },
+            add: { router in
+                router.get("livez") { _, _ in response(health.stall()) }
+                router.get("readyz") { _, _ in response(health.unreadiness) }
+                router.get("metrics") { _, _ in
+                    update()
+                    return response(.ok, registry.text, type: ExpositionText.contentType)
+                }
+            })
     }
 
     private static func response(_ fault: String?) -> Response {
@@ -77,7 +75,7 @@ extension MonitoringEndpoint {
         _ status: HTTPResponse.Status, _ text: String, type: String = "text/plain; charset=utf-8"
     ) -> Response {
         Response(
-            status: status, headers: [.contentType: type, .date: HTTPDate.now],
+            status: status, headers: [.contentType: type],
             body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
     }
 }

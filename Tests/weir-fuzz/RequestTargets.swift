@@ -3,7 +3,7 @@ import Crypto
 import EventLog
 import Foundation
 import HTTPTypes
-import HummingbirdCore
+import Hummingbird
 import JSON
 import Logging
 import Monitoring
@@ -73,6 +73,7 @@ private let tokenKey = CollectorPipeline.TokenKey(
         let (second, _) = try place.answer(request)
         try require(first.status == second.status, "\(first.status), and then \(second.status)")
         try require((200..<600).contains(first.status), "the status \(first.status)")
+        // Also where a header of the answer is not valid.
         try require(first.status != 500, String(decoding: first.body, as: UTF8.self))
         if first.status >= 300 {
             let (one, other) = (first.body, second.body)
@@ -83,10 +84,6 @@ private let tokenKey = CollectorPipeline.TokenKey(
         }
         if first.status >= 400 {
             try require(appended.isEmpty, "\(first.status), and \(appended.count) records")
-        }
-        for (name, value) in first.headers {
-            try require(
-                HTTPField.Name(name) != nil && HTTPField.isValidValue(value), "the header \(name)")
         }
         for record in appended {
             let types = record.headers.filter { $0.name == "ce_type" }.map(\.value)
@@ -169,13 +166,22 @@ private struct RequestPlace {
         return target
     }
 
-    func answer(_ request: Request) throws -> (CollectorResponse, [OutgoingRecord]) {
+    func answer(_ request: Request) throws -> (Answer, [OutgoingRecord]) {
         log.records.withLock { $0 = [] }
-        let answer = Answer()
+        let answer = ComingAnswer()
         Task { [responder] in
             do {
-                let found = try await responder.response(to: request, from: "192.0.2.1")
-                answer.give(.success(found.1))
+                let client = "192.0.2.1"
+                let found = try await responder.respond(
+                    to: request,
+                    context: ServedContext(source: .init(peer: client, client: client)))
+                let body = CollectedBody()
+                try await found.body.write(body)
+                answer.give(
+                    .success(
+                        Answer(
+                            status: found.status.code,
+                            body: body.bytes.withLock { $0 })))
             } catch {
                 answer.give(.failure(error))
             }
@@ -184,17 +190,33 @@ private struct RequestPlace {
     }
 }
 
+private struct Answer: Sendable {
+    let status: Int
+    let body: [UInt8]
+}
+
+/// Keeps the body of an answer.
+private final class CollectedBody: ResponseBodyWriter {
+    let bytes = Mutex<[UInt8]>([])
+
+    func write(_ buffer: ByteBuffer) async throws {
+        bytes.withLock { $0 += buffer.readableBytesView }
+    }
+
+    func finish(_: HTTPFields?) async throws {}
+}
+
 /// What a task gives to the thread that waits for it.
-private final class Answer: Sendable {
-    private let given = Mutex<Result<CollectorResponse, any Error>?>(nil)
+private final class ComingAnswer: Sendable {
+    private let given = Mutex<Result<Answer, any Error>?>(nil)
     private let isGiven = DispatchSemaphore(value: 0)
 
-    func give(_ result: Result<CollectorResponse, any Error>) {
+    func give(_ result: Result<Answer, any Error>) {
         given.withLock { $0 = result }
         isGiven.signal()
     }
 
-    func wait() throws -> CollectorResponse {
+    func wait() throws -> Answer {
         isGiven.wait()
         guard let result = given.withLock({ $0 }) else { throw Contradiction("no answer") }
         return try result.get()

@@ -1,17 +1,9 @@
-import JSON
+import HTTPTypes
 
 /// A method and path that the collector answers.
 struct CollectorRoute: Sendable {
-    enum Method: String, Sendable {
-        case get = "GET"
-        /// As `get`, but the body of the answer is not sent.
-        case head = "HEAD"
-        case post = "POST"
-    }
-
-    let method: Method
-    /// The path without a slash at its end; requests may have one. The last part may be a name in
-    /// braces, which stands for any one part: `/v1/events/{topic}`.
+    let method: HTTPRequest.Method
+    /// A part may be a name in braces, which stands for any one part: `/v1/events/{topic}`.
     let path: String
     /// Allowed media types of a body, in lower case. A body without a type is taken as the first.
     /// Empty for a route that takes no body.
@@ -26,7 +18,8 @@ struct CollectorRoute: Sendable {
     private let answer: @Sendable (CollectorRequest) async throws -> CollectorResponse
 
     init(
-        _ method: Method, _ path: String, mediaTypes: [String] = [], maxBodyBytes: Int? = nil,
+        _ method: HTTPRequest.Method, _ path: String, mediaTypes: [String] = [],
+        maxBodyBytes: Int? = nil,
         admission: @escaping @Sendable (CollectorRequest) -> CollectorResponse? = { _ in nil },
         answer: @escaping @Sendable (CollectorRequest) async throws -> CollectorResponse
     ) {
@@ -49,85 +42,6 @@ struct CollectorRoute: Sendable {
     }
 }
 
-struct RouteTable: Sendable {
-    enum Finding {
-        case route(CollectorRoute, argument: String)
-        /// The path has a route, but of another method.
-        case otherMethod(allowed: [CollectorRoute.Method])
-        case none
-    }
-
-    private let exact: [String: [CollectorRoute]]
-    /// By the path up to the name in braces, including the slash.
-    private let open: [String: [CollectorRoute]]
-
-    /// Of two routes with the same method and path, the first wins.
-    init(_ routes: [CollectorRoute]) {
-        var exact: [String: [CollectorRoute]] = [:]
-        var open: [String: [CollectorRoute]] = [:]
-        for route in routes {
-            if route.path.hasSuffix("}"), let brace = route.path.lastIndex(of: "{") {
-                open[String(route.path[..<brace]), default: []].append(route)
-            } else {
-                exact[route.path, default: []].append(route)
-            }
-        }
-        self.exact = exact
-        self.open = open
-    }
-
-    /// A path in its simplest form (RFC 3986, section 6.2.2.2): escapes of letters, digits and `-._~` are
-    /// decoded once, and several slashes are one. All other escapes stay, `%2F` among them. Neither `.` nor
-    /// `..` means anything in a path: no route has such a part.
-    static func normalised(_ path: Substring) -> Substring {
-        guard path.utf8.contains(UInt8(ascii: "%")) || path.contains("//") else { return path }
-        var bytes: [UInt8] = []
-        var rest = path.utf8
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "/"), bytes.last == byte { continue }
-            guard byte == UInt8(ascii: "%"), let high = rest.first?.hexDigit,
-                let low = rest.dropFirst().first?.hexDigit, (high << 4 | low).isUnreserved
-            else {
-                bytes.append(byte)
-                continue
-            }
-            bytes.append(high << 4 | low)
-            rest = rest.dropFirst(2)
-        }
-        return Substring(String(decoding: bytes, as: UTF8.self))
-    }
-
-    /// `path` has no query. One slash at its end makes no difference.
-    func find(_ method: String, _ path: Substring) -> Finding {
-        let path = path.utf8.count > 1 && path.hasSuffix("/") ? path.dropLast() : path
-        if let routes = exact[String(path)] { return choose(routes, method, argument: "") }
-        guard let slash = path.lastIndex(of: "/") else { return .none }
-        let start = path.index(after: slash)
-        guard start < path.endIndex, let routes = open[String(path[..<start])] else { return .none }
-        return choose(routes, method, argument: String(path[start...]))
-    }
-
-    private func choose(_ routes: [CollectorRoute], _ method: String, argument: String) -> Finding {
-        if let route = routes.first(where: { $0.method.rawValue == method }) {
-            return .route(route, argument: argument)
-        }
-        return .otherMethod(allowed: routes.map(\.method))
-    }
-}
-
-extension UInt8 {
-    /// Whether escaping the character in a URL changes nothing (RFC 3986, section 2.3).
-    fileprivate var isUnreserved: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
-            UInt8(ascii: "_"), UInt8(ascii: "~"):
-            true
-        default: false
-        }
-    }
-}
-
 /// `/livez` and `/readyz`, for GET and HEAD. `/readyz` names other parts of the process that have
 /// failed, and says why the status is 200 anyway: a balancer that took the collector away would lose records.
 enum HealthRoutes {
@@ -135,7 +49,7 @@ enum HealthRoutes {
         unreadiness: @escaping @Sendable () -> String?,
         parts: @escaping @Sendable () -> [ProgramPart]
     ) -> [CollectorRoute] {
-        [.get, .head].flatMap { (method: CollectorRoute.Method) in
+        [.get, .head].flatMap { (method: HTTPRequest.Method) in
             [
                 CollectorRoute(method, "/livez") { _ in .text(200, "ok\n") },
                 CollectorRoute(method, "/readyz") { _ in

@@ -46,9 +46,9 @@ struct EventRoutes: Sendable {
     }
 
     private static func stream(of request: CollectorRequest) -> (any StreamFold.Type)? {
-        // A route without an argument is that of costs.
-        guard !request.pathArgument.isEmpty else { return CostsFold.self }
-        return producedStreams.first { $0.streamName == request.pathArgument }
+        // The route without a topic is that of costs.
+        guard let topic = request.parameters.get("topic") else { return CostsFold.self }
+        return producedStreams.first { $0.streamName == topic }
     }
 
     private static var unknownTopic: CollectorResponse {

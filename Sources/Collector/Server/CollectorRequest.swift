@@ -1,4 +1,5 @@
 import HTTPTypes
+import Hummingbird
 import JSON
 import Monitoring
 import Streams
@@ -7,8 +8,8 @@ import Tokens
 struct CollectorRequest: Sendable {
     /// The path without its query and without a slash at its end.
     let path: String
-    /// The part of the path for which the route has a name in braces; empty when it has none.
-    let pathArgument: String
+    /// What the parts of the path are for which the route has names in braces.
+    let parameters: Parameters
     let query: QueryParameters
     let headers: HTTPFields
     /// In lower case, without parameters. Where the request has none, the route's first media type.

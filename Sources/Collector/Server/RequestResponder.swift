@@ -1,115 +1,88 @@
 import ConfigurationFiles
 import EventLog
-import Foundation
 import HTTPTypes
-import HummingbirdCore
+import Hummingbird
 import Monitoring
 import NIOCore
 
-/// Finds the route of a request and answers it, after the checks that all routes share.
-final class RequestResponder: Sendable {
-    private let table: RouteTable
-    private let limits: CollectorLimits
-    private let connections: GuardedConnections
+/// Answers the requests of all routes, after the checks that they share.
+struct RequestResponder: HTTPResponder {
+    private let routes: ServedRoutes
     private let metrics: CollectorMetrics
-    private let bodyTotal: BodyTotal
 
     init(
         routes: [CollectorRoute], limits: CollectorLimits, connections: GuardedConnections,
         metrics: CollectorMetrics
     ) {
-        table = RouteTable(routes)
-        self.limits = limits
-        bodyTotal = BodyTotal(limits)
-        self.connections = connections
         self.metrics = metrics
+        self.routes = ServedRoutes(connections, refuse: { refusal, _ in refusal.answer.response }) {
+            router in
+            for route in routes {
+                let checked = CheckedRoute(
+                    route: route, maxBodyBytes: route.maxBodyBytes ?? limits.maxBodyBytes,
+                    bodies: connections.bodies)
+                router.on(RouterPath(route.path), method: route.method) { request, context in
+                    try await checked.answer(request, context).response
+                }
+            }
+        }
     }
 
     /// Throws when the body does not arrive.
-    func respond(
-        to request: Request, _ writer: consuming ResponseWriter, _ channel: any Channel
-    ) async throws {
+    func respond(to request: Request, context: ServedContext) async throws -> Response {
         let begun = ContinuousClock.now
-        let (route, response) = try await response(
-            to: request, from: channel.remoteAddress?.ipAddress ?? "")
-        metrics.count(route: route, status: response.status, took: begun.duration(to: .now))
-        var fields = HTTPFields()
-        fields[.date] = HTTPDate.now
-        fields[.contentLength] = "\(response.body.count)"
-        if !response.contentType.isEmpty { fields[.contentType] = response.contentType }
-        for (name, value) in response.headers {
-            if let name = HTTPField.Name(name) { fields[name] = value }
-        }
-        try await writer.write(
-            response: HTTPResponse(
-                status: HTTPResponse.Status(code: response.status), headerFields: fields),
-            body: request.method == .head
-                ? ResponseBody() : ResponseBody(byteBuffer: ByteBuffer(bytes: response.body)))
+        let response = try await routes.respond(to: request, context: context)
+        metrics.count(
+            route: context.endpointPath ?? "unknown", status: response.status.code,
+            took: begun.duration(to: .now))
+        return response
     }
+}
 
-    /// The path of the route, and the answer. `peer` is the address of the connection.
-    func response(
-        to request: Request, from peer: String
-    ) async throws -> (route: String, CollectorResponse) {
-        let target = request.head.path ?? ""
-        let written = target.prefix { $0 != "?" }
-        let path = RouteTable.normalised(written)
-        switch table.find(request.method.rawValue, path) {
-        case .none: return ("unknown", .refusal(404, "not_found", "there is nothing at this path"))
-        case .otherMethod(let allowed):
-            var response = CollectorResponse.refusal(
-                405, "method_not_allowed", "this path is asked in another way")
-            let names = allowed.map(\.rawValue).joined(separator: ", ")
-            response.headers.append(("Allow", names))
-            return ("unknown", response)
-        case .route(let route, let argument):
-            let query = target.dropFirst(written.count + 1)
-            return (
-                route.path,
-                try await answer(
-                    request, from: peer, by: route, argument, path: path, query: query)
-            )
+extension RouteRefusal {
+    fileprivate var answer: CollectorResponse {
+        switch self {
+        case .notFound: .refusal(404, "not_found", "there is nothing at this path")
+        case .otherMethod:
+            .refusal(405, "method_not_allowed", "this path is asked in another way")
+        case .tooManyRequests:
+            .refusal(429, "too_many_requests", "too many requests at once from your address")
         }
     }
+}
 
-    private func answer(
-        _ request: Request, from peer: String, by route: CollectorRoute, _ argument: String,
-        path: Substring, query: Substring
-    ) async throws -> CollectorResponse {
-        guard let query = QueryParameters(query) else {
+/// A route behind the checks that all routes share.
+private struct CheckedRoute: Sendable {
+    let route: CollectorRoute
+    let maxBodyBytes: Int
+    let bodies: BodyTotal
+
+    func answer(_ request: Request, _ context: ServedContext) async throws -> CollectorResponse {
+        guard let query = QueryParameters(request.query) else {
             return .refusal(400, "malformed_query", "the query is not percent-encoded UTF-8")
         }
         let mediaType = Self.mediaType(request.headers[.contentType])
-        if let refusal = refusal(of: request, mediaType, by: route) { return refusal }
-        let client = connections.client(of: request, from: peer)
-        // Direct connections are counted by the connection guard.
-        let isCounted = client != peer
-        defer { if isCounted { connections.addresses.leave(client) } }
-        if isCounted, connections.addresses.enter(client) != .within {
-            return .refusal(
-                429, "too_many_requests", "too many requests at once from your address",
-                retryAfterSeconds: 1)
-        }
+        if let refusal = refusal(of: request, mediaType) { return refusal }
+        let path = request.uri.path
         var asked = CollectorRequest(
-            path: path.hasSuffix("/") ? String(path.dropLast()) : String(path),
-            pathArgument: argument, query: query, headers: request.headers,
+            path: path.hasSuffix("/") ? String(path.dropLast()) : path,
+            parameters: context.parameters, query: query, headers: request.headers,
             mediaType: mediaType.isEmpty ? route.mediaTypes.first ?? "" : mediaType, body: [],
-            clientAddress: client, receivedAtMilliseconds: WallClock.milliseconds)
+            clientAddress: context.client, receivedAtMilliseconds: WallClock.milliseconds)
         if let refusal = route.admission(asked) { return refusal }
         guard !route.mediaTypes.isEmpty else { return await route.response(to: asked) }
-        var body = BodyBytes(
-            of: client, counted: bodyTotal, maxCount: route.maxBodyBytes ?? limits.maxBodyBytes)
-        for try await part in request.body {
-            if let refusal = body.append(part) { return refusal }
+        do {
+            let body = try await BodyBytes.receive(
+                request, from: context.client, counted: bodies, maxCount: maxBodyBytes)
+            asked.body = body.bytes
+            return await route.response(to: asked)
+        } catch let refusal as BodyRefusal {
+            return refusal.answer
         }
-        asked.body = body.bytes
-        return await route.response(to: asked)
     }
 
     /// The checks before the body is read.
-    private func refusal(
-        of request: Request, _ mediaType: String, by route: CollectorRoute
-    ) -> CollectorResponse? {
+    private func refusal(of request: Request, _ mediaType: String) -> CollectorResponse? {
         guard !route.mediaTypes.isEmpty else { return nil }
         if let encoding = request.headers[.contentEncoding], encoding.lowercased() != "identity" {
             return .refusal(415, "content_encoding", "send the body without content-encoding")
@@ -118,20 +91,45 @@ final class RequestResponder: Sendable {
             let known = route.mediaTypes.joined(separator: " or ")
             return .refusal(415, "content_type", "send the body as \(known)")
         }
-        let maxBytes = route.maxBodyBytes ?? limits.maxBodyBytes
-        if let declared = request.head.declaredBodyBytes, declared > maxBytes {
-            return BodyBytes.tooLarge(maxBytes)
+        if let declared = request.head.declaredBodyBytes, declared > maxBodyBytes {
+            return BodyRefusal.tooLarge(maxCount: maxBodyBytes).answer
         }
         return nil
     }
-}
 
-// MARK: Headers
-
-extension RequestResponder {
     /// Without parameters, in lower case.
     private static func mediaType(_ contentType: String?) -> String {
         guard let contentType else { return "" }
         return contentType.prefix { $0 != ";" }.trimmed.lowercased()
+    }
+}
+
+extension BodyRefusal: AnsweredError {
+    var answer: CollectorResponse {
+        switch self {
+        case .tooLarge(let maxCount):
+            .refusal(413, "too_large", "a body may have \(maxCount) bytes")
+        case .tooBusy:
+            .refusal(
+                503, "too_busy", "too many bodies are being received: try again",
+                retryAfterSeconds: 1)
+        }
+    }
+}
+
+extension CollectorResponse {
+    fileprivate var response: Response {
+        var fields = HTTPFields()
+        if !contentType.isEmpty { fields[.contentType] = contentType }
+        for (name, value) in headers {
+            guard let name = HTTPField.Name(name), HTTPField.isValidValue(value) else {
+                return Self.refusal(500, "unexpected", "the answer's header \(name) is not valid")
+                    .response
+            }
+            fields[name] = value
+        }
+        return Response(
+            status: .init(code: status), headers: fields,
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
     }
 }

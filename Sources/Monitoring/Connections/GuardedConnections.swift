@@ -1,5 +1,7 @@
 import HTTPTypes
+import Hummingbird
 import HummingbirdCore
+import Logging
 import NIOCore
 
 /// What a server applies to all of its connections: bounds, one request at a time, and the rules of
@@ -8,34 +10,49 @@ package struct GuardedConnections: Sendable {
     package let limits: ConnectionLimits
     package let addresses: AddressLimit
     package let proxies: TrustedProxies
+    /// Of the bodies that all connections are sending.
+    package let bodies: BodyTotal
     private let maxBodyBytes: Int
     private let counting: any ConnectionCounting
 
     private static let maxHeaderFields = 128
+    private static let backlog = 1024
     private static let forwardedFor = HTTPField.Name("X-Forwarded-For")
 
     /// - Parameters:
     ///   - maxBodyBytes: of the longest body that any path takes.
+    ///   - maxBodyBytesInFlight: of all bodies at once. An address may hold a quarter of them, and at least
+    ///     one body of the greatest length.
     ///   - trusted: proxies whose `X-Forwarded-For` is believed. Their connections are not counted;
     ///     count the requests of their clients with `addresses`.
     package init(
-        _ limits: ConnectionLimits, maxBodyBytes: Int = 0, trusted: [AddressRange] = [],
+        _ limits: ConnectionLimits, maxBodyBytes: Int = 0, maxBodyBytesInFlight: Int = 0,
+        trusted: [AddressRange] = [],
         counting: any ConnectionCounting = UncountedConnections()
     ) {
         self.limits = limits
         self.maxBodyBytes = maxBodyBytes
         self.counting = counting
+        bodies = BodyTotal(
+            maxCount: maxBodyBytesInFlight,
+            maxCountOfAddress: max(maxBodyBytesInFlight / 4, maxBodyBytes))
         addresses = AddressLimit(limits)
         proxies = TrustedProxies(trusted)
     }
 
-    /// A channel without TLS.
+    /// A channel without TLS. Requests have the client's address in their context, answers their date, and those of
+    /// HEAD no body.
     package func channel(
-        _ respond: @escaping HTTPChannelHandler.Responder
+        _ responder: some HTTPResponder<ServedContext>
     ) -> OrderedChannel<HTTP1Channel> {
         OrderedChannel(
             HTTP1Channel(
-                responder: respond,
+                responder: { request, writer, channel in
+                    let response = try await response(to: request, over: channel, by: responder)
+                    try await writer.write(
+                        response: response.head,
+                        body: request.method == .head ? ResponseBody() : response.body)
+                },
                 configuration: .init(
                     additionalChannelHandlers: [
                         ConnectionGuard(
@@ -50,9 +67,30 @@ package struct GuardedConnections: Sendable {
             counting: counting)
     }
 
-    /// The address of the client that sent a request over a connection of `peer`.
-    package func client(of request: Request, from peer: String) -> String {
-        proxies.client(
+    private func response(
+        to request: Request, over channel: any Channel,
+        by responder: some HTTPResponder<ServedContext>
+    ) async throws -> Response {
+        let peer = channel.remoteAddress?.ipAddress ?? ""
+        let client = proxies.client(
             of: peer, forwardedFor: Self.forwardedFor.flatMap { request.headers[$0] })
+        var response = try await responder.respond(
+            to: request,
+            context: ServedContext(
+                source: .init(peer: peer, client: client, close: { channel.close(promise: nil) })))
+        response.headers[.date] = HTTPDate.now
+        return response
+    }
+
+    /// Listens over a channel of `channel` when it returns.
+    ///
+    /// - Parameter threads: connections are shared among so many.
+    package func listen(
+        at address: ListenAddress, threads: Int = 1, over channel: some ServerChildChannel,
+        logger: Logger
+    ) throws(HTTPListeningError) -> HTTPListener {
+        try HTTPListener(
+            at: address, threads: threads, maxConnections: limits.maxConnections,
+            backlog: Self.backlog, channel: LoopBoundChannel(base: channel), logger: logger)
     }
 }

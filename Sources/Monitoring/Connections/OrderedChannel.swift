@@ -7,20 +7,16 @@ import Synchronization
 
 /// Answers requests on the thread of their connection's event loop. Only waiting for the log
 /// changes threads.
-package struct LoopBoundChannel<Base: ServerChildChannel>: ServerChildChannel {
-    package typealias Value = Base.Value
+struct LoopBoundChannel<Base: ServerChildChannel>: ServerChildChannel {
+    typealias Value = Base.Value
 
-    private let base: Base
+    let base: Base
 
-    package init(base: Base) {
-        self.base = base
-    }
-
-    package func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         base.setup(channel: channel, logger: logger)
     }
 
-    package func handle(value: Value, logger: Logger) async {
+    func handle(value: Value, logger: Logger) async {
         await withTaskExecutorPreference(EventLoopExecutor(value.channel.eventLoop)) {
             await base.handle(value: value, logger: logger)
         }

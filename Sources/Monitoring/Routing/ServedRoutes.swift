@@ -1,0 +1,174 @@
+import HTTPTypes
+import Hummingbird
+import Logging
+
+/// What is known of a request beside itself.
+package struct ServedContext: RequestContext {
+    package struct Source: RequestContextSource {
+        /// Nothing is logged for each request.
+        private static let quiet = Logger(label: "requests") { _ in SwiftLogNoOpLogHandler() }
+
+        package var logger: Logger { Self.quiet }
+        let peer: String
+        let client: String
+        let close: @Sendable () -> Void
+
+        /// - Parameters:
+        ///   - peer: the address of the connection.
+        ///   - client: behind a trusted proxy, the address that the proxy names.
+        ///   - close: ends the connection at once.
+        package init(
+            peer: String, client: String, close: @escaping @Sendable () -> Void = {}
+        ) {
+            self.peer = peer
+            self.client = client
+            self.close = close
+        }
+    }
+
+    package var coreContext: CoreRequestContextStorage
+    package let peer: String
+    package let client: String
+    package let close: @Sendable () -> Void
+
+    package init(source: Source) {
+        coreContext = CoreRequestContextStorage(source: source)
+        peer = source.peer
+        client = source.client
+        close = source.close
+    }
+}
+
+extension Request {
+    /// What follows the path and a question mark.
+    package var query: Substring {
+        (head.path ?? "").drop { $0 != "?" }.dropFirst()
+    }
+}
+
+/// Why a request reaches no route.
+package enum RouteRefusal: Sendable {
+    case notFound
+    /// The path has routes, but of other methods. They are added as `Allow`.
+    case otherMethod(allowed: String)
+    /// The client of a trusted proxy has too many requests at once. `Retry-After` is added.
+    case tooManyRequests
+}
+
+/// The routes of a server, in Hummingbird's router, and what is the same for all servers: a path is
+/// compared in its simplest form, other methods are answered 405, and the requests of a proxy's
+/// client are counted.
+package struct ServedRoutes: HTTPResponder {
+    package typealias Refuse = @Sendable (RouteRefusal, Request) -> Response
+
+    private let router: RouterResponder<ServedContext>
+    private let methods: Set<HTTPRequest.Method>
+    private let addresses: AddressLimit
+    private let refuse: Refuse
+
+    /// Methods that no route has are this one to the router.
+    private static let other = HTTPRequest.Method.trace
+
+    /// - Parameter refuse: the answer, without the headers that a refusal adds.
+    package init(
+        _ connections: GuardedConnections, refuse: @escaping Refuse,
+        add: (Router<ServedContext>) -> Void
+    ) {
+        let router = Router(context: ServedContext.self)
+        add(router)
+        let routes = router.routes
+        let methods = Set(routes.map(\.method))
+        for (path, routes) in Dictionary(grouping: routes, by: \.path.description) {
+            let allowed = routes.map(\.method)
+            let names = allowed.map(\.rawValue).joined(separator: ", ")
+            for method in methods.union([Self.other]).subtracting(allowed) {
+                router.on(RouterPath(path), method: method) { request, context in
+                    context.coreContext.endpointPath.value = nil
+                    var response = refuse(.otherMethod(allowed: names), request)
+                    response.headers[.allow] = names
+                    return response
+                }
+            }
+        }
+        // Applies to what is added after it: the answer of no route.
+        router.add(middleware: NoRoute(refuse: refuse))
+        self.router = router.buildResponder()
+        self.methods = methods
+        self.refuse = refuse
+        addresses = connections.addresses
+    }
+
+    package func respond(to request: Request, context: ServedContext) async throws -> Response {
+        // Direct connections are counted by the connection guard.
+        let isCounted = context.client != context.peer
+        defer { if isCounted { addresses.leave(context.client) } }
+        if isCounted, addresses.enter(context.client) != .within {
+            var response = refuse(.tooManyRequests, request)
+            response.headers[.retryAfter] = "1"
+            return response
+        }
+        return try await router.respond(to: routed(request), context: context)
+    }
+
+    private func routed(_ request: Request) -> Request {
+        let path = request.head.path.flatMap(Self.normalised)
+        let isKnown = methods.contains(request.method)
+        guard path != nil || !isKnown else { return request }
+        var head = request.head
+        if let path { head.path = path }
+        if !isKnown { head.method = Self.other }
+        return Request(head: head, body: request.body)
+    }
+
+    /// A target with its path in the simplest form (RFC 3986, section 6.2.2.2): escapes of letters, digits and
+    /// `-._~` are decoded once, and several slashes are one. All other escapes stay, `%2F` among them. Neither
+    /// `.` nor `..` means anything in a path: no route has such a part. Nil when it may be in that form.
+    private static func normalised(_ target: String) -> String? {
+        let path = target.prefix { $0 != "?" }
+        guard path.utf8.contains(UInt8(ascii: "%")) || path.contains("//") else { return nil }
+        var bytes: [UInt8] = []
+        var rest = path.utf8
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "/"), bytes.last == byte { continue }
+            guard byte == UInt8(ascii: "%"), let high = rest.first?.hexDigit,
+                let low = rest.dropFirst().first?.hexDigit, (high << 4 | low).isUnreserved
+            else {
+                bytes.append(byte)
+                continue
+            }
+            bytes.append(high << 4 | low)
+            rest = rest.dropFirst(2)
+        }
+        return String(decoding: bytes, as: UTF8.self) + target.dropFirst(path.count)
+    }
+}
+
+/// Answers what has no route.
+private struct NoRoute: RouterMiddleware {
+    typealias Context = ServedContext
+
+    let refuse: ServedRoutes.Refuse
+
+    func handle(
+        _ request: Request, context _: ServedContext,
+        next _: (Request, ServedContext) async throws -> Response
+    ) async throws -> Response { refuse(.notFound, request) }
+}
+
+extension UInt8 {
+    /// The value of a hexadecimal digit; nil for other characters.
+    fileprivate var hexDigit: UInt8? {
+        Character(Unicode.Scalar(self)).hexDigitValue.map { UInt8($0) }
+    }
+
+    /// Whether escaping the character in a URL changes nothing (RFC 3986, section 2.3).
+    fileprivate var isUnreserved: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
+            UInt8(ascii: "_"), UInt8(ascii: "~"):
+            true
+        default: false
+        }
+    }
+}
