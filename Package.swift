@@ -180,7 +180,7 @@ let package = Package(
             dependencies: [
                 "ConfigurationFiles", "ConfigurationValues", "EventLog", "History", "JSON",
                 "Monitoring", "Program", "Reports", "Signatures", "Store", "Streams", "Tokens",
-                "Wording", crypto, httpCore, httpTypes, logging, nio, nioPosix,
+                "Wording", crypto, http, httpTypes, logging, nio, nioPosix,
             ],
             swiftSettings: strict),
         .target(
@@ -284,7 +284,8 @@ let package = Package(
             name: "CollectorTests",
             dependencies: [
                 "Collector", "ConfigurationValues", "ConfigurationFiles", "ConversionValues",
-                "EmbeddedLog", "EventLog", "Monitoring", "Program", "Streams", "TestKit", "Tokens",
+                "EmbeddedLog", "EventLog", "JSON", "Monitoring", "Program", "Streams", "TestKit",
+                "Tokens",
                 "weir-collector", crypto, grdb, yams,
             ],
             swiftSettings: strict),

@@ -85,16 +85,41 @@ package enum TokenFault: Error, Equatable, Sendable, CustomStringConvertible {
 
 // MARK: JSON
 
+/// The names of the members of a token's payload.
+struct TokenClaims {
+    let expiry: StaticString
+    let type: StaticString
+    let event: StaticString
+    let target: StaticString
+    let openMembers: StaticString
+    let conditions: StaticString
+
+    static let jwt = TokenClaims(
+        expiry: "exp", type: "type", event: "event", target: "to", openMembers: "open",
+        conditions: "where")
+    /// Of tokens in the form before JWT.
+    static let old = TokenClaims(
+        expiry: "x", type: "t", event: "e", target: "u", openMembers: "o", conditions: "w")
+
+    func expirySeconds(of payload: JSONValue) throws(TokenFault) -> Int64 {
+        guard case .exact(let seconds)? = payload.member(expiry)?.number?.asInteger else {
+            throw .bad("\(expiry) of the token, its end, is no whole number of seconds since 1970")
+        }
+        return seconds
+    }
+}
+
 extension EventToken {
-    /// The text that is signed.
+    /// The claims that are signed.
     var payload: String {
         var json = JSONText()
         json.object { json in
-            json.member("x", expiresAtSeconds)
-            json.member("t", type)
-            if !openMembers.isEmpty { json.member("o", openMembers) }
-            if !target.isEmpty { json.member("u", target) }
-            json.name("e")
+            json.member("aud", use.audience)
+            json.member("exp", expiresAtSeconds)
+            json.member("type", type)
+            if !openMembers.isEmpty { json.member("open", openMembers) }
+            if !target.isEmpty { json.member("to", target) }
+            json.name("event")
             json.raw(event)
         }
         return json.text
@@ -102,32 +127,29 @@ extension EventToken {
 
     /// Reads the payload of a token that was signed for a use. The errors are for whoever signed
     /// it.
-    init(_ payload: JSONValue, use: TokenUse) throws(TokenFault) {
-        guard payload.isObject else { throw .bad("the token's payload is no JSON object") }
-        guard case .exact(let expiry)? = payload.member("x")?.number?.asInteger else {
-            throw .bad("x of the token, its end, is no whole number of seconds since 1970")
+    init(_ payload: JSONValue, _ names: TokenClaims, use: TokenUse) throws(TokenFault) {
+        let expiry = try names.expirySeconds(of: payload)
+        guard let type = payload.member(names.type)?.text else {
+            throw .bad("\(names.type) of the token, the type of its event, is no text")
         }
-        guard let type = payload.member("t")?.text else {
-            throw .bad("t of the token, the type of its event, is no text")
+        guard let event = payload.member(names.event), event.isObject else {
+            throw .bad("\(names.event) of the token, its event, is no object")
         }
-        guard let event = payload.member("e"), event.isObject else {
-            throw .bad("e of the token, its event, is no object")
+        if let target = payload.member(names.target), target.text == nil {
+            throw .bad("\(names.target) of the token, its target, is no text")
         }
-        if let target = payload.member("u"), target.text == nil {
-            throw .bad("u of the token, its target, is no text")
-        }
-        let open = payload.member("o")
+        let open = payload.member(names.openMembers)
         let listed = open.map { Array($0.elements) } ?? []
         let openMembers = listed.compactMap(\.text)
         guard open?.isArray != false, openMembers.count == listed.count else {
-            throw .bad("o of the token, its open members, is no list of texts")
+            throw .bad("\(names.openMembers) of the token, its open members, is no list of texts")
         }
         try Self.checkFixedMembers(of: event, use: use)
         var json = JSONText()
         json.value(event)
         try self.init(
             use: use, type: type, event: json.text, openMembers: openMembers,
-            target: payload.member("u")?.text ?? "", expiresAtSeconds: expiry)
+            target: payload.member(names.target)?.text ?? "", expiresAtSeconds: expiry)
     }
 }
 
@@ -146,7 +168,7 @@ extension JSONValue {
     var text: String? { string.map { String(decoding: $0, as: UTF8.self) } }
 }
 
-/// What a token is for. The signature covers the use: a token of one use is none of another.
+/// What a token is for. Its audience names the use: a token of one use is none of another.
 package enum TokenUse: String, CaseIterable, Sendable {
     /// `GET /i`: something was shown.
     case impression = "i"
@@ -154,6 +176,15 @@ package enum TokenUse: String, CaseIterable, Sendable {
     case click = "c"
     /// `GET /v1/notices/...`: a bid won, lost or is to be paid.
     case notice = "n"
+
+    /// The claim `aud`.
+    var audience: String {
+        switch self {
+        case .impression: "impression"
+        case .click: "click"
+        case .notice: "notice"
+        }
+    }
 
     package var stream: any StreamFold.Type {
         switch self {

@@ -2,8 +2,10 @@ import JSON
 
 /// What the holder of a token may read in the dashboard, and until when.
 package struct ReadToken: Equatable, Sendable {
-    /// The use that is signed: a token of another use is none of this one.
-    static let use = "r"
+    /// The claim `aud`: a token with another audience is none of this one.
+    static let audience = "dashboard"
+    /// The use that a token in the form before JWT is signed for.
+    static let oldUse = "r"
 
     /// Only rows with these values are shown, by column; empty for everything.
     package var conditions: [Condition]
@@ -25,12 +27,13 @@ package struct ReadToken: Equatable, Sendable {
         self.expiresAtSeconds = expiresAtSeconds
     }
 
-    /// The text that is signed.
+    /// The claims that are signed.
     var payload: String {
         var json = JSONText()
         json.object { json in
-            json.member("x", expiresAtSeconds)
-            json.object("w") { json in
+            json.member("aud", Self.audience)
+            json.member("exp", expiresAtSeconds)
+            json.object("where") { json in
                 for condition in conditions { json.member(condition.column, condition.value) }
             }
         }
@@ -38,13 +41,10 @@ package struct ReadToken: Equatable, Sendable {
     }
 
     /// Reads the payload of a token. The errors are for whoever signed it.
-    init(_ payload: JSONValue) throws(TokenFault) {
-        guard payload.isObject, case .exact(let expiry)? = payload.member("x")?.number?.asInteger
-        else {
-            throw .bad("x of the token, its end, is no whole number of seconds since 1970")
-        }
-        guard let wanted = payload.member("w"), wanted.isObject else {
-            throw .bad("w of the token, what it is limited to, is no object")
+    init(_ payload: JSONValue, _ names: TokenClaims) throws(TokenFault) {
+        let expiry = try names.expirySeconds(of: payload)
+        guard let wanted = payload.member(names.conditions), wanted.isObject else {
+            throw .bad("\(names.conditions) of the token, what it is limited to, is no object")
         }
         var conditions: [Condition] = []
         var isText = true
@@ -56,7 +56,7 @@ package struct ReadToken: Equatable, Sendable {
             conditions.append(
                 Condition(column: String(decoding: name, as: UTF8.self), value: text))
         }
-        guard isText else { throw .bad("a value in w of the token is no text") }
+        guard isText else { throw .bad("a value in \(names.conditions) of the token is no text") }
         self.init(conditions: conditions, expiresAtSeconds: expiry)
     }
 }

@@ -5,11 +5,11 @@ import Foundation
 import JSON
 import Streams
 
-/// Signs and reads tokens: `key id.payload.signature`, with payload and signature in base64url
-/// without padding. The signature is HMAC-SHA-256 over the use, the key's id and the encoded
-/// payload.
+/// Signs and reads tokens: JWTs that are signed with HS256 (RFC 7519, RFC 7515), whose header names the key in `kid`.
+/// Tokens in the form before JWT, `key id.payload.signature`, are read by version 0.1 only.
 package struct TokenKeys: Sendable {
     package static let maxBytes = 8 << 10
+    private static let algorithm = "HS256"
 
     private let keys: [(id: String, key: SymmetricKey)]
     private let lifetimes: TokenLifetimes
@@ -24,54 +24,69 @@ package struct TokenKeys: Sendable {
 
     /// Nil when there is no key to sign with. Throws `TokenFault.tooLong`.
     package func sign(_ token: EventToken) throws(TokenFault) -> String? {
-        try sign(token.payload, use: token.use.rawValue)
+        try sign(token.payload)
     }
 
     /// Nil when there is no key to sign with. Throws `TokenFault.tooLong`.
     package func sign(_ token: ReadToken) throws(TokenFault) -> String? {
-        try sign(token.payload, use: ReadToken.use)
+        try sign(token.payload)
     }
 
-    func sign(_ payload: String, use: String) throws(TokenFault) -> String? {
+    func sign(_ claims: String) throws(TokenFault) -> String? {
         guard let (id, key) = keys.first else { return nil }
-        let payload = Base64.url.encode(payload.utf8)
-        let signature = HMAC<SHA256>.authenticationCode(
-            for: Self.signed(use, id, payload), using: key)
-        let text = "\(id).\(payload).\(Base64.url.encode(signature))"
+        var header = JSONText()
+        header.object { header in
+            header.member("alg", Self.algorithm)
+            header.member("typ", "JWT")
+            header.member("kid", id)
+        }
+        let signed = "\(Base64.url.encode(header.bytes)).\(Base64.url.encode(claims.utf8))"
+        let text = "\(signed).\(Self.signature(of: signed, by: key))"
         guard text.utf8.count <= Self.maxBytes else { throw .tooLong(byteCount: text.utf8.count) }
         return text
     }
 
     /// Reads a token of a use, an expired one too.
     package func read(_ text: String, for use: TokenUse) throws(TokenFault) -> EventToken {
-        try read(text, use: use.rawValue) { value throws(TokenFault) in
-            try EventToken(value, use: use)
-        }
+        try read(text, for: use, atSeconds: nil)
     }
 
     /// Reads a token for the dashboard that holds at an instant.
     package func readToken(
         _ text: String, atMilliseconds now: Int64
     ) throws(TokenFault) -> ReadToken {
-        let token = try read(text, use: ReadToken.use) { value throws(TokenFault) in
-            try ReadToken(value)
-        }
+        let token = try read(
+            text, audience: ReadToken.audience, oldUse: ReadToken.oldUse, atSeconds: now / 1000,
+            ReadToken.init)
         guard now / 1000 < token.expiresAtSeconds else { throw .expired }
         return token
     }
 
+    private func read(
+        _ text: String, for use: TokenUse, atSeconds now: Int64?
+    ) throws(TokenFault) -> EventToken {
+        try read(text, audience: use.audience, oldUse: use.rawValue, atSeconds: now) {
+            payload, names throws(TokenFault) in
+            try EventToken(payload, names, use: use)
+        }
+    }
+
     private func read<Token>(
-        _ text: String, use: String, _ token: (JSONValue) throws(TokenFault) -> Token
+        _ text: String, audience: String, oldUse: String, atSeconds now: Int64?,
+        _ token: (JSONValue, TokenClaims) throws(TokenFault) -> Token
     ) throws(TokenFault) -> Token {
         guard text.utf8.count <= Self.maxBytes else { throw .tooLong(byteCount: text.utf8.count) }
         let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-        guard parts.count == 3,
-            let key = keys.first(where: { $0.id == parts[0] })?.key,
+        guard parts.count == 3, let parser = JSONParser() else { throw .forged }
+        let oldKey = keys.first { $0.id == parts[0] }
+        let signed =
+            oldKey == nil
+            ? "\(parts[0]).\(parts[1])" : "weir token 1\n\(oldUse)\n\(parts[0])\n\(parts[1])"
+        guard let key = oldKey ?? key(ofHeader: parts[0], parser),
             let signature = Self.bytes(parts[2]),
             // Compares in constant time.
             HMAC<SHA256>.isValidAuthenticationCode(
-                signature, authenticating: Self.signed(use, parts[0], parts[1]), using: key),
-            let parser = JSONParser()
+                signature, authenticating: Data(signed.utf8), using: key.key)
         else { throw .forged }
         // The signature is good: errors from here on are for the signer.
         guard let payload = Self.bytes(parts[1]) else {
@@ -80,7 +95,50 @@ package struct TokenKeys: Sendable {
         guard let value = payload.withUnsafeBytes({ try? parser.parse($0) }) else {
             throw .bad("the token's payload is no JSON")
         }
-        return try token(value)
+        guard value.isObject else { throw .bad("the token's payload is no JSON object") }
+        guard oldKey == nil else { return try token(value, .old) }
+        try Self.check(value, audience: audience, atSeconds: now)
+        return try token(value, .jwt)
+    }
+
+    /// The key that the header of a JWT names; nil where it is none of ours, or the header says that the signature is
+    /// of another kind.
+    private func key(
+        ofHeader text: String, _ parser: JSONParser
+    ) -> (id: String, key: SymmetricKey)? {
+        guard let bytes = Self.bytes(text),
+            let header = bytes.withUnsafeBytes({ try? parser.parse($0) }), header.isObject,
+            header.member("alg")?.text == Self.algorithm,
+            // It lists members that a reader must understand, and this one knows none.
+            header.firstMember("crit") == nil,
+            let id = header.member("kid")?.text
+        else { return nil }
+        return keys.first { $0.id == id }
+    }
+
+    /// Checks the claims that tokens of all uses share, but `exp`.
+    private static func check(
+        _ payload: JSONValue, audience: String, atSeconds now: Int64?
+    ) throws(TokenFault) {
+        let named = payload.member("aud")
+        let audiences = named?.text.map { [$0] } ?? named?.elements.compactMap(\.text) ?? []
+        guard audiences.contains(audience) else {
+            let known = TokenUse.allCases.map(\.audience) + [ReadToken.audience]
+            guard audiences.contains(where: known.contains) else {
+                throw .bad("aud of the token, its use, is none of \(known.joined(separator: ", "))")
+            }
+            throw .forged
+        }
+        guard let start = payload.member("nbf") else { return }
+        guard case .exact(let seconds)? = start.number?.asInteger else {
+            throw .bad("nbf of the token, its start, is no whole number of seconds since 1970")
+        }
+        if let now, now < seconds { throw .bad("the token holds later, from its nbf on") }
+    }
+
+    /// As text in a token.
+    static func signature(of text: String, by key: SymmetricKey) -> String {
+        Base64.url.encode(HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: key))
     }
 
     /// Whether any token can be signed.
@@ -91,7 +149,7 @@ package struct TokenKeys: Sendable {
     package func read(
         _ text: String, for use: TokenUse, atMilliseconds now: Int64
     ) throws(TokenFault) -> EventToken {
-        let token = try read(text, for: use)
+        let token = try read(text, for: use, atSeconds: now / 1000)
         guard now / 1000 < token.expiresAtSeconds else { throw .expired }
         guard token.expiresAtSeconds - now / 1000 <= lifetimes.acceptedSeconds(use) else {
             throw .lastsTooLong(longestSeconds: lifetimes.longestSeconds(use))
@@ -102,10 +160,6 @@ package struct TokenKeys: Sendable {
     /// An id for the event of a token that has none: the same for the same token text.
     package static func eventID(of text: String) -> String {
         Base64.url.encode(SHA256.hash(data: Data(text.utf8)).prefix(16))
-    }
-
-    private static func signed(_ use: String, _ id: String, _ payload: String) -> Data {
-        Data("weir token 1\n\(use)\n\(id)\n\(payload)".utf8)
     }
 
     /// Decodes base64url without padding. Of the texts that decode to the same bytes only the

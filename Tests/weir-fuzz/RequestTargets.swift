@@ -19,28 +19,44 @@ import TestKit
 private let tokenKey = CollectorPipeline.TokenKey(
     id: "k1", secret: Array("0123456789abcdef0123456789abcdef".utf8), file: "token-k1")
 
-/// `tokens`: the first byte says for which use, the second and the third which byte is altered; the rest is the
-/// payload that is signed.
+/// A token in the form before JWT.
+private func oldToken(_ payload: String, use: String) -> String {
+    let payload = Base64.url.encode(payload.utf8)
+    let signature = TokenKeys.signature(
+        of: "weir token 1\n\(use)\n\(tokenKey.id)\n\(payload)",
+        by: SymmetricKey(data: tokenKey.secret))
+    return "\(tokenKey.id).\(payload).\(signature)"
+}
+
+/// `tokens`: the first byte says for which use in the form before JWT, or that it is a JWT, the second and the third
+/// which byte is altered; the rest is the payload that is signed.
 @Sendable func tokens() throws -> FuzzTarget.Run {
     let keys = TokenKeys([tokenKey])
     return { bytes in
         guard bytes.count > 3 else { return }
         let payload = String(decoding: bytes[3...], as: UTF8.self)
         _ = try same("a token") { try keys.readToken(payload, atMilliseconds: 0) }
-        let uses = TokenUse.allCases.map(\.rawValue) + [ReadToken.use]
-        let use = uses[Int(bytes[0]) % uses.count]
-        guard let text = try? keys.sign(payload, use: use) else { return }
+        let uses = TokenUse.allCases.map(\.rawValue) + [ReadToken.oldUse]
+        let kind = Int(bytes[0]) % (uses.count + 1)
+        let use = kind < uses.count ? uses[kind] : nil
+        let made = if let use { oldToken(payload, use: use) } else { try? keys.sign(payload) }
+        guard let text = made else { return }
+        var count = 0
         for other in TokenUse.allCases {
             let read = try same("a token") { try keys.read(text, for: other) }
             guard case .success(let token) = read else { continue }
-            try require(other.rawValue == use, "a token of \(use) is one of \(other)")
+            count += 1
+            try require(
+                use == nil || other.rawValue == use, "a token of \(use ?? "") is one of \(other)")
             // As long as may be, and longer once its members are written out.
             guard let again = try? keys.sign(token) else { continue }
             try require(try keys.read(again, for: other) == token, "signed again, another token")
         }
+        try require(count <= 1, "a token of \(count) uses")
         let read = try same("a token") { try keys.readToken(text, atMilliseconds: 0) }
         if case .success(let token) = read {
-            try require(use == ReadToken.use, "a token of \(use) opens pages")
+            try require(
+                use == nil || use == ReadToken.oldUse, "a token of \(use ?? "") opens pages")
             if let again = try? keys.sign(token) {
                 try require(
                     try keys.readToken(again, atMilliseconds: 0) == token,
