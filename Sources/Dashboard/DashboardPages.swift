@@ -16,11 +16,6 @@ enum DashboardPage: String, CaseIterable {
 
     /// Whether it is about the whole instance, so that a reader of some campaigns cannot see it.
     var isOfEverything: Bool { [.warnings, .partners, .operation, .live].contains(self) }
-
-    init?(path: String) {
-        guard let page = Self.allCases.first(where: { $0.path == path }) else { return nil }
-        self = page
-    }
 }
 
 extension PageWriter {

@@ -1,3 +1,4 @@
+import ConfigurationFiles
 import EventLog
 import Foundation
 import HTTPTypes
@@ -31,7 +32,7 @@ package final class DashboardServer: Sendable {
     /// The parts of this process that do not work now.
     private let failures: @Sendable () -> [PartFailure]
     let access: DashboardAccess
-    private let connections: GuardedConnections
+    let connections: GuardedConnections
     /// Pages are made on these threads, so that none holds up the connections.
     private let pages: NIOThreadPool
     private let shared = PageCache()
@@ -47,11 +48,9 @@ package final class DashboardServer: Sendable {
 
     static let mostFormBytes = 16 << 10
 
-    /// Bounds of connections.
-    ///
-    /// - Parameter collector: those of `collector.yaml`. The dashboard has fewer readers: no address has more than a
-    ///   quarter of its connections.
-    package static func limits(_ collector: ConnectionLimits) -> ConnectionLimits {
+    /// Bounds of connections. The dashboard has fewer readers than the collector has clients: no address has more than a
+    /// quarter of its connections.
+    private static func limits(_ collector: ConnectionLimits) -> ConnectionLimits {
         var limits = collector
         limits.maxConnections = min(collector.maxConnections, 512)
         limits.maxConnectionsPerAddress = min(
@@ -62,27 +61,25 @@ package final class DashboardServer: Sendable {
     /// Listens when it returns.
     ///
     /// - Parameters:
-    ///   - limits: of connections.
+    ///   - limits: those of the collector, which bound the dashboard too.
     ///   - trusted: proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed.
     package init(
         at address: ListenAddress, source: Installation, access: DashboardAccess,
-        limits: ConnectionLimits, trusted: [AddressRange], logger: Logger,
+        limits: CollectorLimits, trusted: [AddressRange], logger: Logger,
         failures: @escaping @Sendable () -> [PartFailure] = { [] }
     ) throws(CommandError) {
         self.source = source
         self.failures = failures
         self.access = access
         self.logger = logger
-        connections = GuardedConnections(limits, maxBodyBytes: Self.mostFormBytes, trusted: trusted)
+        connections = GuardedConnections(
+            Self.limits(limits.connections), maxBodyBytes: Self.mostFormBytes,
+            maxBodyBytesInFlight: limits.maxBodyBytesInFlight, trusted: trusted)
         pages = NIOThreadPool(numberOfThreads: max(2, ProcessInfo.processInfo.activeProcessorCount))
         pages.start()
-        let responder = CallbackResponder<ServedContext> { [weak self] request, context in
-            guard let self else { throw CancellationError() }
-            return try await self.respond(to: request, context)
-        }
         do throws(HTTPListeningError) {
             let listening = try connections.listen(
-                at: address, over: connections.channel(responder), logger: logger)
+                at: address, over: connections.channel(routes()), logger: logger)
             listener.withLock { $0 = listening }
         } catch {
             throw .failure(
@@ -114,45 +111,68 @@ package final class DashboardServer: Sendable {
         let address: String
     }
 
-    private func respond(
-        to request: Request, _ context: ServedContext
-    ) async throws -> Response {
-        let client = context.client
-        // Direct connections are counted by the connection guard.
-        let isCounted = client != context.peer
-        defer { if isCounted { connections.addresses.leave(client) } }
-        if isCounted, connections.addresses.enter(client) != .within {
-            var response = Self.fault(
-                .tooManyRequests, "too many requests at once from your address: try again",
-                at: request.head.path ?? "/")
-            response.headers[.retryAfter] = "1"
-            return response
+    private func routes() -> ServedRoutes {
+        ServedRoutes(connections, refuse: { try await self.refuse($0, $1, $2) }) { router in
+            for method in [HTTPRequest.Method.get, .head] {
+                router.on("dashboard.css", method: method) { _, _ in
+                    Self.response(.ok, "text/css; charset=utf-8", Array(Stylesheet.text.utf8))
+                }
+                router.on("sign-in", method: method) { request, context in
+                    try await self.read(nil, request, context)
+                }
+            }
+            PageRoute.add(to: router) { try await self.read($0, $1, $2) }
+            router.post("sign-in") { request, context in
+                try await self.answerForm(request, context, self.signIn)
+            }
+            router.post("sign-out") { request, context in
+                try await self.answerForm(request, context, self.signOut)
+            }
         }
-        return try await response(to: request, context)
     }
 
-    private func response(
-        to request: Request, _ context: ServedContext
+    private func refuse(
+        _ refusal: RouteRefusal, _ request: Request, _ context: ServedContext
     ) async throws -> Response {
-        let target = request.head.path ?? "/"
-        let path = String(target.prefix { $0 != "?" })
-        let query = target.utf8.count > path.utf8.count ? target.dropFirst(path.count + 1) : ""
-        guard let parameters = QueryParameters(query) else {
-            return Self.fault(.badRequest, "the query is not percent-encoded UTF-8", at: path)
+        switch refusal {
+        case .notFound where [.get, .head].contains(request.method):
+            try await read(nil, request, context)
+        case .notFound: Self.fault(.methodNotAllowed, "ask with GET", at: request.uri.path)
+        case .otherMethod(let allowed):
+            Self.fault(
+                .methodNotAllowed, "ask with \(allowed.prefix { $0 != "," })", at: request.uri.path)
+        case .tooManyRequests:
+            Self.fault(
+                .tooManyRequests, "too many requests at once from your address: try again",
+                at: request.uri.path)
         }
-        let asked = Asked(
-            path: path, query: parameters, queryText: String(query),
-            cookies: Self.cookies(request.headers[.cookie]),
-            isSecure: connections.proxies.contains(context.peer)
-                && HTTPField.Name("x-forwarded-proto").flatMap { request.headers[$0] } == "https",
-            address: context.client)
-        if path == "/dashboard.css" {
-            return Self.response(.ok, "text/css; charset=utf-8", Array(Stylesheet.text.utf8))
+    }
+
+    /// Nil when the query is not percent-encoded UTF-8.
+    func asked(_ request: Request, _ context: ServedContext) -> Asked? {
+        let path = request.uri.path
+        return QueryParameters(request.query).map { query in
+            Asked(
+                path: path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path,
+                query: query, queryText: String(request.query),
+                cookies: Self.cookies(request.headers[.cookie]),
+                isSecure: connections.proxies.contains(context.peer)
+                    && HTTPField.Name("x-forwarded-proto").flatMap { request.headers[$0] }
+                        == "https",
+                address: context.client)
         }
-        if request.method == .post { return try await answerForm(asked, request) }
-        guard request.method == .get || request.method == .head else {
-            return Self.fault(.methodNotAllowed, "ask with GET", at: path)
-        }
+    }
+
+    static func malformedQuery(_ request: Request) -> Response {
+        fault(.badRequest, "the query is not percent-encoded UTF-8", at: request.uri.path)
+    }
+
+    /// Answers who may read; `route` is nil when nothing is at the address.
+    private func read(
+        _ route: PageRoute?, _ request: Request, _ context: ServedContext
+    ) async throws -> Response {
+        guard let asked = asked(request, context) else { return Self.malformedQuery(request) }
+        let path = asked.path
         let decision = access.decision(
             host: request.head.authority ?? "", cookies: asked.cookies,
             bearer: Self.bearer(request.headers[.authorization]), address: context.client,
@@ -177,7 +197,7 @@ package final class DashboardServer: Sendable {
             response.headers[.wwwAuthenticate] = "Bearer"
             return response
         case .signIn: return Self.redirect(to: "/sign-in")
-        case .reads(let scope): return await page(asked, scope, context)
+        case .reads(let scope): return await page(route, asked, scope, context)
         }
     }
 
@@ -212,11 +232,12 @@ package final class DashboardServer: Sendable {
     }
 
     private func page(
-        _ asked: Asked, _ scope: [DumpQuery.Condition], _ context: ServedContext
+        _ route: PageRoute?, _ asked: Asked, _ scope: [DumpQuery.Condition],
+        _ context: ServedContext
     ) async -> Response {
         let session = access.isOpen ? nil : asked.cookies[DashboardAccess.cookie]
         let formToken = session.map(DashboardAccess.formToken)
-        if let route = PageRoute(path: asked.path), route.isStreamed {
+        if let route, route.isStreamed {
             return await stream(route, asked, scope, formToken, context)
         }
         let mark = formToken == nil ? nil : formMark
@@ -231,7 +252,8 @@ package final class DashboardServer: Sendable {
                 Self.giveWayToWorkers()
                 finish(
                     PageBuilder(
-                        source: PageSource(source, keptDays, failures: failures), path: asked.path,
+                        source: PageSource(source, keptDays, failures: failures), route: route,
+                        path: asked.path,
                         parameters: asked.query,
                         scope: scope
                     )
@@ -258,7 +280,8 @@ package final class DashboardServer: Sendable {
         let isBegun = threads.begin { [self] in
             Self.giveWayToWorkers()
             let making = PageBuilder(
-                source: PageSource(source, keptDays, failures: failures()), path: asked.path,
+                source: PageSource(source, keptDays, failures: failures()), route: route,
+                path: asked.path,
                 parameters: asked.query, scope: scope)
             making.stream(formToken: formToken, isWanted: { pipe.isWanted }, pipe.send)
             pipe.finish()

@@ -8,6 +8,8 @@ import Streams
 /// Makes what one request asks for: a page, a file of rows, an explanation or evidence.
 struct PageBuilder {
     let source: PageSource
+    /// What is at the path; nil when nothing is.
+    let route: PageRoute?
     let path: String
     let parameters: QueryParameters
     let scope: [DumpQuery.Condition]
@@ -17,8 +19,6 @@ struct PageBuilder {
         var contentType = "text/html; charset=utf-8"
         var body: [UInt8]
     }
-
-    private var route: PageRoute? { PageRoute(path: path) }
 
     // MARK: Pages
 
@@ -167,7 +167,6 @@ struct PageBuilder {
         _ yield: (AnswerPart) throws -> Void
     ) {
         var hasBegun = false
-        let route = route
         do {
             switch try allowedRoute() {
             case .ofDump(.evidence, let name, _):

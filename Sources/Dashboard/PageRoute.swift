@@ -1,3 +1,6 @@
+import HTTPTypes
+import Hummingbird
+import Monitoring
 import Reports
 
 /// What an address of the dashboard is: every address that is read is one of these.
@@ -28,28 +31,41 @@ enum PageRoute: Equatable {
         var formats: [DumpFormat] { self == .evidence ? [] : [.csv, .json, .ndjson] }
     }
 
-    /// Nil for an address that nothing is at.
-    init?(path: String) {
-        if let page = DashboardPage(path: path) {
-            self = .page(page)
+    /// What `file` is below the address of a kind: a name, or with a format at its end a file. Nil for a format that the
+    /// kind does not have.
+    init?(_ kind: OfDump, file: String) {
+        guard let dot = file.lastIndex(of: ".") else {
+            self = .ofDump(kind, name: file, nil)
             return
         }
-        let parts = path.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: true)
-        guard path.hasPrefix("/"), let first = parts.first.map(String.init) else { return nil }
-        if parts.count == 1, let single = Single(rawValue: first), path == "/\(first)" {
-            self = .single(single)
-            return
-        }
-        guard parts.count == 2, let kind = OfDump(rawValue: first) else { return nil }
-        let name = parts[1]
-        guard let dot = name.lastIndex(of: ".") else {
-            self = .ofDump(kind, name: String(name), nil)
-            return
-        }
-        guard let format = DumpFormat(rawValue: String(name[name.index(after: dot)...])),
+        guard let format = DumpFormat(rawValue: String(file[file.index(after: dot)...])),
             kind.formats.contains(format)
         else { return nil }
-        self = .ofDump(kind, name: String(name[..<dot]), format)
+        self = .ofDump(kind, name: String(file[..<dot]), format)
+    }
+
+    /// Adds every address that is read.
+    ///
+    /// - Parameter answer: nil for what is not there.
+    static func add(
+        to router: Router<ServedContext>,
+        _ answer: @escaping @Sendable (PageRoute?, Request, ServedContext) async throws -> Response
+    ) {
+        let pages =
+            DashboardPage.allCases.map(PageRoute.page) + Single.allCases.map(PageRoute.single)
+        for method in [HTTPRequest.Method.get, .head] {
+            for page in pages {
+                router.on(RouterPath(page.path), method: method) { request, context in
+                    try await answer(page, request, context)
+                }
+            }
+            for kind in OfDump.allCases {
+                router.on("\(kind.rawValue)/{file}", method: method) { request, context in
+                    let route = PageRoute(kind, file: try context.parameters.require("file"))
+                    return try await answer(route, request, context)
+                }
+            }
+        }
     }
 
     var path: String {

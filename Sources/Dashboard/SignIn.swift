@@ -9,56 +9,67 @@ import Tokens
 // Signing in with a read token, and out again.
 
 extension DashboardServer {
-    func answerForm(_ asked: Asked, _ request: Request) async throws -> Response {
-        // Read to its end: a client that still sends would not read the answer.
-        var body = ByteBuffer()
-        for try await part in request.body {
-            guard body.readableBytes + part.readableBytes <= Self.mostFormBytes else {
-                return Self.plain(
-                    .contentTooLarge, "a form may have \(Self.mostFormBytes) bytes")
-            }
-            body.writeImmutableBuffer(part)
+    func answerForm(
+        _ request: Request, _ context: ServedContext,
+        _ answer: (Asked, QueryParameters) -> Response
+    ) async throws -> Response {
+        guard let asked = asked(request, context) else { return Self.malformedQuery(request) }
+        let text: String
+        do {
+            text = String(
+                decoding: try await BodyBytes.receive(
+                    request, from: context.client, counted: connections.bodies,
+                    maxCount: Self.mostFormBytes
+                ).bytes, as: UTF8.self)
+        } catch BodyRefusal.tooLarge(let maxCount) {
+            return Self.plain(.contentTooLarge, "a form may have \(maxCount) bytes")
+        } catch BodyRefusal.tooBusy {
+            var response = Self.plain(
+                .serviceUnavailable, "too many forms are being received: try again")
+            response.headers[.retryAfter] = "1"
+            return response
         }
-        guard let form = QueryParameters(String(buffer: body)) else {
+        guard let form = QueryParameters(text) else {
             return Self.plain(.badRequest, "the form is not percent-encoded UTF-8")
         }
-        switch asked.path {
-        case "/sign-in":
-            guard let id = asked.cookies[DashboardAccess.formCookie],
-                form["form"] == DashboardAccess.formToken(id)
-            else {
-                return signInPage(asked, .forbidden, fault: "The form was too old: try again.")
-            }
-            let now = Self.nowSeconds
-            if let seconds = access.secondsToWait(asked.address, now) {
-                var response = signInPage(
-                    asked, .tooManyRequests, fault: "Too many tokens were refused: wait a minute.")
-                response.headers[.retryAfter] = "\(seconds)"
-                return response
-            }
-            let token = (form["token"] ?? "").trimmingCharacters(in: .whitespacesAndNewlines)
-            guard let session = access.signIn(token, address: asked.address, nowSeconds: now) else {
-                logRefusal(of: asked.address)
-                var response = signInPage(
-                    asked, .unauthorized,
-                    fault:
-                        "The read token is not valid, or it has expired: weir token make --read makes one."
-                )
-                response.headers[.wwwAuthenticate] = "Bearer"
-                return response
-            }
-            return Self.redirect(
-                to: "/", setting: (DashboardAccess.cookie, session), asked.isSecure)
-        case "/sign-out":
-            if let id = asked.cookies[DashboardAccess.cookie],
-                form["form"] == DashboardAccess.formToken(id)
-            {
-                access.signOut(id)
-            }
-            return Self.redirect(
-                to: "/sign-in", setting: (DashboardAccess.cookie, ""), asked.isSecure)
-        default: return Self.plain(.methodNotAllowed, "ask with GET")
+        return answer(asked, form)
+    }
+
+    func signIn(_ asked: Asked, _ form: QueryParameters) -> Response {
+        guard let id = asked.cookies[DashboardAccess.formCookie],
+            form["form"] == DashboardAccess.formToken(id)
+        else {
+            return signInPage(asked, .forbidden, fault: "The form was too old: try again.")
         }
+        let now = Self.nowSeconds
+        if let seconds = access.secondsToWait(asked.address, now) {
+            var response = signInPage(
+                asked, .tooManyRequests, fault: "Too many tokens were refused: wait a minute.")
+            response.headers[.retryAfter] = "\(seconds)"
+            return response
+        }
+        let token = (form["token"] ?? "").trimmingCharacters(in: .whitespacesAndNewlines)
+        guard let session = access.signIn(token, address: asked.address, nowSeconds: now) else {
+            logRefusal(of: asked.address)
+            var response = signInPage(
+                asked, .unauthorized,
+                fault:
+                    "The read token is not valid, or it has expired: weir token make --read makes one."
+            )
+            response.headers[.wwwAuthenticate] = "Bearer"
+            return response
+        }
+        return Self.redirect(to: "/", setting: (DashboardAccess.cookie, session), asked.isSecure)
+    }
+
+    func signOut(_ asked: Asked, _ form: QueryParameters) -> Response {
+        if let id = asked.cookies[DashboardAccess.cookie],
+            form["form"] == DashboardAccess.formToken(id)
+        {
+            access.signOut(id)
+        }
+        return Self.redirect(
+            to: "/sign-in", setting: (DashboardAccess.cookie, ""), asked.isSecure)
     }
 
     func signInPage(

@@ -49,7 +49,7 @@ extension MonitoringEndpoint {
     ) -> ServedRoutes {
         ServedRoutes(
             connections,
-            refuse: { refusal, _ in
+            refuse: { refusal, _, _ in
                 switch refusal {
                 case .otherMethod: response(.methodNotAllowed, "not allowed: ask with GET\n")
                 case .notFound, .tooManyRequests:

@@ -237,7 +237,25 @@ struct DashboardServerTests {
         let other = try ask(port, "GET / HTTP/1.1\r\nHost: evil.example")
         #expect(other.status == 421)
         #expect(!other.text.contains("Spend"))
-        #expect(try ask(port, "DELETE / HTTP/1.1\r\nHost: localhost").status == 405)
+        for (method, path) in [("DELETE", "/"), ("POST", "/campaigns"), ("PUT", "/dump/bids")] {
+            let refused = try ask(port, "\(method) \(path) HTTP/1.1\r\nHost: localhost")
+            #expect(refused.status == 405)
+            #expect(refused.headers["allow"] == "GET, HEAD")
+            #expect(refused.text == "ask with GET\n")
+        }
+        #expect(
+            try ask(port, "GET /sign-out HTTP/1.1\r\nHost: localhost").text == "ask with POST\n")
+        #expect(try ask(port, "GET //campaigns/ HTTP/1.1\r\nHost: localhost").status == 200)
+        for path in ["/nowhere", "/campaigns/x", "/evidence/bids.csv", "/sign-in"] {
+            let missing = try ask(port, "GET \(path) HTTP/1.1\r\nHost: localhost")
+            #expect(missing.status == 404)
+            #expect(missing.text.contains("there is no page \(path)"))
+        }
+        let large = try ask(
+            port, "POST /sign-in HTTP/1.1\r\nHost: localhost",
+            body: String(repeating: "x", count: 16_385))
+        #expect(large.status == 413)
+        #expect(large.text == "a form may have 16384 bytes\n")
         let style = try ask(port, "GET /dashboard.css HTTP/1.1\r\nHost: localhost")
         #expect(style.headers["content-type"] == "text/css; charset=utf-8")
         let file = try ask(port, "GET /dump/bids.csv?by=campaign HTTP/1.1\r\nHost: localhost")

@@ -52,6 +52,20 @@ struct ReadPage {
     }
 }
 
+extension PageRoute {
+    /// What is at a path, as the router of the server finds it.
+    init?(path: String) {
+        let parts = path.split(separator: "/").map(String.init)
+        if let known = PageRoute.all.first(where: { $0.path == path }) {
+            self = known
+        } else if parts.count == 2, let kind = OfDump(rawValue: parts[0]) {
+            self.init(kind, file: parts[1])
+        } else {
+            return nil
+        }
+    }
+}
+
 /// Asks for pages as the server does, without a server.
 struct PageAsker {
     var source: Installation
@@ -61,7 +75,8 @@ struct PageAsker {
         let parts = address.split(separator: "?", maxSplits: 1).map(String.init)
         let parameters = try #require(QueryParameters(parts.count > 1 ? parts[1] : ""))
         return PageBuilder(
-            source: PageSource(source), path: parts[0], parameters: parameters, scope: scope)
+            source: PageSource(source), route: PageRoute(path: parts[0]), path: parts[0],
+            parameters: parameters, scope: scope)
     }
 
     /// The parts of what is written while it is made.
@@ -293,7 +308,8 @@ struct DashboardTests {
     func left() throws {
         var pieces = 0
         let parts = PageBuilder(
-            source: PageSource(asker.source), path: "/explain/bids",
+            source: PageSource(asker.source), route: PageRoute(path: "/explain/bids"),
+            path: "/explain/bids",
             parameters: try #require(QueryParameters("measure=bids")), scope: [])
         parts.stream(formToken: nil, isWanted: { false }) { _ in pieces += 1 }
         #expect(pieces == 0)

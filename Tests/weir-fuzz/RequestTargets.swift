@@ -39,7 +39,8 @@ private func oldToken(_ payload: String, use: String) -> String {
         let uses = TokenUse.allCases.map(\.rawValue) + [ReadToken.oldUse]
         let kind = Int(bytes[0]) % (uses.count + 1)
         let use = kind < uses.count ? uses[kind] : nil
-        let made = if let use { oldToken(payload, use: use) } else { try? keys.sign(payload) }
+        let made: String? =
+            if let use { oldToken(payload, use: use) } else { try? keys.sign(payload) }
         guard let text = made else { return }
         var count = 0
         for other in TokenUse.allCases {

@@ -15,7 +15,9 @@ struct RequestResponder: HTTPResponder {
         metrics: CollectorMetrics
     ) {
         self.metrics = metrics
-        self.routes = ServedRoutes(connections, refuse: { refusal, _ in refusal.answer.response }) {
+        self.routes = ServedRoutes(
+            connections, refuse: { refusal, _, _ in refusal.answer.response }
+        ) {
             router in
             for route in routes {
                 let checked = CheckedRoute(

@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import JSON
 import Logging
 
 /// What is known of a request beside itself.
@@ -42,7 +43,9 @@ package struct ServedContext: RequestContext {
 extension Request {
     /// What follows the path and a question mark.
     package var query: Substring {
-        (head.path ?? "").drop { $0 != "?" }.dropFirst()
+        guard let target = head.path, let mark = target.utf8.firstIndex(of: UInt8(ascii: "?"))
+        else { return "" }
+        return target[target.utf8.index(after: mark)...]
     }
 }
 
@@ -59,7 +62,8 @@ package enum RouteRefusal: Sendable {
 /// compared in its simplest form, other methods are answered 405, and the requests of a proxy's
 /// client are counted.
 package struct ServedRoutes: HTTPResponder {
-    package typealias Refuse = @Sendable (RouteRefusal, Request) -> Response
+    package typealias Refuse =
+        @Sendable (RouteRefusal, Request, ServedContext) async throws -> Response
 
     private let router: RouterResponder<ServedContext>
     private let methods: Set<HTTPRequest.Method>
@@ -84,7 +88,8 @@ package struct ServedRoutes: HTTPResponder {
             for method in methods.union([Self.other]).subtracting(allowed) {
                 router.on(RouterPath(path), method: method) { request, context in
                     context.coreContext.endpointPath.value = nil
-                    var response = refuse(.otherMethod(allowed: names), request)
+                    var response = try await refuse(
+                        .otherMethod(allowed: names), request, context)
                     response.headers[.allow] = names
                     return response
                 }
@@ -103,7 +108,7 @@ package struct ServedRoutes: HTTPResponder {
         let isCounted = context.client != context.peer
         defer { if isCounted { addresses.leave(context.client) } }
         if isCounted, addresses.enter(context.client) != .within {
-            var response = refuse(.tooManyRequests, request)
+            var response = try await refuse(.tooManyRequests, request, context)
             response.headers[.retryAfter] = "1"
             return response
         }
@@ -124,12 +129,16 @@ package struct ServedRoutes: HTTPResponder {
     /// `-._~` are decoded once, and several slashes are one. All other escapes stay, `%2F` among them. Neither
     /// `.` nor `..` means anything in a path: no route has such a part. Nil when it may be in that form.
     private static func normalised(_ target: String) -> String? {
-        let path = target.prefix { $0 != "?" }
-        guard path.utf8.contains(UInt8(ascii: "%")) || path.contains("//") else { return nil }
+        let end = target.utf8.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
+        var rest = target.utf8[..<end]
+        let slash = UInt8(ascii: "/")
+        guard
+            rest.contains(UInt8(ascii: "%"))
+                || zip(rest, rest.dropFirst()).contains(where: { $0 == slash && $1 == slash })
+        else { return nil }
         var bytes: [UInt8] = []
-        var rest = path.utf8
         while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "/"), bytes.last == byte { continue }
+            if byte == slash, bytes.last == byte { continue }
             guard byte == UInt8(ascii: "%"), let high = rest.first?.hexDigit,
                 let low = rest.dropFirst().first?.hexDigit, (high << 4 | low).isUnreserved
             else {
@@ -139,7 +148,7 @@ package struct ServedRoutes: HTTPResponder {
             bytes.append(high << 4 | low)
             rest = rest.dropFirst(2)
         }
-        return String(decoding: bytes, as: UTF8.self) + target.dropFirst(path.count)
+        return String(decoding: bytes, as: UTF8.self) + target[end...]
     }
 }
 
@@ -150,17 +159,12 @@ private struct NoRoute: RouterMiddleware {
     let refuse: ServedRoutes.Refuse
 
     func handle(
-        _ request: Request, context _: ServedContext,
+        _ request: Request, context: ServedContext,
         next _: (Request, ServedContext) async throws -> Response
-    ) async throws -> Response { refuse(.notFound, request) }
+    ) async throws -> Response { try await refuse(.notFound, request, context) }
 }
 
 extension UInt8 {
-    /// The value of a hexadecimal digit; nil for other characters.
-    fileprivate var hexDigit: UInt8? {
-        Character(Unicode.Scalar(self)).hexDigitValue.map { UInt8($0) }
-    }
-
     /// Whether escaping the character in a URL changes nothing (RFC 3986, section 2.3).
     fileprivate var isUnreserved: Bool {
         switch self {

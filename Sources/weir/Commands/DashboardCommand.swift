@@ -83,7 +83,7 @@ struct DashboardCommand: ParsableCommand {
         }
         return try DashboardServer(
             at: address, source: source.installation, access: DashboardAccess(keys: keys),
-            limits: DashboardServer.limits(collector?.limits.connections ?? ConnectionLimits()),
+            limits: collector?.limits ?? CollectorLimits(),
             trusted: trusted ?? collector?.trustedProxies ?? [],
             logger: Logger(label: "weir-dashboard"), failures: failures)
     }
