@@ -1,9 +1,6 @@
 import CSimulatedSystem
 import ConfigurationFiles
 import ConfigurationValues
-import DatabaseFiles
-import Deliveries
-import EmbeddedLog
 import Engine
 import EventLog
 import Foundation
@@ -12,177 +9,10 @@ import Program
 import Store
 import Streams
 
-// What operators do while records come in. Each of it is a process that may be killed, and whose disk may fail.
-
 extension Simulation {
-    /// Returns whether something was done.
-    func operate(_ kind: FaultKind, on worker: SimulatedWorker) throws -> Bool {
-        switch kind {
-        case .backup: try backUp(worker)
-        case .restore: try restore(worker)
-        case .archive: try archive(worker.program.topic)
-        case .promotion: try promote(worker)
-        default: false
-        }
-    }
-
-    /// Runs a process to its end. Returns whether it came there.
-    private func run(_ work: () throws -> Void) throws -> Bool {
-        processes += 1
-        let process = processes
-        let chances = drawChancesOfDisk()
-        weir_sim_set_chances(process, chances, random.next())
-        if kinds.contains(.crashAtCall), chance(1, in: 3) {
-            weir_sim_crash_after(process, Int64(number(below: 200)))
-        }
-        weir_sim_enter(process)
-        operatorsProcess = process
-        defer { operatorsProcess = nil }
-        var failure: (any Error)?
-        do { try work() } catch { failure = error }
-        let isDead = weir_sim_is_dead(process)
-        weir_sim_kill(process)
-        if let fault = failure as? SimulationFault { throw fault }
-        if isDead {
-            cluster.note(.operatorKilled)
-        } else if let failure {
-            if case .dedupeMemoryFull(_, _, let stream) = failure as? WorkerError,
-                report.kinds.contains(.fewIDs)
-            {
-                try raiseBound(of: stream)
-            } else if chances.isAny, !Self.isOfNoDisk(failure) {
-                // Each program says it in words of its own.
-                cluster.note(.operatorFailed)
-            } else {
-                throw failure
-            }
-        }
-        return !isDead && failure == nil
-    }
-
-    /// What a failing disk is no reason for.
-    private static func isOfNoDisk(_ failure: any Error) -> Bool {
-        switch failure {
-        case StoreError.damaged, StoreError.notAStore, StoreError.otherColumns,
-            StoreError.overflow, StoreError.fenced, StoreError.badSets, StoreError.correctionsGone,
-            StoreError.promotedStoreGone, LogError.damaged, LogError.damagedRecord,
-            LogError.notALog, LogError.corrupt, LogError.offsetGone:
-            true
-        default: false
-        }
-    }
-
-    // MARK: Backups
-
-    private func backUp(_ worker: SimulatedWorker) throws -> Bool {
-        let store = try storePath(of: worker)
-        guard FileManager.default.fileExists(atPath: store) else { return false }
-        let directory = "\(root)/disks/backups"
-        weir_sim_enter(0)
-        try FileManager.default.createDirectory(
-            atPath: directory, withIntermediateDirectories: true)
-        let copy = "\(directory)/\(worker.name).sqlite"
-        for suffix in ["", "-journal", "-wal", "-shm"] { unlink(copy + suffix) }
-        backups[worker.name] = nil
-        guard try run({ try FileCopy.write(store, to: copy) }) else { return true }
-        backups[worker.name] = (copy, worker.windows)
-        cluster.note(.backedUp)
-        note("the store of \(worker.name) is copied")
-        return true
-    }
-
-    private func storePath(of worker: SimulatedWorker) throws -> String {
-        isDelivering(worker)
-            ? DeliveryStore.path(in: worker.directory)
-            : try Comparison.storePath(worker.directory, worker.program.topic)
-    }
-
-    /// The machine was lost: another one begins with the last copy of its store.
-    private func restore(_ worker: SimulatedWorker) throws -> Bool {
-        guard let (copy, windows) = backups[worker.name] else { return false }
-        kill(worker)
-        try worker.moveStoresAway()
-        try FileManager.default.createDirectory(
-            atPath: worker.directory, withIntermediateDirectories: true)
-        try FileManager.default.copyItem(
-            atPath: copy, toPath: storePath(of: worker))
-        worker.windows = windows
-        if isDelivering(worker) {
-            partners.forgetSettled(worker.name, isShared: deliverers.count > 1)
-        }
-        restored.insert(worker.name)
-        cluster.note(.restored)
-        note("\(worker.name) goes on with the copy of its store")
-        return true
-    }
-
-    // MARK: The embedded log
-
-    /// Copies a topic to the archive, or trims what was archived and is folded.
-    private func archive(_ topic: String) throws -> Bool {
-        guard let machine else { return false }
-        if let ends = machine.archivedEnds[topic], chance(1, in: 2) {
-            return try trimArchived(topic, ends, in: machine)
-        }
-        var ends: [Int32: Int64] = [:]
-        let isDone = try run {
-            let reader = try machine.openLog().reader(topic: topic, group: nil)
-            let copy = try ArchiveCopy(
-                from: reader, to: EmbeddedLog(path: machine.archivePath, mode: .create))
-            try copy.copyToEnd()
-            for range in copy.ranges { ends[range.partition] = range.endOffset }
-        }
-        guard isDone else { return true }
-        cluster.note(.archived)
-        note("\(topic) is archived")
-        machine.archivedEnds[topic] = ends
-        for worker in workers where worker.program.topic == topic {
-            worker.archivePath = machine.archivePath
-        }
-        return true
-    }
-
-    /// As `weir log trim` does, only what everybody has.
-    private func trimArchived(
-        _ topic: String, _ ends: [Int32: Int64], in machine: EmbeddedMachine
-    ) throws -> Bool {
-        guard let partition = one(of: ends.keys.sorted()) else { return false }
-        let end = min(ends[partition] ?? 0, try foldedEnd(of: topic, partition))
-        guard end > 0 else { return false }
-        let offset = chance(1, in: 2) ? end : Int64(number(below: Int(end))) + 1
-        let isTrimmed = try run {
-            try machine.openLog().trim(topic: topic, partition: partition, before: offset)
-        }
-        guard isTrimmed else { return true }
-        cluster.note(.trimmedArchived)
-        note("\(topic)/\(partition) is trimmed below \(offset), which is archived")
-        return true
-    }
-
-    /// What all stores of a stream have folded of a partition.
-    private func foldedEnd(of stream: String, _ partition: Int32) throws -> Int64 {
-        weir_sim_enter(0)
-        return try workers.filter { $0.program.topic == stream }.map { worker in
-            let path = try Comparison.storePath(worker.directory, stream)
-            guard let store = try Self.store(path) else { return 0 }
-            return try store.snapshot { snapshot in
-                try snapshot.partitionStates().first { $0.partition == partition }?.nextOffset ?? 0
-            }
-        }.min() ?? 0
-    }
-
-    /// Nil without a file, and for one without anything in it: a worker that finds no room leaves such a file.
-    private static func store(_ path: String) throws -> StoreReader? {
-        do {
-            return try StoreReader(path: path)
-        } catch StoreError.noStore {
-            return nil
-        }
-    }
-
     /// Folds a stream again while its worker goes on, or puts such a store in the place of the worker's; now and then goes
     /// back.
-    private func promote(_ worker: SimulatedWorker) throws -> Bool {
+    func promote(_ worker: SimulatedWorker) throws -> Bool {
         guard let machine else { return false }
         let stream = worker.program.topic
         guard FileManager.default.fileExists(atPath: worker.directory) else { return false }
@@ -200,7 +30,7 @@ extension Simulation {
         let lastStep =
             kinds.contains(.stop) && chance(1, in: 3) ? one(of: PromotionStep.allCases) : nil
         var isRefused = false
-        let isDone = try run {
+        let isDone = try runOperator {
             let order = PromotionOrder(
                 data: worker.directory, target: isBack ? .back : .directory(set), source: source,
                 threadCount: 1, patienceSeconds: 5)
@@ -270,7 +100,7 @@ extension Simulation {
         of set: String, in data: String, _ source: ReplaySource
     ) throws {
         var count = 0
-        let isDone = try run {
+        let isDone = try runOperator {
             count = try CorrectionSending(directory: set, data: data, source: source)
                 .run(stop: StopSignal())
         }
@@ -306,7 +136,7 @@ extension Simulation {
     private func replay(
         _ worker: SimulatedWorker, into set: String, _ source: ReplaySource
     ) throws -> Bool {
-        let isDone = try run {
+        let isDone = try runOperator {
             let order = ReplayOrder(
                 source: source, dataDirectories: [worker.directory], directory: set, threadCount: 1)
             _ = try ReplayRun(order, topics: [worker.program.topic]).replay(
