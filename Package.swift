@@ -86,7 +86,7 @@ let package = Package(
         .target(
             name: "Signatures",
             dependencies: ["COpenSSL", "JSON", asn1, certificates, crypto],
-            swiftSettings: strict),
+            swiftSettings: optimised),
         .target(name: "ConversionModels", swiftSettings: optimised),
         .target(
             name: "Program",
