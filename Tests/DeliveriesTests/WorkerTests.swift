@@ -166,23 +166,6 @@ struct DeliveringWorkerTests {
         #expect(try store.history(of: Documents.id).first?.delivery.state == .delivered)
     }
 
-    @Test("killed again and again at random instants, every document arrives")
-    func killedOften() throws {
-        let partner = try ScriptedPartner()
-        let place = try LogPlace(url: partner.url)
-        try place.publish((0..<400).map { Documents.install(id: Documents.id($0)) })
-        var generator = SeededGenerator(seed: 5)
-        for _ in 0..<8 {
-            let process = try place.start()
-            usleep(UInt32.random(in: 20_000...250_000, using: &generator))
-            process.kill()
-        }
-        try place.deliver()
-        #expect(partner.keys == Set((0..<400).map { "\(Documents.id($0)):1" }))
-        let store = try DeliveryStore(existing: DeliveryStore.path(in: place.files.path))
-        #expect(try store.deliveries(state: .delivered, limit: 1000).count == 400)
-    }
-
     @Test("SIGTERM ends the program with 0, what was answered marked")
     func stops() throws {
         let partner = try ScriptedPartner()

@@ -11,38 +11,7 @@ import Testing
 @Suite("Workers on a Kafka cluster")
 struct KafkaProcessTests {
     @Test(
-        "killed at random instants while brokers come and go: the totals are those of the embedded log, and --until-end ends",
-        arguments: TestCluster.Kind.available)
-    func killedBids(kind: TestCluster.Kind) async throws {
-        try await onThread {
-            let place = try ClusterPlace(kind)
-            let cluster = kind == .mock ? try place.cluster : nil
-            try place.makeTopic("bids")
-            try place.configure("bids")
-            try place.publish(Samples.bids(3000, seed: 21))
-            var generator = SeededGenerator(seed: 22)
-            for round in 0..<10 {
-                let worker = try place.worker("weir-bids", data: "killed", ["--until-end"])
-                if round % 3 == 1 {
-                    after(0.2) { cluster?.setBroker(-1, isUp: false) }
-                    after(0.7) { cluster?.setBroker(-1, isUp: true) }
-                }
-                usleep(UInt32.random(in: 100_000...700_000, using: &generator))
-                worker.kill()
-            }
-            cluster?.setBroker(-1, isUp: true)
-            // Brokers go while the last one is at it, too.
-            after(0.2) { cluster?.setBroker(-1, isUp: false) }
-            after(1.2) { cluster?.setBroker(-1, isUp: true) }
-            try place.foldAll("weir-bids", data: "killed")
-            let embedded = try place.embeddedContents(of: "bids")
-            #expect(try place.contents("bids", data: "killed") == embedded)
-            try place.expectDeadLetters(of: "bids", data: "killed")
-        }
-    }
-
-    @Test(
-        "killed at random instants: every partner postback and dead letter is on its topic, in order and without a gap",
+        "killed while it folds and brokers come and go: every partner postback and dead letter is on its topic, in order and without a gap",
         arguments: TestCluster.Kind.available)
     func killedPostbacks(kind: TestCluster.Kind) async throws {
         try await onThread {
@@ -52,15 +21,12 @@ struct KafkaProcessTests {
             try place.place.configurePostbacks()
             try place.configure("postbacks", more: Samples.trustedKeys)
             try place.publish(try Samples.postbacks(1200, seed: 23))
-            var generator = SeededGenerator(seed: 24)
-            for round in 0..<10 {
+            for folded in [0, 400] as [Int64] {
                 let worker = try place.worker("weir-postbacks", data: "killed", ["--until-end"])
-                if round % 3 == 2 {
-                    after(0.3) { cluster?.setBroker(2, isUp: false) }
-                    after(0.6) { cluster?.setBroker(2, isUp: true) }
-                }
-                usleep(UInt32.random(in: 150_000...700_000, using: &generator))
+                Wait.until { place.place.folded("postbacks", data: "killed") ?? 0 > folded }
+                cluster?.setBroker(2, isUp: false)
                 worker.kill()
+                after(0.5) { cluster?.setBroker(2, isUp: true) }
             }
             cluster?.setBroker(-1, isUp: true)
             try place.foldAll("weir-postbacks", data: "killed")
