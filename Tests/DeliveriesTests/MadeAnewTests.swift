@@ -65,13 +65,10 @@ struct MadeAnewTests {
         try beginAnew()
     }
 
-    @Test(
-        "end an instance that runs, within its interval or at a sign of it, and nothing is lost",
-        arguments: [true, false])
-    func running(isHeard: Bool) throws {
-        place.topic.isHeard = isHeard
-        let loop = try place.loop(
-            "one", untilEnd: false, every: isHeard ? .seconds(3600) : .milliseconds(300))
+    @Test("end an instance that runs at a sign of it, and nothing is lost")
+    func running() throws {
+        place.topic.isHeard = true
+        let loop = try place.loop("one", untilEnd: false)
         let words = try refusal {
             try Wait.until {
                 if sent.count == 20, place.topic.generation == 0 {
@@ -81,27 +78,8 @@ struct MadeAnewTests {
             }
         }
         #expect(words.contains("holds another document at"))
-        if isHeard { #expect(sent == keys(0..<20)) }
+        #expect(sent == keys(0..<20))
         withExtendedLifetime(loop) {}
-    }
-
-    @Test("end the next start, although the one before took some over as if nothing had happened")
-    func takenOver() throws {
-        var loop: DeliveryLoop? = try place.loop("one", untilEnd: false)
-        try Wait.until {
-            _ = try loop?.turn()
-            return sent.count == 20
-        }
-        try place.makeAnew(with: 10..<20, 100..<180)
-        try Wait.until {
-            _ = try loop?.turn()
-            return sent.count > 20
-        }
-        // Killed.
-        loop = nil
-        place.topic.groupOffsets = [:]
-        #expect(try refusal { try place.deliver("one") }.contains("holds another document at"))
-        try beginAnew()
     }
 
     @Test("end another instance that goes by the offset of one that did not notice")
@@ -182,9 +160,7 @@ private final class SwitchedPlace {
 
     func deliver(_ instance: String) throws { try loop(instance).run() }
 
-    func loop(
-        _ instance: String, untilEnd: Bool = true, every interval: Duration = .seconds(3600)
-    ) throws -> DeliveryLoop {
+    func loop(_ instance: String, untilEnd: Bool = true) throws -> DeliveryLoop {
         let store = try DeliveryStore(
             path: path(instance), topic: topic.name, logIdentity: "the cluster's")
         let clock = ManualClock()
@@ -198,7 +174,7 @@ private final class SwitchedPlace {
             clock: clock,
             settings: .init(
                 assignment: .all, untilEnd: untilEnd, batchRecords: 10, maxRecordBytes: 1 << 20,
-                waitMilliseconds: 5, lookInterval: interval),
+                waitMilliseconds: 5, lookInterval: .seconds(3600)),
             stop: StopSignal(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             openReader: topic.reader)
     }

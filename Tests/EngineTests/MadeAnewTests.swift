@@ -80,49 +80,34 @@ struct MadeAnewTests {
         return words
     }
 
-    @Test("is noticed by a worker within its interval, without any sign of it")
-    func noticedNowAndThen() throws {
-        let words = try refusal {
-            try foldWhileMadeAnew(with: Self.records(0..<6000, "b"), every: .milliseconds(300))
-        }
-        #expect(words.contains("bids/") && words.contains("holds another record at offset"))
-        #expect(words.contains("move the store away and fold again"))
-    }
-
     @Test(
-        "is noticed by the last record that was folded of the old one, however soon it is trimmed")
+        "is noticed within its interval by the last record that was folded of the old one, however soon it is trimmed"
+    )
     func noticedByOneRecord() throws {
         let words = try refusal {
             try foldWhileMadeAnew(
                 with: Self.records(0..<6000, "b"), from: 1499, every: .seconds(1))
         }
         #expect(words.contains("holds another record at offset 1499"))
+        #expect(words.contains("move the store away and fold again"))
     }
 
-    @Test("is noticed at a sign of it before any of its records is folded, and refused for ever")
-    func noticedAtSign() throws {
-        topic.isHeard = true
-        let words = try refusal { try foldWhileMadeAnew(with: Self.records(0..<6000, "b")) }
-        #expect(words.contains("holds another record at offset"))
+    @Test(
+        "is noticed at a sign of it before any of its records is folded, and refused for ever",
+        arguments: [
+            // The client has seen that the topic was away.
+            (true, 6000, 0, "holds another record at offset"),
+            (true, 100, 0, "ends at offset 50, before 1500"),
+            // Times jump back.
+            (false, 6000, -2 * 86_400_000, "holds another record at offset"),
+        ])
+    func noticedAtSign(isHeard: Bool, count: Int, later: Int64, words: String) throws {
+        topic.isHeard = isHeard
+        let records = Self.records(0..<count, "b", from: Samples.start + later)
+        #expect(try refusal { try foldWhileMadeAnew(with: records) }.contains(words))
         #expect(folded == 3000)
-        #expect(try refusal { try fold() }.contains("holds another record at offset"))
-    }
-
-    @Test("is noticed by times that jump back before any of its records is folded")
-    func noticedByTimes() throws {
-        let words = try refusal {
-            try foldWhileMadeAnew(
-                with: Self.records(0..<6000, "b", from: Samples.start - 2 * 86_400_000))
-        }
-        #expect(words.contains("holds another record at offset"))
-        #expect(folded == 3000)
-    }
-
-    @Test("is noticed at a sign of it when it ends earlier")
-    func noticedByEnd() throws {
-        topic.isHeard = true
-        let words = try refusal { try foldWhileMadeAnew(with: Self.records(0..<100, "b")) }
-        #expect(words.contains("ends at offset 50, before 1500"))
+        topic.isHeard = false
+        #expect(try refusal { try fold() }.contains(words))
     }
 
     @Test(
@@ -169,28 +154,6 @@ struct MadeAnewTests {
             ) { _ in }
         }
         #expect(words.contains("holds another record at offset"))
-    }
-
-    @Test("The log that was folded is not refused, whatever its records' order and gaps")
-    func sameLog() throws {
-        try topic.makeAnew(with: Samples.bids(3000, seed: 3).map(Self.inTwoPartitions))
-        try fold()
-        try fold()
-        _ = try topic.log.trim(topic: "bids", partition: 0, before: 700)
-        try topic.publish(Samples.bids(100, seed: 4).map(Self.inTwoPartitions))
-        let deadline = ContinuousClock.now + .seconds(Wait.seconds)
-        var looks = 0
-        try place.foldBids(
-            topic.reader(), every: .milliseconds(20),
-            openReader: {
-                looks += 1
-                return try topic.reader()
-            }, isDone: { looks > 4 || ContinuousClock.now > deadline })
-        #expect(looks > 4 && folded == 3100)
-        var report = CheckReport()
-        try #require(try StoreCheck("bids", in: place.path + "/data"))
-            .run(IdentifiedLog(topic), topic: "bids", into: &report)
-        #expect(report.wrongCount == 0, "\(report.text)")
     }
 
     /// Trims all that there is of the topic, so that a store begins behind it and has nothing to fold.
@@ -332,12 +295,6 @@ struct MadeAnewTests {
         }
         try fold()
         #expect(try records == 1000)
-    }
-
-    private static func inTwoPartitions(_ record: OutgoingRecord) -> OutgoingRecord {
-        var record = record
-        record.partition = (record.partition ?? 0) % 2
-        return record
     }
 
     @Test(
