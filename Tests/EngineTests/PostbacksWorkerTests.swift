@@ -14,26 +14,6 @@ struct PostbacksWorkerTests {
         return place
     }
 
-    @Test("The store is the same for batches of 1, 7 and 10,000 records, and outcomes add up")
-    func batchSizeChangesNothing() throws {
-        let place = try makePlace()
-        try place.publish("postbacks", try Samples.postbacks(300, seed: 5))
-        var contents: [[String]] = []
-        for size in [1, 7, 10_000] {
-            try place.write("postbacks.yaml", "batch_records: \(size)\n" + Samples.trustedKeys)
-            try place.foldPostbacks(data: "data-\(size)")
-            contents.append(try place.contents("postbacks", data: "data-\(size)"))
-        }
-        #expect(Set(contents).count == 1)
-        let outcomes = try Outcome.allCases.map {
-            try place.outcome($0, "postbacks", data: "data-7")
-        }
-        #expect(outcomes.reduce(0, +) == 300)
-        for outcome in [Outcome.conflicts, .duplicates, .rejected, .accepted] {
-            #expect(outcomes[outcome.rawValue] > 0, "\(outcome)")
-        }
-    }
-
     @Test("Decoded events of a campaign id and of a source identifier of one text stay apart")
     func kindsOfCampaignIDs() throws {
         let place = try makePlace()
@@ -148,21 +128,6 @@ struct PostbacksWorkerTests {
             "postbacks.yaml", "batch_records: 1\ndedupe_max_ids: 4\n" + Samples.trustedKeys)
         try place.foldPostbacks()
         #expect(try place.idCount("postbacks") == 3)
-    }
-
-    @Test("What was not marked as published is published again with the same id: at least once")
-    func emissionIsAtLeastOnce() throws {
-        let place = try makePlace()
-        try place.publishPostbacks("t1", "t2")
-        try place.foldPostbacks()
-        try place.execute(
-            "UPDATE partitions SET outbox_emitted = 1 WHERE partition = 0", stream: "postbacks")
-        // As after a crash between the two: the group is told last.
-        try place.openLog().reader(topic: "postbacks", group: "weir-postbacks").commit([0: 1])
-        try place.foldPostbacks()
-        let keys = try place.records("partner-postbacks").map { try #require($0.key) }
-        #expect(keys.count == 3)
-        #expect(Set(keys).count == 2)
     }
 
     @Test("A sum of decoded revenue that would overflow rejects the one postback")

@@ -20,42 +20,6 @@ struct StoreNotificationsWorkerTests {
         try place.sum(measure, of: "store-notifications", stream: stream, data: data)
     }
 
-    @Test("The store is the same for batches of 1, 7 and 10,000 records, and outcomes add up")
-    func batchSizeChangesNothing() throws {
-        let (place, samples) = try makePlace()
-        try place.publish(stream, try samples.records(200, seed: 11))
-        var contents: [[String]] = []
-        for size in [1, 7, 10_000] {
-            try samples.configure(place, batch: size)
-            try place.foldNotifications(data: "data-\(size)")
-            contents.append(try place.contents(stream, data: "data-\(size)"))
-        }
-        #expect(Set(contents).count == 1)
-        #expect(contents[0].contains { $0.hasPrefix("refunds ") })
-        #expect(contents[0].contains { $0.hasPrefix("notification_ids ") })
-        let outcomes = try Outcome.allCases.map { try place.outcome($0, stream, data: "data-7") }
-        #expect(outcomes.reduce(0, +) == 200)
-        for outcome in [Outcome.untrusted, .duplicates, .rejected, .accepted] {
-            #expect(outcomes[outcome.rawValue] > 0, "\(outcome)")
-        }
-    }
-
-    @Test("Ids, refunds and early reversals are remembered across runs")
-    func remembersAcrossRuns() throws {
-        let (place, samples) = try makePlace()
-        let records = try samples.records(120, seed: 12)
-        try place.publish(stream, records)
-        try place.foldNotifications()
-        let (other, _) = try makePlace()
-        try samples.configure(other)
-        for part in stride(from: 0, to: 120, by: 12) {
-            try other.publish(stream, Array(records[part..<part + 12]))
-            try other.foldNotifications()
-        }
-        #expect(
-            try place.contents(stream, ofOneLog: false) == other.contents(stream, ofOneLog: false))
-    }
-
     @Test(
         "A sale that counted before a restart is a duplicate after it, under whatever id it comes")
     func salesAcrossRuns() throws {
