@@ -44,7 +44,7 @@ struct EvidenceTests {
         arguments: ["bids", "overlay-clicks", "postbacks", "store-notifications"])
     func oneMeasure(_ stream: String) throws {
         let place = try MeasuredPlace(stream)
-        try place.fold(place.records(120, seed: 11))
+        try place.fold(place.records(60, seed: 11))
         let stores = try place.stores()
         let table = try stores.dump(DumpQuery(name: stream, grouping: .total))
         var known = 0

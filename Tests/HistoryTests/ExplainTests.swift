@@ -18,7 +18,7 @@ struct ExplainTests {
     func addUp(_ stream: String, _ seed: UInt64) throws {
         let place = try MeasuredPlace(stream)
         for part in 0..<2 {
-            try place.fold(place.records(250, seed: seed * 10 + UInt64(part)), under: part)
+            try place.fold(place.records(120, seed: seed * 10 + UInt64(part)), under: part)
         }
         var generator = SeededGenerator(seed: seed)
         let stores = try place.stores()

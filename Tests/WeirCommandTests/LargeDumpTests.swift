@@ -77,7 +77,8 @@ struct LargeDumpTests {
         #expect(status == 0)
         #expect(mebibytes < Self.mostMebibytes, "the command took \(mebibytes) MiB")
         let written = try Data(contentsOf: URL(fileURLWithPath: file))
-        #expect(written.count { $0 == 0x0A } == Self.rows + 2)
+        let lines = written.withUnsafeBytes { $0.count { $0 == 0x0A } }
+        #expect(lines == Self.rows + 2)
 
         let program = try Program(
             "weir",
@@ -95,9 +96,8 @@ struct LargeDumpTests {
         let isSame = body == written
         #expect(isSame)
         let page = try Self.download(port, "/dump/bids?by=\(columns)")
-        #expect(
-            String(decoding: page.body, as: UTF8.self).contains(
-                "149,002 more rows are in the files below."))
+        let notice = Data("149,002 more rows are in the files below.".utf8)
+        #expect(page.body.range(of: notice) != nil)
         let peak = LargeStore.peak(of: program.process.processIdentifier)
         #expect(peak < Self.mostMebibytes + 60, "the dashboard took \(peak) MiB")
         #expect(try program.stop() == 0)
