@@ -46,17 +46,17 @@ struct ExplanationPage {
         return "\(name) of \(question.dump)"
     }
 
-    private var number: any Number {
+    private var figure: any Figure {
         get throws {
-            try Explainer.number(question.totalQuery, source.configuration)
+            try Explainer.figure(question.totalQuery, source.configuration)
         }
     }
 
     /// The same as evidence has it: sums of stored rows alone.
-    private var provableNumber: any Number {
+    private var provableFigure: any Figure {
         get throws {
             try knownReport(question.dump)
-                .provableNumber(question.totalQuery, source.configuration)
+                .provableFigure(question.totalQuery, source.configuration)
         }
     }
 
@@ -95,15 +95,15 @@ struct ExplanationPage {
         limit: Int, while isWanted: @escaping @Sendable () -> Bool,
         progress: @escaping (_ count: Int, _ left: Int64) -> Void = { _, _ in }
     ) throws -> (Explanation, ExplainReport) {
-        let number = try number
+        let figure = try figure
         var report = ExplainReport(
-            number.name, question.conditions.map { "\($0.column)=\($0.value)" }, limit: limit,
+            figure.name, question.conditions.map { "\($0.column)=\($0.value)" }, limit: limit,
             fromMilliseconds: from?.milliseconds)
         // How many records of others there are is no business of who sees a part.
         report.hidesUntold = !context.scope.isEmpty
         let explanation = try source.installation.explainer(while: isWanted).explain(
             // Amounts of money are known by their currencies once the rows are read.
-            number, measures: { try Explainer.measures(measure, of: $0) }, progress: progress
+            figure, measures: { try Explainer.measures(measure, of: $0) }, progress: progress
         ) { _ = report.add($0) }
         report.division = try division
         if let measure {
@@ -416,7 +416,7 @@ struct ExplanationPage {
     /// Writes what the number rests on into a file. Secrets are masked.
     func writeEvidence(to path: String, while isWanted: @escaping @Sendable () -> Bool) throws {
         _ = try source.installation.explainer(while: isWanted).writeEvidence(
-            of: provableNumber, measure: measure, to: path,
+            of: provableFigure, measure: measure, to: path,
             measures: { try Explainer.measures(measure, of: $0) }
         ) { record in
             SecretMask(topic: record.topic).masked(record.folded.record)

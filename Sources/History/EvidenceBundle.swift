@@ -20,8 +20,8 @@ extension Explainer {
     /// - Returns: whether the records add up.
     /// - Throws: what `explain` throws, and `ExplanationError.file`.
     package func writeEvidence(
-        of number: any Number, measure: String? = nil, to path: String,
-        measures: (any Number) throws -> [String]? = { _ in nil },
+        of figure: any Figure, measure: String? = nil, to path: String,
+        measures: (any Figure) throws -> [String]? = { _ in nil },
         mask: @escaping (ExplainedRecord) -> [UInt8]?
     ) throws -> Explanation {
         guard !FileManager.default.fileExists(atPath: path) else {
@@ -31,12 +31,12 @@ extension Explainer {
                     "it is there already, and evidence is never written over; give --out a new file"
             )
         }
-        let proved = measure.flatMap { ProvedMeasure($0, of: number.name) }
+        let proved = measure.flatMap { ProvedMeasure($0, of: figure.name) }
         let bundle = try EvidenceBundle(
-            number, proved, in: "\(path).\(UUID().uuidString)", rules: rules, mask: mask)
+            figure, proved, in: "\(path).\(UUID().uuidString)", rules: rules, mask: mask)
         var partitions: [String: Set<Int32>] = [:]
         let explanation = try explain(
-            number, measures: proved == nil ? { _ in nil } : measures,
+            figure, measures: proved == nil ? { _ in nil } : measures,
             eachRow: { place, table, columns, measures in
                 guard try bundle.add(place, table, columns, measures) else { return }
                 partitions[place.stream, default: []].insert(place.partition)
@@ -64,7 +64,7 @@ final class EvidenceBundle {
     /// Hides the secrets of a record; nil when it has none.
     typealias Mask = (ExplainedRecord) -> [UInt8]?
 
-    private let number: any Number
+    private let figure: any Figure
     /// The measure that is proved, with what it is worked out of; nil for all.
     private let proved: ProvedMeasure?
     private let mask: Mask
@@ -81,10 +81,10 @@ final class EvidenceBundle {
 
     /// Begins in a new directory, which is removed at the end.
     init(
-        _ number: any Number, _ proved: ProvedMeasure?, in directory: String, rules: RuleSource,
+        _ figure: any Figure, _ proved: ProvedMeasure?, in directory: String, rules: RuleSource,
         mask: @escaping Mask
     ) throws {
-        self.number = number
+        self.figure = figure
         self.proved = proved
         self.mask = mask
         self.rules = rules
@@ -105,14 +105,14 @@ final class EvidenceBundle {
         _ place: StreamPartition, _ table: AggregateTable, _ columns: [StoredValue],
         _ measures: [Int64]
     ) throws -> Bool {
-        let terms = (number.terms(of: table, columns: columns) ?? []).filter {
-            proved?.includes(number.measures[$0.measure]) ?? true
+        let terms = (figure.terms(of: table, columns: columns) ?? []).filter {
+            proved?.includes(figure.measures[$0.measure]) ?? true
         }
         // Of a measure that is proved alone, no record adds to a row without any of it.
         guard proved == nil || terms.contains(where: { measures[$0.rowMeasure] != 0 }) else {
             return false
         }
-        let gives = terms.map { [table.measures[$0.rowMeasure], number.measures[$0.measure]] }
+        let gives = terms.map { [table.measures[$0.rowMeasure], figure.measures[$0.measure]] }
         rows.append(
             try EvidenceCoding.encode(
                 EvidenceRow(
@@ -180,9 +180,9 @@ final class EvidenceBundle {
         }
         let manifest = EvidenceManifest(
             format: proved == nil ? EvidenceManifest.formatOfAll : EvidenceManifest.currentFormat,
-            weir: WeirVersion.current, dump: number.name, measure: proved?.name,
-            where: number.query.conditions.map { "\($0.column)=\($0.value)" },
-            sinceMs: number.query.sinceMilliseconds, untilMs: number.query.untilMilliseconds,
+            weir: WeirVersion.current, dump: figure.name, measure: proved?.name,
+            where: figure.query.conditions.map { "\($0.column)=\($0.value)" },
+            sinceMs: figure.query.sinceMilliseconds, untilMs: figure.query.untilMilliseconds,
             number: Dictionary(
                 explanation.measures.map { ($0.name, $0.stored.description) },
                 uniquingKeysWith: { first, _ in first }),

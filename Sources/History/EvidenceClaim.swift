@@ -8,9 +8,9 @@ import Wording
 /// it gives.
 struct EvidenceClaim {
     /// The rows that are asked for; nil when no dump can be asked so.
-    let number: (any Number)?
+    let figure: (any Figure)?
     /// The same for the values that postbacks brought, which are given to models that the file lacks.
-    private let broughtNumber: (any Number)?
+    private let broughtFigure: (any Figure)?
     private let manifest: EvidenceManifest
     private let rows: [EvidenceRow]
     /// Nil for a name that this program does not know.
@@ -20,26 +20,26 @@ struct EvidenceClaim {
         self.manifest = manifest
         self.rows = rows
         report = try? knownReport(manifest.dump)
-        number = Self.number(of: report, manifest, rows)
-        broughtNumber = Self.number(of: report, manifest, rows, without: ["model"])
-        if let number {
+        figure = Self.figure(of: report, manifest, rows)
+        broughtFigure = Self.figure(of: report, manifest, rows, without: ["model"])
+        if let figure {
             for row in rows {
-                guard let (table, columns) = Self.stored(row, in: number) else { continue }
-                number.note(table, columns: columns)
+                guard let (table, columns) = Self.stored(row, in: figure) else { continue }
+                figure.note(table, columns: columns)
             }
         }
     }
 
     /// Whether refused records are counted, and no rows.
-    var isOfRefusals: Bool { number?.sources.allSatisfy(\.tables.isEmpty) ?? false }
+    var isOfRefusals: Bool { figure?.sources.allSatisfy(\.tables.isEmpty) ?? false }
 
     /// What does not fit.
     var faults: [String] {
-        guard let number else {
+        guard let figure else {
             return ["no dump is asked for with \(manifest.dump) \(manifest.where)"]
         }
-        let rowFaults = rows.compactMap { fault($0, number) }
-        let unknown = manifest.number.keys.filter { !number.measures.contains($0) }.sorted()
+        let rowFaults = rows.compactMap { fault($0, figure) }
+        let unknown = manifest.number.keys.filter { !figure.measures.contains($0) }.sorted()
         return rowFaults + unknown.map { "\(manifest.dump) has no measure \($0)" } + doubled
             + severalCurrencies
     }
@@ -74,17 +74,17 @@ struct EvidenceClaim {
 
     /// What the manifest asks for, but for conditions on some columns, and on those of the catalog, which is not in the
     /// file. Sales are those of apps by their bundles: which is whose is not in the file either.
-    private static func number(
+    private static func figure(
         of report: (any Report)?, _ manifest: EvidenceManifest, _ rows: [EvidenceRow],
         without columns: Set<String> = []
-    ) -> (any Number)? {
+    ) -> (any Figure)? {
         guard let report, let query = query(manifest, without: columns.union(report.catalogColumns))
         else { return nil }
         let asked = query.conditions.first { $0.column == "app_id" }.flatMap { Int64($0.value) }
         var apps: [String: Int64] = [:]
         let app = asked ?? rows.lazy.compactMap { $0.columns["app_id"]?.asInteger }.first ?? 0
         for case .text(let bundle)? in rows.map({ $0.columns["bundle_id"] }) { apps[bundle] = app }
-        return try? report.provableNumber(
+        return try? report.provableFigure(
             query,
             ReportConfiguration(
                 catalog: Catalog(), trustsDevelopment: true, appsByBundle: apps))
@@ -92,20 +92,20 @@ struct EvidenceClaim {
 
     /// A row's aggregate and the values of its columns; nil when the dump has no such rows.
     private static func stored(
-        _ row: EvidenceRow, in number: any Number
+        _ row: EvidenceRow, in figure: any Figure
     ) -> (table: AggregateTable, columns: [StoredValue])? {
-        let tables = number.sources.filter { $0.stream == row.stream }.flatMap(\.tables)
+        let tables = figure.sources.filter { $0.stream == row.stream }.flatMap(\.tables)
         guard let table = tables.first(where: { $0.name == row.aggregate }) else { return nil }
         let columns = table.columns.compactMap { row.columns[$0.name] }
         return columns.count == table.columns.count ? (table, columns) : nil
     }
 
-    private func fault(_ row: EvidenceRow, _ number: any Number) -> String? {
-        guard let (table, columns) = Self.stored(row, in: number) else {
+    private func fault(_ row: EvidenceRow, _ figure: any Figure) -> String? {
+        guard let (table, columns) = Self.stored(row, in: figure) else {
             return "\(manifest.dump) has no rows of \(row.aggregate) of \(row.stream)"
         }
         let isBrought = table.name == ConversionValuesKey.table.name && table.name != manifest.dump
-        let asked = isBrought ? broughtNumber ?? number : number
+        let asked = isBrought ? broughtFigure ?? figure : figure
         guard let terms = asked.terms(of: table, columns: columns) else {
             return "\(row.aggregate) \(row.description) is not asked for"
         }

@@ -25,7 +25,7 @@ struct EvidenceRefold {
     private let configurations: [StreamPartition: [EvidenceConfiguration]]
     private let roots: [AppStoreRoot]
     /// What refused records are asked for; nil when none can be.
-    private let number: (any Number)?
+    private let figure: (any Figure)?
     private var sums: [RowKey: [Int128]] = [:]
     private var tables: [String: AggregateTable] = [:]
     private var folded: Int64 = 0
@@ -41,10 +41,10 @@ struct EvidenceRefold {
 
     init(
         _ rows: [EvidenceRow], _ notes: [EvidenceNote], _ configurations: [EvidenceConfiguration],
-        _ roots: [AppStoreRoot], number: (any Number)?
+        _ roots: [AppStoreRoot], figure: (any Figure)?
     ) {
         self.rows = rows
-        self.number = number
+        self.figure = figure
         self.roots = roots
         var byPlace: [StreamPartition: RefoldNotes] = [:]
         for note in notes {
@@ -139,7 +139,7 @@ struct EvidenceRefold {
             return
         }
         if let refusal = folded.refusal, record.leftOut == nil,
-            number?.counts(StoredRefusal(refusal, of: folded.record), topic: record.topic) ?? false
+            figure?.counts(StoredRefusal(refusal, of: folded.record), topic: record.topic) ?? false
         {
             refusals += 1
         }

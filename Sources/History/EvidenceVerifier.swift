@@ -86,7 +86,7 @@ package struct EvidenceVerifier {
         let roots = check(keys, configurations)
         let claim = EvidenceClaim(manifest, rows)
         note("question", EvidenceRefold.limited(claim.faults), claim.holding)
-        var refold = EvidenceRefold(rows, notes, configurations, roots, number: claim.number)
+        var refold = EvidenceRefold(rows, notes, configurations, roots, figure: claim.figure)
         refold.fold(records)
         checks += refold.checks
         checkNumber(rows, claim.isOfRefusals ? refold.refusals : nil)

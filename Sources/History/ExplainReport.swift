@@ -13,7 +13,7 @@ package struct ExplainReport {
         package var type: String
         /// Why it is left out or refused, or what it takes the place of; nil for others.
         package var reason: String?
-        package var amounts: NumberAmounts
+        package var amounts: FigureAmounts
     }
 
     package let dump: String
@@ -27,7 +27,7 @@ package struct ExplainReport {
     package private(set) var countedCount: Int64 = 0
     package private(set) var leftOutCount: Int64 = 0
     /// What those that count add.
-    package private(set) var listed = NumberAmounts()
+    package private(set) var listed = FigureAmounts()
     /// Whether what may be of others is left out: counts of records, and the words of refusals, which quote the
     /// other copy.
     package var hidesUntold = false
@@ -148,7 +148,7 @@ package struct ExplainReport {
 extension ExplainReport {
     private func json(_ explanation: Explanation) -> String {
         Self.object { json in
-            writeNumber(explanation, to: &json)
+            writeFigure(explanation, to: &json)
             json.objects("records", counted) { writeMembers(of: $0, explanation, to: &$1) }
             json.objects("left_out", leftOut, writeMembers)
             writeSummary(explanation, to: &json)
@@ -163,7 +163,7 @@ extension ExplainReport {
                 body(&json)
             }
         }
-        return [line("number") { writeNumber(explanation, to: &$0) }]
+        return [line("number") { writeFigure(explanation, to: &$0) }]
             + counted.map { entry in
                 line("record") { writeMembers(of: entry, explanation, to: &$0) }
             }
@@ -177,7 +177,7 @@ extension ExplainReport {
         return json.text.withoutControlsInJSON
     }
 
-    private func writeNumber(_ explanation: Explanation, to json: inout JSONText) {
+    private func writeFigure(_ explanation: Explanation, to json: inout JSONText) {
         json.member("dump", dump)
         json.member("where", conditions)
         if let fromMilliseconds {

@@ -4,7 +4,7 @@ import Reports
 import Store
 import Streams
 
-/// Finds the records behind a number, and adds them up.
+/// Finds the records behind a figure, and adds them up.
 package struct Explainer {
     /// Opens a reader of a topic, of the log or of an archive before it.
     package typealias OpenReader = (_ topic: String) throws -> any LogReader
@@ -29,53 +29,53 @@ package struct Explainer {
         self.rules = rules
     }
 
-    /// Calls `body` with each record that adds to a number or was left out of it, partition by partition in
+    /// Calls `body` with each record that adds to a figure or was left out of it, partition by partition in
     /// order of the offsets, and says whether they add up.
     ///
     /// - Parameters:
-    ///   - measures: those that are asked for, given the number once the stores were looked at; nil for all
+    ///   - measures: those that are asked for, given the figure once the stores were looked at; nil for all
     ///     that are not 0.
     ///   - progress: called now and then with how many more offsets were read, and how many are left.
     /// - Throws: `InspectionError` when there is no store, `ExplanationError`, `LogError`,
     ///   `RecordedConfigurationFault`; what `body` throws.
     package func explain(
-        _ number: any Number, measures: (any Number) throws -> [String]? = { _ in nil },
+        _ figure: any Figure, measures: (any Figure) throws -> [String]? = { _ in nil },
         progress: @escaping (_ count: Int, _ left: Int64) -> Void = { _, _ in },
         _ body: (ExplainedRecord) throws -> Void
     ) throws -> Explanation {
         try explain(
-            number, measures: measures, progress: progress, eachRow: { _, _, _, _ in },
+            figure, measures: measures, progress: progress, eachRow: { _, _, _, _ in },
             atEnd: { _ in }, body)
     }
 
     /// The same, in one state of the stores with a look at the rows that count before, and at the stores
     /// after.
     func explain(
-        _ number: any Number, measures: (any Number) throws -> [String]?,
+        _ figure: any Figure, measures: (any Figure) throws -> [String]?,
         progress: @escaping (_ count: Int, _ left: Int64) -> Void = { _, _ in },
-        eachRow: NumberScan.RowBody, atEnd: ([StoreSlice]) throws -> Void,
+        eachRow: FigureScan.RowBody, atEnd: ([StoreSlice]) throws -> Void,
         _ body: (ExplainedRecord) throws -> Void
     ) throws -> Explanation {
         var states: [StreamPartition: Int64] = [:]
-        var explanation = try stores.withSlices(of: number.streams) { slices in
+        var explanation = try stores.withSlices(of: figure.streams) { slices in
             states = Self.nextOffsets(slices)
-            let scan = try NumberScan(number, slices, eachRow)
-            let missing = number.streams.filter { stream in
+            let scan = try FigureScan(figure, slices, eachRow)
+            let missing = figure.streams.filter { stream in
                 !slices.contains { $0.stream == stream }
-                    && number.measures.contains { number.streams(of: $0).contains(stream) }
+                    && figure.measures.contains { figure.streams(of: $0).contains(stream) }
             }
-            let wanted = try measures(number).map { names in
+            let wanted = try measures(figure).map { names in
                 let unknown = missing.filter { stream in
-                    names.contains { number.streams(of: $0).contains(stream) }
+                    names.contains { figure.streams(of: $0).contains(stream) }
                 }
                 guard unknown.isEmpty else {
                     throw InspectionError.noStore(streams: unknown, directories: stores.directories)
                 }
-                return names.compactMap { number.measures.firstIndex(of: $0) }
+                return names.compactMap { figure.measures.firstIndex(of: $0) }
             }
-            try Self.refuseSeveralCurrencies(scan, number, wanted)
-            var run = ExplainerRun(number, wanted)
-            let ranges = try scan.ranges(number, slices)
+            try Self.refuseSeveralCurrencies(scan, figure, wanted)
+            var run = ExplainerRun(figure, wanted)
+            let ranges = try scan.ranges(figure, slices)
             var reading = Progress(ranges, report: progress)
             for slice in slices { try explain(slice, ranges, &run, &reading, body) }
             try atEnd(slices)
@@ -84,7 +84,7 @@ package struct Explainer {
             return explanation
         }
         guard !explanation.addsUp else { return explanation }
-        explanation.foldedOn = try stores.withSlices(of: number.streams) { slices in
+        explanation.foldedOn = try stores.withSlices(of: figure.streams) { slices in
             let now = Self.nextOffsets(slices)
             return slices.flatMap { slice in
                 slice.numbers.sorted().filter {
@@ -106,12 +106,12 @@ package struct Explainer {
     }
 
     private static func refuseSeveralCurrencies(
-        _ scan: NumberScan, _ number: any Number, _ wanted: [Int]?
+        _ scan: FigureScan, _ figure: any Figure, _ wanted: [Int]?
     ) throws(ExplanationError) {
         for (place, currencies) in scan.currencies.sorted(by: { $0.key < $1.key })
         where currencies.count > 1 && wanted?.contains(place) ?? true {
             throw .severalCurrencies(
-                measure: number.measures[place], dump: number.name,
+                measure: figure.measures[place], dump: figure.name,
                 currencies: currencies.sorted())
         }
     }
@@ -127,15 +127,15 @@ package struct Explainer {
             }
         }
         guard !parts.isEmpty else { return }
-        // What a number is asked about rows, it keeps; and lanes ask on threads of their own.
+        // What a figure is asked about rows, it keeps; and lanes ask on threads of their own.
         let asking = NSLock()
-        let number = run.number
+        let figure = run.figure
         let folding = try LogRefolding(
             stream: slice.stream, snapshot: slice.snapshot, reader: openReader(topic),
             address: address, rules: rules,
             whereRow: { row in
                 asking.withLock {
-                    let contribution = row.contribution(to: number)
+                    let contribution = row.contribution(to: figure)
                     return contribution.terms != nil || contribution.concerns
                 }
             }, while: isWanted)
@@ -165,7 +165,7 @@ package struct Explainer {
         }
     }
 
-    /// The offsets of postbacks that may have to do with the number, so that no other's signature is
+    /// The offsets of postbacks that may have to do with the figure, so that no other's signature is
     /// verified; nil for all records of the range.
     private static func candidates(
         _ values: [String: StoredValue], in slice: StoreSlice, partition: Int32,

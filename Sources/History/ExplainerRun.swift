@@ -2,15 +2,15 @@ import Reports
 import Store
 import Streams
 
-/// A record that has to do with a number.
+/// A record that has to do with a figure.
 package struct ExplainedRecord {
     /// How it has to do with it.
     package enum Role: Equatable, Sendable {
-        /// It adds to the number.
+        /// It adds to the figure.
         case counted
-        /// It would be in the number if it had not been left out, and why it was.
+        /// It would be in the figure if it had not been left out, and why it was.
         case leftOut(String)
-        /// It lies in the same hours and was left out; whether it would be in the number cannot be told.
+        /// It lies in the same hours and was left out; whether it would be in the figure cannot be told.
         case untold(String)
     }
 
@@ -19,21 +19,21 @@ package struct ExplainedRecord {
     /// The record, with all that it did.
     package let folded: FoldedRecord
     package let role: Role
-    /// What it adds to each of the number's measures.
-    package let amounts: NumberAmounts
+    /// What it adds to each of the figure's measures.
+    package let amounts: FigureAmounts
 }
 
-/// What is found out about a number, record by record.
+/// What is found out about a figure, record by record.
 struct ExplainerRun {
-    let number: any Number
-    /// What postbacks of the number have in common.
+    let figure: any Figure
+    /// What postbacks of the figure have in common.
     let postbackValues: [String: StoredValue]
     /// Places of the measures that are asked for; nil for all.
     private let wanted: [Int]?
     private let testPlace: Int?
-    private var found = NumberAmounts()
+    private var found = FigureAmounts()
     /// How many records add to each measure.
-    private var adding = NumberAmounts()
+    private var adding = FigureAmounts()
     private var counted: Int64 = 0
     private var leftOut: Int64 = 0
     /// The topics of records that count or were left out.
@@ -41,14 +41,14 @@ struct ExplainerRun {
     private var untold: [String: [String: Int64]] = [:]
     private var missing: [Explanation.Missing] = []
 
-    init(_ number: any Number, _ wanted: [Int]?) {
-        self.number = number
-        postbackValues = number.postbackValues
+    init(_ figure: any Figure, _ wanted: [Int]?) {
+        self.figure = figure
+        postbackValues = figure.postbackValues
         self.wanted = wanted
-        testPlace = number.measures.firstIndex(of: "test")
+        testPlace = figure.measures.firstIndex(of: "test")
     }
 
-    /// Takes a record, and hands it on when it has to do with the number.
+    /// Takes a record, and hands it on when it has to do with the figure.
     mutating func take(
         _ folded: FoldedRecord, _ stream: String, _ topic: String,
         _ body: (ExplainedRecord) throws -> Void
@@ -93,9 +93,9 @@ struct ExplainerRun {
     }
 
     /// What was found, beside what the stores have.
-    func explanation(_ scan: NumberScan) -> Explanation {
+    func explanation(_ scan: FigureScan) -> Explanation {
         let stored = scan.sums
-        let names = number.measures
+        let names = figure.measures
         let isAnything = { (place: Int) in stored[place] != 0 || found[place] != 0 }
         let places =
             wanted.map { $0.count == 1 ? $0 : $0.filter(isAnything) }
@@ -108,7 +108,7 @@ struct ExplainerRun {
             return (base ?? 0, names[places[left]]) < (other ?? 0, names[places[right]])
         }.map { places[$0] }
         return Explanation(
-            dump: number.name,
+            dump: figure.name,
             measures: ordered.map {
                 Explanation.Measure(
                     name: names[$0], place: $0, stored: stored[$0], found: found[$0],
@@ -118,7 +118,7 @@ struct ExplainerRun {
             untold: untoldOfConcern, missing: missing)
     }
 
-    /// Topics that have nothing to do with the number are left out, unless none has.
+    /// Topics that have nothing to do with the figure are left out, unless none has.
     private var untoldOfConcern: [Explanation.Untold] {
         untold.filter { concerned.isEmpty || concerned.contains($0.key) }
             .sorted { $0.key < $1.key }
@@ -129,28 +129,28 @@ struct ExplainerRun {
             }
     }
 
-    private func amounts(of folded: FoldedRecord, topic: String) -> NumberAmounts {
-        var amounts = NumberAmounts()
+    private func amounts(of folded: FoldedRecord, topic: String) -> FigureAmounts {
+        var amounts = FigureAmounts()
         for addition in folded.additions {
-            guard let terms = addition.row.contribution(to: number).terms else { continue }
+            guard let terms = addition.row.contribution(to: figure).terms else { continue }
             amounts.add(addition.measures, terms)
         }
         if let refusal = folded.refusal,
-            number.counts(StoredRefusal(refusal, of: folded.record), topic: topic)
+            figure.counts(StoredRefusal(refusal, of: folded.record), topic: topic)
         {
             amounts.add(1, to: 0)
         }
         return amounts
     }
 
-    private func isWanted(_ amounts: NumberAmounts) -> Bool {
+    private func isWanted(_ amounts: FigureAmounts) -> Bool {
         guard let wanted else { return !amounts.isZero }
         return wanted.contains { amounts[$0] != 0 }
     }
 
-    /// Why a record is left out that concerns the number.
+    /// Why a record is left out that concerns the figure.
     private func reasonLeftOut(
-        _ folded: FoldedRecord, _ amounts: NumberAmounts
+        _ folded: FoldedRecord, _ amounts: FigureAmounts
     ) -> String? {
         switch folded.outcome {
         case .accepted:
@@ -165,9 +165,9 @@ struct ExplainerRun {
     }
 
     private func concerns(_ addition: Addition) -> Bool {
-        let row = addition.row.contribution(to: number)
+        let row = addition.row.contribution(to: figure)
         guard let terms = row.terms else { return row.concerns }
-        var amounts = NumberAmounts()
+        var amounts = FigureAmounts()
         amounts.add(addition.measures, terms)
         return isWanted(amounts)
     }
@@ -175,7 +175,7 @@ struct ExplainerRun {
     /// Accepted postbacks that nobody trusts, or that did not win, stand in rows of their own.
     private func reasonNotTrusted(_ folded: FoldedRecord) -> String? {
         guard
-            let row = folded.additions.first(where: { $0.row.contribution(to: number).concerns })?
+            let row = folded.additions.first(where: { $0.row.contribution(to: figure).concerns })?
                 .row
         else { return nil }
         func column(_ name: String) -> StoredValue? {

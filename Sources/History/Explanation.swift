@@ -145,7 +145,7 @@ package enum ExplanationError: OperatorError, Equatable, Sendable {
     /// The measure is not a sum of what records add.
     case noSum(String, dump: String, explanation: String)
     /// The rows of the dump are no sums.
-    case noNumber(dump: String, explanation: String)
+    case noFigure(dump: String, explanation: String)
     /// The rows are of several currencies, which are never added up.
     case severalCurrencies(measure: String, dump: String, currencies: [String])
     case file(operation: String, path: String, detail: String)
@@ -155,7 +155,7 @@ package enum ExplanationError: OperatorError, Equatable, Sendable {
     /// True when the question is at fault, and not what it is asked of.
     package var isUsage: Bool {
         switch self {
-        case .unknownMeasure, .noSum, .noNumber, .severalCurrencies: true
+        case .unknownMeasure, .noSum, .noFigure, .severalCurrencies: true
         case .unknownEpoch, .silentLog, .recordsGone, .gone, .postbacksMissing, .replacedLater,
             .otherLog,
             .otherRecords,
@@ -194,7 +194,7 @@ package enum ExplanationError: OperatorError, Equatable, Sendable {
             "no measure '\(measure)' in \(dump): \(UnknownName(measure, known: known))"
         case .noSum(let measure, let dump, let explanation):
             "\(measure) of \(dump) \(explanation)"
-        case .noNumber(let dump, let explanation): "\(dump) \(explanation)"
+        case .noFigure(let dump, let explanation): "\(dump) \(explanation)"
         case .severalCurrencies(let measure, let dump, let currencies):
             "\(measure) of \(dump) is of \(MoneyByCurrency.list(currencies)) here, which are never added up: give --where currency=\(currencies.last ?? ""), one after the other"
         case .file(let operation, let path, let detail):

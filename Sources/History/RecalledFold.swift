@@ -83,7 +83,7 @@ package final class AddedRow {
     package let columns: [StoredValue]
     /// What the row gives to the number that is explained, and whether it would count if it were
     /// trusted and winning: worked out once.
-    private var known: (terms: [NumberTerm]?, concerns: Bool)?
+    private var known: (terms: [FigureTerm]?, concerns: Bool)?
     /// Whether a record is of interest because it adds to the row.
     fileprivate private(set) var isWanted = true
 
@@ -96,11 +96,11 @@ package final class AddedRow {
     }
 
     /// What the row has to do with a number. A row is only ever held against one.
-    func contribution(to number: any Number) -> (terms: [NumberTerm]?, concerns: Bool) {
+    func contribution(to figure: any Figure) -> (terms: [FigureTerm]?, concerns: Bool) {
         if let known { return known }
         let found = (
-            terms: number.terms(of: table, columns: columns),
-            concerns: number.concerns(table, columns: columns)
+            terms: figure.terms(of: table, columns: columns),
+            concerns: figure.concerns(table, columns: columns)
         )
         known = found
         return found

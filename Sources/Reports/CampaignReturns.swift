@@ -43,13 +43,13 @@ package struct CampaignReturns: Sendable {
     /// What a number of it is made of.
     ///
     /// - Throws: as `returns`, and `noThroughDay` where it is not said up to which day.
-    package static func number(_ query: FunnelQuery) throws(InspectionError) -> FunnelNumber {
+    package static func figure(_ query: FunnelQuery) throws(InspectionError) -> FunnelFigure {
         var query = query
         query.dateRule = .install
         let isAsked = query.query.conditions.contains { $0.column == throughDay }
         let asked = try days(askedIn: &query.query)
         guard isAsked, let day = asked.first else { throw .noThroughDay(query.query.name) }
-        return try FunnelNumber(query, bounds: .through(day: day))
+        return try FunnelFigure(query, bounds: .through(day: day))
     }
 }
 
@@ -79,15 +79,15 @@ extension OpenStores {
         query.dateRule = .install
         query.tellsWindows = true
         let days = try CampaignReturns.days(askedIn: &query.query)
-        let number = try FunnelNumber(query, isConverted: conversion != nil)
-        return try view(of: number.streams) { view in
-            var fold = FunnelFold(number)
+        let figure = try FunnelFigure(query, isConverted: conversion != nil)
+        return try view(of: figure.streams) { view in
+            var fold = FunnelFold(figure)
             try fold.add(view.slices)
             let groups =
                 if let conversion { try fold.groups(converting: conversion) } else { fold.groups }
             let missing = FunnelSource.streams.filter { !view.streams.contains($0) }
             return CampaignReturns(
-                groups, number, days: days, watermarkMilliseconds: try view.postbacksWatermark ?? 0,
+                groups, figure, days: days, watermarkMilliseconds: try view.postbacksWatermark ?? 0,
                 models: fold.models, missingStreams: missing)
         }
     }
@@ -95,7 +95,7 @@ extension OpenStores {
 
 extension CampaignReturns {
     fileprivate init(
-        _ groups: [FunnelFold.Group], _ number: FunnelNumber, days: [Int],
+        _ groups: [FunnelFold.Group], _ figure: FunnelFigure, days: [Int],
         watermarkMilliseconds: Int64,
         models: [Int64: ConversionModel], missingStreams: [String]
     ) {
@@ -116,7 +116,7 @@ extension CampaignReturns {
                     sums[.postbacks] == 0 && areInstallsKnown
                     ? (row.cost.zeros, row.cost.zeros) : sums.revenue(through: day)
                 rows.append(
-                    zip(number.selection.columns, group.columns).map { $0.reportValue($1) } + [
+                    zip(figure.selection.columns, group.columns).map { $0.reportValue($1) } + [
                         .integer(Int128(day)),
                         areInstallsKnown ? .integer(sums[.installs]) : .null,
                         isCostKnown ? .money(row.cost) : .null,
@@ -133,7 +133,7 @@ extension CampaignReturns {
                     ])
             }
         }
-        let keys = number.selection.columns.map(\.reportColumn)
+        let keys = figure.selection.columns.map(\.reportColumn)
         self.init(
             table: ReportTable(
                 columns: keys + [ReportTable.Column(Self.throughDay, isNumber: true)]
@@ -206,7 +206,7 @@ struct ReturnsReport: Report {
 
     func number(
         _ query: DumpQuery, _ configuration: ReportConfiguration
-    ) throws -> any Number { try CampaignReturns.number(configuration.funnelQuery(query)) }
+    ) throws -> any Figure { try CampaignReturns.number(configuration.funnelQuery(query)) }
 
     func isExplained(_ measure: String, in _: ReportRequest) -> Bool { measure != "maturity" }
 

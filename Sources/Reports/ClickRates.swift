@@ -150,7 +150,7 @@ extension ClickRates {
 }
 
 /// The rows of impressions and clicks that count in the selected rows of the click rates.
-package final class ClickRatesNumber: Number {
+package final class ClickRatesFigure: Figure {
     package let name = ClickRates.name
     package let query: DumpQuery
     package let measures = ClickRates.counts.map(\.name)
@@ -189,12 +189,12 @@ package final class ClickRatesNumber: Number {
         RowChoice(isHourWanted: mayCount(inHour:))
     }
 
-    package func terms(of table: AggregateTable, columns: [StoredValue]) -> [NumberTerm]? {
+    package func terms(of table: AggregateTable, columns: [StoredValue]) -> [FigureTerm]? {
         guard
             let source = ClickSource.all.first(where: { $0.places.stored.name == table.name }),
             source.values(AnyTableRow(columns), hours, selection) != nil
         else { return nil }
-        return source.counts.map { NumberTerm(rowMeasure: $0.stored, measure: $0.place) }
+        return source.counts.map { FigureTerm(rowMeasure: $0.stored, measure: $0.place) }
     }
 
     package func concerns(_: AggregateTable, columns _: [StoredValue]) -> Bool { false }
@@ -223,7 +223,7 @@ struct ClickRatesReport: Report {
 
     func number(
         _ query: DumpQuery, _: ReportConfiguration
-    ) throws -> any Number { try ClickRatesNumber(query) }
+    ) throws -> any Figure { try ClickRatesFigure(query) }
 
     func isExplained(_: String, in _: ReportRequest) -> Bool { true }
 

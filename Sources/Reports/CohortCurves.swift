@@ -105,28 +105,28 @@ extension OpenStores {
         guard !query.conditions.contains(where: { $0.column == rule.column }) else {
             throw .curveColumn(rule.column)
         }
-        let number = try DumpNumber(query)
-        if let unknown = query.measures?.first(where: { !number.measures.contains($0) }) {
-            throw .unknownMeasure(unknown, known: number.measures)
+        let figure = try DumpFigure(query)
+        if let unknown = query.measures?.first(where: { !figure.measures.contains($0) }) {
+            throw .unknownMeasure(unknown, known: figure.measures)
         }
-        let all = number.description.columns
+        let all = figure.description.columns
         guard let cohort = all.first(where: { $0.kind == .day })?.name else {
             preconditionFailure("\(rule.dump) has no cohorts")
         }
         var increments = query
         increments.measures = nil
         increments.grouping = .columns(
-            (number.selection.columns.map(\.name) + [rule.column, cohort]
+            (figure.selection.columns.map(\.name) + [rule.column, cohort]
                 + all.map(\.name).filter { $0 == Dump.app }).uniqued)
-        let wanted = try DumpNumber(increments)
-        return try view(of: number.streams) { view in
+        let wanted = try DumpFigure(increments)
+        return try view(of: figure.streams) { view in
             var dump = try view.dump(wanted)
             if let conversion {
                 dump = try dump.converted(by: conversion, dropping: nil)
             }
             return dump.curves(
-                rule, cohort: cohort, by: number.selection.columns.map(\.name),
-                shown: number.query.measures, newestMilliseconds: try view.newestMilliseconds,
+                rule, cohort: cohort, by: figure.selection.columns.map(\.name),
+                shown: figure.query.measures, newestMilliseconds: try view.newestMilliseconds,
                 models: try view.conversionModels())
         }
     }

@@ -6,7 +6,7 @@ import Streams
 // `digest`), how two sets of them differ (`diff`), how numbers changed over time (`StoreChanges`), and what
 // other conversion models would have made of them (`whatIf`). It reads one consistent state of the stores
 // of some data directories, of each partition the copy that is folded furthest, and never writes. What a
-// number is made of is defined once, by a `Number`.
+// number is made of is defined once, by a `Figure`.
 //
 //     let stores = try OpenStores(directories: ["data"])
 //     let dump = try stores.dump(DumpQuery(name: "bids", grouping: .columns(["day", "seat"])))
@@ -51,21 +51,21 @@ extension OpenStores {
 
     /// As `dump`, but the currency column stays, even when all amounts have the same currency.
     func dumpByCurrency(_ query: DumpQuery) throws(InspectionError) -> Dump {
-        let number = try DumpNumber(query)
-        return try view(of: number.streams) { try $0.dump(number) }
+        let figure = try DumpFigure(query)
+        return try view(of: figure.streams) { try $0.dump(figure) }
     }
 }
 
 extension StoreView {
     /// Reads an aggregate: sums over the partitions.
     ///
-    func dump(_ number: DumpNumber) throws -> Dump {
-        var groups = DumpGroups(number)
-        try forEachRow(of: number, byDay: !number.showsHours) { values, measures, first in
+    func dump(_ figure: DumpFigure) throws -> Dump {
+        var groups = DumpGroups(figure)
+        try forEachRow(of: figure, byDay: !figure.showsHours) { values, measures, first in
             groups.add(values, measures, at: first)
         }
         var dump = groups.dump
-        if number.notesMaturity {
+        if figure.notesMaturity {
             dump.watermarkMilliseconds = try postbacksWatermark
             dump.models = try conversionModels()
         }
@@ -77,19 +77,19 @@ extension StoreView {
     ///
     /// - Parameter byDay: whether rows of several hours of a day may come as one, with one of the hours.
     func forEachRow(
-        of number: DumpNumber, byDay: Bool = false,
+        of figure: DumpFigure, byDay: Bool = false,
         _ body: (_ values: [StoredValue], _ measures: [Int64], _ first: Int) throws -> Void
     ) throws {
         for slice in slices {
-            for (stream, tables) in number.sources where stream == slice.stream {
+            for (stream, tables) in figure.sources where stream == slice.stream {
                 for table in tables {
-                    let first = number.firstMeasure(of: table)
+                    let first = figure.firstMeasure(of: table)
                     func add(_ columns: [StoredValue], _ measures: [Int64]) throws {
-                        guard let values = number.values(of: table, columns) else { return }
+                        guard let values = figure.values(of: table, columns) else { return }
                         try body(values, measures, first)
                     }
-                    let choice = number.choice(of: table)
-                    if byDay, !number.countsByHour(table) {
+                    let choice = figure.choice(of: table)
+                    if byDay, !figure.countsByHour(table) {
                         try slice.forEachDay(of: table, choice, add)
                     } else {
                         try slice.forEachRow(of: table, choice) { try add($1, $2) }
@@ -97,7 +97,7 @@ extension StoreView {
                 }
                 guard tables.isEmpty else { continue }
                 try slice.forEachRefusal { refusal in
-                    if let values = number.values(of: refusal, topic: slice.snapshot.topic),
+                    if let values = figure.values(of: refusal, topic: slice.snapshot.topic),
                         slice.counts(timestampMilliseconds: refusal.timestampMilliseconds)
                     {
                         try body(values, [1], 0)
@@ -111,26 +111,26 @@ extension StoreView {
 
 /// Sums selected rows of a dump by its shown columns.
 struct DumpGroups {
-    private let number: DumpNumber
+    private let figure: DumpFigure
     private let rule: CampaignIDRule
     /// Places of the day and of the app, in rows that note the windows of their postbacks.
     private let maturityPlaces: (day: Int, app: Int)?
     private var groups: RowGroups<Dump.Row>
 
-    init(_ number: DumpNumber) {
-        self.number = number
-        rule = CampaignIDRule(number.description.columns)
+    init(_ figure: DumpFigure) {
+        self.figure = figure
+        rule = CampaignIDRule(figure.description.columns)
         func place(_ name: String) -> Int? {
-            number.description.columns.firstIndex { $0.name == name }
+            figure.description.columns.firstIndex { $0.name == name }
         }
         maturityPlaces =
-            if number.notesMaturity, let day = place("day"), let app = place(Dump.app) {
+            if figure.notesMaturity, let day = place("day"), let app = place(Dump.app) {
                 (day, app)
             } else { nil }
         groups = RowGroups(
-            by: number.selection.places,
+            by: figure.selection.places,
             empty: Dump.Row(
-                columns: [], measures: Array(repeating: 0, count: number.measures.count)))
+                columns: [], measures: Array(repeating: 0, count: figure.measures.count)))
     }
 
     /// - Parameters:
@@ -156,9 +156,9 @@ struct DumpGroups {
 
     /// The rows in order of their columns, without those of zeros.
     var dump: Dump {
-        let measures = number.shownMeasures
+        let measures = figure.shownMeasures
         var dump = Dump(
-            columns: number.selection.columns, measures: measures,
+            columns: figure.selection.columns, measures: measures,
             rows: groups.sorted.compactMap { group in
                 guard measures.isEmpty || group.sums.measures.contains(where: { $0 != 0 }) else {
                     return nil
@@ -168,7 +168,7 @@ struct DumpGroups {
                 if measures.isEmpty { row.measures = [] }
                 return row
             })
-        dump.thousandPrices = number.thousandPrices
+        dump.thousandPrices = figure.thousandPrices
         return dump
     }
 }

@@ -96,11 +96,11 @@ extension DumpDescription: Report {
 
     package func number(
         _ query: DumpQuery, _ configuration: ReportConfiguration
-    ) throws -> any Number { try DumpNumber(configured(query, configuration)) }
+    ) throws -> any Figure { try DumpFigure(configured(query, configuration)) }
 
-    package func provableNumber(
+    package func provableFigure(
         _ query: DumpQuery, _ configuration: ReportConfiguration
-    ) throws -> any Number { try number(query, configuration) }
+    ) throws -> any Figure { try number(query, configuration) }
 
     package func isExplained(_ measure: String, in request: ReportRequest) -> Bool {
         !request.curve && request.dateRule == nil && measure != "maturity"
@@ -110,6 +110,6 @@ extension DumpDescription: Report {
     package func comparedRows(
         _ query: DumpQuery, _ configuration: ReportConfiguration
     ) throws -> ComparedRows {
-        ComparedRows(try DumpNumber(counting: configured(query, configuration)))
+        ComparedRows(try DumpFigure(counting: configured(query, configuration)))
     }
 }

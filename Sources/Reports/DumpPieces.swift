@@ -27,7 +27,7 @@ extension OpenStores {
         _ body: (Dump) throws -> Void
     ) throws {
         let pieces = try DumpPieces(query, memoryBytes: memoryBytes)
-        try view(of: pieces.number.streams) { try pieces.read($0) }
+        try view(of: pieces.figure.streams) { try pieces.read($0) }
         try pieces.forEach(body)
     }
 
@@ -73,7 +73,7 @@ extension OpenStores {
 
 /// The rows of a dump, which are read first and handed over then.
 private final class DumpPieces {
-    let number: DumpNumber
+    let figure: DumpFigure
     private let rule: CampaignIDRule
     private let memoryBytes: Int
     private let sums: SortedSums
@@ -88,24 +88,24 @@ private final class DumpPieces {
 
     init(_ query: DumpQuery, memoryBytes: Int) throws(InspectionError) {
         precondition(!query.notesMaturity, "windows of postbacks are of a whole dump")
-        let number = try DumpNumber(query)
-        self.number = number
+        let figure = try DumpFigure(query)
+        self.figure = figure
         self.memoryBytes = memoryBytes
-        rule = CampaignIDRule(number.description.columns)
-        let currency = number.description.columns.firstIndex { $0.name == Dump.currency }
+        rule = CampaignIDRule(figure.description.columns)
+        let currency = figure.description.columns.firstIndex { $0.name == Dump.currency }
         let isOwn = query.tellsCurrenciesApart && !query.grouping.names(Dump.currency)
         ownCurrency =
-            isOwn ? currency.flatMap { number.selection.places.contains($0) ? $0 : nil } : nil
-        moneyPlaces = number.measures.indices.filter {
-            MoneyByCurrency.isMoney(number.measures[$0])
+            isOwn ? currency.flatMap { figure.selection.places.contains($0) ? $0 : nil } : nil
+        moneyPlaces = figure.measures.indices.filter {
+            MoneyByCurrency.isMoney(figure.measures[$0])
         }
-        sums = SortedSums(measureCount: number.measures.count, mostBytes: memoryBytes)
+        sums = SortedSums(measureCount: figure.measures.count, mostBytes: memoryBytes)
     }
 
     func read(_ view: StoreView) throws {
-        try view.forEachRow(of: number, byDay: !number.showsHours) { values, measures, first in
+        try view.forEachRow(of: figure, byDay: !figure.showsHours) { values, measures, first in
             var key = RowKeyBytes()
-            for place in number.selection.places { key.append(values[place]) }
+            for place in figure.selection.places { key.append(values[place]) }
             try sums.add(
                 key, measures, at: first, kinds: CampaignIDKinds(rule.kind(values)))
             guard let ownCurrency, paid.count < 2 else { return }
@@ -117,13 +117,13 @@ private final class DumpPieces {
     }
 
     func forEach(_ body: (Dump) throws -> Void) throws {
-        var places = number.selection.places
+        var places = figure.selection.places
         var sums = sums
         // Where all amounts are of one currency, rows need not be told apart by it.
         if let ownCurrency, paid.count < 2, let own = places.firstIndex(of: ownCurrency) {
-            let kinds = number.selection.columns.map(\.kind)
+            let kinds = figure.selection.columns.map(\.kind)
             places.remove(at: own)
-            let joined = SortedSums(measureCount: number.measures.count, mostBytes: memoryBytes)
+            let joined = SortedSums(measureCount: figure.measures.count, mostBytes: memoryBytes)
             try sums.forEach { group in
                 guard isShown(group) else { return }
                 var values = group.key.values(of: kinds)
@@ -132,11 +132,11 @@ private final class DumpPieces {
             }
             sums = joined
         }
-        let columns = places.map { number.description.columns[$0] }
-        let measures = number.shownMeasures
+        let columns = places.map { figure.description.columns[$0] }
+        let measures = figure.shownMeasures
         var piece = Dump(columns: columns, measures: measures, rows: [])
-        piece.thousandPrices = number.thousandPrices
-        if places.count < number.selection.places.count { piece.onlyCurrency = paid.first }
+        piece.thousandPrices = figure.thousandPrices
+        if places.count < figure.selection.places.count { piece.onlyCurrency = paid.first }
         let kinds = columns.map(\.kind)
         var isFirst = true
         try sums.forEach { group in
@@ -156,7 +156,7 @@ private final class DumpPieces {
 
     /// Rows of zeros are left out.
     private func isShown(_ group: SortedSums.Group) -> Bool {
-        number.shownMeasures.isEmpty || group.measures.contains { $0 != 0 }
+        figure.shownMeasures.isEmpty || group.measures.contains { $0 != 0 }
     }
 }
 

@@ -32,10 +32,10 @@ package struct Funnel: Sendable {
         _ fold: FunnelFold, converting conversion: CurrencyConversion? = nil,
         watermarkMilliseconds: Int64?, missingStreams: [String]
     ) throws(InspectionError) {
-        let number = fold.number
-        let shown = FunnelColumn.shown(number.question)
+        let figure = fold.figure
+        let shown = FunnelColumn.shown(figure.question)
         self.missingStreams = missingStreams
-        unknownBundles = number.unknownBundles.sorted {
+        unknownBundles = figure.unknownBundles.sorted {
             $0.utf8.lexicographicallyPrecedes($1.utf8)
         }
         let groups =
@@ -45,15 +45,15 @@ package struct Funnel: Sendable {
                 sums: group.sums, sales: fold.sales(of: group),
                 watermarkMilliseconds: watermarkMilliseconds, models: fold.models)
             guard row.isAnything else { return nil }
-            return zip(number.selection.columns, group.columns).map { $0.reportValue($1) }
+            return zip(figure.selection.columns, group.columns).map { $0.reportValue($1) }
                 + shown.map { column in
                     column.isKnown(without: missingStreams) ? column.value(row) : .null
                 }
         }
         table = ReportTable(
-            columns: number.selection.columns.map(\.reportColumn)
+            columns: figure.selection.columns.map(\.reportColumn)
                 + shown.map { ReportTable.Column($0.name, isNumber: !$0.isText) },
-            rows: rows, keyCount: number.selection.columns.count)
+            rows: rows, keyCount: figure.selection.columns.count)
     }
 }
 
@@ -67,17 +67,17 @@ extension OpenStores {
     package func funnel(
         _ query: FunnelQuery, converting conversion: CurrencyConversion? = nil
     ) throws(InspectionError) -> Funnel {
-        let number = try FunnelNumber(query, isConverted: conversion != nil)
-        return try view(of: number.streams) { try $0.funnel(number, converting: conversion) }
+        let figure = try FunnelFigure(query, isConverted: conversion != nil)
+        return try view(of: figure.streams) { try $0.funnel(figure, converting: conversion) }
     }
 }
 
 extension StoreView {
     /// Reads the funnel of one state of the stores.
     func funnel(
-        _ number: FunnelNumber, converting conversion: CurrencyConversion? = nil
+        _ figure: FunnelFigure, converting conversion: CurrencyConversion? = nil
     ) throws -> Funnel {
-        var fold = FunnelFold(number)
+        var fold = FunnelFold(figure)
         try fold.add(slices)
         return try Funnel(
             fold, converting: conversion, watermarkMilliseconds: try postbacksWatermark,
@@ -395,13 +395,13 @@ struct FunnelReport: Report {
 
     func number(
         _ query: DumpQuery, _ configuration: ReportConfiguration
-    ) throws -> any Number {
-        try FunnelNumber(configuration.funnelQuery(query), bounds: .ofRevenue)
+    ) throws -> any Figure {
+        try FunnelFigure(configuration.funnelQuery(query), bounds: .ofRevenue)
     }
 
-    func provableNumber(
+    func provableFigure(
         _ query: DumpQuery, _ configuration: ReportConfiguration
-    ) throws -> any Number { try FunnelNumber(configuration.funnelQuery(query)) }
+    ) throws -> any Figure { try FunnelFigure(configuration.funnelQuery(query)) }
 
     func provedParts(of measure: String) -> [String]? {
         appMeasures.contains(measure) ? nil : FunnelColumn.named(measure)?.parts ?? [measure]
@@ -430,7 +430,7 @@ struct FunnelReport: Report {
 
     func comparedRows(
         _ query: DumpQuery, _ configuration: ReportConfiguration
-    ) throws -> ComparedRows { ComparedRows(try FunnelNumber(configuration.funnelQuery(query))) }
+    ) throws -> ComparedRows { ComparedRows(try FunnelFigure(configuration.funnelQuery(query))) }
 }
 
 extension Funnel {

@@ -4,7 +4,7 @@ import Streams
 
 // What explanations of the funnel and of `roas` add up besides stored sums.
 
-extension FunnelNumber {
+extension FunnelFigure {
     /// What the postbacks of a row give to bounds: the place of their count in the stored aggregate, the measure, and how
     /// much of it each is worth.
     func boundTerms(

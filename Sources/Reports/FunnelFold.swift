@@ -6,7 +6,7 @@ import Streams
 struct FunnelFold {
     typealias Group = RowGroups<FunnelSums>.Group
 
-    let number: FunnelNumber
+    let figure: FunnelFigure
     private var rows: RowGroups<FunnelSums>
     private var salesByDay: [String: [Int64: AppSales]] = [:]
     /// The days of campaigns on which anything was billed, as far as they matter.
@@ -16,13 +16,13 @@ struct FunnelFold {
     /// The models of the apps, as the stores of postbacks have recorded them last.
     private(set) var models: [Int64: ConversionModel] = [:]
 
-    init(_ number: FunnelNumber) {
-        self.number = number
+    init(_ figure: FunnelFigure) {
+        self.figure = figure
         // Rates are of days.
-        let places = number.selection.places
+        let places = figure.selection.places
         isByDay = places.first == Self.dayPlace
         rows = RowGroups(
-            by: number.isConverted && !isByDay ? [Self.dayPlace] + places : places,
+            by: figure.isConverted && !isByDay ? [Self.dayPlace] + places : places,
             empty: FunnelSums())
     }
 
@@ -40,7 +40,7 @@ struct FunnelFold {
 
     /// The groups with their amounts in one currency.
     func groups(converting conversion: CurrencyConversion) throws(InspectionError) -> [Group] {
-        let columnCount = number.selection.places.count
+        let columnCount = figure.selection.places.count
         var converted = RowGroups(by: Array(0..<columnCount), empty: FunnelSums())
         for group in groups {
             let sums = group.sums.converted(by: conversion, on: group.columns[Self.dayPlace].text)
@@ -71,7 +71,7 @@ struct FunnelFold {
         _ entry: FunnelEntry, at time: (milliseconds: Int64?, day: String),
         _ body: (inout FunnelSums) -> Void
     ) -> Bool {
-        guard let values = number.values(of: entry, at: time) else { return false }
+        guard let values = figure.values(of: entry, at: time) else { return false }
         rows.add(values) { sums in
             body(&sums)
             sums.note(app: entry.app)
@@ -80,9 +80,9 @@ struct FunnelFold {
     }
 
     private mutating func addCounts(of source: FunnelSource, _ slice: StoreSlice) throws {
-        try slice.forEachDay(of: source.places, number.choice(of: source)) { row in
-            guard source.isValue(row), let entry = source.entry(row, number) else { return }
-            let hour = number.hours[entry.hour]
+        try slice.forEachDay(of: source.places, figure.choice(of: source)) { row in
+            guard source.isValue(row), let entry = source.entry(row, figure) else { return }
+            let hour = figure.hours[entry.hour]
             let costDay = FunnelCost.day(hour.day, of: entry)
             let isBilled = source.billed.map { row[measure: $0] != 0 }
             let isSelected = add(entry, at: hour) { sums in
@@ -108,22 +108,22 @@ struct FunnelFold {
     /// counts on a day of a campaign does not depend on which part of it is asked for.
     private mutating func findBilling(in slices: [StoreSlice]) throws {
         let open = reportedDays.filter { !billedDays.contains($0.key) }.values
-        guard !open.isEmpty, number.selection.isNarrowed else { return }
+        guard !open.isEmpty, figure.selection.isNarrowed else { return }
         let (days, campaigns) = (Set(open.map(\.day)), Set(open.map(\.campaign)))
-        let (number, source) = (number, FunnelSource.bids)
+        let (figure, source) = (figure, FunnelSource.bids)
         guard let billed = source.billed else { return }
         let choice = RowChoice(
-            isHourWanted: { days.contains(number.hours[$0].day) },
+            isHourWanted: { days.contains(figure.hours[$0].day) },
             isKeyWanted: { columns in
-                source.entry(AnyTableRow(columns, of: source.places), number).map {
+                source.entry(AnyTableRow(columns, of: source.places), figure).map {
                     campaigns.contains(Self.campaign(of: $0))
                 } ?? false
             })
         for slice in slices where slice.stream == BidsFold.streamName {
             try slice.forEachDay(of: source.places, choice) { row in
-                guard row[measure: billed] != 0, let entry = source.entry(row, number)
+                guard row[measure: billed] != 0, let entry = source.entry(row, figure)
                 else { return }
-                billedDays.insert(FunnelCost.day(number.hours[entry.hour].day, of: entry))
+                billedDays.insert(FunnelCost.day(figure.hours[entry.hour].day, of: entry))
             }
         }
     }
@@ -135,10 +135,10 @@ struct FunnelFold {
     /// Sales stand in every row of their app, and in one of its own.
     private mutating func addNotifications(_ slice: StoreSlice) throws {
         let source = FunnelSource.storeNotifications
-        try slice.forEachDay(of: source.places, number.choice(of: source)) { row in
-            guard source.isValue(row), let entry = source.entry(row, number) else { return }
-            let hour = number.hours[entry.hour]
-            guard number.selection.includes(timeMilliseconds: hour.milliseconds) else { return }
+        try slice.forEachDay(of: source.places, figure.choice(of: source)) { row in
+            guard source.isValue(row), let entry = source.entry(row, figure) else { return }
+            let hour = figure.hours[entry.hour]
+            guard figure.selection.includes(timeMilliseconds: hour.milliseconds) else { return }
             salesByDay[hour.day, default: [:]][entry.app, default: AppSales()] += AppSales(
                 TableRow(row))
             add(entry, at: hour) { _ in }
@@ -150,7 +150,7 @@ struct FunnelFold {
     func sales(of group: Group) -> AppSales {
         let days = isByDay ? group.columns.prefix(1).map(\.text) : Array(salesByDay.keys)
         var sum = AppSales()
-        for day in days where number.selection.includes(.text(day), ofColumn: "day") {
+        for day in days where figure.selection.includes(.text(day), ofColumn: "day") {
             guard let salesByApp = salesByDay[day] else { continue }
             for app in group.sums.apps {
                 if let sales = salesByApp[app] { sum += sales }
@@ -180,11 +180,11 @@ extension FunnelFold {
         var counts: [RowKeyBytes: Counts] = [:]
         try slice.forEachRow(of: FunnelSource.postbackReader) { partition, row in
             let postbacks = PostbackRow(row, PostbackRow.columns)
-            guard row.row.isCounted, !number.postbacks(postbacks).counts.isEmpty else { return }
+            guard row.row.isCounted, !figure.postbacks(postbacks).counts.isEmpty else { return }
             let key = RowKeyBytes(partition, row.values(PostbackRow.columns))
             counts[key, default: Counts(partition: partition, row: postbacks)].add(row)
         }
-        let zeros = number.question.dateRule == .install ? try fineZeros(slice) : [:]
+        let zeros = figure.question.dateRule == .install ? try fineZeros(slice) : [:]
         let recorded = try slice.recordedDecodings()
         for decoding in recorded.values { models.add(decoding.models) }
         for (key, counts) in counts.sorted(by: { $0.key < $1.key }) {
@@ -198,11 +198,11 @@ extension FunnelFold {
 
     private mutating func add(_ counts: Counts, model: ConversionModel?, allAreZero: Bool) {
         let row = counts.row
-        let entry = number.postbacks(row)
-        let time = number.time(of: row, model: model)
+        let entry = figure.postbacks(row)
+        let time = figure.time(of: row, model: model)
         let interval = installInterval(of: row, allAreZero: allAreZero)
-        let received = number.hours[row.hour].milliseconds
-        let tellsWindows = number.question.tellsWindows
+        let received = figure.hours[row.hour].milliseconds
+        let tellsWindows = figure.question.tellsWindows
         add(entry, at: time) { sums in
             sums.addBounds(ofWindow: Int(row.sequenceIndex), tellsWindows: tellsWindows) {
                 $0.add(
@@ -232,12 +232,12 @@ extension FunnelFold {
         try slice.forEachRow(of: ValuedPostbacks.reader) { partition, row in
             guard let valued = ValuedPostbacks(row) else { return }
             let row = valued.row
-            let entry = number.postbacks(row)
+            let entry = figure.postbacks(row)
             guard !entry.counts.isEmpty else { return }
             let model = recorded[partition]?.models[row.app]
-            let received = number.hours[row.hour].milliseconds
-            let time = number.time(of: row, model: model)
-            let tellsWindows = number.question.tellsWindows
+            let received = figure.hours[row.hour].milliseconds
+            let time = figure.time(of: row, model: model)
+            let tellsWindows = figure.question.tellsWindows
             add(entry, at: time) { sums in
                 sums.addBounds(ofWindow: Int(row.sequenceIndex), tellsWindows: tellsWindows) {
                     $0.add(
@@ -251,12 +251,12 @@ extension FunnelFold {
 
     /// Adds the revenue that values stand for.
     private mutating func addRevenue(_ slice: StoreSlice) throws {
-        let source = number.revenue
+        let source = figure.revenue
         try slice.forEachRow(of: source.places) { _, row in
-            guard let entry = source.entry(row, number), !entry.currency.isEmpty,
+            guard let entry = source.entry(row, figure), !entry.currency.isEmpty,
                 source.isValue(row), let revenue = entry.revenue
             else { return }
-            add(entry, at: number.time(of: entry)) { sums in
+            add(entry, at: figure.time(of: entry)) { sums in
                 sums.add(
                     revenueMinMicros: row[measure: revenue.min], max: row[measure: revenue.max],
                     currency: .text(entry.currency))
@@ -265,9 +265,9 @@ extension FunnelFold {
     }
 
     private func installInterval(of row: PostbackRow, allAreZero: Bool) -> InstallInterval {
-        guard number.question.dateRule == .install, row.hasInstall else { return InstallInterval() }
+        guard figure.question.dateRule == .install, row.hasInstall else { return InstallInterval() }
         let window = row.timing.installWindow(
-            received: number.hours[row.hour].milliseconds, fineIsZero: allAreZero,
+            received: figure.hours[row.hour].milliseconds, fineIsZero: allAreZero,
             reEngagement: false, development: false)
         guard let latest = window.latest else { return InstallInterval() }
         return InstallInterval(earliest: window.earliest, latest: latest + Hour.milliseconds)

@@ -177,9 +177,9 @@ extension OpenStores {
         }
         var query = query
         query.query.grouping = .total
-        let number = try FunnelNumber(query)
-        var division = try view(of: number.streams) { view in
-            var fold = FunnelFold(number)
+        let figure = try FunnelFigure(query)
+        var division = try view(of: figure.streams) { view in
+            var fold = FunnelFold(figure)
             try fold.add(view.slices)
             let group = fold.groups.first
             let row = FunnelRow(

@@ -12,12 +12,12 @@ struct FunnelSource: Sendable {
     let isOfApps: Bool
     /// Whether the sums of a row are a value, or only zeros that stay of what was taken back.
     let isValue: @Sendable (AnyTableRow) -> Bool
-    private let read: @Sendable (AnyTableRow, FunnelNumber) -> FunnelEntry?
+    private let read: @Sendable (AnyTableRow, FunnelFigure) -> FunnelEntry?
 
     private init<Key: RowKey>(
         _ reader: TableReader<Key>, billed: Key.Measure? = nil, isOfApps: Bool = false,
         isValue: @escaping @Sendable (TableRow<Key>) -> Bool = { $0.row.isCounted },
-        _ read: @escaping @Sendable (TableRow<Key>, FunnelNumber) -> FunnelEntry?
+        _ read: @escaping @Sendable (TableRow<Key>, FunnelFigure) -> FunnelEntry?
     ) {
         places = reader.places
         self.billed = billed?.rawValue
@@ -30,7 +30,7 @@ struct FunnelSource: Sendable {
     var stored: AggregateTable { places.stored }
 
     /// What a row gives; nil for notifications that do not count.
-    func entry(_ row: AnyTableRow, _ number: FunnelNumber) -> FunnelEntry? { read(row, number) }
+    func entry(_ row: AnyTableRow, _ number: FunnelFigure) -> FunnelEntry? { read(row, number) }
 
     static let bids = {
         let campaign = CampaignColumns(\BidsKey.campaign)

@@ -49,11 +49,11 @@ package protocol Report: Sendable {
     /// Why no record adds to its rows, and what to explain instead; nil for rows that `number` explains.
     var reasonWithoutNumber: String? { get }
     /// What the rows are made of, to be explained.
-    func number(_ query: DumpQuery, _ configuration: ReportConfiguration) throws -> any Number
+    func number(_ query: DumpQuery, _ configuration: ReportConfiguration) throws -> any Figure
     /// What the rows are made of, to be proved: sums of stored rows alone.
-    func provableNumber(
+    func provableFigure(
         _ query: DumpQuery, _ configuration: ReportConfiguration
-    ) throws -> any Number
+    ) throws -> any Figure
     /// The measures whose rows prove a measure; nil for what needs the rows of others too.
     func provedParts(of measure: String) -> [String]?
     /// Whether records add up to a measure of a request's rows, so that it can be explained.
@@ -167,11 +167,11 @@ extension Report {
 
     package func number(
         _ query: DumpQuery, _: ReportConfiguration
-    ) throws -> any Number { try DumpNumber(query) }
+    ) throws -> any Figure { try DumpFigure(query) }
 
-    package func provableNumber(
+    package func provableFigure(
         _ query: DumpQuery, _: ReportConfiguration
-    ) throws -> any Number { try DumpNumber(query) }
+    ) throws -> any Figure { try DumpFigure(query) }
 
     package func provedParts(of measure: String) -> [String]? { [measure] }
 

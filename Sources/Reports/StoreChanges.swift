@@ -26,7 +26,7 @@ package struct StoreChanges: Sendable {
         toMilliseconds end: Int64, hours: any HourFolding
     ) throws(InspectionError) {
         try self.init(
-            ComparedRows(DumpNumber(counting: query)), directories: directories,
+            ComparedRows(DumpFigure(counting: query)), directories: directories,
             fromMilliseconds: start, toMilliseconds: end, hours: hours)
     }
 

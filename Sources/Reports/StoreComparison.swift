@@ -35,13 +35,13 @@ package struct ComparedRows {
     package let streams: [String]
     let read: (StoreView) throws -> Dump
 
-    init(_ number: DumpNumber) {
+    init(_ number: DumpFigure) {
         streams = number.streams
         read = { try $0.dump(number) }
     }
 
     /// Computed columns and the refunds of apps are left out.
-    package init(_ number: FunnelNumber) {
+    package init(_ number: FunnelFigure) {
         streams = number.streams
         read = { try $0.funnel(number).sums(by: number.selection.columns) }
     }
@@ -76,7 +76,7 @@ extension OpenStores {
     package func diff(
         _ other: OpenStores, _ question: ComparisonQuery
     ) throws(InspectionError) -> StoreComparison {
-        try diff(other, ComparedRows(DumpNumber(counting: question.query)), question)
+        try diff(other, ComparedRows(DumpFigure(counting: question.query)), question)
     }
 
     /// Compares the rows of a report.
@@ -104,11 +104,11 @@ extension OpenStores {
             where !views.streams.isDisjoint(with: description.streams) {
                 var query = query
                 query.name = description.name
-                let number = try DumpNumber(counting: query)
-                let first = try views.first.dump(number)
+                let figure = try DumpFigure(counting: query)
+                let first = try views.first.dump(figure)
                 var tables = SideBySide(first.columns, first.measures, parts: 2)
                 tables.add(first, to: 0)
-                tables.add(try views.second.dump(number), to: 1)
+                tables.add(try views.second.dump(figure), to: 1)
                 rows += tables.summary(of: description.name)
             }
             let columns =

@@ -22,24 +22,24 @@ extension OpenStores {
         // Conditions on the campaign are of the one that an identifier stands for.
         var campaigns = ResolvedCampaigns(catalog, query.conditions)
         query.conditions.removeAll { $0.column == ResolvedCampaigns.column }
-        let number = try DumpNumber(query)
+        let figure = try DumpFigure(query)
         let byApp = Dictionary(models.map { ($0.app, $0) }, uniquingKeysWith: { first, _ in first })
         return try view(of: [PostbacksFold.streamName]) { view in
             var leftOut: Set<Int64> = []
-            var stored = DumpGroups(number)
-            let appPlace = number.description.columns.firstIndex { $0.name == "app_id" } ?? 0
-            try view.forEachRow(of: number) { values, measures, _ in
+            var stored = DumpGroups(figure)
+            let appPlace = figure.description.columns.firstIndex { $0.name == "app_id" } ?? 0
+            try view.forEachRow(of: figure) { values, measures, _ in
                 let app = values[appPlace].integer
                 if byApp[app] == nil {
                     leftOut.insert(app)
-                } else if let values = campaigns.resolved(values, of: number) {
+                } else if let values = campaigns.resolved(values, of: figure) {
                     stored.add(values, measures)
                 }
             }
             return try StoreComparison(
                 stored.dump,
-                view.candidateEvents(number, models: byApp) { values in
-                    campaigns.resolved(values, of: number)
+                view.candidateEvents(figure, models: byApp) { values in
+                    campaigns.resolved(values, of: figure)
                 }, question,
                 titles: ["stored", "candidate"],
                 notices: view.trustNotices() + Self.notices(leftOut: leftOut))
@@ -60,10 +60,10 @@ extension StoreView {
     ///   - models: by app; values of other apps are left out.
     ///   - resolve: gives a row the campaign that it counts for; nil for a row that is not asked for.
     func candidateEvents(
-        _ number: DumpNumber, models: [Int64: ConversionModel],
+        _ figure: DumpFigure, models: [Int64: ConversionModel],
         _ resolve: ([StoredValue]) -> [StoredValue]?
     ) throws -> Dump {
-        var groups = DumpGroups(number)
+        var groups = DumpGroups(figure)
         for slice in slices where slice.stream == PostbacksFold.streamName {
             let recorded = try slice.recordedDecodings()
             let hours = HourTexts()
@@ -79,7 +79,7 @@ extension StoreView {
                 for event in decoding.events {
                     let values = valued.row.eventColumns(decoding, event.event, day: hour.day)
                     guard
-                        number.selection.includes(values, timeMilliseconds: hour.milliseconds),
+                        figure.selection.includes(values, timeMilliseconds: hour.milliseconds),
                         let values = resolve(values)
                     else { continue }
                     groups.add(values, valued.eventMeasures(decoding, event))
@@ -118,8 +118,8 @@ private struct ResolvedCampaigns {
     }
 
     /// The values of a row with its campaign; nil where another one is asked for.
-    mutating func resolved(_ values: [StoredValue], of number: DumpNumber) -> [StoredValue]? {
-        let columns = number.description.columns
+    mutating func resolved(_ values: [StoredValue], of figure: DumpFigure) -> [StoredValue]? {
+        let columns = figure.description.columns
         func place(_ name: String) -> Int { columns.firstIndex { $0.name == name } ?? 0 }
         let campaign = names.named(
             network: values[place("ad_network_id")].text, app: values[place("app_id")].integer,

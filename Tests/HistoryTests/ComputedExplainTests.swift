@@ -87,7 +87,7 @@ struct ComputedExplainTests {
         let table = try stores.funnel(FunnelQuery(query: query, catalog: Catalog())).table
         var unbounded = 0
         for row in table.rows {
-            let cell = try FunnelNumber(
+            let cell = try FunnelFigure(
                 FunnelQuery(
                     query: self.query(Funnel.name, conditions(table, row)), catalog: Catalog()),
                 bounds: .ofRevenue)
@@ -122,7 +122,7 @@ struct ComputedExplainTests {
         let names = ["installs", "revenue_min_micros", "revenue_max_micros"]
         var known: Set<String> = []
         for row in table.rows {
-            let cell = try CampaignReturns.number(
+            let cell = try CampaignReturns.figure(
                 FunnelQuery(
                     query: self.query(CampaignReturns.name, conditions(table, row)),
                     catalog: Catalog()))
@@ -150,7 +150,7 @@ struct ComputedExplainTests {
         }
         #expect(known.count > 2, "\(known)")
         #expect(throws: InspectionError.noThroughDay("roas")) {
-            try CampaignReturns.number(
+            try CampaignReturns.figure(
                 FunnelQuery(query: self.query(CampaignReturns.name), catalog: Catalog()))
         }
     }
@@ -165,7 +165,7 @@ struct ComputedExplainTests {
         let table = try stores.clickRates(query).table
         #expect(table.rows.count > 3)
         for row in table.rows {
-            let cell = try ClickRatesNumber(self.query(ClickRates.name, conditions(table, row)))
+            let cell = try ClickRatesFigure(self.query(ClickRates.name, conditions(table, row)))
             let explanation = try explainer.explain(cell) { _ in }
             #expect(explanation.addsUp, "\(explanation.summary)")
             let names = ClickRates.measureNames.filter { $0 != "ctr" }

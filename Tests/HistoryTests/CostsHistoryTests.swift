@@ -42,7 +42,7 @@ struct CostsHistoryTests {
         )
         var lines: [String] = []
         let explanation = try place.explainer(place.stores()).explain(
-            DumpNumber(query), measures: { _ in ["cost_micros"] }
+            DumpFigure(query), measures: { _ in ["cost_micros"] }
         ) { record in
             let replaced = record.folded.replacedOffset.map { "\($0)" } ?? "nothing"
             lines.append(

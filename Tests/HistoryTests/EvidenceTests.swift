@@ -16,7 +16,7 @@ struct EvidenceTests {
         }
         let evidence = try WrittenEvidence()
         let explanation = try place.explainer(place.stores()).writeEvidence(
-            of: DumpNumber(DumpQuery(name: dump ?? stream)), to: evidence.path
+            of: DumpFigure(DumpQuery(name: dump ?? stream)), to: evidence.path
         ) { record in
             guard let value = record.folded.record.value else { return nil }
             let text = String(decoding: value, as: UTF8.self)
@@ -51,7 +51,7 @@ struct EvidenceTests {
         for measure in table.measures where !MoneyByCurrency.isMoney(measure) {
             let evidence = try WrittenEvidence()
             let explanation = try place.explainer(stores).writeEvidence(
-                of: DumpNumber(DumpQuery(name: stream)), measure: measure, to: evidence.path,
+                of: DumpFigure(DumpQuery(name: stream)), measure: measure, to: evidence.path,
                 measures: { _ in [measure] }
             ) { record in
                 guard let value = record.folded.record.value else { return nil }
@@ -84,7 +84,7 @@ struct EvidenceTests {
         let query = DumpQuery(
             name: "rejected", conditions: [.init(column: "topic", value: "postbacks")])
         let explanation = try place.explainer(place.stores()).writeEvidence(
-            of: DumpNumber(query), to: evidence.path
+            of: DumpFigure(query), to: evidence.path
         ) { _ in nil }
         #expect(explanation.counted > 0)
         #expect(try failures(evidence).isEmpty)
@@ -108,7 +108,7 @@ struct EvidenceTests {
         try place.fold(records)
         let evidence = try WrittenEvidence()
         let explanation = try place.explainer(place.stores()).writeEvidence(
-            of: DumpNumber(DumpQuery(name: "impressions")), to: evidence.path
+            of: DumpFigure(DumpQuery(name: "impressions")), to: evidence.path
         ) { _ in nil }
         #expect(explanation.addsUp && explanation.counted == 2)
         #expect(try failures(evidence).isEmpty)
@@ -153,7 +153,7 @@ struct EvidenceTests {
         try place.fold(place.records(6000, seed: 3))
         let evidence = try WrittenEvidence()
         let explanation = try place.explainer(place.stores()).writeEvidence(
-            of: DumpNumber(DumpQuery(name: "impressions")), to: evidence.path
+            of: DumpFigure(DumpQuery(name: "impressions")), to: evidence.path
         ) { _ in nil }
         #expect(explanation.addsUp)
         #expect(try failures(evidence).isEmpty)
@@ -321,7 +321,7 @@ struct EvidenceTests {
         try kept.write(to: URL(fileURLWithPath: evidence.path))
         #expect(throws: ExplanationError.self) {
             try place.explainer(place.stores()).writeEvidence(
-                of: DumpNumber(DumpQuery(name: "bids")), to: evidence.path
+                of: DumpFigure(DumpQuery(name: "bids")), to: evidence.path
             ) { _ in nil }
         }
         #expect(try Data(contentsOf: URL(fileURLWithPath: evidence.path)) == kept)

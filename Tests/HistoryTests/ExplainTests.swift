@@ -33,7 +33,7 @@ struct ExplainTests {
                     conditions: Self.conditions(of: row.key, table, &generator))
                 let dump = try stores.dump(query)
                 var listed: [Int: Int128] = [:]
-                let cell = try DumpNumber(query)
+                let cell = try DumpFigure(query)
                 let explanation = try place.explainer(stores).explain(cell) { record in
                     guard record.role == .counted else { return }
                     for measure in cell.measures.indices {
@@ -62,7 +62,7 @@ struct ExplainTests {
         }
         try place.fold(records)
         let explanation = try place.explainer(place.stores()).explain(
-            DumpNumber(DumpQuery(name: dump))
+            DumpFigure(DumpQuery(name: dump))
         ) { _ in }
         #expect(explanation.addsUp && explanation.counted > 0, "\(explanation.summary)")
         #expect(explanation.missing.isEmpty)
@@ -90,8 +90,8 @@ struct ExplainTests {
             address: path, rules: .pipelines(PipelineDirectory(place.place.pipelines)))
         for table in try place.tables {
             let explanation = try explainer.explain(
-                DumpNumber(DumpQuery(name: table.name, grouping: .total)),
-                measures: { number in number.measures.filter { !MoneyByCurrency.isMoney($0) } }
+                DumpFigure(DumpQuery(name: table.name, grouping: .total)),
+                measures: { figure in figure.measures.filter { !MoneyByCurrency.isMoney($0) } }
             ) { _ in }
             #expect(explanation.addsUp && explanation.missing.isEmpty)
         }
@@ -136,7 +136,7 @@ struct ExplainTests {
         func explain(_ currency: String?, _ measure: String) throws -> Explanation {
             let conditions = currency.map { [DumpQuery.Condition(column: "currency", value: $0)] }
             return try explainer.explain(
-                DumpNumber(DumpQuery(name: "decoded-events", conditions: conditions ?? [])),
+                DumpFigure(DumpQuery(name: "decoded-events", conditions: conditions ?? [])),
                 measures: { _ in [measure] }
             ) { _ in }
         }
@@ -159,7 +159,7 @@ struct ExplainTests {
             Samples.signed("b", forged: true), Samples.record("postbacks", "[1", partition: 0),
             Samples.signed("c"),
         ])
-        let cell = try DumpNumber(
+        let cell = try DumpFigure(
             DumpQuery(
                 name: "postbacks",
                 conditions: [
@@ -193,7 +193,7 @@ struct ExplainTests {
             record("a", campaign: 1), record("b", campaign: 1, test: true),
             record("c", campaign: 2), record("c", campaign: 2), record("a", campaign: 1),
         ])
-        let cell = try DumpNumber(
+        let cell = try DumpFigure(
             DumpQuery(name: "impressions", conditions: [.init(column: "campaign", value: "1")]))
         var roles: [Int64: ExplainedRecord.Role] = [:]
         _ = try place.explainer(place.stores()).explain(cell, measures: { _ in ["presented"] }) {
@@ -209,7 +209,7 @@ struct ExplainTests {
         let earliest = try place.place.openLog().trim(topic: "bids", partition: 0, before: 9000)
         #expect(earliest > 0)
         let explanation = try place.explainer(place.stores()).explain(
-            DumpNumber(DumpQuery(name: "bids")), measures: { _ in ["auctions"] }
+            DumpFigure(DumpQuery(name: "bids")), measures: { _ in ["auctions"] }
         ) { _ in }
         #expect(!explanation.addsUp)
         #expect(explanation.missing.first?.place == .beforeBegin(0..<earliest))
@@ -225,7 +225,7 @@ struct ExplainTests {
         let other = try MeasuredPlace("bids")
         for one in [place, other] { try one.fold([Samples.bid("a")]) }
         #expect(throws: ExplanationError.self) {
-            try other.explainer(place.stores()).explain(DumpNumber(DumpQuery(name: "bids"))) { _ in
+            try other.explainer(place.stores()).explain(DumpFigure(DumpQuery(name: "bids"))) { _ in
             }
         }
     }
@@ -247,7 +247,7 @@ struct FunnelExplainTests {
         let stores = try place.stores()
         let explainer = try place.explainer(stores)
         let catalog = try PipelineDirectory(place.pipelines).catalog()
-        let all = try FunnelNumber(FunnelQuery(catalog: catalog))
+        let all = try FunnelFigure(FunnelQuery(catalog: catalog))
         let whole = try explainer.explain(all) { _ in }
         #expect(whole.missingStreams == ["store-notifications"])
         #expect(throws: InspectionError.self, "without a store nobody knows") {
@@ -271,7 +271,7 @@ struct FunnelExplainTests {
             let query = DumpQuery(
                 name: Funnel.name, grouping: .total,
                 conditions: columns.map { .init(column: $0, value: words($0)) })
-            let cell = try FunnelNumber(FunnelQuery(query: query, catalog: catalog))
+            let cell = try FunnelFigure(FunnelQuery(query: query, catalog: catalog))
             let explanation = try explainer.explain(cell, measures: { _ in counts }) { _ in }
             #expect(explanation.addsUp, "\(explanation.summary)")
             for measure in explanation.measures {

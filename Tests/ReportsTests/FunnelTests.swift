@@ -320,7 +320,7 @@ struct FunnelTests {
         let query = FunnelQuery(
             query: DumpQuery(name: "funnel", grouping: .total), catalog: Catalog(),
             appsByBundle: ["com.example": 1])
-        let cell = try FunnelNumber(query)
+        let cell = try FunnelFigure(query)
         let table = StoreNotificationsKey.table
         func terms(_ ownership: String) -> Int? {
             let known = [

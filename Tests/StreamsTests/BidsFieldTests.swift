@@ -24,7 +24,7 @@ struct BidsFieldTests {
     }
 
     private static let noText = FieldRule.noText
-    private static let noNumber = FieldRule.noNumber
+    private static let noFigure = FieldRule.noFigure
     private static let noObject = FieldRule.noObject
     private static let noPrice: [Document] = ["1", true, [], [:]]
     private static let noIdentifier = FieldRule.noIdentifier
@@ -94,7 +94,7 @@ struct BidsFieldTests {
                 $0 == "openrtb.loss"
                     ? .required(
                         "loss_reason", accepts: [0, -1, 5.0, .raw("9223372036854775807")],
-                        wrong: noNumber, beyond: [.raw("9223372036854775808"), .raw("1e300")])
+                        wrong: noFigure, beyond: [.raw("9223372036854775808"), .raw("1e300")])
                     : .optional("loss_reason", accepts: ["x", 1.5]),
             ]
                 + ["campaign_id", "app_id", "source_app_id"].map {

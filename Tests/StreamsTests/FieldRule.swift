@@ -13,7 +13,7 @@ struct FieldRule: CustomTestStringConvertible {
     var isRequiredBy: String?
 
     static let noText: [Document] = [5, true, [], [:]]
-    static let noNumber: [Document] = ["5", "", true, [], [:], 1.5]
+    static let noFigure: [Document] = ["5", "", true, [], [:], 1.5]
     static let noObject: [Document] = ["x", 5, [], false]
 
     /// Identifiers that may be numbers: what is one, and what is refused for its type or its value.

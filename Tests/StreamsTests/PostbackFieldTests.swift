@@ -11,7 +11,7 @@ struct PostbackFieldTests {
     }
 
     private static let noText = FieldRule.noText
-    private static let noNumber = FieldRule.noNumber
+    private static let noFigure = FieldRule.noFigure
     private static let noIdentifier = FieldRule.noIdentifier
     private static let beyond = FieldRule.beyondInt64 + FieldRule.noWholeNumbersFromZero
     private static let identifiers = FieldRule.identifiers.filter { $0.text != "\"\"" }
@@ -21,7 +21,7 @@ struct PostbackFieldTests {
             of: base,
             [
                 .optional(
-                    "conversion-value", accepts: [0, 63, 5.0], wrong: noNumber,
+                    "conversion-value", accepts: [0, 63, 5.0], wrong: noFigure,
                     beyond: [-1, 64, .raw("1e300"), .raw("18446744073709551615")]),
                 .optional("coarse-conversion-value", beyond: ["low"]),
                 .optional("country-code", accepts: ["", "USA"], wrong: noText),
@@ -50,12 +50,12 @@ struct PostbackFieldTests {
                     "source-app-id", accepts: identifiers + [""], wrong: noIdentifier,
                     beyond: beyond), .optional("source-domain", accepts: ["", "é"], wrong: noText),
                 .optional(
-                    "fidelity-type", accepts: [0, 1, 1.0], wrong: noNumber,
+                    "fidelity-type", accepts: [0, 1, 1.0], wrong: noFigure,
                     beyond: [-1, 2, .raw("1e300")]),
                 .optional("did-win", accepts: [false], wrong: [1, "true", [], [:]]),
                 .optional("redownload", accepts: [true], wrong: [1, "true", [], [:]]),
                 .optional(
-                    "postback-sequence-index", accepts: [0, 1, 2, 2.0], wrong: noNumber,
+                    "postback-sequence-index", accepts: [0, 1, 2, 2.0], wrong: noFigure,
                     beyond: [-1, 3, .raw("1e300")]),
             ])
         + unsigned(
@@ -90,7 +90,7 @@ struct PostbackFieldTests {
                 accepts: ["download", "redownload", "re-engagement", "Download", "pre-order", ""],
                 wrong: noText),
             .optional(
-                "postback-sequence-index", accepts: [0, 1, 2], wrong: noNumber, beyond: [-1, 3]),
+                "postback-sequence-index", accepts: [0, 1, 2], wrong: noFigure, beyond: [-1, 3]),
             .optional("did-win", accepts: [false], wrong: [1, "true"]),
             .optional("impression-type", accepts: [5, "x"]),
             .optional(

@@ -84,15 +84,15 @@ extension OpenStores {
         }
         query.conditions.removeAll { $0.column == "campaign" }
         let selection = try RowSelection(query, of: NullEstimates.columns)
-        func number(_ name: String) throws(InspectionError) -> DumpNumber {
-            try DumpNumber(
+        func figure(_ name: String) throws(InspectionError) -> DumpFigure {
+            try DumpFigure(
                 DumpQuery(
                     name: name, sinceMilliseconds: query.sinceMilliseconds,
                     untilMilliseconds: query.untilMilliseconds,
                     conditions: [.init(column: "did_win", value: "true")]))
         }
         let (postbacks, values) = try (
-            number(PostbacksKey.table.name), number(ConversionValuesKey.table.name)
+            figure(PostbacksKey.table.name), figure(ConversionValuesKey.table.name)
         )
         return try view(of: [PostbacksFold.streamName]) { view in
             var pools = NullPools(
@@ -125,13 +125,13 @@ private struct NullPools {
         let kind: StoredValue?
         let value: StoredValue?
 
-        init(_ columns: [StoredValue], _ number: DumpNumber) {
+        init(_ columns: [StoredValue], _ figure: DumpFigure) {
             func value(_ name: String) -> StoredValue? {
-                number.description.columns.firstIndex { $0.name == name }.map { columns[$0] }
+                figure.description.columns.firstIndex { $0.name == name }.map { columns[$0] }
             }
             func known(_ name: String) -> StoredValue {
                 guard let value = value(name) else {
-                    preconditionFailure("\(number.name) has no \(name)")
+                    preconditionFailure("\(figure.name) has no \(name)")
                 }
                 return value
             }

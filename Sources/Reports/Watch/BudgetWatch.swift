@@ -6,7 +6,7 @@ import Streams
 /// What a budget is held against: costs by hour of bids, or by day of reports.
 struct WatchedBudget {
     let budget: WatchFile.Budget
-    let number: DumpNumber
+    let figure: DumpFigure
     /// Place of the time in the dump's columns, and of the cost in its measures.
     let timePlace: Int
     let measure: Int
@@ -23,11 +23,11 @@ struct WatchedBudget {
             name: dump, grouping: .total,
             conditions: budget.conditions.map(\.ofQuery)
                 + [.init(column: "currency", value: budget.currency)])
-        guard let number = try? DumpNumber(query),
-            let timePlace = number.description.columns.firstIndex(where: { $0.kind.isTime }),
-            let place = number.measures.firstIndex(of: measure)
+        guard let figure = try? DumpFigure(query),
+            let timePlace = figure.description.columns.firstIndex(where: { $0.kind.isTime }),
+            let place = figure.measures.firstIndex(of: measure)
         else { preconditionFailure("\(dump) has other columns") }
-        self.number = number
+        self.figure = figure
         self.timePlace = timePlace
         self.measure = place
     }
@@ -58,7 +58,7 @@ extension StoreView {
     /// Opens a warning when a step of the budget is reached before as much of its period is over.
     func judge(_ watched: WatchedBudget, _ report: inout WatchReport) throws {
         let budget = watched.budget
-        let missing = Set(watched.number.streams).subtracting(streams)
+        let missing = Set(watched.figure.streams).subtracting(streams)
         guard missing.isEmpty else {
             report.missingStreams.formUnion(missing)
             return
@@ -67,7 +67,7 @@ extension StoreView {
         let now = report.nowMilliseconds
         let period = budget.period.hours(around: Hour(containing: now))
         var byHour: [Int64: Int128] = [:]
-        try forEachRow(of: watched.number) { values, measures, _ in
+        try forEachRow(of: watched.figure) { values, measures, _ in
             guard let time = UTC.milliseconds(text: values[watched.timePlace].text) else { return }
             let hour = Hour(containing: time).hoursSince1970
             guard period.contains(hour), time < now else { return }
@@ -107,12 +107,12 @@ extension StoreView {
     }
 
     private static func look(_ watched: WatchedBudget, _ start: Int64) -> String {
-        let conditions = watched.number.query.conditions.map {
+        let conditions = watched.figure.query.conditions.map {
             "--where '\($0.column)=\($0.value)'"
         }
         return
             ([
-                "weir dump \(watched.number.name) --by day,currency --since \(UTC.text(milliseconds: start))"
+                "weir dump \(watched.figure.name) --by day,currency --since \(UTC.text(milliseconds: start))"
             ]
             + conditions).joined(separator: " ")
     }

@@ -99,13 +99,13 @@ extension StoreView {
         let earliest = end.hoursSince1970 - WatchedRows.hoursRead
         var groups = RowGroups(
             by: rows.whole.selection.places, empty: [Int64: (part: Int64, whole: Int64)]())
-        for (isPart, number, measures, less) in [
+        for (isPart, figure, measures, less) in [
             (true, rows.part, rows.partMeasures, rows.lessMeasures),
             (false, rows.whole, rows.wholeMeasures, []),
         ] where !measures.isEmpty {
-            guard let hourPlace = number.description.columns.firstIndex(where: { $0.kind == .hour })
-            else { preconditionFailure("\(number.name) has no hours") }
-            try forEachRow(of: number) { values, sums, first in
+            guard let hourPlace = figure.description.columns.firstIndex(where: { $0.kind == .hour })
+            else { preconditionFailure("\(figure.name) has no hours") }
+            try forEachRow(of: figure) { values, sums, first in
                 let hour = UTC.milliseconds(text: values[hourPlace].text).map {
                     Hour(containing: $0).hoursSince1970
                 }
@@ -176,8 +176,8 @@ struct WatchedRows {
     static let mostRows = 1000
 
     let rule: String
-    let part: DumpNumber
-    let whole: DumpNumber
+    let part: DumpFigure
+    let whole: DumpFigure
     /// Places of measures among those of the dump.
     let partMeasures: [Int]
     /// Of the part, those that are subtracted.
@@ -200,9 +200,9 @@ struct WatchedRows {
     ) throws(ConfigurationError) {
         self.rule = rule
         self.rows = rows
-        self.whole = try rows.number(whole)
+        self.whole = try rows.figure(whole)
         self.part =
-            try part.map { sum throws(ConfigurationError) in try rows.number(sum) }
+            try part.map { sum throws(ConfigurationError) in try rows.figure(sum) }
             ?? self.whole
         wholeMeasures = try self.whole.places(of: whole.measures)
         partMeasures = try self.part.places(of: part?.measures ?? [])
@@ -254,20 +254,20 @@ struct WatchedRows {
                 from: hours.begin(ofHour: warning.opened - evidence.hours + 1), whole))
     }
 
-    private func look(from milliseconds: Int64, _ number: DumpNumber) -> String {
-        let conditions = (number.query.conditions + series).map { condition in
+    private func look(from milliseconds: Int64, _ figure: DumpFigure) -> String {
+        let conditions = (figure.query.conditions + series).map { condition in
             let text = "\(condition.column)=\(condition.value)"
             return "--where '\(text.replacing("'", with: "'\\''"))'"
         }
         return
-            (["weir dump \(number.name) --by hour --since \(UTC.text(milliseconds: milliseconds))"]
+            (["weir dump \(figure.name) --by hour --since \(UTC.text(milliseconds: milliseconds))"]
             + conditions).joined(separator: " ")
     }
 }
 
 extension WatchFile.Rows {
     /// The rows that a sum adds up, of each hour.
-    fileprivate func number(_ sum: WatchFile.Sum) throws(ConfigurationError) -> DumpNumber {
+    fileprivate func figure(_ sum: WatchFile.Sum) throws(ConfigurationError) -> DumpFigure {
         let description = try dump.held { name throws(InspectionError) in
             try DumpDescription.named(name)
         }
@@ -278,7 +278,7 @@ extension WatchFile.Rows {
         }
         for column in columns {
             try column.held { name throws(InspectionError) in
-                _ = try DumpNumber(DumpQuery(name: description.name, grouping: .columns([name])))
+                _ = try DumpFigure(DumpQuery(name: description.name, grouping: .columns([name])))
             }
             guard !["hour", "day", "timestamp", "offset"].contains(column.text) else {
                 throw column.fault("is no row that goes on by the hour: name other columns")
@@ -287,7 +287,7 @@ extension WatchFile.Rows {
         let all = conditions + sum.conditions
         for condition in all { try condition.check(of: description.name) }
         return try dump.held { name throws(InspectionError) in
-            try DumpNumber(
+            try DumpFigure(
                 DumpQuery(
                     name: name,
                     grouping: columns.isEmpty ? .total : .columns(columns.map(\.text)),
@@ -301,12 +301,12 @@ extension WatchFile.Condition {
 
     func check(of dump: String) throws(ConfigurationError) {
         try value.held { _ throws(InspectionError) in
-            _ = try DumpNumber(DumpQuery(name: dump, grouping: .total, conditions: [ofQuery]))
+            _ = try DumpFigure(DumpQuery(name: dump, grouping: .total, conditions: [ofQuery]))
         }
     }
 }
 
-extension DumpNumber {
+extension DumpFigure {
     fileprivate func places(of names: [PositionedText]) throws(ConfigurationError) -> [Int] {
         try names.map { name throws(ConfigurationError) in
             guard let place = measures.firstIndex(of: name.text) else {

@@ -27,7 +27,7 @@ struct CostsCell {
             }
             return day
         case .amount:
-            guard let number = number(cell) else { throw CellFault(explanation: noNumber(cell)) }
+            guard let number = number(cell) else { throw CellFault(explanation: noFigure(cell)) }
             // Beyond what JSON numbers can say.
             guard Double(number)?.isFinite == true else {
                 throw CellFault(explanation: "has '\(cell)', which is not between 0 and 1000000000")
@@ -82,7 +82,7 @@ struct CostsCell {
         return day.withUTF8 { UTC.day(UnsafeRawBufferPointer($0)) } != nil
     }
 
-    private func noNumber(_ cell: String) -> String {
+    private func noFigure(_ cell: String) -> String {
         let thousands = mapping.thousands.map { ", '\($0)' between thousands" } ?? ""
         return
             "has '\(cell)', which is no amount with the decimal point '\(mapping.decimalPoint)'\(thousands)"

@@ -50,18 +50,18 @@ struct ExplainCommand: ParsableCommand {
     func run() throws {
         let format = try format.chosen()
         guard limit >= 0 else { throw CommandError.usage("--limit \(limit): give 0 or more") }
-        let number = try selection.number(source.pipelines.configuration)
+        let figure = try selection.figure(source.pipelines.configuration)
         let explainer = try source.installation.explainer()
         // Earlier than the answer: where the rules differ, records are mostly not understood.
-        try explainer.stores.warnOfOtherRules(of: number.streams)
+        try explainer.stores.warnOfOtherRules(of: figure.streams)
         let output = BufferedOutput()
         let from = try from.map { try LogTime.milliseconds($0, option: "--from") }
         var report = ExplainReport(
-            number.name, selection.conditions, limit: limit, fromMilliseconds: from)
+            figure.name, selection.conditions, limit: limit, fromMilliseconds: from)
         var progress = Progress(label: "explain", isWanted: true)
         defer { progress.end() }
         let explanation = try explainer.explain(
-            number, measures: { try Explainer.measures(measure, of: $0) },
+            figure, measures: { try Explainer.measures(measure, of: $0) },
             progress: { progress.add($0, behind: $1) }
         ) { record in
             if report.add(record), records { try print(record, to: output) }
@@ -174,9 +174,9 @@ struct EvidenceWriteCommand: ParsableCommand {
     @OptionGroup var access: FileAccessOptions
 
     func run() throws {
-        let number = try selection.provableNumber(source.pipelines.configuration)
+        let figure = try selection.provableFigure(source.pipelines.configuration)
         let explanation = try source.installation.explainer().writeEvidence(
-            of: number, measure: measure, to: out,
+            of: figure, measure: measure, to: out,
             measures: { try Explainer.measures(measure, of: $0) }
         ) { record in
             SecretMask(topic: record.topic).masked(record.folded.record)

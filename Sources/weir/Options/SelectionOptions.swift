@@ -92,18 +92,18 @@ struct CellOptions: ParsableArguments {
     @OptionGroup var times: TimeOptions
 
     /// What the rows are made of, to be explained.
-    func number(_ pipelines: ReportConfiguration) throws -> any Number {
-        try Explainer.number(query, pipelines)
+    func figure(_ pipelines: ReportConfiguration) throws -> any Figure {
+        try Explainer.figure(query, pipelines)
     }
 
     /// What the rows are made of, to be packed as evidence: sums of stored rows alone.
-    func provableNumber(_ pipelines: ReportConfiguration) throws -> any Number {
+    func provableFigure(_ pipelines: ReportConfiguration) throws -> any Figure {
         guard reportNames(.sums).contains(name) || !reportNames().contains(name) else {
             throw CommandError.usage(
                 "\(name) is computed from several dumps, and evidence proves sums of one: give weir evidence "
                     + "the dumps that docs/explain.md names, one after the other")
         }
-        return try knownReport(name, .sums).provableNumber(query, pipelines)
+        return try knownReport(name, .sums).provableFigure(query, pipelines)
     }
 
     private var query: DumpQuery {

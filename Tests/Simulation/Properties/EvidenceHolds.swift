@@ -17,10 +17,10 @@ extension Comparison {
         let explainer = Explainer(
             stores: stores, openReader: openReader, address: "the simulated log",
             rules: .pipelines(pipelines))
-        var number = try DumpNumber(DumpQuery(name: dump))
+        var number = try DumpFigure(DumpQuery(name: dump))
         if number.measures.contains(where: MoneyByCurrency.isMoney) {
             // Amounts of several currencies are never added.
-            number = try DumpNumber(
+            number = try DumpFigure(
                 DumpQuery(name: dump, conditions: [.init(column: "currency", value: "EUR")]))
         }
         let explanation = try explainer.writeEvidence(of: number, to: path) { record in

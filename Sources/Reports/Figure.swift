@@ -2,13 +2,13 @@ import ConversionModels
 import Store
 import Streams
 
-/// Says that a measure of a stored row adds to a measure of a number.
-package struct NumberTerm: Sendable {
+/// Says that a measure of a stored row adds to a measure of a figure.
+package struct FigureTerm: Sendable {
     /// Place of the measure in the row.
     package let rowMeasure: Int
-    /// Place of the measure in the number.
+    /// Place of the measure in the figure.
     package let measure: Int
-    /// What each unit of the row's measure is worth; not 1 where the number is worked out of a count, as bounds of revenue are.
+    /// What each unit of the row's measure is worth; not 1 where the figure is worked out of a count, as bounds of revenue are.
     package let factor: Int128
 
     init(rowMeasure: Int, measure: Int, factor: Int128 = 1) {
@@ -18,11 +18,11 @@ package struct NumberTerm: Sendable {
     }
 }
 
-/// What a number is made of: the rows of a dump, or of the funnel, that a query selects.
+/// What a figure is made of: the rows of a dump, or of the funnel, that a query selects.
 ///
 /// It says of single rows whether they count and what they add. Dumps sum the rows of stores by it,
 /// and explanations the rows that single records added to, so both are of the same rows.
-package protocol Number: AnyObject {
+package protocol Figure: AnyObject {
     /// Name of the dump.
     var name: String { get }
     /// The conditions and the time.
@@ -44,7 +44,7 @@ package protocol Number: AnyObject {
     /// Looks at the stores before their rows are read.
     func begin(_ slices: [StoreSlice]) throws
     /// What a stored row adds; nil when it is not selected.
-    func terms(of table: AggregateTable, columns: [StoredValue]) -> [NumberTerm]?
+    func terms(of table: AggregateTable, columns: [StoredValue]) -> [FigureTerm]?
     /// Whether a row that does not count (untrusted, or superseded) matches the conditions on the columns that it
     /// has.
     func concerns(_ table: AggregateTable, columns: [StoredValue]) -> Bool
@@ -68,7 +68,7 @@ package enum NumberParts {
     case unknown(known: [String])
 }
 
-extension Number {
+extension Figure {
     package var streams: [String] { sources.map(\.stream) }
 
     /// Most columns are sums themselves.
@@ -84,7 +84,7 @@ extension Number {
     /// Most dumps are of one stream, or of every stream.
     package func streams(of _: String) -> [String] { [] }
 
-    /// Most numbers need nothing of the stores but their rows.
+    /// Most figures need nothing of the stores but their rows.
     package func begin(_: [StoreSlice]) throws {}
 
     /// Most dumps are of sums.
@@ -94,7 +94,7 @@ extension Number {
 }
 
 /// The selected rows of one dump.
-package final class DumpNumber: Number {
+package final class DumpFigure: Figure {
     let description: DumpDescription
     let selection: RowSelection
     package let sources: [(stream: String, tables: [AggregateTable])]
@@ -183,12 +183,12 @@ package final class DumpNumber: Number {
         isBrought(table) ? measures.count - 1 : 0
     }
 
-    package func terms(of table: AggregateTable, columns: [StoredValue]) -> [NumberTerm]? {
+    package func terms(of table: AggregateTable, columns: [StoredValue]) -> [FigureTerm]? {
         guard sources.contains(where: { $0.tables.contains { $0.name == table.name } }),
             values(of: table, columns) != nil
         else { return nil }
         let first = firstMeasure(of: table)
-        return table.measures.indices.map { NumberTerm(rowMeasure: $0, measure: first + $0) }
+        return table.measures.indices.map { FigureTerm(rowMeasure: $0, measure: first + $0) }
     }
 
     /// Whether a row of postbacks would be selected if it were trusted and winning. Events are

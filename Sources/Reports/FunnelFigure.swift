@@ -13,10 +13,10 @@ enum FunnelMeasure: Int, AggregateMeasure {
 ///
 /// Rates and costs are computed from sums, and records add to those. Money has a measure for each
 /// currency, `revenue_min_micros USD`. Refunds belong to an app, and stand in every row of it.
-package final class FunnelNumber: Number {
+package final class FunnelFigure: Figure {
     /// What of a question no stored measure has: it follows from counts and from the models that the stores have recorded.
     package enum Bounds: Equatable, Sendable {
-        /// Nothing of it is in the number.
+        /// Nothing of it is in the figure.
         case absent
         /// What the revenue can be, and the postbacks that nothing bounds.
         case ofRevenue
@@ -35,7 +35,7 @@ package final class FunnelNumber: Number {
     /// The places of counts among the measures.
     private let places: [FunnelMeasure: Int]
     private var names: CampaignNames
-    /// The models of the apps, where the number depends on them.
+    /// The models of the apps, where the figure depends on them.
     private(set) var models: [Int64: ConversionModel] = [:]
     /// The apps of the rows that count, for refunds and sales.
     private var apps: Set<Int64> = []
@@ -233,7 +233,7 @@ package final class FunnelNumber: Number {
         apps.insert(entry.app)
     }
 
-    package func terms(of table: AggregateTable, columns: [StoredValue]) -> [NumberTerm]? {
+    package func terms(of table: AggregateTable, columns: [StoredValue]) -> [FigureTerm]? {
         guard let source = source(of: table), let entry = source.entry(AnyTableRow(columns), self)
         else { return nil }
         guard !source.isOfApps else {
@@ -252,7 +252,7 @@ package final class FunnelNumber: Number {
         // Amounts of different currencies are never added.
         let suffix = entry.currency.isEmpty ? "" : " \(entry.currency)"
         return counts.compactMap { place, measure in
-            places[measure].map { NumberTerm(rowMeasure: place, measure: $0) }
+            places[measure].map { FigureTerm(rowMeasure: place, measure: $0) }
         } + entry.amounts.map { term($0, $1 + suffix) }
             + ofBounds.map { term($0, $1, factor: $2) }
     }
@@ -271,14 +271,14 @@ package final class FunnelNumber: Number {
 
     private func term(
         _ rowMeasure: Int, _ measure: String, factor: Int128 = 1
-    ) -> NumberTerm {
+    ) -> FigureTerm {
         let place = measures.firstIndex(of: measure) ?? measures.count
         if place == measures.count { measures.append(measure) }
-        return NumberTerm(rowMeasure: rowMeasure, measure: place, factor: factor)
+        return FigureTerm(rowMeasure: rowMeasure, measure: place, factor: factor)
     }
 }
 
-extension FunnelNumber {
+extension FunnelFigure {
     /// When a stored row counts: its hour, or the beginning of its day; nil without a day.
     func time(of entry: FunnelEntry) -> (milliseconds: Int64?, day: String) {
         if let row = entry.postback { return time(of: row, model: models[row.app]) }

@@ -8,18 +8,18 @@ struct StreamPartition: Hashable {
     var partition: Int32
 }
 
-/// Exact amounts by the measures of a number, which become known one by one.
-package struct NumberAmounts: Sendable {
+/// Exact amounts by the measures of a figure, which become known one by one.
+package struct FigureAmounts: Sendable {
     private(set) var amounts: [Int128] = []
 
     package init() {}
 
-    /// The amount of a measure, by its place in the number.
+    /// The amount of a measure, by its place in the figure.
     package subscript(measure: Int) -> Int128 { measure < amounts.count ? amounts[measure] : 0 }
 
     var isZero: Bool { amounts.allSatisfy { $0 == 0 } }
 
-    mutating func add(_ measures: [Int64], _ terms: [NumberTerm]) {
+    mutating func add(_ measures: [Int64], _ terms: [FigureTerm]) {
         for term in terms where measures[term.rowMeasure] != 0 {
             add(Int128(measures[term.rowMeasure]) * term.factor, to: term.measure)
         }
@@ -30,22 +30,22 @@ package struct NumberAmounts: Sendable {
         amounts[measure] += amount
     }
 
-    package mutating func add(_ other: NumberAmounts) {
+    package mutating func add(_ other: FigureAmounts) {
         for (measure, amount) in other.amounts.enumerated() where amount != 0 {
             add(amount, to: measure)
         }
     }
 }
 
-/// What the stores hold of a number: its sums, and the hours of its rows.
-struct NumberScan {
+/// What the stores hold of a figure: its sums, and the hours of its rows.
+struct FigureScan {
     typealias RowBody = (StreamPartition, AggregateTable, [StoredValue], [Int64]) throws -> Void
 
-    private(set) var sums = NumberAmounts()
+    private(set) var sums = FigureAmounts()
     private var hours: [StreamPartition: Set<Hour>] = [:]
     /// The first hour whose records may count on the days of its rows; nil without such rows.
     private var firstOfDays: Hour?
-    /// The currencies of amounts of money, by the measure of the number that they add to.
+    /// The currencies of amounts of money, by the measure of the figure that they add to.
     private(set) var currencies: [Int: Set<String>] = [:]
 
     /// The currency of a measure's amounts; nil for several, and where none is named.
@@ -55,14 +55,14 @@ struct NumberScan {
     }
 
     /// Looks at all rows of the slices, and calls `body` with each that counts.
-    init(_ number: any Number, _ slices: [StoreSlice], _ body: RowBody) throws {
-        try number.begin(slices)
-        for (stream, tables) in number.sources {
+    init(_ figure: any Figure, _ slices: [StoreSlice], _ body: RowBody) throws {
+        try figure.begin(slices)
+        for (stream, tables) in figure.sources {
             for slice in slices where slice.stream == stream {
-                for table in tables { try add(table, of: slice, number, body) }
+                for table in tables { try add(table, of: slice, figure, body) }
                 guard tables.isEmpty else { continue }
                 try slice.forEachRefusal { refusal in
-                    guard number.counts(refusal, topic: slice.snapshot.topic) else { return true }
+                    guard figure.counts(refusal, topic: slice.snapshot.topic) else { return true }
                     sums.add(1, to: 0)
                     let partition = StreamPartition(stream: stream, partition: refusal.partition)
                     hours[partition, default: []].insert(
@@ -74,18 +74,18 @@ struct NumberScan {
     }
 
     private mutating func add(
-        _ table: AggregateTable, of slice: StoreSlice, _ number: any Number, _ body: RowBody
+        _ table: AggregateTable, of slice: StoreSlice, _ figure: any Figure, _ body: RowBody
     ) throws {
         let timePlace = table.columns.firstIndex { $0.kind.isTime }
         let currencyPlace = table.columns.firstIndex { $0.name == "currency" }
         try slice.snapshot.forEachRow(
-            of: table, partitions: slice.numbers, number.choice(of: table)
+            of: table, partitions: slice.numbers, figure.choice(of: table)
         ) {
             partition, columns, measures in
             guard measures.contains(where: { $0 != 0 }),
-                let terms = number.terms(of: table, columns: columns)
+                let terms = figure.terms(of: table, columns: columns)
             else { return }
-            number.note(table, columns: columns)
+            figure.note(table, columns: columns)
             sums.add(measures, terms)
             if let currencyPlace, case .text(let currency) = columns[currencyPlace] {
                 for term in terms
@@ -110,7 +110,7 @@ struct NumberScan {
     }
 }
 
-/// The part of a partition whose records may have to do with a number.
+/// The part of a partition whose records may have to do with a figure.
 struct RecordRanges {
     let hours: Set<Hour>
     /// In order, apart from each other.
@@ -134,20 +134,20 @@ struct RecordRanges {
     }
 }
 
-extension NumberScan {
+extension FigureScan {
     /// How many hours are looked at as a whole when a time is asked for: what was left out of them may lie
     /// in others than those of the rows.
     private static let wholeHours = 48
 
-    /// Where the records lie that may have to do with the number: in the hours of its rows. Of rows of days, in
+    /// Where the records lie that may have to do with the figure: in the hours of its rows. Of rows of days, in
     /// all, or where no record comes before the day, from the day before the first one on.
     func ranges(
-        _ number: any Number, _ slices: [StoreSlice]
+        _ figure: any Figure, _ slices: [StoreSlice]
     ) throws -> [StreamPartition: RecordRanges] {
         var known: [StreamPartition: [HourRange]] = [:]
         var ofDays: [StreamPartition: [HourRange]] = [:]
         for slice in slices {
-            let hasDays = number.sources.contains {
+            let hasDays = figure.sources.contains {
                 $0.stream == slice.stream && $0.tables.contains(where: \.hasDays)
             }
             for partition in slice.numbers {
@@ -156,13 +156,13 @@ extension NumberScan {
                 if hasDays {
                     ofDays[place] = ranges.filter { mayNameDays($0.hour) }
                 } else {
-                    known[place] = ranges.filter { number.mayCount(in: $0.hour) }
+                    known[place] = ranges.filter { figure.mayCount(in: $0.hour) }
                 }
             }
         }
         let asked = Set(known.values.joined().map(\.hour))
         let isWhole =
-            hasNoRows || (number.isLimitedInTime && asked.count <= Self.wholeHours)
+            hasNoRows || (figure.isLimitedInTime && asked.count <= Self.wholeHours)
         let counted = hours.values.reduce(into: Set<Hour>()) { $0.formUnion($1) }
         return known.mapValues { $0.filter { isWhole || counted.contains($0.hour) } }
             .merging(ofDays) { $0 + $1 }
