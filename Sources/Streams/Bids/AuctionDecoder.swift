@@ -80,7 +80,7 @@ struct AuctionDecoder {
     }
 
     private mutating func isObject(_ value: JSONValue, _ field: StaticString) -> Bool {
-        if !value.isObject { faults.note(.wrongType, field, "is not an object") }
+        if !value.isObject { faults.report(.wrongType, field, "is not an object") }
         return value.isObject
     }
 

@@ -123,7 +123,7 @@ extension BidsDecoder {
                     _ = faults.missing("keyword")
                 }
             } else {
-                faults.note(.outOfRange, "competition_type", "is neither price nor keyword")
+                faults.report(.outOfRange, "competition_type", "is neither price nor keyword")
             }
         }
         if let rendering = faults.optionalText(value, "rendering_type"),
@@ -131,7 +131,7 @@ extension BidsDecoder {
                 (word: StaticString) in rendering.equals(word)
             })
         {
-            faults.note(
+            faults.report(
                 .outOfRange, "rendering_type", "is not primary_sdk, third_party or mediation")
         }
     }

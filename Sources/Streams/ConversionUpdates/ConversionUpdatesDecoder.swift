@@ -63,7 +63,7 @@ struct ConversionUpdatesDecoder: EventDecoder, ~Copyable {
         // What comes after the last window is counted with it.
         let index = faults.integer(about[2], "sequence_index") ?? (windows == 1 ? 2 : 0)
         if !(0...2).contains(index) {
-            faults.note(.outOfRange, "sequence_index", "is outside 0..2")
+            faults.report(.outOfRange, "sequence_index", "is outside 0..2")
         }
         let outcome = faults.requiredWord(
             about[4], "outcome",
@@ -141,7 +141,7 @@ struct ConversionUpdatesDecoder: EventDecoder, ~Copyable {
     ) -> Int64? {
         let number = faults.requiredInteger(value, field)
         if !(0...63).contains(number) {
-            faults.note(.outOfRange, field, "has a value outside 0..63")
+            faults.report(.outOfRange, field, "has a value outside 0..63")
         }
         return number
     }

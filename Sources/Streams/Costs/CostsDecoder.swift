@@ -70,7 +70,7 @@ extension FieldFaults {
     fileprivate mutating func requiredDay(_ value: JSONValue?, _ field: StaticString) -> Hour {
         guard let text = requiredText(value, field) else { return Hour(hoursSince1970: 0) }
         if let day = UTC.day(text) { return day }
-        note(.outOfRange, field, "is no day, as 2026-11-20")
+        report(.outOfRange, field, "is no day, as 2026-11-20")
         return Hour(hoursSince1970: 0)
     }
 
@@ -82,7 +82,7 @@ extension FieldFaults {
             return UnsafeRawBufferPointer(start: nil, count: 0)
         }
         if text.count != 3 || !text.allSatisfy({ (0x41...0x5A).contains($0) }) {
-            note(.outOfRange, field, "is not three capital letters")
+            report(.outOfRange, field, "is not three capital letters")
         }
         return text
     }
@@ -94,18 +94,18 @@ extension FieldFaults {
         if value == nil { _ = missing(field) }
         guard let value else { return 0 }
         guard let text = value.numberText else {
-            note(.wrongType, field, "is not a number")
+            report(.wrongType, field, "is not a number")
             return 0
         }
         if case .micros(let micros) = DecimalMicros(text) { return micros }
-        note(.outOfRange, field, "is not between 0 and 1000000000")
+        report(.outOfRange, field, "is not between 0 and 1000000000")
         return 0
     }
 
     /// A count that may be absent, and is 0 then.
     fileprivate mutating func count(_ value: JSONValue?, _ field: StaticString) -> Int64 {
         guard let count = integer(value, field) else { return 0 }
-        if count < 0 { note(.outOfRange, field, "is negative") }
+        if count < 0 { report(.outOfRange, field, "is negative") }
         return count
     }
 }

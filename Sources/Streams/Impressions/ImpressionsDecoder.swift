@@ -67,7 +67,7 @@ extension ImpressionsDecoder {
         let impressionID = faults.requiredID(members[0], "impression_id")
         let fidelity = faults.requiredInteger(members[1], "fidelity")
         if fidelity != 0, fidelity != 1 {
-            faults.note(.outOfRange, "fidelity", "is neither 0 nor 1")
+            faults.report(.outOfRange, "fidelity", "is neither 0 nor 1")
         }
         let ad = ImpressionsEvent.Ad(
             key: AdKey(

@@ -54,7 +54,7 @@ extension ImpressionsFold: ProducedStream {
             let id = Array(faults.requiredID(listing, "request_id", field: "listings[].request_id"))
             if !requests.contains(id) { requests.append(id) }
         }
-        if requests.isEmpty { faults.note(.outOfRange, "listings", "name no request") }
+        if requests.isEmpty { faults.report(.outOfRange, "listings", "name no request") }
         return requests
     }
 

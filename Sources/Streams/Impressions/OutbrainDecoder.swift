@@ -62,10 +62,10 @@ struct RecommendationsDecoder {
     }
 
     private mutating func readDocuments(_ list: JSONValue, _ symbols: inout SymbolTable) {
-        if !list.isArray { faults.note(.wrongType, "response.documents.doc", "is not an array") }
+        if !list.isArray { faults.report(.wrongType, "response.documents.doc", "is not an array") }
         for document in list.elements {
             guard document.isObject else {
-                faults.note(.wrongType, "response.documents.doc[]", "is not an object")
+                faults.report(.wrongType, "response.documents.doc[]", "is not an object")
                 continue
             }
             documents.append(self.document(document, &symbols))
@@ -169,10 +169,10 @@ struct ListingsDecoder {
         listings.removeAll(keepingCapacity: true)
         var requestID: UnsafeRawBufferPointer?
         guard let value else { return faults.missing("listings") }
-        if !value.isArray { faults.note(.wrongType, "listings", "is not an array") }
+        if !value.isArray { faults.report(.wrongType, "listings", "is not an array") }
         for listing in value.elements {
             guard listing.isObject else {
-                faults.note(.wrongType, "listings[]", "is not an object")
+                faults.report(.wrongType, "listings[]", "is not an object")
                 continue
             }
             let members = listing.members(Self.listingNames)
@@ -180,7 +180,7 @@ struct ListingsDecoder {
             let position = faults.requiredIdentifier(members[1], "listings[].position")
             let elapsed = faults.requiredInteger(members[2], "listings[].time_elapsed_ms")
             if let requestID, !requestID.equals(id) {
-                faults.note(.outOfRange, "listings", "name more than one request")
+                faults.report(.outOfRange, "listings", "name more than one request")
             }
             requestID = id
             listings.append(
@@ -189,7 +189,7 @@ struct ListingsDecoder {
                     isStale: elapsed > ImpressionsEvent.staleBeyondMilliseconds))
         }
         guard let requestID else {
-            faults.note(.outOfRange, "listings", "name no request")
+            faults.report(.outOfRange, "listings", "name no request")
             return UnsafeRawBufferPointer(start: nil, count: 0)
         }
         return requestID

@@ -76,7 +76,7 @@ final class PostbacksDecoder {
                 request = readHeader(of: jws)
                 readClaims(of: jws, &event)
             } else {
-                faults.note(.malformedJSON, "jws-string", "is not a compact JWS")
+                faults.report(.malformedJSON, "jws-string", "is not a compact JWS")
             }
         }
         if let rejection = faults.rejection { throw rejection }
@@ -86,7 +86,7 @@ final class PostbacksDecoder {
     private func begin(_ via: PostbackRoute?) {
         faults = FieldFaults()
         if via == nil {
-            faults.note(.outOfRange, "ce_via", "is not device, developer-copy or relay")
+            faults.report(.outOfRange, "ce_via", "is not device, developer-copy or relay")
         }
     }
 
@@ -130,7 +130,7 @@ extension PostbacksDecoder {
                 return
             }
             if !(1...100).contains(campaignID) {
-                faults.note(.outOfRange, "campaign-id", "is not between 1 and 100")
+                faults.report(.outOfRange, "campaign-id", "is not between 1 and 100")
             }
             claims.campaignID = campaignID
             event.campaign = .number(campaignID)
@@ -164,7 +164,7 @@ extension PostbacksDecoder {
             switch fidelity {
             case 0: event.interaction = .view
             case 1: event.interaction = .click
-            default: faults.note(.outOfRange, "fidelity-type", "is neither 0 nor 1")
+            default: faults.report(.outOfRange, "fidelity-type", "is neither 0 nor 1")
             }
             claims.fidelityType = fidelity
         }
@@ -246,7 +246,7 @@ extension PostbacksDecoder {
             try? jwsParser.parse(UnsafeRawBufferPointer(rebasing: all[range]))
         }
         guard let value, value.isObject else {
-            faults.note(.malformedJSON, "jws-string", "holds a part that is no JSON object")
+            faults.report(.malformedJSON, "jws-string", "holds a part that is no JSON object")
             return nil
         }
         return value
@@ -259,19 +259,19 @@ extension PostbacksDecoder {
     private func readUnsigned(_ value: JSONValue, _ event: inout PostbacksEvent) {
         if let fine = faults.optionalInteger(value, "conversion-value") {
             if !(0...63).contains(fine) {
-                faults.note(.outOfRange, "conversion-value", "is not between 0 and 63")
+                faults.report(.outOfRange, "conversion-value", "is not between 0 and 63")
             }
             event.fineValue = Int(truncatingIfNeeded: fine)
         }
         if let coarse = faults.optionalText(value, "coarse-conversion-value") {
             event.coarseValue = CoarseValue.allCases.first { coarse.equals($0.name) }
             if event.coarseValue == nil {
-                faults.note(
+                faults.report(
                     .outOfRange, "coarse-conversion-value", "is not low, medium or high")
             }
         }
         if value.member("conversion-value") != nil, value.member("coarse-conversion-value") != nil {
-            faults.note(
+            faults.report(
                 .outOfRange, "coarse-conversion-value", "comes together with conversion-value")
         }
         if let country = faults.optionalText(value, "country-code") {
@@ -284,7 +284,7 @@ extension PostbacksDecoder {
             return nil
         }
         guard (0...2).contains(index) else {
-            faults.note(.outOfRange, "postback-sequence-index", "is not between 0 and 2")
+            faults.report(.outOfRange, "postback-sequence-index", "is not between 0 and 2")
             return nil
         }
         return index
@@ -301,14 +301,14 @@ extension PostbacksDecoder {
         }
         if let text = member.string {
             if case .number = Digits(text), text.count <= 4 { return .text(keep(text)) }
-            faults.note(.outOfRange, "source-identifier", "is not 1 to 4 digits")
+            faults.report(.outOfRange, "source-identifier", "is not 1 to 4 digits")
             return .none
         }
         guard let number = faults.optionalIdentifier(value, "source-identifier") else {
             return .none
         }
         if !(0...9999).contains(number) {
-            faults.note(.outOfRange, "source-identifier", "is not 1 to 4 digits")
+            faults.report(.outOfRange, "source-identifier", "is not 1 to 4 digits")
         }
         return .number(number)
     }

@@ -13,7 +13,7 @@ struct FieldFaults {
         reason.map { Rejection($0, "\(field) \(detail)") }
     }
 
-    mutating func note(_ reason: RejectionReason, _ field: StaticString, _ detail: StaticString) {
+    mutating func report(_ reason: RejectionReason, _ field: StaticString, _ detail: StaticString) {
         if let known = self.reason, known <= reason { return }
         self.reason = reason
         self.field = field
@@ -31,7 +31,7 @@ struct FieldFaults {
     mutating func text(_ value: JSONValue?, _ field: StaticString) -> UnsafeRawBufferPointer? {
         guard let value else { return nil }
         guard let text = value.string else {
-            note(.wrongType, field, "is not a string")
+            report(.wrongType, field, "is not a string")
             return nil
         }
         return text
@@ -45,7 +45,7 @@ struct FieldFaults {
         guard let value else { return .empty }
         if let text = value.string { return symbols.intern(text) }
         guard let number = value.number else {
-            note(.wrongType, field, "is neither a string nor a number")
+            report(.wrongType, field, "is neither a string nor a number")
             return .empty
         }
         return integer(number, field).map { symbols.intern(decimal: $0) } ?? .empty
@@ -64,7 +64,7 @@ struct FieldFaults {
     mutating func requiredID(_ value: JSONValue?, _ field: StaticString) -> UnsafeRawBufferPointer {
         guard let value else { return missing(field) }
         guard let text = value.string else {
-            note(.wrongType, field, "is not a string")
+            report(.wrongType, field, "is not a string")
             return Self.noText
         }
         return text.isEmpty ? missing(field) : text
@@ -81,7 +81,7 @@ struct FieldFaults {
         }
         guard let text = text(value, field) else { return nil }
         for place in 0..<count where text.equals(detail[place]) { return place }
-        note(.outOfRange, field, "is none of the words that it can be")
+        report(.outOfRange, field, "is none of the words that it can be")
         return nil
     }
 
@@ -97,7 +97,7 @@ struct FieldFaults {
     mutating func integer(_ value: JSONValue?, _ field: StaticString) -> Int64? {
         guard let value else { return nil }
         guard let number = value.number else {
-            note(.wrongType, field, "is not a number")
+            report(.wrongType, field, "is not a number")
             return nil
         }
         return integer(number, field)
@@ -137,7 +137,7 @@ struct FieldFaults {
     @inline(__always)
     private mutating func digits(_ value: JSONValue, _ field: StaticString) -> Int64? {
         guard let text = value.string else {
-            note(
+            report(
                 .wrongType, field,
                 value.isObject
                     ? "is an object, and not a number or a string of digits"
@@ -150,16 +150,16 @@ struct FieldFaults {
         switch Digits(text) {
         case .number(let number): return number
         case .beyondInt64:
-            note(.outOfRange, field, "is beyond 64 bits")
+            report(.outOfRange, field, "is beyond 64 bits")
         case .notDigits:
-            note(.wrongType, field, "is a string with something else than digits")
+            report(.wrongType, field, "is a string with something else than digits")
         }
         return nil
     }
 
     /// Notes a value that stands in the place of a number or of any text.
-    mutating func noteNoNumberOrText(_ value: JSONValue, _ field: StaticString) {
-        note(
+    mutating func reportNoNumberOrText(_ value: JSONValue, _ field: StaticString) {
+        report(
             .wrongType, field,
             value.isObject
                 ? "is an object, and not a number or a string"
@@ -179,7 +179,7 @@ struct FieldFaults {
     mutating func boolean(_ value: JSONValue?, _ field: StaticString) -> Bool? {
         guard let value else { return nil }
         guard let boolean = value.boolean else {
-            note(.wrongType, field, "is neither true nor false")
+            report(.wrongType, field, "is neither true nor false")
             return nil
         }
         return boolean
@@ -190,7 +190,7 @@ struct FieldFaults {
     mutating func flag(_ value: JSONValue?, _ field: StaticString) -> Bool? {
         guard let value else { return nil }
         guard let flag = value.flag else {
-            note(.wrongType, field, "is not true, false, 1 or 0")
+            report(.wrongType, field, "is not true, false, 1 or 0")
             return nil
         }
         return flag
@@ -200,7 +200,7 @@ struct FieldFaults {
     mutating func object(_ value: JSONValue?, _ field: StaticString) -> JSONValue? {
         guard let value else { return nil }
         guard value.isObject else {
-            note(.wrongType, field, "is not an object")
+            report(.wrongType, field, "is not an object")
             return nil
         }
         return value
@@ -227,7 +227,7 @@ struct FieldFaults {
     ) -> JSONElements {
         // An object has no elements: that stands for the array that is not there.
         guard let value else { return object.elements }
-        if !value.isArray { note(.wrongType, field, "is not an array") }
+        if !value.isArray { report(.wrongType, field, "is not an array") }
         return value.elements
     }
 
@@ -236,24 +236,24 @@ struct FieldFaults {
     mutating func priceMicros(_ value: JSONValue?, _ field: StaticString) -> Int64? {
         guard let value else { return nil }
         if value.number == nil {
-            note(.wrongType, field, "is not a number")
+            report(.wrongType, field, "is not a number")
             return nil
         }
         if let price = value.priceMicros { return price }
-        note(.outOfRange, field, "is not between 0 and 1000000")
+        report(.outOfRange, field, "is not between 0 and 1000000")
         return nil
     }
 
     mutating func missing(_ field: StaticString) -> UnsafeRawBufferPointer {
-        note(.missingField, field, "is missing")
+        report(.missingField, field, "is missing")
         return Self.noText
     }
 
     private mutating func integer(_ number: JSONNumber, _ field: StaticString) -> Int64? {
         switch number.asInteger {
         case .exact(let integer): return integer
-        case .beyondInt64: note(.outOfRange, field, "is beyond 64 bits")
-        case .fraction: note(.wrongType, field, "is not a whole number")
+        case .beyondInt64: report(.outOfRange, field, "is beyond 64 bits")
+        case .fraction: report(.wrongType, field, "is not a whole number")
         }
         return nil
     }
@@ -261,8 +261,8 @@ struct FieldFaults {
     private mutating func identifier(_ number: JSONNumber, _ field: StaticString) -> Int64? {
         switch number.asInteger {
         case .exact(let integer) where integer >= 0: return integer
-        case .exact, .fraction: note(.outOfRange, field, "is not a whole number from 0")
-        case .beyondInt64: note(.outOfRange, field, "is beyond 64 bits")
+        case .exact, .fraction: report(.outOfRange, field, "is not a whole number from 0")
+        case .beyondInt64: report(.outOfRange, field, "is beyond 64 bits")
         }
         return nil
     }

@@ -330,13 +330,13 @@ extension StoreNotificationsDecoder {
         if let boolean = value.boolean { return boolean }
         if case .exact(let number)? = value.number?.asInteger {
             if (0...1).contains(number) { return number == 1 }
-            faults.note(.outOfRange, name, "is neither true nor false")
+            faults.report(.outOfRange, name, "is neither true nor false")
             return nil
         }
         guard let text = faults.optionalText(object, name), !text.isEmpty else { return nil }
         if text.equals("true") || text.equals("1") { return true }
         if text.equals("false") || text.equals("0") { return false }
-        faults.note(.outOfRange, name, "is neither true nor false")
+        faults.report(.outOfRange, name, "is neither true nor false")
         return nil
     }
 }

@@ -218,7 +218,7 @@ extension StoreNotificationsDecoder {
 
     private func price(of transaction: JSONValue) -> Int64? {
         let price = faults.optionalInteger(transaction, "price")
-        if let price, price < 0 { faults.note(.outOfRange, "price", "is negative") }
+        if let price, price < 0 { faults.report(.outOfRange, "price", "is negative") }
         return price
     }
 
@@ -226,7 +226,7 @@ extension StoreNotificationsDecoder {
         let whole: Int64 = 100_000
         let percentage = faults.optionalInteger(transaction, "revocationPercentage") ?? whole
         if !(0...whole).contains(percentage) {
-            faults.note(.outOfRange, "revocationPercentage", "is not between 0 and 100000")
+            faults.report(.outOfRange, "revocationPercentage", "is not between 0 and 100000")
         }
         return StoreNotificationsEvent.Refund(
             transactionID: transactionID(transaction, "transactionId"),

@@ -103,7 +103,7 @@ package final class StoreNotificationsDecoder: @unchecked Sendable {
         guard let value = object.member(name) else { return nil }
         if let text = value.string { return text.isEmpty ? nil : TransactionID(text) }
         guard value.number != nil else {
-            faults.noteNoNumberOrText(value, name)
+            faults.reportNoNumberOrText(value, name)
             return nil
         }
         return faults.identifier(value, name).map { .number($0) }
