@@ -109,7 +109,7 @@ package final class DeliveryLoop {
         case .revoked(let partitions):
             try commitOffsets()
             for partition in partitions { follower.drop(partition) }
-        case .records: try accept()
+        case .records: try ingest()
         case .idle:
             if follower.isCommitDue { try commitOffsets() }
             try follower.lookPeriodically()
@@ -151,7 +151,7 @@ package final class DeliveryLoop {
         try commitOffsets()
     }
 
-    private func accept() throws {
+    private func ingest() throws {
         try follower.checkContinuity(of: batch, times: false)
         var records: [IncomingRecord] = []
         records.reserveCapacity(batch.count)
@@ -166,7 +166,7 @@ package final class DeliveryLoop {
         for partition in last.keys {
             known[partition] = try follower.mark(of: partition, below: next[partition] ?? 0)
         }
-        let counts = try store.accept(
+        let counts = try store.ingest(
             records, topic: follower.reader.topic, nextOffsets: next, last: last, known: known,
             partners: partners, nowMilliseconds: clock.nowMilliseconds)
         for (partition, offset) in next { follower.advance(partition, to: offset) }
@@ -323,7 +323,7 @@ extension DeliveryLoop {
                 ])
         }
         guard !partitions.isEmpty else { return }
-        _ = try store.accept(
+        _ = try store.ingest(
             [], topic: reader.topic, nextOffsets: follower.nextOffsets, known: told,
             partners: partners,
             nowMilliseconds: clock.nowMilliseconds)

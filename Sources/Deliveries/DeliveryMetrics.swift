@@ -10,7 +10,7 @@ final class DeliveryMetrics {
     private let group: String
     private let factory: any MetricsFactory
     private let health: Health
-    private let records: [(WritableKeyPath<AcceptedRecords, Int>, Counter)]
+    private let records: [(WritableKeyPath<IngestedRecords, Int>, Counter)]
     private let assigned: Meter
     private let brokerWait: Meter
     private var partners: [String: PartnerSeries] = [:]
@@ -24,8 +24,8 @@ final class DeliveryMetrics {
         self.group = group
         self.factory = factory
         self.health = health
-        let outcomes: [(String, WritableKeyPath<AcceptedRecords, Int>)] = [
-            ("accepted", \.accepted), ("duplicate", \.duplicates), ("rejected", \.rejected),
+        let outcomes: [(String, WritableKeyPath<IngestedRecords, Int>)] = [
+            ("accepted", \.ingested), ("duplicate", \.duplicates), ("rejected", \.rejected),
         ]
         records = outcomes.map { outcome, path in
             let labels = [("topic", topic), ("outcome", outcome)]
@@ -61,7 +61,7 @@ final class DeliveryMetrics {
         brokerWait.set(seconds)
     }
 
-    func note(_ counts: AcceptedRecords) {
+    func note(_ counts: IngestedRecords) {
         for (path, counter) in records { counter.increment(by: counts[keyPath: path]) }
     }
 

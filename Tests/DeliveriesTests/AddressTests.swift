@@ -54,7 +54,7 @@ struct AddressTests {
         let resolver = FixedResolver([["127.0.0.1"]])
         let place = try DeliveryPlace(
             ["acme": "url: http://\(host):\(partner.port)/"], resolver: resolver)
-        try place.accept(Documents.install())
+        try place.ingest(Documents.install())
         try place.sendAll()
         let delivery = try place.delivery()
         #expect(delivery.state == .dead)
@@ -67,7 +67,7 @@ struct AddressTests {
         let place = try DeliveryPlace(
             ["acme": "url: http://name.example:1/"],
             resolver: FixedResolver([["192.0.43.10", "10.1.2.3"]]))
-        try place.accept(Documents.install())
+        try place.ingest(Documents.install())
         try place.sendAll()
         #expect(
             try place.delivery().reason
@@ -83,7 +83,7 @@ struct AddressTests {
         let place = try DeliveryPlace(
             ["acme": "url: http://name.example:\(partner.port)/\nallow_private: true"],
             resolver: resolver)
-        try place.accept(Documents.install())
+        try place.ingest(Documents.install())
         try place.sendDue()
         #expect(partner.requests.count == 1)
         #expect(partner.requests.first?.headers["host"] == "name.example:\(partner.port)")
@@ -96,7 +96,7 @@ struct AddressTests {
         let place = try DeliveryPlace(
             ["acme": "url: http://name.example:\(partner.port)/\nallow_private: true"],
             resolver: FixedResolver([["127.0.0.3", "127.0.0.1"]]))
-        try place.accept(Documents.install())
+        try place.ingest(Documents.install())
         try place.sendDue()
         #expect(partner.requests.count == 1)
         #expect(try place.delivery().attempts == 1)
@@ -112,7 +112,7 @@ struct AddressTests {
                 "well": "url: http://127.0.0.1:\(well.port)/\nallow_private: true",
             ], resolver: resolver)
         defer { withExtendedLifetime(place) { resolver.answer() } }
-        try place.accept(
+        try place.ingest(
             Documents.install(), Documents.install(id: Documents.id(1), partner: "well"))
         try place.turn { try place.states(partner: "well") == [.delivered: 1] }
         // The other name's server has not answered yet, and does not before all of this is over.

@@ -46,10 +46,10 @@ struct ClockTests {
         let now = place.clock.nowMilliseconds
         place.clock.set(now + ahead)
         var loop = try loop(place)
-        try place.accept((0..<2).map { Documents.install(id: Documents.id($0)) })
+        try place.ingest((0..<2).map { Documents.install(id: Documents.id($0)) })
         try turn(loop) { partner.requests.count == 2 && place.dispatcher.inFlightCount == 0 }
         // Taken over by the wrong clock, and not sent yet.
-        try place.accept(Documents.install(id: Documents.id(2)))
+        try place.ingest(Documents.install(id: Documents.id(2)))
         place.clock.set(now)
         let misplaced = try place.store.misplaced(nowMilliseconds: now)
         #expect(misplaced.map(\.partner) == ["acme"])
@@ -69,7 +69,7 @@ struct ClockTests {
         let place = try DeliveryPlace(["acme": "url: \(partner.url)/\nallow_private: true"])
         let now = place.clock.nowMilliseconds
         place.clock.set(now + 30 * Self.days)
-        try place.accept(Documents.install())
+        try place.ingest(Documents.install())
         var loop = try loop(place)
         try turn(loop) { partner.requests.count == 1 && place.dispatcher.inFlightCount == 0 }
         place.clock.set(now)
@@ -88,7 +88,7 @@ struct ClockTests {
     func schedule() throws {
         let partner = try ScriptedPartner { _, _ in .answer(500, ["Retry-After: 86400"]) }
         let place = try DeliveryPlace(["acme": "url: \(partner.url)/\nallow_private: true"])
-        try place.accept(Documents.install())
+        try place.ingest(Documents.install())
         let loop = try loop(place)
         let now = place.clock.nowMilliseconds
         try turn(loop) { partner.requests.count == 1 && place.dispatcher.inFlightCount == 0 }
@@ -112,7 +112,7 @@ struct ClockTests {
         ])
         let now = place.clock.nowMilliseconds
         place.clock.set(now + 30 * Self.days)
-        try place.accept((0..<3).map { Documents.install(id: Documents.id($0)) })
+        try place.ingest((0..<3).map { Documents.install(id: Documents.id($0)) })
         let loop = try loop(place)
         try turn(loop) { partner.requests.count == 1 && place.dispatcher.inFlightCount == 0 }
         #expect(try place.store.restingPartners()["acme"] != nil)

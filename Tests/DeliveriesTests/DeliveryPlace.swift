@@ -36,16 +36,16 @@ final class DeliveryPlace {
     deinit { sender.stop() }
 
     /// Takes documents over, as from the topic.
-    func accept(_ documents: String...) throws { try accept(documents) }
+    func ingest(_ documents: String...) throws { try ingest(documents) }
 
-    func accept(_ documents: [String]) throws {
+    func ingest(_ documents: [String]) throws {
         let records = try documents.map { text in
             defer { nextOffset += 1 }
             return IncomingRecord(
                 partition: 0, offset: nextOffset, bytes: Array(text.utf8),
                 document: .success(try Documents.read(text)))
         }
-        _ = try store.accept(
+        _ = try store.ingest(
             records, topic: "partner-postbacks", nextOffsets: [0: nextOffset],
             partners: KnownPartners(try files.partners()), nowMilliseconds: clock.nowMilliseconds)
     }

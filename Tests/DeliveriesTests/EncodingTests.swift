@@ -144,7 +144,7 @@ struct EncodingTests {
             body: {form: {n: "{campaign.name}"}}
             """
         ])
-        try place.accept(Documents.install(campaign: name))
+        try place.ingest(Documents.install(campaign: name))
         try place.sendDue()
         let request = try #require(partner.requests.first)
         let encoded = PercentEncoding.value(name)

@@ -13,9 +13,9 @@ struct OrderTests {
     func duplicates() throws {
         let partner = try ScriptedPartner()
         let place = try DeliveryPlace(["acme": "url: \(partner.url)/\nallow_private: true"])
-        try place.accept(Documents.install(), Documents.install())
+        try place.ingest(Documents.install(), Documents.install())
         try place.sendAll()
-        try place.accept(Documents.install())
+        try place.ingest(Documents.install())
         try place.sendAll()
         #expect(partner.requests.count == 1)
         #expect(try place.states(partner: "acme") == [.delivered: 1])
@@ -26,7 +26,7 @@ struct OrderTests {
     func superseded() throws {
         let partner = try ScriptedPartner()
         let place = try DeliveryPlace(["acme": "url: \(partner.url)/\nallow_private: true"])
-        try place.accept(
+        try place.ingest(
             Documents.install(revision: 1), Documents.install(revision: 3),
             Documents.install(revision: 2))
         try place.sendAll()
@@ -42,10 +42,10 @@ struct OrderTests {
     func deadLower(wasDeadBefore: Bool) throws {
         let partner = try ScriptedPartner { _, number in .answer(number == 0 ? 404 : 200) }
         let place = try DeliveryPlace(["acme": "url: \(partner.url)/\nallow_private: true"])
-        try place.accept(Documents.install(revision: 1))
+        try place.ingest(Documents.install(revision: 1))
         try place.sendAll()
         #expect(try place.states(partner: "acme") == [.dead: 1])
-        try place.accept(Documents.install(revision: 2))
+        try place.ingest(Documents.install(revision: 2))
         if wasDeadBefore {
             // As earlier versions left it.
             try DatabaseQueue(path: place.store.path).write {
@@ -73,9 +73,9 @@ struct OrderTests {
         let place = try DeliveryPlace([
             "acme": "url: \(partner.url)/\nallow_private: true\ntimeout_seconds: 60"
         ])
-        try place.accept(Documents.install(revision: 1))
+        try place.ingest(Documents.install(revision: 1))
         try place.turn { partner.requests.count == 1 }
-        try place.accept(Documents.install(revision: 2))
+        try place.ingest(Documents.install(revision: 2))
         for _ in 0..<5 { try place.dispatcher.turn(waitMilliseconds: 20) }
         #expect(try place.states(partner: "acme") == [.superseded: 1, .pending: 1])
         #expect(partner.requests.count == 1)
@@ -95,7 +95,7 @@ struct OrderTests {
         let partner = try ScriptedPartner()
         let place = try DeliveryPlace(["acme": "url: \(partner.url)/\nallow_private: true"])
         for revision in 1...3 {
-            try place.accept(Documents.install(revision: revision))
+            try place.ingest(Documents.install(revision: revision))
             try place.sendAll()
         }
         #expect(
@@ -110,7 +110,7 @@ struct OrderTests {
         let place = try DeliveryPlace([
             "acme": "url: \(partner.url)/?c={conversion.coarse}\nallow_private: true\nmissing: hold"
         ])
-        try place.accept(Documents.install())
+        try place.ingest(Documents.install())
         try place.sendAll()
         #expect(try place.delivery().state == .held)
         #expect(try place.delivery().reason == "missing: c: {conversion.coarse} has no value")
@@ -128,7 +128,7 @@ struct OrderTests {
     func unknownPartner() throws {
         let partner = try ScriptedPartner()
         let place = try DeliveryPlace(["acme": "url: \(partner.url)/\nallow_private: true"])
-        try place.accept(Documents.install(partner: "late"))
+        try place.ingest(Documents.install(partner: "late"))
         #expect(try place.delivery().reason == "unknown_partner: no file partners/late.yaml")
         try place.store.begin(KnownPartners(urls: ["acme": "", "late": ""]), nowMilliseconds: 7)
         #expect(try place.delivery().state == .pending)
@@ -144,7 +144,7 @@ struct OrderTests {
         let first = try ScriptedPartner()
         let second = try ScriptedPartner()
         let place = try DeliveryPlace(["acme": "url: \(first.url)/\nallow_private: true"])
-        try place.accept(Documents.install(partner: "late"))
+        try place.ingest(Documents.install(partner: "late"))
         try place.sendDue()
         #expect(first.requests.isEmpty)
         try place.files.add("late", "url: \(second.url)/\nallow_private: true")
@@ -152,12 +152,12 @@ struct OrderTests {
         try place.sendDue()
         #expect(second.requests.count == 1)
         // The file of one that has a request on its way goes.
-        try place.accept(Documents.install(id: b, partner: "late"))
+        try place.ingest(Documents.install(id: b, partner: "late"))
         #expect(try place.dispatcher.turn() == 1)
         let staying = try place.files.routes().filter { $0.name == "acme" }
         try place.dispatcher.use(staying)
         try place.turn { try place.delivery(b).state == .delivered }
-        try place.accept(Documents.install(id: c, partner: "late"))
+        try place.ingest(Documents.install(id: c, partner: "late"))
         try place.dispatcher.use(staying)
         try place.sendDue()
         #expect(try place.delivery(c).state == .held)
@@ -169,7 +169,7 @@ struct OrderTests {
         let partner = try ScriptedPartner { _, number in .answer(number < 2 ? 400 : 200) }
         let place = try DeliveryPlace(["acme": "url: \(partner.url)/\nallow_private: true"])
         for revision in 1...2 {
-            try place.accept(Documents.install(revision: revision))
+            try place.ingest(Documents.install(revision: revision))
             try place.sendAll()
         }
         let retried = try place.store.retry(.allDead, nowMilliseconds: place.clock.nowMilliseconds)
@@ -185,9 +185,9 @@ struct OrderTests {
     func pruning() throws {
         let partner = try ScriptedPartner()
         let place = try DeliveryPlace(["acme": "url: \(partner.url)/\nallow_private: true"])
-        try place.accept(Documents.install())
+        try place.ingest(Documents.install())
         try place.sendAll()
-        try place.accept(Documents.install(id: Documents.id(1), partner: "nobody"))
+        try place.ingest(Documents.install(id: Documents.id(1), partner: "nobody"))
         try place.store.prune(changedBefore: place.clock.nowMilliseconds)
         #expect(try place.store.history(of: Documents.id).count == 1)
         try place.store.prune(changedBefore: place.clock.nowMilliseconds + 1)

@@ -17,7 +17,7 @@ struct OthersNotDelayedTests {
             "away": "url: http://127.0.0.1:\(port)/\nallow_private: true\ntimeout_seconds: 60",
             "well": "url: \(well.url)/\nallow_private: true",
         ])
-        try place.accept(
+        try place.ingest(
             (0..<60).map {
                 Documents.install(id: Documents.id($0), partner: $0 % 2 == 0 ? "away" : "well")
             })
@@ -58,7 +58,7 @@ struct OthersNotDelayedTests {
             "acme":
                 "url: http://127.0.0.1:\(ScriptedPartner.closedPort)/\nallow_private: true\nconcurrency: 2"
         ])
-        try place.accept((0..<100).map { Documents.install(id: Documents.id($0)) })
+        try place.ingest((0..<100).map { Documents.install(id: Documents.id($0)) })
         try place.sendDue()
         let attempts = try (0..<100).reduce(0) {
             $0 + (try place.store.history(of: Documents.id($1)).first?.attempts.count ?? 0)
@@ -79,7 +79,7 @@ struct OthersNotDelayedTests {
                 "url: \(silent.url)/\nallow_private: true\nconcurrency: 3\ntimeout_seconds: 60",
             "quick": "url: \(quick.url)/\nallow_private: true\nrate_per_second: 5\nconcurrency: 64",
         ])
-        try place.accept(
+        try place.ingest(
             (0..<40).map {
                 Documents.install(id: Documents.id($0), partner: $0 % 2 == 0 ? "silent" : "quick")
             })
@@ -105,7 +105,7 @@ struct OthersNotDelayedTests {
         let place = try DeliveryPlace([
             "acme": "url: \(partner.url)/\nallow_private: true\nconcurrency: 1"
         ])
-        try place.accept((0..<3).map { Documents.install(id: Documents.id($0)) })
+        try place.ingest((0..<3).map { Documents.install(id: Documents.id($0)) })
         try place.sendAll()
         #expect(partner.requests.count == 1)
         #expect(try place.states(partner: "acme") == [.dead: 1, .pending: 2])
@@ -133,7 +133,7 @@ struct OthersNotDelayedTests {
         let place = try DeliveryPlace([
             "acme": "url: \(partner.url)/\nallow_private: true\nconcurrency: 2"
         ])
-        try place.accept((0..<20).map { Documents.install(id: Documents.id($0)) })
+        try place.ingest((0..<20).map { Documents.install(id: Documents.id($0)) })
         try place.sendAll()
         #expect(partner.requests.count == 2, "those that were on their way at once")
         #expect(try place.states(partner: "acme") == [.pending: 20])
@@ -157,7 +157,7 @@ struct OthersNotDelayedTests {
     func off() throws {
         let partner = try ScriptedPartner()
         let place = try DeliveryPlace(["acme": "allow_private: true"])
-        try place.accept(Documents.install())
+        try place.ingest(Documents.install())
         #expect(try place.delivery().state == .held)
         #expect(try place.delivery().reason == "off: partners/acme.yaml has no url")
         func begin() throws {
@@ -175,7 +175,7 @@ struct OthersNotDelayedTests {
         while dispatcher.inFlightCount > 0 { try dispatcher.collect(waitMilliseconds: 50) }
         #expect(try place.delivery().state == .delivered)
         // A file that loses its url again says so of what waits.
-        try place.accept(Documents.install(id: Documents.id(1)))
+        try place.ingest(Documents.install(id: Documents.id(1)))
         try place.files.add("acme", "allow_private: true")
         try begin()
         #expect(try place.delivery(Documents.id(1)).reason == "off: partners/acme.yaml has no url")
@@ -185,7 +185,7 @@ struct OthersNotDelayedTests {
     func otherAddress() throws {
         let partner = try ScriptedPartner { _, _ in .answer(410) }
         let place = try DeliveryPlace(["acme": "url: \(partner.url)/\nallow_private: true"])
-        try place.accept(Documents.install())
+        try place.ingest(Documents.install())
         try place.sendAll()
         try place.store.begin(
             KnownPartners(urls: ["acme": "https://other.example/"]), nowMilliseconds: 1)

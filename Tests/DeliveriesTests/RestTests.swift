@@ -37,7 +37,7 @@ struct RestTests {
         let mood = Mood(.answer(status, [header]))
         let partner = try ScriptedPartner { _, _ in mood.current }
         let place = try DeliveryPlace(["acme": "url: \(partner.url)/\nallow_private: true"])
-        try place.accept(documents(40))
+        try place.ingest(documents(40))
         try place.sendDue()
         let start = place.clock.nowMilliseconds
         #expect(partner.requests.count == 4, "those that were on their way at once")
@@ -68,7 +68,7 @@ struct RestTests {
             .answer(number == 0 ? 503 : number == 1 ? 500 : 200)
         }
         let place = try DeliveryPlace(["acme": "url: \(partner.url)/\nallow_private: true"])
-        try place.accept(documents(20))
+        try place.ingest(documents(20))
         try place.sendDue()
         #expect(partner.requests.count == 20)
         #expect(try place.states(partner: "acme") == [.delivered: 18, .pending: 2])
@@ -82,7 +82,7 @@ struct RestTests {
             "busy": "url: \(busy.url)/\nallow_private: true",
             "well": "url: \(well.url)/\nallow_private: true",
         ])
-        try place.accept(documents(30, partner: "busy") + documents(30, partner: "well", from: 30))
+        try place.ingest(documents(30, partner: "busy") + documents(30, partner: "well", from: 30))
         try place.sendDue()
         #expect(busy.requests.count == 4)
         #expect(try place.states(partner: "well") == [.delivered: 30])
@@ -92,7 +92,7 @@ struct RestTests {
     func restart() throws {
         let partner = try ScriptedPartner { _, _ in .answer(429, ["Retry-After: 600"]) }
         let place = try DeliveryPlace(["acme": "url: \(partner.url)/\nallow_private: true"])
-        try place.accept(documents(10))
+        try place.ingest(documents(10))
         try place.sendDue()
         func restarted(_ url: String) throws -> Dispatcher {
             try place.store.begin(
@@ -112,7 +112,7 @@ struct RestTests {
         let place = try DeliveryPlace([
             "acme": "url: http://127.0.0.1:\(ScriptedPartner.closedPort)/\nallow_private: true"
         ])
-        try place.accept(documents(10))
+        try place.ingest(documents(10))
         try place.sendDue()
         #expect(try place.store.restingPartners()["acme"]?.cause == .away)
         try place.store.begin(KnownPartners(urls: ["acme": "x"]), nowMilliseconds: 0)
@@ -126,7 +126,7 @@ struct RestTests {
         let mood = Mood(.answer(429, ["Retry-After: 7200"]))
         let partner = try ScriptedPartner { _, _ in mood.current }
         let place = try DeliveryPlace(["acme": "url: \(partner.url)/\nallow_private: true"])
-        try place.accept(documents(10))
+        try place.ingest(documents(10))
         try place.sendDue()
         mood.set(.answer(200))
         try place.sendDue()
@@ -149,7 +149,7 @@ struct RestTests {
         let place = try DeliveryPlace([
             "acme": "url: http://127.0.0.1:\(ScriptedPartner.closedPort)/\nallow_private: true"
         ])
-        try place.accept(documents(10))
+        try place.ingest(documents(10))
         try place.sendDue()
         let before = try attempts(place, 10).reduce(0, +)
         #expect(try place.store.retry(.allDead, nowMilliseconds: 0).awakened.isEmpty)
@@ -206,7 +206,7 @@ struct RestTests {
             }
         }
         let place = try DeliveryPlace(["acme": "url: \(partner.url)/\nallow_private: true"])
-        try place.accept(documents(10))
+        try place.ingest(documents(10))
         try place.turn(until: { place.dispatcher.inFlightCount == 1 })
         let now = place.clock.nowMilliseconds
         #expect(try place.store.restingPartners()["acme"]?.untilMilliseconds == now + 7_200_000)
@@ -233,7 +233,7 @@ struct RestTests {
     @Test("a store of an earlier version is taken on, with what is in it", arguments: [1, 2])
     func migration(version: Int) throws {
         let place = try DeliveryPlace(["acme": "url: https://acme.example/"])
-        try place.accept(documents(3))
+        try place.ingest(documents(3))
         let file = try DatabaseQueue(path: place.store.path)
         try file.write {
             try $0.execute(

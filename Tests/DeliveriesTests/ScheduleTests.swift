@@ -41,7 +41,7 @@ struct ScheduleTests {
         let partner = try ScriptedPartner(clock: clock) { _, _ in reaction }
         let place = try DeliveryPlace(["acme": "url: \(partner.url)/a\nallow_private: true"])
         clock.set(place.clock.nowMilliseconds)
-        try place.accept(Documents.install())
+        try place.ingest(Documents.install())
         for _ in 0..<20 {
             try place.sendDue()
             guard let next = try place.dispatcher.nextDueMilliseconds() else { break }
@@ -62,7 +62,7 @@ struct ScheduleTests {
         let place = try DeliveryPlace([
             "acme": "url: http://127.0.0.1:\(ScriptedPartner.closedPort)/\nallow_private: true"
         ])
-        try place.accept(Documents.install())
+        try place.ingest(Documents.install())
         try place.sendAll()
         let attempts = try #require(try place.store.history(of: Documents.id).first?.attempts)
         try expectPublished(attempts.map(\.startedMilliseconds))
@@ -76,7 +76,7 @@ struct ScheduleTests {
         let place = try DeliveryPlace([
             "acme": "url: \(partner.url)\nallow_private: true\ntimeout_seconds: 1"
         ])
-        try place.accept(Documents.install())
+        try place.ingest(Documents.install())
         try place.sendAll()
         #expect(try place.delivery().state == .delivered)
         let attempts = try #require(try place.store.history(of: Documents.id).first?.attempts)
@@ -101,7 +101,7 @@ struct ScheduleTests {
                 : .answer(200)
         }
         let place = try DeliveryPlace(["acme": "url: \(partner.url)\nallow_private: true"])
-        try place.accept(Documents.install())
+        try place.ingest(Documents.install())
         let start = place.clock.nowMilliseconds
         try place.sendDue()
         let next = try #require(try place.dispatcher.nextDueMilliseconds())
@@ -143,7 +143,7 @@ struct ScheduleTests {
         let partner = try ScriptedPartner { _, _ in .answer(status, ["Location: \(elsewhere.url)/"])
         }
         let place = try DeliveryPlace(["acme": "url: \(partner.url)\nallow_private: true"])
-        try place.accept(Documents.install())
+        try place.ingest(Documents.install())
         try place.sendAll()
         let delivery = try place.delivery()
         #expect(delivery.state == .dead)
@@ -156,7 +156,7 @@ struct ScheduleTests {
     func body() throws {
         let partner = try ScriptedPartner { _, _ in .endless(200) }
         let place = try DeliveryPlace(["acme": "url: \(partner.url)\nallow_private: true"])
-        try place.accept(Documents.install())
+        try place.ingest(Documents.install())
         try place.sendDue()
         #expect(try place.delivery().state == .delivered)
     }

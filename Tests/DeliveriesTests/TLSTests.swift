@@ -34,7 +34,7 @@ struct TLSTests {
     @Test("connected to the address that was looked at, the certificate is judged by the name")
     func name() throws {
         let (partner, place) = try place(host: "name.example")
-        try place.accept(Documents.install())
+        try place.ingest(Documents.install())
         try place.sendDue()
         #expect(try place.delivery().state == .delivered)
         #expect(partner.requests.first?.headers["host"] == "name.example:\(partner.port)")
@@ -64,7 +64,7 @@ struct TLSTests {
         _ host: String, _ isTrusted: Bool, _ certificate: String, _ words: String
     ) throws {
         let (partner, place) = try place(host: host, isTrusted: isTrusted, certificate: certificate)
-        try place.accept(Documents.install())
+        try place.ingest(Documents.install())
         try place.sendDue()
         #expect(partner.requests.isEmpty)
         #expect(try place.delivery().state == .pending)

@@ -118,7 +118,7 @@ struct DeliveringWorkerTests {
     func unmarked() throws {
         let partner = try ScriptedPartner()
         let place = try DeliveryPlace(["acme": "url: \(partner.url)/\nallow_private: true"])
-        try place.accept(Documents.install())
+        try place.ingest(Documents.install())
         // Answered, and never noted.
         try place.dispatcher.turn()
         Wait.until { !partner.requests.isEmpty }

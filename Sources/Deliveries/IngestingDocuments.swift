@@ -10,8 +10,8 @@ struct IncomingRecord: Sendable {
     var document: Result<DeliveryDocument, UnreadableDocument>
 }
 
-struct AcceptedRecords: Equatable, Sendable {
-    var accepted = 0
+struct IngestedRecords: Equatable, Sendable {
+    var ingested = 0
     var duplicates = 0
     var rejected = 0
 }
@@ -23,18 +23,18 @@ extension DeliveryStore {
     /// - Parameters:
     ///   - last: the last record of each partition in `records`.
     ///   - known: records by which partitions are recognised, where they changed.
-    func accept(
+    func ingest(
         _ records: [IncomingRecord], topic: String, nextOffsets: [Int32: Int64],
         last: [Int32: RecordFingerprint] = [:], known: [Int32: RecordFingerprint] = [:],
         partners: KnownPartners, nowMilliseconds now: Int64
-    ) throws(StoreError) -> AcceptedRecords {
+    ) throws(StoreError) -> IngestedRecords {
         try commit { db in
-            var counts = AcceptedRecords()
+            var counts = IngestedRecords()
             for record in records {
                 switch record.document {
                 case .success(let document):
                     let isNew = try Self.insert(document, at: record, partners, now, db)
-                    counts.accepted += isNew ? 1 : 0
+                    counts.ingested += isNew ? 1 : 0
                     counts.duplicates += isNew ? 0 : 1
                 case .failure(let fault):
                     try db.execute(
