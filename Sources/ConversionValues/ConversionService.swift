@@ -105,7 +105,7 @@ package final class ConversionService: Sendable {
     private func renew(_ ledger: InstallLedger, _ reason: ConversionServiceError) {
         commits.hinder(.behind)
         do throws(ConversionServiceError) {
-            try ledger.makeAnew(reason)
+            try ledger.recreate(reason)
         } catch {
             commits.note(error)
         }

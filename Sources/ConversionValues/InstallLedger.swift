@@ -53,15 +53,15 @@ package final class InstallLedger {
             try follow()
         } catch {
             guard error.isOfFile else { throw error }
-            try makeAnew(error)
+            try recreate(error)
             try follow()
         }
     }
 
     /// Begins with an empty file.
-    package func makeAnew(_ reason: ConversionServiceError) throws(ConversionServiceError) {
+    package func recreate(_ reason: ConversionServiceError) throws(ConversionServiceError) {
         isBehind = true
-        try store.makeAnew(reason)
+        try store.recreate(reason)
         progress = try store.progress()
     }
 

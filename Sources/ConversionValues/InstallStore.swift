@@ -49,7 +49,7 @@ final class InstallStore {
     }
 
     /// Sets the file aside and makes an empty one.
-    func makeAnew(_ reason: ConversionServiceError) throws(ConversionServiceError) {
+    func recreate(_ reason: ConversionServiceError) throws(ConversionServiceError) {
         try? queue.close()
         try Self.setAside(path, reason, warn)
         queue = try Self.open(path, origin)

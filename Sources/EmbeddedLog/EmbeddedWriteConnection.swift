@@ -143,9 +143,9 @@ final class EmbeddedWriteConnection {
     /// commit.
     private func checkpointIfDue(_ db: Database) {
         let pages = walPages.pointee
-        let hasBegunAnew = pages <= walPagesBefore
+        let hasRestarted = pages <= walPagesBefore
         walPagesBefore = pages
-        if hasBegunAnew { checkpointAtPages = Self.checkpointPages }
+        if hasRestarted { checkpointAtPages = Self.checkpointPages }
         guard pages >= checkpointAtPages else { return }
         checkpointAtPages = pages + Self.checkpointPages
 

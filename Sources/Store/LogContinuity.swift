@@ -128,7 +128,7 @@ package enum LogChange: OperatorError {
         "the topic was created anew, or its log lost its end. Records below the offset would be left out. Stop the workers of the topic, delete the group's offsets of it (or set them to the end of what is left of a log that lost records), then start them again (ops/runbooks/topic-made-anew.md)"
 
     private static let wayOutOfOtherDocuments =
-        "documents would not be sent. Stop all instances, have each store begin anew (weir deliveries begin-anew), and start again; keep what is in it (ops/runbooks/topic-made-anew.md)"
+        "documents would not be sent. Stop all instances, have each store begin anew (weir deliveries reset), and start again; keep what is in it (ops/runbooks/topic-made-anew.md)"
 
     package var description: String {
         switch self {

@@ -75,7 +75,13 @@ struct WeirCommand: ParsableCommand {
 
     static func main() {
         StandardStream.prepare()
-        Foundation.exit(run(Array(CommandLine.arguments.dropFirst())))
+        Foundation.exit(run(renamed(Array(CommandLine.arguments.dropFirst()))))
+    }
+
+    /// The arguments with the present name of a command that had another one in the version before.
+    static func renamed(_ arguments: [String]) -> [String] {
+        let isFormer = arguments.starts(with: ["deliveries", "begin-anew"])
+        return isFormer ? ["deliveries", "reset"] + arguments.dropFirst(2) : arguments
     }
 
     private static func run(_ arguments: [String]) -> Int32 {

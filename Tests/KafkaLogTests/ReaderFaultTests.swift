@@ -201,7 +201,7 @@ struct Found {
 @Suite("A reader that paused partitions")
 struct PausedReaderTests {
     @Test("reads them again once it subscribes anew", arguments: TestLog.Kind.available)
-    func subscribesAnew(kind: TestLog.Kind) async throws {
+    func resubscribes(kind: TestLog.Kind) async throws {
         try await onThread {
             let log = try TestLog(kind)
             let topic = try log.makeTopic(2)

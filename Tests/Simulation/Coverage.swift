@@ -8,7 +8,7 @@ package enum FaultKind: String, CaseIterable, Sendable {
     case writeError, diskFull, syncError, readError, shortReadsAndWrites
     case unavailableLog, slowLog, lostAnswer, repeatedAppend, offsetsNotTaken
     case gaps, clockJump, extremeTimes, timesOutOfOrder, otherBatches, fewIDs
-    case trimming, topicMadeAnew, morePartitions
+    case trimming, topicRecreated, morePartitions
     case backup, restore, archive, promotion
     case partnerAway, partnerLostAnswer, partnerBusy, partnerRefuses, partnerShut, partnerLate
     case flood, leaderAway, unsyncedNames, incrementalRebalances, otherConfiguration
@@ -34,7 +34,7 @@ package enum FaultKind: String, CaseIterable, Sendable {
     /// Those that a log in one file does not have.
     static let ofClusters: Set<FaultKind> = [
         .unavailableLog, .slowLog, .lostAnswer, .repeatedAppend, .offsetsNotTaken, .gaps, .trimming,
-        .topicMadeAnew, .morePartitions, .partnerAway, .partnerLostAnswer, .partnerBusy,
+        .topicRecreated, .morePartitions, .partnerAway, .partnerLostAnswer, .partnerBusy,
         .partnerRefuses, .partnerShut, .partnerLate, .leaderAway,
         .incrementalRebalances,
     ]
@@ -102,7 +102,7 @@ enum Transition: String, CaseIterable {
     case operatorFailed = "operator: the disk failed"
 
     case installAnswered = "collector: an install was answered"
-    case statesMadeAnew = "collector: its file was damaged and made anew"
+    case statesRecreated = "collector: its file was damaged and made anew"
 
     case evidenceHolds = "evidence of a dump holds"
     case published = "documents for partners"

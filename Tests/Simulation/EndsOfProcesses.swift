@@ -34,7 +34,7 @@ extension Simulation {
 
     private func judge(_ error: LogError, of worker: SimulatedWorker) throws {
         switch error {
-        case .offsetGone where isOf(trimmed, worker) || isOf(madeAnew, worker):
+        case .offsetGone where isOf(trimmed, worker) || isOf(recreated, worker):
             cluster.note(.recordsGone)
         case .unavailable where !kinds.isEmpty: cluster.note(.logFailed)
         case .disk where worker.hasDiskFaults: cluster.note(.logDiskFailed)
@@ -58,16 +58,16 @@ extension Simulation {
         where Int(now) == cluster.topic(worker.program.topic)?.partitions.count && machine == nil:
             cluster.note(.otherPartitions)
             worker.acceptedPartitionCount = now
-        case .changed(.groupBeyondEnd) where isOf(madeAnew, worker),
-            .changed(.groupOfOther) where isOf(madeAnew, worker):
+        case .changed(.groupBeyondEnd) where isOf(recreated, worker),
+            .changed(.groupOfOther) where isOf(recreated, worker):
             cluster.note(.endsEarlier)
             for other in workers where other.program.topic == worker.program.topic { kill(other) }
             cluster.forgetOffsets(ofTopic: worker.program.topic)
         case let other?:
-            guard let transition = Self.transition(ofTopicMadeAnew: other), isOf(madeAnew, worker)
+            guard let transition = Self.transition(ofRecreatedTopic: other), isOf(recreated, worker)
             else { throw error }
             cluster.note(transition)
-            try beginAnew(worker)
+            try reset(worker)
         case nil: throw error
         }
     }
@@ -78,21 +78,21 @@ extension Simulation {
             cluster.note(.documentsGone)
             for other in deliverers { kill(other) }
             cluster.setOffset(earliest, of: place)
-        case .groupBeyondEnd where isOf(madeAnew, worker),
-            .groupOfOther where isOf(madeAnew, worker):
+        case .groupBeyondEnd where isOf(recreated, worker),
+            .groupOfOther where isOf(recreated, worker):
             cluster.note(.endsEarlier)
             for other in deliverers { kill(other) }
             cluster.forgetOffsets(ofTopic: SimulatedDocuments.topic)
-        case .documentsEndEarlier where isOf(madeAnew, worker),
-            .otherDocuments where isOf(madeAnew, worker):
+        case .documentsEndEarlier where isOf(recreated, worker),
+            .otherDocuments where isOf(recreated, worker):
             cluster.note(.otherDocuments)
-            try beginAnew(worker)
+            try reset(worker)
         default: throw change
         }
     }
 
     /// What a worker ends with that has met another topic of the same name; nil for an error of another kind.
-    private static func transition(ofTopicMadeAnew error: WorkerError) -> Transition? {
+    private static func transition(ofRecreatedTopic error: WorkerError) -> Transition? {
         switch error {
         case .changed(.logEndsEarlier), .changed(.logStartsEarlier): .endsEarlier
         case .changed(.otherRecords), .offsetsAgain: .otherRecords
@@ -102,9 +102,9 @@ extension Simulation {
 
     /// What ops/runbooks/topic-made-anew.md says: all workers of the topic stop, their stores are moved away, and the
     /// group's offsets are deleted.
-    func beginAnew(_ worker: SimulatedWorker) throws {
-        guard !isDelivering(worker) else { return try beginDeliveriesAnew() }
-        for stream in madeAnew where worker.program.topic == stream {
+    func reset(_ worker: SimulatedWorker) throws {
+        guard !isDelivering(worker) else { return try resetDeliveries() }
+        for stream in recreated where worker.program.topic == stream {
             for other in workers where other.program.topic == stream {
                 try other.moveStoresAway()
                 backups[other.name] = nil
@@ -117,7 +117,7 @@ extension Simulation {
     }
 
     /// The same of documents: the stores keep what they have, and take the topic over from its beginning.
-    private func beginDeliveriesAnew() throws {
+    private func resetDeliveries() throws {
         for deliverer in deliverers {
             kill(deliverer)
             // What the copy of a store does not know was sent may follow in the topic behind a lower revision.
@@ -127,7 +127,7 @@ extension Simulation {
             weir_sim_enter(0)
             let path = DeliveryStore.path(in: deliverer.directory)
             guard FileManager.default.fileExists(atPath: path) else { continue }
-            _ = try DeliveryStore.beginAnew(path)
+            _ = try DeliveryStore.reset(path)
         }
         cluster.forgetOffsets(ofTopic: SimulatedDocuments.topic)
         cluster.endOldTopic(SimulatedDocuments.topic)

@@ -33,7 +33,7 @@ protocol Feed: AnyObject {
     /// sent.
     func settle(with topic: SimulatedCluster.Topic) throws
     /// Forgets what was sent: the topic was made anew.
-    func beginAnew()
+    func reset()
     /// What differs between stores and what the model has of the records at these offsets; nil for nothing.
     ///
     /// - Parameters:
@@ -219,7 +219,7 @@ final class ModelFeed<Model: StreamModel>: Feed {
 
     var documents: PartnerDocumentsModel? { rows.documents?() }
 
-    func beginAnew() {
+    func reset() {
         sent = []
         outgoing = []
         attempts = []

@@ -161,7 +161,7 @@ final class SimulatedCluster: RecordSink {
     }
 
     /// Deletes a topic and makes one of the same name, as an operator does; offsets of groups go with it.
-    func makeAnew(_ name: String, partitionCount: Int32) {
+    func recreate(_ name: String, partitionCount: Int32) {
         let old = topics[name]?.partitions ?? []
         let topic = make(name, partitionCount: partitionCount)
         for (place, partition) in old.enumerated().prefix(topic.partitions.count) {

@@ -16,7 +16,7 @@ final class SimulatedDocuments {
     /// What was in topics before, or is not in the topic any more: it may have been taken over.
     private(set) var retired: [SimulatedCluster.Record] = []
     /// Offsets of the topic are those of another one.
-    private(set) var isMadeAnew = false
+    private(set) var isRecreated = false
 
     init(seed: UInt64) {
         random = SeededGenerator(seed: seed)
@@ -32,10 +32,10 @@ final class SimulatedDocuments {
     }
 
     /// The topic is another one from now on, into which a producer sends a part of the old one's records again.
-    func beginAnew(
+    func reset(
         _ old: [SimulatedCluster.Record], in cluster: SimulatedCluster, at milliseconds: Int64
     ) {
-        isMadeAnew = true
+        isRecreated = true
         unreadable = [:]
         guard let topic = cluster.topic(Self.topic), number(below: 2) == 0 else { return }
         let known = Set(retired.map(\.number))

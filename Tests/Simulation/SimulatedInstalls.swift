@@ -50,7 +50,7 @@ final class SimulatedInstalls {
     /// A file is made again where it was damaged, and for no other reason: its topic stays the same.
     fileprivate func warn(_ reason: String, in place: ProcessPlace) {
         guard !weir_sim_is_dead(place.number) else { return }
-        cluster.note(.statesMadeAnew)
+        cluster.note(.statesRecreated)
         guard mayBeDamaged.remove(place.directory) == nil else { return }
         fault = fault ?? SimulationFault(reason)
     }
@@ -260,7 +260,7 @@ private final class CollectorTurns: Turning {
         } catch {
             do throws(ConversionServiceError) {
                 guard error.isOfFile else { throw error }
-                try ledger.makeAnew(error)
+                try ledger.recreate(error)
             } catch {
                 installs.judge(error, of: place)
             }

@@ -135,7 +135,7 @@ final class SimulatedPartners {
     }
 
     /// An operator has retried deliveries: their attempts count anew.
-    func beginAnew(_ keys: Set<String>, by name: String) {
+    func reset(_ keys: Set<String>, by name: String) {
         senders[name]?.ended.subtract(keys)
         for key in keys { senders[name]?.attempts[key] = nil }
     }

@@ -333,7 +333,7 @@ final class SimulatedWorker {
     }
 
     /// Folds the whole log into a new store, by one process that nothing happens to.
-    func foldAnew(as number: Int32, in directory: String) throws {
+    func refold(as number: Int32, in directory: String) throws {
         weir_sim_enter(number)
         let incarnation = try open(
             as: number, lanes: 1, in: directory, isMember: false, accepting: nil)

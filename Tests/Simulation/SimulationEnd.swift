@@ -27,7 +27,7 @@ extension Simulation {
             }
         }
         try catchUp(workers)
-        if !madeAnew.isEmpty {
+        if !recreated.isEmpty {
             // A worker looks every 30 seconds whether its topic is another one. One that was made anew between two
             // looks, and is as long as the old one when the worker reads on, shows at the next.
             weir_sim_pass(60 * 1_000_000_000)
@@ -111,7 +111,7 @@ extension Simulation {
         if try comparison.isUnderOneWindow() {
             // In batches of another size, too.
             try feed.writeConfiguration(to: "\(root)/pipelines", settings: "")
-            try first.foldAnew(as: processes, in: anew)
+            try first.refold(as: processes, in: anew)
             try comparison.compareDigest(with: anew, "a fold from scratch")
         } else if let machine {
             cluster.note(.followedEpochs)

@@ -155,7 +155,7 @@ extension Simulation {
             try drawConfiguration(of: feed)
         }
         let partitions = cluster.topic(worker.program.topic)?.partitions ?? []
-        if partitions.contains(where: \.isTrimmedOverOldTopic) { try beginAnew(worker) }
+        if partitions.contains(where: \.isTrimmedOverOldTopic) { try reset(worker) }
         processes += 1
         do {
             try worker.start(

@@ -32,7 +32,7 @@ package final class SwitchedTopic {
     package func publish(_ records: [OutgoingRecord]) throws { try log.writer().append(records) }
 
     /// Deletes the topic and creates it with other records.
-    package func makeAnew(with records: [OutgoingRecord]) throws {
+    package func recreate(with records: [OutgoingRecord]) throws {
         let next = try Self.makeLog(generation + 1, name, partitionCount, in: directory)
         try next.writer().append(records)
         log = next

@@ -105,7 +105,7 @@ struct LagTests {
     }
 
     @Test("a topic that was made anew before anything of it was folded is no fault, for check too")
-    func beginsAnew() throws {
+    func recreatedBeforeFolding() throws {
         try makeStore("a", [0: 11, 1: 11], logStart: 11)
         let partitions = try report("a").streams[0].partitions
         #expect(partitions.map(\.lag) == [10, 10, 10])

@@ -61,6 +61,14 @@ struct UsageTests {
         }
     }
 
+    @Test("a command that was renamed is understood by its name of before")
+    func formerNames() {
+        #expect(
+            WeirCommand.renamed(["deliveries", "begin-anew", "--data", "d"])
+                == ["deliveries", "reset", "--data", "d"])
+        #expect(WeirCommand.renamed(["deliveries", "list"]) == ["deliveries", "list"])
+    }
+
     @Test("a negative number is the value of the option before it")
     func negativeNumbers() {
         #expect(

@@ -163,7 +163,7 @@ package struct DeliveriesKept {
 extension DeliveryStore {
     /// Has a store whose topic is another one take it over from its beginning. Deliveries stay, so that documents that come
     /// again are recognised. Throws `locked` while an instance runs on it.
-    package static func beginAnew(_ path: String) throws(StoreError) -> DeliveriesKept {
+    package static func reset(_ path: String) throws(StoreError) -> DeliveriesKept {
         let store = try DeliveryStore(existing: path)
         return try withExtendedLifetime(StoreLock(storePath: path)) { () throws(StoreError) in
             let partitions = try store.commit { db in

@@ -17,17 +17,17 @@ struct PageCheck {
     let paths: [String]
     let logPath: String?
     /// The stores that a worker folds anew where there is no file.
-    private let foldedAnew: Set<String>
+    private let refolded: Set<String>
 
     init(dataDirectories: [String], logAddress: String) throws(StoreError) {
         var paths: [String] = []
-        var foldedAnew: Set<String> = []
+        var refolded: Set<String> = []
         for directory in dataDirectories {
             let sets = try PromotionJournal(directory: directory)
             for stream in OpenStores.streams {
                 let path = sets.path(of: stream)
                 paths.append(path)
-                if sets.directory(of: stream) == directory { foldedAnew.insert(path) }
+                if sets.directory(of: stream) == directory { refolded.insert(path) }
             }
         }
         for directory in dataDirectories {
@@ -37,7 +37,7 @@ struct PageCheck {
             paths.append("\(directory)/conversions.sqlite")
         }
         self.paths = paths.filter(FileManager.default.fileExists)
-        self.foldedAnew = foldedAnew
+        self.refolded = refolded
         guard case .sqlite(let path)? = try? LogAddress(logAddress),
             FileManager.default.fileExists(atPath: path)
         else {
@@ -75,7 +75,7 @@ struct PageCheck {
                 sound += 1
             } catch {
                 var error = StoreError(error, operation: "read", path: path)
-                if case .emptied = error, foldedAnew.contains(path) {
+                if case .emptied = error, refolded.contains(path) {
                     error = .emptiedStore(path: path)
                 }
                 switch error {

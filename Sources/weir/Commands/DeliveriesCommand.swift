@@ -16,7 +16,7 @@ struct DeliveriesCommand: ParsableCommand {
         abstract: "What became of the documents for partners, and trying again.",
         subcommands: [
             DeliveriesListCommand.self, DeliveriesShowCommand.self, DeliveriesRetryCommand.self,
-            DeliveriesBeginAnewCommand.self,
+            DeliveriesResetCommand.self,
         ])
 }
 
@@ -265,9 +265,9 @@ struct DeliveriesRetryCommand: ParsableCommand {
     }
 }
 
-struct DeliveriesBeginAnewCommand: ParsableCommand {
+struct DeliveriesResetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "begin-anew",
+        commandName: "reset",
         abstract: "Has the topic of documents taken over from its beginning.",
         discussion: """
             For a topic that was deleted and created again, or whose log lost its end. Stop all instances of \
@@ -275,7 +275,7 @@ struct DeliveriesBeginAnewCommand: ParsableCommand {
             (ops/runbooks/topic-made-anew.md). Deliveries stay: what is pending is sent, and a document that comes again \
             is known by its id and revision, and not sent twice.
 
-              weir deliveries begin-anew --data data
+              weir deliveries reset --data data
             """)
 
     @OptionGroup var data: DataOptions
@@ -284,7 +284,7 @@ struct DeliveriesBeginAnewCommand: ParsableCommand {
     func run() throws {
         let stores = try data.deliveryStores()
         for path in stores.map(\.path) {
-            let kept = try DeliveryStore.beginAnew(path)
+            let kept = try DeliveryStore.reset(path)
             try BufferedOutput.print(
                 "\(path): the positions of \(counted(kept.partitions, "partition")) are reset; \(counted(kept.waiting.count, "delivery", plural: "deliveries")) \(kept.waiting.count == 1 ? "waits" : "wait") and \(kept.waiting.count == 1 ? "stays" : "stay")\n"
             )

@@ -54,7 +54,7 @@ extension DeliveryStore {
         _ = try retry(.allDead, nowMilliseconds: now)
         // A revision below another one is left.
         let left = try deliveries(state: .dead, limit: .max).map(\.idempotencyKey)
-        partners.beginAnew(retried.subtracting(left), by: name)
+        partners.reset(retried.subtracting(left), by: name)
         return try waiting().count
     }
 }

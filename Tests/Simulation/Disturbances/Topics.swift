@@ -16,7 +16,7 @@ extension Disturbance {
             return true
         },
         change(.trimming, documents: Simulation.trimDocuments) { run in { run.trim($0) } },
-        change(.topicMadeAnew, documents: Simulation.makeDocumentsAnew, Simulation.makeAnew),
+        change(.topicRecreated, documents: Simulation.makeDocumentsAnew, Simulation.recreate),
         change(.morePartitions, documents: nil, Simulation.addPartition),
     ]
 
@@ -69,7 +69,7 @@ extension Simulation {
         note("\(name) has \(topic.partitions.count) partitions")
     }
 
-    fileprivate func makeAnew(_ feed: any Feed) throws {
+    fileprivate func recreate(_ feed: any Feed) throws {
         let name = feed.stream.streamName
         let isTrimmedToo = kinds.contains(.trimming)
         if isTrimmedToo, chance(1, in: 3) {
@@ -78,10 +78,10 @@ extension Simulation {
             try foldAgain(name)
         }
         if let topic = cluster.topic(name) {
-            makeAnew(name, partitionCount: Int32(topic.partitions.count))
+            recreate(name, partitionCount: Int32(topic.partitions.count))
             clearPublished(name)
-            feed.beginAnew()
-            madeAnew.insert(name)
+            feed.reset()
+            recreated.insert(name)
             for worker in workers where worker.program.topic == name { backups[worker.name] = nil }
             trimmed.remove(name)
             note("\(name) is made anew")
@@ -92,8 +92,8 @@ extension Simulation {
         if isTrimmedToo, chance(1, in: 3) { trim(feed) }
     }
 
-    private func makeAnew(_ name: String, partitionCount: Int32) {
-        cluster.makeAnew(name, partitionCount: partitionCount)
+    private func recreate(_ name: String, partitionCount: Int32) {
+        cluster.recreate(name, partitionCount: partitionCount)
         guard let topic = cluster.topic(name) else { return }
         topic.lastProcessOfOld = processes
         weir_sim_enter(0)
@@ -172,16 +172,16 @@ extension Simulation {
         }
         documents.retire(old)
         let records = old.recordsAsAppended
-        cluster.makeAnew(old.name, partitionCount: Int32(old.partitions.count))
+        cluster.recreate(old.name, partitionCount: Int32(old.partitions.count))
         guard let topic = cluster.topic(old.name) else { return false }
         for (partition, offset) in known {
             topic.partitions[Int(partition)].lastOldOffset = offset
         }
-        madeAnew.insert(old.name)
+        recreated.insert(old.name)
         for deliverer in deliverers { backups[deliverer.name] = nil }
         note("\(old.name) is made anew")
         // A producer may send what it had sent once more, and the new topic soon be longer than the old one was.
-        documents.beginAnew(records, in: cluster, at: weir_sim_now() / 1_000_000)
+        documents.reset(records, in: cluster, at: weir_sim_now() / 1_000_000)
         if chance(1, in: 2) {
             for _ in 0..<number(below: 60) {
                 documents.send(to: cluster, at: weir_sim_now() / 1_000_000)

@@ -83,7 +83,7 @@ extension SimulatedDocuments {
         for delivery in try stores.flatMap({ try $0.deliveries(state: .dead, limit: .max) }) {
             if delivery.partner.isEmpty {
                 unread.remove(delivery.id)
-                guard unreadOrGone.contains(delivery.id) || isMadeAnew else {
+                guard unreadOrGone.contains(delivery.id) || isRecreated else {
                     throw SimulationFault("\(delivery.id) is dead, and a document")
                 }
             } else if known.highestEver[delivery.id]?.revision ?? 0 <= delivery.revision {

@@ -46,7 +46,7 @@ package final class ClusterPlace {
     }
 
     /// Deletes the topic of a stream in a real cluster, and makes it again.
-    package func makeAnew(_ stream: String, partitionCount: Int32) throws {
+    package func recreate(_ stream: String, partitionCount: Int32) throws {
         test.delete(topic(stream))
         // Brokers take a while to forget it.
         try #require(Wait.until { (try? log.reader(topic: topic(stream))) == nil })

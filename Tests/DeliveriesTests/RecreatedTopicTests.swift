@@ -11,7 +11,7 @@ import Testing
 
 @Suite(
     "Documents of a topic that is made anew, or that lost its end and was written on", .serialized)
-struct MadeAnewTests {
+struct RecreatedTopicTests {
     private let partner: ScriptedPartner
     private let place: SwitchedPlace
 
@@ -37,12 +37,12 @@ struct MadeAnewTests {
     }
 
     /// The new topic has the last of the old documents again.
-    private func beginAnew() throws {
+    private func reset() throws {
         #expect(throws: StoreError.self) {
             let loop = try place.loop("one")
-            try withExtendedLifetime(loop) { _ = try DeliveryStore.beginAnew(place.path("one")) }
+            try withExtendedLifetime(loop) { _ = try DeliveryStore.reset(place.path("one")) }
         }
-        let kept = try DeliveryStore.beginAnew(place.path("one"))
+        let kept = try DeliveryStore.reset(place.path("one"))
         #expect(kept.partitions == 2)
         place.topic.groupOffsets = [:]
         try place.deliver("one")
@@ -56,13 +56,13 @@ struct MadeAnewTests {
     @Test("end the next start, however many there are, and come over once the store begins anew")
     func stopped() throws {
         try place.deliver("one")
-        try place.makeAnew(with: 10..<20, 100..<180)
+        try place.recreate(with: 10..<20, 100..<180)
         place.topic.groupOffsets = [:]
         for _ in 0..<2 {
             #expect(try refusal { try place.deliver("one") }.contains("holds another document at"))
         }
         #expect(sent == keys(0..<20))
-        try beginAnew()
+        try reset()
     }
 
     @Test("end an instance that runs at a sign of it, and nothing is lost")
@@ -72,7 +72,7 @@ struct MadeAnewTests {
         let words = try refusal {
             try Wait.until {
                 if sent.count == 20, place.topic.generation == 0 {
-                    try place.makeAnew(with: 10..<20, 100..<180)
+                    try place.recreate(with: 10..<20, 100..<180)
                 }
                 return try !loop.turn()
             }
@@ -85,7 +85,7 @@ struct MadeAnewTests {
     @Test("end another instance that goes by the offset of one that did not notice")
     func otherInstance() throws {
         try place.deliver("one")
-        try place.makeAnew(with: 10..<20, 100..<180)
+        try place.recreate(with: 10..<20, 100..<180)
         let words = try refusal { try place.deliver("other") }
         #expect(words.contains("than the worker had read that told the group"))
         #expect(sent == keys(0..<20))
@@ -95,7 +95,7 @@ struct MadeAnewTests {
     func offsetOfOther() throws {
         try place.deliver("one")
         try place.deliver("other")
-        try place.makeAnew(with: 10..<20, 100..<180)
+        try place.recreate(with: 10..<20, 100..<180)
         place.topic.groupOffsets = [:]
         #expect(try refusal { try place.deliver("other") }.contains("holds another document at"))
     }
@@ -103,7 +103,7 @@ struct MadeAnewTests {
     @Test("end an instance that has taken more over than there is")
     func fewer() throws {
         try place.deliver("one")
-        try place.makeAnew(with: 10..<14)
+        try place.recreate(with: 10..<14)
         place.topic.groupOffsets = [:]
         #expect(try refusal { try place.deliver("one") }.contains("up to which"))
     }
@@ -112,10 +112,10 @@ struct MadeAnewTests {
     func unreadable() throws {
         try place.topic.publish([place.record("{", partition: 0)])
         try place.deliver("one")
-        try place.makeAnew(with: 0..<20)
+        try place.recreate(with: 0..<20)
         try place.topic.publish([place.record("[", partition: 0)])
         place.topic.groupOffsets = [:]
-        for _ in 0..<2 { _ = try DeliveryStore.beginAnew(place.path("one")) }
+        for _ in 0..<2 { _ = try DeliveryStore.reset(place.path("one")) }
         try place.deliver("one")
         let dead = try DeliveryStore(existing: place.path("one"))
             .deliveries(state: .dead, limit: 10).map(\.id).sorted()
@@ -150,8 +150,8 @@ private final class SwitchedPlace {
 
     func publish(_ numbers: Range<Int>) throws { try topic.publish(records(Array(numbers))) }
 
-    func makeAnew(with numbers: Range<Int>...) throws {
-        try topic.makeAnew(with: records(numbers.flatMap(\.self)))
+    func recreate(with numbers: Range<Int>...) throws {
+        try topic.recreate(with: records(numbers.flatMap(\.self)))
     }
 
     func path(_ instance: String) -> String {

@@ -15,7 +15,7 @@ import Testing
 @testable import weir
 
 @Suite("A topic that is made anew, or that lost its end and was written on")
-struct MadeAnewTests {
+struct RecreatedTopicTests {
     private let place: Workplace
     private let topic: SwitchedTopic
 
@@ -50,7 +50,7 @@ struct MadeAnewTests {
     /// Folds, and makes the topic anew once all of it is folded.
     ///
     /// - Parameter start: below which the new topic is trimmed at once.
-    private func foldWhileMadeAnew(
+    private func foldWhileRecreated(
         with records: [OutgoingRecord], from start: Int64 = 0,
         every interval: Duration = .seconds(3600), until end: Int64 = .max
     ) throws {
@@ -62,7 +62,7 @@ struct MadeAnewTests {
             isDone: {
                 if folded == wanted, topic.generation == generation {
                     do {
-                        try topic.makeAnew(with: records)
+                        try topic.recreate(with: records)
                         for partition in 0..<topic.partitionCount where start > 0 {
                             _ = try topic.log.trim(
                                 topic: topic.name, partition: partition, before: start)
@@ -85,7 +85,7 @@ struct MadeAnewTests {
     )
     func noticedByOneRecord() throws {
         let words = try refusal {
-            try foldWhileMadeAnew(
+            try foldWhileRecreated(
                 with: Self.records(0..<6000, "b"), from: 1499, every: .seconds(1))
         }
         #expect(words.contains("holds another record at offset 1499"))
@@ -104,7 +104,7 @@ struct MadeAnewTests {
     func noticedAtSign(isHeard: Bool, count: Int, later: Int64, words: String) throws {
         topic.isHeard = isHeard
         let records = Self.records(0..<count, "b", from: Samples.start + later)
-        #expect(try refusal { try foldWhileMadeAnew(with: records) }.contains(words))
+        #expect(try refusal { try foldWhileRecreated(with: records) }.contains(words))
         #expect(folded == 3000)
         topic.isHeard = false
         #expect(try refusal { try fold() }.contains(words))
@@ -114,7 +114,7 @@ struct MadeAnewTests {
         "that nobody noticed is refused ever after, within one hour too: by start, check, lag and explain"
     )
     func foldedOn() throws {
-        try foldWhileMadeAnew(with: Self.records(0..<6000, "b"), until: 6000)
+        try foldWhileRecreated(with: Self.records(0..<6000, "b"), until: 6000)
         #expect(folded == 6000)
         try expectRefusals()
     }
@@ -125,8 +125,8 @@ struct MadeAnewTests {
     func writtenOn() throws {
         // Ten hours; of seven that are folded the log loses three.
         let gap: Int64 = 6000
-        try topic.makeAnew(with: Self.records(0..<4200, apart: gap))
-        try foldWhileMadeAnew(
+        try topic.recreate(with: Self.records(0..<4200, apart: gap))
+        try foldWhileRecreated(
             with: Self.records(0..<2400, apart: gap) + Self.records(2400..<6000, "b", apart: gap),
             until: 6000)
         #expect(folded == 6000)
@@ -169,7 +169,7 @@ struct MadeAnewTests {
         try trimAll()
         try fold()
         #expect(try records == 0 && folded == 3000)
-        try topic.makeAnew(with: Self.records(0..<4000, "b"))
+        try topic.recreate(with: Self.records(0..<4000, "b"))
         try fold()
         #expect(try records == 4000)
     }
@@ -178,14 +178,14 @@ struct MadeAnewTests {
     func nothingFoldedYet() throws {
         try trimAll()
         let deadline = ContinuousClock.now + .seconds(Wait.seconds)
-        var isAnew = false
+        var isRecreated = false
         let words = try refusal {
             try place.foldBids(
                 topic.reader(), openReader: topic.reader,
                 isDone: {
-                    if !isAnew, folded == 3000 {
-                        isAnew = true
-                        do { try topic.makeAnew(with: Self.records(0..<4000, "b")) } catch {
+                    if !isRecreated, folded == 3000 {
+                        isRecreated = true
+                        do { try topic.recreate(with: Self.records(0..<4000, "b")) } catch {
                             Issue.record(error)
                         }
                     }
@@ -220,7 +220,7 @@ struct MadeAnewTests {
             try trimAll()
             try fold()
         }
-        try topic.makeAnew(with: Self.records(0..<4000, "b"))
+        try topic.recreate(with: Self.records(0..<4000, "b"))
         topic.groupOffsets = [0: old]
         for _ in 0..<2 {
             let words = try refusal { try fold() }
@@ -249,7 +249,7 @@ struct MadeAnewTests {
                     guard topic.generation == 0 else { return try topic.reader() }
                     // The look at the group's offset still sees the old topic.
                     let reader = try topic.log.reader(topic: topic.name)
-                    try topic.makeAnew(with: Self.records(0..<4000, "b"))
+                    try topic.recreate(with: Self.records(0..<4000, "b"))
                     return reader
                 })
         }
@@ -265,7 +265,7 @@ struct MadeAnewTests {
     func offsetsOfAnother() throws {
         try trimAll()
         try fold()
-        try topic.makeAnew(with: Self.records(0..<4000, "b"))
+        try topic.recreate(with: Self.records(0..<4000, "b"))
         topic.groupOffsets = [
             0: try offset(1200, after: 1100), 1: GroupOffset(7, note: "3 another program's"),
         ]
@@ -305,14 +305,14 @@ struct MadeAnewTests {
         let log = try place.openLog()
         let identity = try #require(try log.topics().first?.identity)
         let deadline = ContinuousClock.now + .seconds(Wait.seconds)
-        var isAnew = false
+        var isRecreated = false
         let words = try refusal {
             try place.foldBids(
                 log.reader(topic: "bids"), identity: identity,
                 openReader: { try log.lookingReader(topic: "bids") },
                 isDone: {
-                    if folded == 3000, !isAnew {
-                        isAnew = true
+                    if folded == 3000, !isRecreated {
+                        isRecreated = true
                         do {
                             _ = try place.openLog().deleteTopic("bids")
                             try place.publish("bids", Self.records(0..<6000, "b"))
@@ -336,7 +336,7 @@ struct MadeAnewTests {
             try cluster.publish(Self.records(0..<3000))
             let worker = try cluster.worker("weir-bids", data: "data", ["--partitions", "all"])
             try cluster.place.waitUntilFolded(3000, "bids")
-            try cluster.makeAnew("bids", partitionCount: 2)
+            try cluster.recreate("bids", partitionCount: 2)
             try cluster.publish(Self.records(0..<6000, "b"))
             try worker.waitForExit(seconds: 90)
             #expect(worker.status == 1)
