@@ -151,7 +151,7 @@ struct PageFooter {
     let directories: [String]
     let pipelines: String
     /// The parts of the process that do not work, of which every page warns.
-    let failures: [PartFailure]
+    let failures: [ServiceFailure]
 
     /// How many records are dated ahead of the clock; nil without one.
     private var datedAhead: String? {

@@ -14,9 +14,9 @@ import Store
 import Synchronization
 import Tokens
 
-/// A part of this process that does not work.
-package struct PartFailure: Equatable, Sendable {
-    /// The name of the part's own program.
+/// A service of this process that does not work.
+package struct ServiceFailure: Equatable, Sendable {
+    /// The name of the service's own program.
     package let name: String
     package let fault: String
 
@@ -29,8 +29,8 @@ package struct PartFailure: Equatable, Sendable {
 /// Serves the pages over HTTP/1.1. Nothing is changed by any of them.
 package final class DashboardServer: Sendable {
     private let source: Installation
-    /// The parts of this process that do not work now.
-    private let failures: @Sendable () -> [PartFailure]
+    /// The services of this process that do not work now.
+    private let failures: @Sendable () -> [ServiceFailure]
     let access: DashboardAccess
     let connections: GuardedConnections
     /// Pages are made on these threads, so that none holds up the connections.
@@ -66,7 +66,7 @@ package final class DashboardServer: Sendable {
     package init(
         at address: ListenAddress, source: Installation, access: DashboardAccess,
         limits: CollectorLimits, trusted: [AddressRange], logger: Logger,
-        failures: @escaping @Sendable () -> [PartFailure] = { [] }
+        failures: @escaping @Sendable () -> [ServiceFailure] = { [] }
     ) throws(CommandError) {
         self.source = source
         self.failures = failures

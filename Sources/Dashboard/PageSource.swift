@@ -12,7 +12,7 @@ import Streams
 final class PageSource {
     let installation: Installation
     /// The parts of this process that do not work.
-    let failures: [PartFailure]
+    let failures: [ServiceFailure]
     private let keptDays: DaySumCache
     private var opened: OpenStores?
     /// Read once for all parts of the page.
@@ -21,7 +21,7 @@ final class PageSource {
     /// - Parameter keptDays: of all pages.
     init(
         _ installation: Installation, _ keptDays: DaySumCache = DaySumCache(),
-        failures: [PartFailure] = []
+        failures: [ServiceFailure] = []
     ) {
         self.installation = installation
         configuration = installation.configuration.keepingParts

@@ -105,7 +105,7 @@ struct UpTests {
 
         try place.files.write("name: [", to: "pipelines/partners/broken.yaml")
         #expect(Wait.until { up.said.contains("what is in force stays") })
-        // Every part has looked by then.
+        // Every service has looked by then.
         Thread.sleep(forTimeInterval: 4)
         #expect(
             up.said.split(separator: "\n").count { $0.contains("partners/broken.yaml") } == 1,
@@ -245,11 +245,11 @@ struct UpTests {
         #expect(up.stop() == 0, "\(up.said)")
     }
 
-    @Test("a part whose fault passes is begun again, and folds what came in meanwhile")
+    @Test("a service whose fault passes is begun again, and folds what came in meanwhile")
     func passingFault() throws {
         let tries = Mutex(0)
         let stop = StopSignal()
-        let part = Component("weir-test", stop: stop) { stop in
+        let service = Service("weir-test", stop: stop) { stop in
             if tries.withLock({ count -> Int in
                 count += 1; return count
             }) == 1 {
@@ -259,13 +259,13 @@ struct UpTests {
         }
         #expect(Wait.until { tries.withLock { $0 } == 2 })
         // Named until it has worked for a while.
-        #expect(part.fault != nil)
+        #expect(service.fault != nil)
         stop.request()
-        part.join()
+        service.join()
         #expect(tries.withLock { $0 } == 2)
     }
 
-    @Test("a part whose file was moved away or replaced is not begun again, and stays failed")
+    @Test("a service whose file was moved away or replaced is not begun again, and stays failed")
     func movedFile() throws {
         let moved = "was moved away"
         let errors: [any Error & Sendable] = [
@@ -276,26 +276,26 @@ struct UpTests {
         ]
         let tries = Mutex(0)
         let stop = StopSignal()
-        let parts = errors.map { error in
-            Component("weir-test", stop: stop) { _ in
+        let services = errors.map { error in
+            Service("weir-test", stop: stop) { _ in
                 tries.withLock { $0 += 1 }
                 throw error
             }
         }
-        #expect(Wait.until { parts.allSatisfy { $0.fault != nil } })
+        #expect(Wait.until { services.allSatisfy { $0.fault != nil } })
         // Others are begun again after two seconds.
         Wait.steadily(seconds: 3)
         #expect(tries.withLock { $0 } == errors.count)
-        for part in parts {
-            let fault = try #require(part.fault)
+        for service in services {
+            let fault = try #require(service.fault)
             #expect(fault.contains("x: was moved away; it is not begun again"), "\(fault)")
         }
         stop.request()
-        for part in parts { part.join() }
+        for service in services { service.join() }
     }
 
-    @Test("a part that fails is named, and what comes in is still taken, counted and delivered")
-    func failingPart() throws {
+    @Test("a service that fails is named, and what comes in is still taken, counted and delivered")
+    func failingService() throws {
         let place = try UpPlace()
         let partner = try ScriptedPartner()
         try place.addPartner("acme", port: partner.port)

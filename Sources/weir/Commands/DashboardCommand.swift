@@ -70,7 +70,7 @@ struct DashboardCommand: ParsableCommand {
     ///   - failures: the parts of this process that do not work.
     static func server(
         at address: ListenAddress, _ source: SourceOptions, trusted: [AddressRange]?,
-        failures: @escaping @Sendable () -> [PartFailure] = { [] }
+        failures: @escaping @Sendable () -> [ServiceFailure] = { [] }
     ) throws -> DashboardServer {
         let isOpen = DashboardAccess.isLoopback(address.host)
         let directory = source.pipelines.directory

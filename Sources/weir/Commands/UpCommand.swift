@@ -18,8 +18,8 @@ struct UpCommand: ParsableCommand {
         discussion: """
             For trying Weir out, and for as much as one machine takes. What the collector answers with 2xx \
             is in the log; the workers fold it within a second, and what is for partners is delivered. \
-            The parts are the programs of the same names: run them one by one once one machine is too \
-            small. A part that fails says why and is begun again (once its file was moved away, only by a restart), \
+            The services are the programs of the same names: run them one by one once one machine is too \
+            small. A service that fails says why and is begun again (once its file was moved away, only by a restart), \
             the others go on, and /readyz, which says whether the collector takes records, names it. Keys, partners and the catalog's \
             names are read again when their files change, or at SIGHUP; what a fold depends on takes a \
             restart, as a line says. After SIGTERM \
@@ -47,7 +47,7 @@ struct UpCommand: ParsableCommand {
     var log: String?
     @Option(
         help: ArgumentHelp(
-            "Serve /metrics of the collector, and which parts fail, here too (WEIR_METRICS; default: off).",
+            "Serve /metrics of the collector, and which services fail, here too (WEIR_METRICS; default: off).",
             valueName: "host:port"))
     var metrics: String?
     @Option(
@@ -75,7 +75,7 @@ struct UpCommand: ParsableCommand {
     /// The workers, in the order in which a day goes; delivery comes last.
     private static func workers(
         lanes: Int, _ options: @escaping @Sendable () -> WorkerOptions
-    ) -> [Components.Part] {
+    ) -> [Services.Work] {
         allStreams.map { worker(of: $0, lanes: lanes, options) }
             + [
                 (
@@ -87,7 +87,7 @@ struct UpCommand: ParsableCommand {
 
     private static func worker<Fold: StreamFold>(
         of stream: Fold.Type, lanes: Int, _ options: @escaping @Sendable () -> WorkerOptions
-    ) -> Components.Part {
+    ) -> Services.Work {
         (Fold.programName, { try Fold.work(options(), lanes: lanes, stop: $0) })
     }
 
@@ -112,18 +112,18 @@ struct UpCommand: ParsableCommand {
         try checkConfiguration(address)
         try createTopics(at: address, dataDirectory: directory)
 
-        let components = Components(directory: directory, log: address)
-        defer { components.stop() }
+        let services = Services(directory: directory, log: address)
+        defer { services.stop() }
         let trusted = try proxies.ranges()
         let pages = try servePages(of: directory, log: address, trusted: trusted) {
-            components.failures
+            services.failures
         }
         defer { pages.server?.stop() }
-        let summary = UpSummary(directory: directory, log: address, components: components)
+        let summary = UpSummary(directory: directory, log: address, services: services)
         defer { summary.end() }
         do {
             try CollectorProgram.work(
-                collector, stop: .ofProcess, parts: { components.states },
+                collector, stop: .ofProcess, parts: { services.states },
                 listening: { listening, metrics in
                     summary.begin(
                         listeningAt: listening, pagesAt: pages.server?.address, metricsAt: metrics)
@@ -133,14 +133,14 @@ struct UpCommand: ParsableCommand {
                             log: address, data: directory, pipelines: configuration,
                             untilEnd: false)
                     }
-                    components.start(workers + trimming)
+                    services.start(workers + trimming)
                 })
         } catch let error as CollectorError {
             throw CommandError.failure(error.description)
         }
-        components.catchUp()
-        components.stop()
-        guard let failed = components.failures.first else { return }
+        services.catchUp()
+        services.stop()
+        guard let failed = services.failures.first else { return }
         throw CommandError.failure("\(failed.name) failed: \(failed.fault)")
     }
 
@@ -148,7 +148,7 @@ struct UpCommand: ParsableCommand {
     /// their way ends nothing.
     private func servePages(
         of directory: String, log: LogAddress, trusted: [AddressRange]?,
-        failures: @escaping @Sendable () -> [PartFailure]
+        failures: @escaping @Sendable () -> [ServiceFailure]
     ) throws -> (server: DashboardServer?, fault: String?) {
         guard let listen = try DashboardCommand.address(dashboard, option: "--dashboard") else {
             return (nil, nil)
@@ -167,10 +167,10 @@ struct UpCommand: ParsableCommand {
         }
     }
 
-    /// The part that trims the log; none on a cluster, and where nobody wants it.
+    /// The service that trims the log; none on a cluster, and where nobody wants it.
     private func trimming(
         of address: LogAddress, directory: String
-    ) throws -> [Components.Part] {
+    ) throws -> [Services.Work] {
         let seconds = try trimSeconds ?? Environment().count("WEIR_TRIM_SECONDS")
         if let seconds, seconds < 0 {
             throw CommandError.usage("--trim-seconds is \(seconds): write 0 or more")

@@ -17,13 +17,13 @@ final class UpSummary: Sendable {
 
     private let directory: String
     private let address: LogAddress
-    private let components: Components
+    private let services: Services
     private let isOver = Mutex(false)
 
-    init(directory: String, log address: LogAddress, components: Components) {
+    init(directory: String, log address: LogAddress, services: Services) {
         self.directory = directory
         self.address = address
-        self.components = components
+        self.services = services
     }
 
     /// Says where the collector listens and where pages are, then starts the thread that reports.
@@ -69,7 +69,7 @@ final class UpSummary: Sendable {
     }
 
     private func line() -> SummaryLine {
-        var line = SummaryLine(failed: components.failures.map(\.name))
+        var line = SummaryLine(failed: services.failures.map(\.name))
         do {
             let report = try LagReport(
                 directories: [directory], log: LogOptions.open(address, .existing),

@@ -8,46 +8,49 @@ import Reports
 import Store
 import Synchronization
 
-/// The parts of `weir up` other than the collector.
-final class Components: Sendable {
-    /// The name of a part, and what it does until it is asked to stop.
-    typealias Part = (name: String, work: @Sendable (StopSignal) throws -> Void)
+/// The services of `weir up` other than the collector.
+final class Services: Sendable {
+    /// The name of a service, and what it does until it is asked to stop.
+    typealias Work = (name: String, work: @Sendable (StopSignal) throws -> Void)
 
-    /// How long parts may take at shutdown to fold what is in the log.
+    /// How long services may take at shutdown to fold what is in the log.
     private static let catchUpSeconds = 10.0
     private static let pollSeconds = 0.05
 
     private let directory: String
     private let address: LogAddress
     private let signal = StopSignal()
-    private let all = Mutex<[Component]>([])
+    private let all = Mutex<[Service]>([])
 
     init(directory: String, log address: LogAddress) {
         self.directory = directory
         self.address = address
     }
 
-    func start(_ parts: [Part]) {
+    func start(_ services: [Work]) {
         all.withLock { all in
-            all += parts.map { part in Component(part.name, stop: signal, work: part.work) }
+            all += services.map { service in Service(service.name, stop: signal, work: service.work)
+            }
         }
     }
 
-    /// The parts that failed, and why.
-    var failures: [PartFailure] {
+    /// The services that failed, and why.
+    var failures: [ServiceFailure] {
         all.withLock { all in
-            all.compactMap { part in part.fault.map { PartFailure(name: part.name, fault: $0) } }
+            all.compactMap { service in
+                service.fault.map { ServiceFailure(name: service.name, fault: $0) }
+            }
         }
     }
 
-    /// Which parts failed, without the reasons: anybody may ask for this by HTTP.
+    /// Which services failed, without the reasons: anybody may ask for this by HTTP.
     var states: [ProgramPart] {
         all.withLock { all in
             all.map { ProgramPart($0.name, hasFailed: $0.fault != nil) }
         }
     }
 
-    /// Waits until the working parts have folded all of the log, for some seconds at most. A
+    /// Waits until the working services have folded all of the log, for some seconds at most. A
     /// cluster has other writers and workers: there it waits for nothing.
     func catchUp() {
         guard case .sqlite = address else { return }
@@ -64,9 +67,9 @@ final class Components: Sendable {
                 directories: [directory], log: LogOptions.open(address, .existing),
                 nowMilliseconds: nil)
         else { return true }
-        let parts = all.withLock { all in all.map(\.name) }
+        let services = all.withLock { all in all.map(\.name) }
         // A store that is being made is behind too.
-        let streams = OpenStores.streams.filter { parts.contains("weir-\($0)") }
+        let streams = OpenStores.streams.filter { services.contains("weir-\($0)") }
         return report.streams.contains { $0.lag > 0 && !failed.contains("weir-\($0.stream)") }
             || streams.contains { stream in
                 !failed.contains("weir-\(stream)")
@@ -76,15 +79,15 @@ final class Components: Sendable {
 
     func stop() {
         signal.request()
-        for part in all.withLock({ $0 }) { part.join() }
+        for service in all.withLock({ $0 }) { service.join() }
     }
 }
 
-/// A part of `weir up`, on its own thread.
-final class Component: Sendable {
-    /// Pauses before a failed part is started again: the cause may pass, as a lock on a file does.
+/// A service of `weir up`, on its own thread.
+final class Service: Sendable {
+    /// Pauses before a failed service is started again: the cause may pass, as a lock on a file does.
     private static let pauseSeconds = [2.0, 5, 10, 30, 60]
-    /// A part that failed counts as failed until it has worked for this long.
+    /// A service that failed counts as failed until it has worked for this long.
     private static let provedSeconds = 10.0
     private static let pollSeconds = 0.05
 
@@ -95,12 +98,12 @@ final class Component: Sendable {
         var begin: ContinuousClock.Instant?
     }
 
-    /// The name of the part's own program.
+    /// The name of the service's own program.
     let name: String
     private let state = Mutex(State())
     private let ended = DispatchSemaphore(value: 0)
 
-    /// Starts the part. A failure is written to standard error at once. The other parts go on, so
+    /// Starts the service. A failure is written to standard error at once. The other services go on, so
     /// that records are still taken by HTTP, and this one is started again after a pause.
     init(_ name: String, stop: StopSignal, work: @escaping @Sendable (StopSignal) throws -> Void) {
         self.name = name
