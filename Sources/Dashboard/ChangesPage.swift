@@ -8,7 +8,7 @@ import Streams
 struct ChangesPage {
     let source: PageSource
     /// The rows that are compared.
-    let question: PageQuery
+    let request: PageQuery
     /// The only measures that are shown; none: all.
     private let measures: [String]
     /// The earlier time, as it was asked for.
@@ -17,17 +17,17 @@ struct ChangesPage {
 
     init(_ source: PageSource, _ context: PageContext, _ name: String) throws {
         self.source = source
-        var question = try context.limited(PageQuery(name, context.parameters))
+        var request = try context.limited(PageQuery(name, context.parameters))
         from = context.parameters["from"].nonempty ?? ""
         guard let begin = UTC.milliseconds(text: from), begin <= WallClock.milliseconds else {
             throw CommandError.usage("from '\(from)' is no time that is past: write 2026-11-21")
         }
-        measures = question.measures
-        question.measures = []
-        question.isOfAllRows = false
-        self.question = question
+        measures = request.measures
+        request.measures = []
+        request.isOfAllRows = false
+        self.request = request
         changes = try StoreChanges(
-            knownReport(name, .sums).comparedRows(question.query, source.configuration),
+            knownReport(name, .sums).comparedRows(request.query, source.configuration),
             directories: source.installation.directories, fromMilliseconds: begin,
             toMilliseconds: WallClock.milliseconds, hours: source.installation.hours())
     }
@@ -49,18 +49,18 @@ struct ChangesPage {
     var notices: [String] { changes.notices }
 
     var command: String {
-        question.command(
+        request.command(
             "changes",
-            ["--by", question.by.isEmpty ? "total" : question.by.joined(separator: ",")]
+            ["--by", request.by.isEmpty ? "total" : request.by.joined(separator: ",")]
                 + ["--from", from] + source.clockWords)
     }
 
     func address(as format: DumpFormat) -> PageAddress {
         let chosen = measures.isEmpty ? [] : [("measures", measures.joined(separator: ","))]
         // Changes without a grouping are those of the totals.
-        let asked = question.parameters.filter { $0 != ("by", "total") }
+        let asked = request.parameters.filter { $0 != ("by", "total") }
         return PageAddress(
-            "/changes/\(question.dump).\(format.rawValue)", asked + chosen + [("from", from)])
+            "/changes/\(request.dump).\(format.rawValue)", asked + chosen + [("from", from)])
     }
 
     /// The records behind a number of a row: those that came later, or all that count now; nil for other numbers.
@@ -70,9 +70,9 @@ struct ChangesPage {
         else { return nil }
         let key = zip(changes.table.columns, row).prefix(first).dropFirst()
         let conditions = key.filter { column, value in
-            value != .null && question.columns.contains(column.name)
+            value != .null && request.columns.contains(column.name)
         }.map { DumpQuery.Condition(column: $0.0.name, value: $0.1.plainText) }
-        var address = question.explanation(of: row[first].plainText, where: conditions)
+        var address = request.explanation(of: row[first].plainText, where: conditions)
         if column == "later_records" { address.parameters.append(("from", from)) }
         return address
     }

@@ -70,9 +70,9 @@ extension PageWriter {
         }
         try section("The last days") { page in
             let days = page.context.bounds(default: .month)
-            var question = PageQuery(Funnel.name, by: ["day"], measures: Self.funnelSums)
-            question.since = days.since
-            let answer = try page.source.answer(page.context.limited(question, to: days))
+            var request = PageQuery(Funnel.name, by: ["day"], measures: Self.funnelSums)
+            request.since = days.since
+            let answer = try page.source.answer(page.context.limited(request, to: days))
             try page.table(answer)
         }
         guard context.scope.isEmpty else { return }
@@ -137,12 +137,12 @@ extension PageWriter {
         }
     }
 
-    private mutating func writeCurves(of question: PageQuery) throws {
+    private mutating func writeCurves(of request: PageQuery) throws {
         try chart(
-            "Installs by day of arrival; dashed until the day is over", question,
+            "Installs by day of arrival; dashed until the day is over", request,
             [("installs", "installs", "installs")])
         try chart(
-            "Revenue by day of arrival, least to most, beside spend", question,
+            "Revenue by day of arrival, least to most, beside spend", request,
             [
                 ("revenue", "revenue_min_micros", "revenue_max_micros"),
                 ("spend", "cost_micros", "cost_micros"),
@@ -218,9 +218,9 @@ extension PageWriter {
                     ("installs", "installs", "installs"), ("postbacks", "postbacks", "postbacks"),
                     ("null values", "null_values", "null_values"),
                 ])
-            var question = PageQuery("install-cohorts", by: ["cohort", "window", "currency"])
-            question.isCurve = true
-            try page.table(question)
+            var request = PageQuery("install-cohorts", by: ["cohort", "window", "currency"])
+            request.isCurve = true
+            try page.table(request)
         }
         try section("The same, as it was added", "A number leads to the postbacks that brought it.")
         {
@@ -238,9 +238,9 @@ extension PageWriter {
             "Buyers by the day of their first purchase, and their age in days",
             "Each age has all that was counted up to it."
         ) { page in
-            var question = PageQuery("cohorts", by: ["cohort", "age", "currency"])
-            question.isCurve = true
-            try page.table(question)
+            var request = PageQuery("cohorts", by: ["cohort", "age", "currency"])
+            request.isCurve = true
+            try page.table(request)
         }
         try section("The same, as it was added") {
             try $0.table(PageQuery("cohorts", by: ["cohort", "age", "currency"]))
@@ -299,9 +299,9 @@ extension PageWriter {
             try $0.table(PageQuery("bid-faults", by: ["ad_network_id", "fault"]), sort: "bids")
         }
         try section("Recommendations", "Received, paid, and seen within half an hour.") {
-            var question = PageQuery("impressions", by: ["placement"])
-            question.conditions = [DumpQuery.Condition(column: "format", value: "outbrain")]
-            try $0.table(question, sort: "received")
+            var request = PageQuery("impressions", by: ["placement"])
+            request.conditions = [DumpQuery.Condition(column: "format", value: "outbrain")]
+            try $0.table(request, sort: "received")
         }
         try section(
             "Signals of fraud", "Shares with their counts and an interval of 95 %; no verdict."
@@ -366,11 +366,11 @@ extension PageWriter {
             try $0.writeRefusals("untrusted")
         }
         try section("What networks got against what developers got") { page in
-            var question = ReconciliationQuery()
-            question.query.grouping = .columns(["ad_network_id"])
-            question.trustsDevelopment = try page.source.installation.configuration
+            var query = ReconciliationQuery()
+            query.query.grouping = .columns(["ad_network_id"])
+            query.trustsDevelopment = try page.source.installation.configuration
                 .trustsDevelopment()
-            let found = try page.source.stores.reconciliation(question)
+            let found = try page.source.stores.reconciliation(query)
             for notice in found.notices { page.paragraph(notice, class: "note") }
             page.write { ReportView.write(found.table, to: &$0) }
             let words = ["weir", "reconcile", "--by", "ad_network_id"] + page.source.clockWords

@@ -9,7 +9,7 @@ import Streams
 struct ExplanationPage {
     let source: PageSource
     let context: PageContext
-    let question: PageQuery
+    let request: PageQuery
     /// The measure that is asked for; nil for all.
     let measure: String?
 
@@ -25,9 +25,9 @@ struct ExplanationPage {
         self.source = source
         self.context = context
         let asked = try PageQuery(dump, context.parameters)
-        question = try context.limited(asked)
+        request = try context.limited(asked)
         measure = context.parameters["measure"].nonempty
-        if question.hidesAppSums, let measure,
+        if request.hidesAppSums, let measure,
             try knownReport(dump).appMeasures.contains(measure)
         {
             throw DashboardError.outOfScope("\(measure) of the funnel", "campaign")
@@ -43,20 +43,20 @@ struct ExplanationPage {
 
     var title: String {
         let name = measure.map(ShownValue.heading) ?? "all measures"
-        return "\(name) of \(question.dump)"
+        return "\(name) of \(request.dump)"
     }
 
     private var figure: any Figure {
         get throws {
-            try Explainer.figure(question.totalQuery, source.configuration)
+            try Explainer.figure(request.totalQuery, source.configuration)
         }
     }
 
     /// The same as evidence has it: sums of stored rows alone.
     private var provableFigure: any Figure {
         get throws {
-            try knownReport(question.dump)
-                .provableFigure(question.totalQuery, source.configuration)
+            try knownReport(request.dump)
+                .provableFigure(request.totalQuery, source.configuration)
         }
     }
 
@@ -97,7 +97,7 @@ struct ExplanationPage {
     ) throws -> (Explanation, ExplainReport) {
         let figure = try figure
         var report = ExplainReport(
-            figure.name, question.conditions.map { "\($0.column)=\($0.value)" }, limit: limit,
+            figure.name, request.conditions.map { "\($0.column)=\($0.value)" }, limit: limit,
             fromMilliseconds: from?.milliseconds)
         // How many records of others there are is no business of who sees a part.
         report.hidesUntold = !context.scope.isEmpty
@@ -107,8 +107,8 @@ struct ExplanationPage {
         ) { _ = report.add($0) }
         report.division = try division
         if let measure {
-            report.cost = try knownReport(question.dump).costInWords(
-                measure, question.totalQuery, source.stores, source.configuration)
+            report.cost = try knownReport(request.dump).costInWords(
+                measure, request.totalQuery, source.stores, source.configuration)
         }
         return (explanation, report)
     }
@@ -127,8 +127,8 @@ struct ExplanationPage {
     private var division: FunnelDivision? {
         get throws {
             guard let measure else { return nil }
-            return try knownReport(question.dump).division(
-                of: measure, question.totalQuery, source.stores, source.configuration)
+            return try knownReport(request.dump).division(
+                of: measure, request.totalQuery, source.stores, source.configuration)
         }
     }
 
@@ -146,18 +146,18 @@ struct ExplanationPage {
         var html = HTML()
         html.element("h1", text: title)
         html.element("ul", ["class": "conditions"]) { html in
-            for condition in question.conditions {
+            for condition in request.conditions {
                 html.element(
                     "li",
                     text:
                         "\(condition.column): \(condition.value.isEmpty ? "(none)" : condition.value)"
                 )
             }
-            if let since = question.since { html.element("li", text: "from \(since)") }
-            if let until = question.until { html.element("li", text: "before \(until)") }
+            if let since = request.since { html.element("li", text: "from \(since)") }
+            if let until = request.until { html.element("li", text: "before \(until)") }
             if let from { html.element("li", text: "listed: records since \(from.text)") }
         }
-        if question.asOf != nil {
+        if request.asOf != nil {
             html.element(
                 "p", ["class": "note"],
                 text: "Records are explained as the stores have them now, not as they were earlier."
@@ -183,7 +183,7 @@ struct ExplanationPage {
                     // Of several each is explained by itself: one by one, and currency by currency.
                     let name = ShownValue.heading(measure.name)
                     if explanation.measures.count > 1 {
-                        html.link(name, to: question.explanation(of: measure.name, where: []))
+                        html.link(name, to: request.explanation(of: measure.name, where: []))
                     } else {
                         html.element("span", text: name)
                     }
@@ -245,7 +245,7 @@ struct ExplanationPage {
     private func write(_ division: FunnelDivision, to html: inout HTML) {
         func link(_ term: FunnelDivision.Term, to html: inout HTML) {
             let value = ShownValue.exact(term.value)
-            html.link(value, to: question.explanation(of: term.name, where: []), class: "amount")
+            html.link(value, to: request.explanation(of: term.name, where: []), class: "amount")
         }
         html.element("section") { html in
             html.element("h2", text: "How it is worked out")
@@ -275,7 +275,7 @@ struct ExplanationPage {
     }
 
     private var currency: String? {
-        question.conditions.first { $0.column == "currency" }?.value
+        request.conditions.first { $0.column == "currency" }?.value
     }
 
     private func write(
@@ -328,19 +328,19 @@ struct ExplanationPage {
         let isCut = max(report.countedCount, report.leftOutCount) > most
         html.files(
             [("CSV", DumpFormat.csv), ("JSON", .json)].map { name, format in
-                (name, PageAddress("/explain/\(question.dump).\(format.rawValue)", ownParameters))
+                (name, PageAddress("/explain/\(request.dump).\(format.rawValue)", ownParameters))
             }, command,
             note: isCut
                 ? "of the first \(ShownValue.grouped(Int128(most))) records of each list" : "")
     }
 
     private var ownParameters: [(name: String, value: String)] {
-        question.parameters + (measure.map { [("measure", $0)] } ?? [])
+        request.parameters + (measure.map { [("measure", $0)] } ?? [])
             + (from.map { [("from", $0.text)] } ?? [])
     }
 
     private var command: String {
-        question.command(
+        request.command(
             "explain",
             (measure.map { ["--measure", $0] } ?? []) + (from.map { ["--from", $0.text] } ?? [])
                 + source.clockWords)
@@ -358,7 +358,7 @@ struct ExplanationPage {
                 for currency in currencies {
                     html.link(
                         currency.isEmpty ? "(none)" : currency,
-                        to: question.explanation(
+                        to: request.explanation(
                             of: measure,
                             where: [DumpQuery.Condition(column: "currency", value: currency)]))
                 }
@@ -369,7 +369,7 @@ struct ExplanationPage {
 
     /// Where a reader goes from here: what it said earlier, what changed, the evidence.
     private func writeDoors(to html: inout HTML) {
-        var asked = question
+        var asked = request
         // These pages show the number itself.
         asked.isOfAllRows = false
         let parameters = asked.parameters.filter { $0.name != "as_of" }
@@ -392,17 +392,17 @@ struct ExplanationPage {
                     html.element("button", ["type": "submit"], text: button)
                 }
             }
-            form("/dump/\(question.dump)", "What did this say on ", "as_of", "Show")
-            let isOfSums = question.has(.sums)
+            form("/dump/\(request.dump)", "What did this say on ", "as_of", "Show")
+            let isOfSums = request.has(.sums)
             if isOfSums {
-                form("/changes/\(question.dump)", "What has changed since ", "from", "Show")
+                form("/changes/\(request.dump)", "What has changed since ", "from", "Show")
             }
             if context.scope.isEmpty, isOfSums {
                 html.element("p") { html in
                     html.link(
                         "Take this as evidence",
                         to: PageAddress(
-                            "/evidence/\(question.dump)",
+                            "/evidence/\(request.dump)",
                             ownParameters.filter { !["as_of", "from"].contains($0.name) }))
                     html.text(
                         ": a file with these records, their signatures and the configuration, that proves the number anywhere (weir evidence verify)."
@@ -435,27 +435,27 @@ extension PageWriter {
 
     /// A dump by itself, with the first of its rows that the parameters select.
     mutating func writeDump(_ name: String) throws {
-        let question = try context.limited(PageQuery(name, context.parameters))
+        let request = try context.limited(PageQuery(name, context.parameters))
         let report = try knownReport(name)
         try section(name, report.pageNote) { page in
-            if let asOf = question.asOf {
+            if let asOf = request.asOf {
                 page.paragraph(
                     "As it was \(asOf), midnight UTC where no time is said.", class: "note")
             }
-            if question.has(.groups) { page.writeGroupings(question, report.columnNames) }
+            if request.has(.groups) { page.writeGroupings(request, report.columnNames) }
             try page.table(
-                page.source.answer(question, keeping: RowBound(Self.mostRowsOfDump)),
+                page.source.answer(request, keeping: RowBound(Self.mostRowsOfDump)),
                 limit: Self.mostRowsOfDump, keepsAsked: true)
         }
     }
 
     /// The columns that rows can be grouped by, each a link that adds or removes it.
-    private mutating func writeGroupings(_ question: PageQuery, _ columns: [String]) {
+    private mutating func writeGroupings(_ request: PageQuery, _ columns: [String]) {
         write { html in
             html.element("p", ["class": "choices"]) { html in
                 html.text("by ")
                 for column in columns {
-                    var other = question
+                    var other = request
                     if other.by.contains(column) {
                         other.by.removeAll { $0 == column }
                     } else {
@@ -463,7 +463,7 @@ extension PageWriter {
                     }
                     html.link(
                         ShownValue.heading(column), to: other.address,
-                        class: question.by.contains(column) ? "chosen" : nil)
+                        class: request.by.contains(column) ? "chosen" : nil)
                 }
             }
         }

@@ -148,7 +148,7 @@ struct PageBuilder {
     }
 
     /// What a reader is told of a failure. Files and stores are everybody's: who sees a part of the rows sees only
-    /// what is wrong with the question.
+    /// what is wrong with the request.
     private func explanation(of error: any Error) -> String {
         guard scope.isEmpty || Self.status(of: error) < 500 else {
             return
@@ -220,8 +220,8 @@ struct PageBuilder {
         let (context, _) = context()
         switch kind {
         case .dump:
-            let question = try context.limited(PageQuery(name, parameters))
-            try source.writeFile(of: question, as: format, while: isWanted, to: write)
+            let request = try context.limited(PageQuery(name, parameters))
+            try source.writeFile(of: request, as: format, while: isWanted, to: write)
         case .changes:
             let table = try ChangesPage(source, context, name).table
             try table.write(as: format, to: write)

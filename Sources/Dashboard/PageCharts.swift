@@ -5,17 +5,17 @@ import Streams
 // The curves of a page, and the days over which they go.
 
 extension PageWriter {
-    /// A curve of measures over the days of a question that is grouped by day; pairs are bounds.
+    /// A curve of measures over the days of a request that is grouped by day; pairs are bounds.
     mutating func chart(
-        _ title: String, _ question: PageQuery,
+        _ title: String, _ request: PageQuery,
         _ lines: [(name: String, low: String, high: String)]
     ) throws {
-        var question = question
-        question.by = ["day"]
-        question.measures = []
-        let answer = try answer(question)
+        var request = request
+        request.by = ["day"]
+        request.measures = []
+        let answer = try answer(request)
         let columns = lines.flatMap { [$0.low, $0.high] }
-        let streams = Set(columns.flatMap { question.report?.streams(of: $0) ?? [] })
+        let streams = Set(columns.flatMap { request.report?.streams(of: $0) ?? [] })
         let recordDays = try source.stores.recordDays(of: streams.sorted())
         draw(title, answer, answer.rows, by: "day", lines, recordDays: recordDays)
     }
@@ -25,12 +25,12 @@ extension PageWriter {
     /// - Parameter recordDays: the days of which something is known, where rows are of the days of their records; nil
     ///   where a day without a row has none of it.
     mutating func draw(
-        _ title: String, _ answer: AnsweredQuestion, _ rows: [[ReportValue]], by column: String,
+        _ title: String, _ answer: PageAnswer, _ rows: [[ReportValue]], by column: String,
         _ lines: [(name: String, low: String, high: String)], recordDays: RecordDays? = nil
     ) {
         guard let day = answer.place(of: column) else { return }
         func streams(_ column: String) -> [String] {
-            answer.question.report?.streams(of: column) ?? []
+            answer.request.report?.streams(of: column) ?? []
         }
         let allStreams = lines.flatMap { streams($0.low) + streams($0.high) }
         let names = chartDays(
@@ -49,7 +49,7 @@ extension PageWriter {
             rows.map { ($0[day].plainText, $0) }, uniquingKeysWith: { first, _ in first })
         let maturity = answer.place(of: "maturity")
         // Rows by arrival change until their day is over, whatever its installs bring later.
-        let newestDay = answer.question.isByArrival ? self.newestDay : nil
+        let newestDay = answer.request.isByArrival ? self.newestDay : nil
         func amount(_ column: String, _ day: String) -> Double? {
             guard let place = answer.place(of: column) else { return nil }
             let value = rows[day]?[place]

@@ -146,30 +146,30 @@ struct PageContext {
             path, carried.filter { carried in !more.contains { $0.name == carried.name } } + more)
     }
 
-    /// The question limited to what is chosen and to what the reader may see.
+    /// The request limited to what is chosen and to what the reader may see.
     ///
-    /// - Parameter days: of the rows; nil leaves the question's own.
+    /// - Parameter days: of the rows; nil leaves the request's own.
     /// - Throws: `DashboardError.outOfScope` where rows do not say whose they are.
     func limited(
-        _ question: PageQuery, to days: (since: String?, until: String?)? = nil
+        _ request: PageQuery, to days: (since: String?, until: String?)? = nil
     ) throws -> PageQuery {
-        var question = question
-        let report = try knownReport(question.dump)
+        var request = request
+        let report = try knownReport(request.dump)
         let columns = report.columnNames
         if let days {
-            question.since = days.since
-            question.until = days.until
+            request.since = days.since
+            request.until = days.until
         }
         for condition in chosen
         where columns.contains(condition.column) || isOfStorefront(condition, columns) {
             var condition = condition
             if !columns.contains(condition.column) { condition.column = Self.storefront }
-            guard !question.conditions.contains(where: { $0.column == condition.column }) else {
+            guard !request.conditions.contains(where: { $0.column == condition.column }) else {
                 continue
             }
-            question.conditions.append(condition)
+            request.conditions.append(condition)
         }
-        return try within(scope, question, report)
+        return try within(scope, request, report)
     }
 
     static let storefront = "storefront"
@@ -181,34 +181,34 @@ struct PageContext {
     }
 
     private func within(
-        _ scope: [DumpQuery.Condition], _ question: PageQuery, _ report: any Report
+        _ scope: [DumpQuery.Condition], _ request: PageQuery, _ report: any Report
     ) throws -> PageQuery {
-        var question = question
+        var request = request
         for condition in scope {
             guard report.columnNames.contains(condition.column), report.abilities.contains(.scopes)
             else {
-                throw DashboardError.outOfScope(question.dump, condition.column)
+                throw DashboardError.outOfScope(request.dump, condition.column)
             }
             // Another value is asked for: nothing fits both.
-            if let other = question.conditions.first(where: { $0.column == condition.column }),
+            if let other = request.conditions.first(where: { $0.column == condition.column }),
                 other.value != condition.value
             {
                 throw DashboardError.otherScope(condition)
             }
-            question.conditions.removeAll { $0.column == condition.column }
-            question.conditions.append(condition)
+            request.conditions.removeAll { $0.column == condition.column }
+            request.conditions.append(condition)
         }
         if !scope.isEmpty {
-            question.isScoped = true
+            request.isScoped = true
             // What belongs to a whole app is not of one campaign of it.
-            question.hidesAppSums = !scope.contains { $0.column == "app_id" }
-            if question.hidesAppSums,
-                question.measures.contains(where: report.appMeasures.contains)
+            request.hidesAppSums = !scope.contains { $0.column == "app_id" }
+            if request.hidesAppSums,
+                request.measures.contains(where: report.appMeasures.contains)
             {
                 throw DashboardError.outOfScope("a measure of a whole app", "campaign")
             }
         }
-        return question
+        return request
     }
 }
 

@@ -3,7 +3,7 @@ import Program
 import Reports
 import Streams
 
-/// A question to a dump. It is the address of a page, a command that prints the same, and the rows that answer it.
+/// A request to a dump. It is the address of a page, a command that prints the same, and the rows that answer it.
 struct PageQuery: Equatable {
     var dump: String
     /// The columns that rows are grouped by; none: everything in one row, or all rows.
@@ -227,9 +227,9 @@ struct PageQuery: Equatable {
     }
 }
 
-/// The rows that answer a question.
-struct AnsweredQuestion {
-    let question: PageQuery
+/// The rows that answer a request.
+struct PageAnswer {
+    let request: PageQuery
     private(set) var table: ReportTable
     /// So many of the first columns tell rows apart.
     let keyCount: Int
@@ -286,7 +286,7 @@ struct AnsweredQuestion {
     /// What a cost per install divides by, where rows are of several campaigns.
     var noteOnCostPerInstall: String? {
         guard place(of: "cpi") != nil,
-            !(question.by + question.conditions.map(\.column)).contains(where: {
+            !(request.by + request.conditions.map(\.column)).contains(where: {
                 ["campaign", "name"].contains($0)
             })
         else { return nil }

@@ -46,38 +46,38 @@ final class PageSource {
     /// Rows that a page reads of a stored dump unless it asks for fewer.
     static let mostRows = 10_000
 
-    /// Answers a question by the stores as they are now, or as they were.
+    /// Answers a request by the stores as they are now, or as they were.
     ///
     /// - Parameter bound: of the rows of stored dumps, whose number has no other bound.
     func answer(
-        _ question: PageQuery, keeping bound: RowBound = RowBound(mostRows)
-    ) throws -> AnsweredQuestion {
-        let stores = try stores(asOf: question.asOfMilliseconds)
-        let report = try knownReport(question.dump)
+        _ request: PageQuery, keeping bound: RowBound = RowBound(mostRows)
+    ) throws -> PageAnswer {
+        let stores = try stores(asOf: request.asOfMilliseconds)
+        let report = try knownReport(request.dump)
         guard let dump = report as? DumpDescription else {
-            var request = try question.request
+            var request = try request.request
             request.curve = false
             if !report.abilities.contains(.dates) { request.dateRule = nil }
             let answer = try request.answer(stores, configuration, as: .json)
             let keyCount = answer.report.keyCount
-            return AnsweredQuestion(
-                question: question, table: answer.report, keyCount: keyCount,
+            return PageAnswer(
+                request: request, table: answer.report, keyCount: keyCount,
                 firstMeasure: keyCount, notices: answer.notices)
         }
-        let query = try dump.configured(question.query, configuration)
-        if question.isCurve {
+        let query = try dump.configured(request.query, configuration)
+        if request.isCurve {
             let table = try stores.curves(query)
             let measures = Set(dump.measures + ["maturity"])
             let keyCount = table.columns.prefix { !measures.contains($0.name) }.count
-            return AnsweredQuestion(
-                question: question, table: table, keyCount: keyCount, firstMeasure: keyCount)
+            return PageAnswer(
+                request: request, table: table, keyCount: keyCount, firstMeasure: keyCount)
         }
         let (kept, rowCount) = try stores.dump(query, keeping: bound)
         var rows = kept
-        if !question.measures.isEmpty { rows = try rows.limited(toMeasures: question.measures) }
+        if !request.measures.isEmpty { rows = try rows.limited(toMeasures: request.measures) }
         let shown = rows.withLossReasonNames()
-        var answer = AnsweredQuestion(
-            question: question, table: shown.report(forPeople: false), keyCount: rows.columns.count,
+        var answer = PageAnswer(
+            request: request, table: shown.report(forPeople: false), keyCount: rows.columns.count,
             firstMeasure: shown.columns.count)
         answer.moreRows = rowCount - rows.rows.count
         return answer
@@ -87,12 +87,12 @@ final class PageSource {
     ///
     /// - Parameter isWanted: false once nobody waits for them; it then throws `CancellationError`.
     func writeFile(
-        of question: PageQuery, as format: DumpFormat, while isWanted: () -> Bool,
+        of request: PageQuery, as format: DumpFormat, while isWanted: () -> Bool,
         to sink: ([UInt8]) throws -> Void
     ) throws {
         // A file reads each row once: the sums of its days are not kept.
-        let stores = try question.asOfMilliseconds.map(stores(asOf:)) ?? installation.stores(nil)
-        _ = try question.request.write(stores, configuration, as: format, isRaw: false) { bytes in
+        let stores = try request.asOfMilliseconds.map(stores(asOf:)) ?? installation.stores(nil)
+        _ = try request.request.write(stores, configuration, as: format, isRaw: false) { bytes in
             guard isWanted() else { throw CancellationError() }
             try sink(bytes)
         }
@@ -203,11 +203,11 @@ final class PageSource {
 
     /// What the catalog calls the campaign that a page is about.
     func names(of context: PageContext) throws -> [String] {
-        var question = PageQuery(
+        var request = PageQuery(
             Funnel.name, by: ["app_id", "ad_network_id", "campaign", "name"], measures: ["bids"])
-        question = try context.limited(question)
-        question.since = context.bounds(default: .month).since
-        guard let answer = try? answer(question) else { return [] }
+        request = try context.limited(request)
+        request.since = context.bounds(default: .month).since
+        guard let answer = try? answer(request) else { return [] }
         return answer.rows.prefix(5).map { row in
             let texts = row.prefix(4).map(\.plainText)
             return [texts[3], "app \(texts[1])", texts[0]].filter { !$0.isEmpty }.joined(

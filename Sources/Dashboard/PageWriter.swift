@@ -4,7 +4,7 @@ import Program
 import Reports
 import Streams
 
-/// Writes a page from questions: each answer as a table whose numbers are links to what they are made of, with the same
+/// Writes a page from requests: each answer as a table whose numbers are links to what they are made of, with the same
 /// rows as files and as a command.
 struct PageWriter {
     let source: PageSource
@@ -28,10 +28,10 @@ struct PageWriter {
     var days: (since: String?, until: String?) { context.bounds(default: period) }
 
     func answer(
-        _ question: PageQuery, days: (since: String?, until: String?)? = nil,
+        _ request: PageQuery, days: (since: String?, until: String?)? = nil,
         keeping bound: RowBound = RowBound(PageSource.mostRows)
-    ) throws -> AnsweredQuestion {
-        try source.answer(context.limited(question, to: days ?? self.days), keeping: bound)
+    ) throws -> PageAnswer {
+        try source.answer(context.limited(request, to: days ?? self.days), keeping: bound)
     }
 
     // MARK: Parts of a page
@@ -85,14 +85,14 @@ struct PageWriter {
     }
 
     /// Large figures of one row, each beside that of the stretch before.
-    mutating func figures(_ question: PageQuery, _ measures: [(name: String, title: String)]) throws
+    mutating func figures(_ request: PageQuery, _ measures: [(name: String, title: String)]) throws
     {
-        var question = question
-        question.measures = measures.map(\.name)
-        let now = try answer(question)
-        noteUnlimited(question)
+        var request = request
+        request.measures = measures.map(\.name)
+        let now = try answer(request)
+        noteUnlimited(request)
         let before = try context.daysBefore(default: period).map {
-            try answer(question, days: $0)
+            try answer(request, days: $0)
         }
         html.element("div", ["class": "figures"]) { html in
             for (name, title) in measures {
@@ -126,8 +126,8 @@ struct PageWriter {
     }
 
     /// Says which filters a dump cannot follow, since its rows do not say what is asked.
-    private mutating func noteUnlimited(_ question: PageQuery) {
-        let columns = question.columns
+    private mutating func noteUnlimited(_ request: PageQuery) {
+        let columns = request.columns
         let others = context.chosen.filter { condition in
             !columns.contains(condition.column)
                 && !context.isOfStorefront(condition, columns)
@@ -141,16 +141,16 @@ struct PageWriter {
         let unsaid = others.filter { $0 != "country" || !columns.contains(PageContext.storefront) }
         guard !unsaid.isEmpty else { return }
         let names = unsaid.map(ShownValue.heading).joined(separator: " or ")
-        paragraph("Of every \(names): rows of \(question.dump) do not say which.", class: "note")
+        paragraph("Of every \(names): rows of \(request.dump) do not say which.", class: "note")
     }
 
     /// An interval, as `low to high`; one amount where both are the same.
     mutating func intervals(
-        _ question: PageQuery, _ pairs: [(low: String, high: String, title: String)]
+        _ request: PageQuery, _ pairs: [(low: String, high: String, title: String)]
     ) throws {
-        var question = question
-        question.measures = pairs.flatMap { [$0.low, $0.high] }
-        let now = try answer(question)
+        var request = request
+        request.measures = pairs.flatMap { [$0.low, $0.high] }
+        let now = try answer(request)
         html.element("div", ["class": "figures"]) { html in
             for (low, high, title) in pairs {
                 html.element("div", ["class": "figure wide"]) { html in
@@ -166,27 +166,27 @@ struct PageWriter {
         }
     }
 
-    /// The rows of a question as a table.
+    /// The rows of a request as a table.
     ///
     /// - Parameters:
     ///   - sort: the measure whose largest values come first; nil leaves the order of the columns.
     ///   - link: where the key of a row leads, beside its numbers.
     mutating func table(
-        _ question: PageQuery, sort: String? = nil,
+        _ request: PageQuery, sort: String? = nil,
         link: (([DumpQuery.Condition]) -> PageAddress?)? = nil, limit: Int = mostRows
     ) throws {
         // Rows without a number are left out of the table, and so not of what is kept.
         let bound = RowBound(sort == nil ? PageSource.mostRows : limit, largest: sort)
-        try table(answer(question, keeping: bound), sort: sort, link: link, limit: limit)
+        try table(answer(request, keeping: bound), sort: sort, link: link, limit: limit)
     }
 
     mutating func table(
-        _ answer: AnsweredQuestion, sort: String? = nil,
+        _ answer: PageAnswer, sort: String? = nil,
         link: (([DumpQuery.Condition]) -> PageAddress?)? = nil, limit: Int = mostRows,
         keepsAsked: Bool = false
     ) throws {
         for notice in answer.notices { paragraph(notice, class: "note") }
-        noteUnlimited(answer.question)
+        noteUnlimited(answer.request)
         if let note = answer.noteOnCostPerInstall { paragraph(note, class: "note") }
         guard !answer.rows.isEmpty else {
             paragraph("No rows for these days and filters.", class: "empty")
@@ -244,18 +244,18 @@ struct PageWriter {
     /// as it means that nothing is final.
     ///
     /// - Parameter keepsAsked: whether columns that the reader has named stay.
-    private static func filledPlaces(of answer: AnsweredQuestion, keepsAsked: Bool) -> [Int] {
+    private static func filledPlaces(of answer: PageAnswer, keepsAsked: Bool) -> [Int] {
         answer.table.columns.indices.filter { place in
             place < answer.firstMeasure || answer.table.columns[place].name == "maturity"
                 || keepsAsked
-                    && answer.question.measures.contains(answer.table.columns[place].name)
+                    && answer.request.measures.contains(answer.table.columns[place].name)
                 || answer.rows.contains { !$0[place].isZero }
         }
     }
 
     private static func row(
         _ row: [ReportValue], _ places: [Int], _ decimals: [Int: Int],
-        _ answer: AnsweredQuestion,
+        _ answer: PageAnswer,
         _ link: (([DumpQuery.Condition]) -> PageAddress?)?, to html: inout HTML
     ) {
         let key = answer.key(of: row)
@@ -291,7 +291,7 @@ struct PageWriter {
 
     /// A number as a link to what it is made of.
     private static func number(
-        _ value: ReportValue?, _ measure: String, _ answer: AnsweredQuestion,
+        _ value: ReportValue?, _ measure: String, _ answer: PageAnswer,
         key: [DumpQuery.Condition], row: [ReportValue]? = nil, decimals: Int? = nil,
         to html: inout HTML, class name: String? = nil
     ) {
@@ -301,7 +301,7 @@ struct PageWriter {
         guard let value, value != .null else {
             return unknown("not known, or of nothing: there is nothing to divide by")
         }
-        let currency = (key + answer.question.conditions).first { $0.column == "currency" }?.value
+        let currency = (key + answer.request.conditions).first { $0.column == "currency" }?.value
         var text = ShownValue.text(
             value, in: measure, isKey: false, currency: currency, places: decimals)
         // An amount that is not known is not 0.
@@ -315,7 +315,7 @@ struct PageWriter {
             html.element("span", ["class": name], text: text)
             return
         }
-        let address = answer.question.explanation(of: measure, where: key)
+        let address = answer.request.explanation(of: measure, where: key)
         // Amounts of several currencies may stand below one another.
         let parts = text.components(separatedBy: "; ")
         guard parts.count > 1 else { return html.link(text, to: address, class: name) }
@@ -328,14 +328,14 @@ struct PageWriter {
     }
 
     /// The same rows as files and as a command, and what they said earlier.
-    mutating func files(of answer: AnsweredQuestion) { files(of: answer.question) }
+    mutating func files(of answer: PageAnswer) { files(of: answer.request) }
 
-    mutating func files(of question: PageQuery) {
+    mutating func files(of request: PageQuery) {
         files(
             [
-                ("CSV", question.address(as: .csv)), ("JSON", question.address(as: .json)),
-                ("this table by itself", question.address),
-            ], question.command(source.clockWords))
+                ("CSV", request.address(as: .csv)), ("JSON", request.address(as: .json)),
+                ("this table by itself", request.address),
+            ], request.command(source.clockWords))
     }
 
     mutating func files(_ links: [(name: String, address: PageAddress)], _ command: String) {
@@ -366,10 +366,10 @@ extension HTML {
     }
 }
 
-extension AnsweredQuestion {
+extension PageAnswer {
     /// Whether records add up to a measure, so that it can be explained.
     func isExplained(_ measure: String) -> Bool {
-        guard let report = question.report, let request = try? question.request else {
+        guard let report = request.report, let request = try? request.request else {
             return false
         }
         return report.isExplained(measure, in: request)
