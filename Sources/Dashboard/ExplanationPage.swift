@@ -284,7 +284,7 @@ struct ExplanationPage {
     ) {
         guard count > 0 else { return }
         var columns: [ReportColumn<ExplainReport.Entry>] = [
-            .text("record") { "\($0.place)" },
+            .text("record") { "\($0.position)" },
             .text("time") { UTC.text(milliseconds: $0.timestampMilliseconds) },
             .text("type") { $0.type },
         ]
@@ -312,7 +312,7 @@ struct ExplanationPage {
                 },
                 link: { row, column in
                     column == 0 && context.scope.isEmpty
-                        ? PageWriter.address(of: entries[row].place) : nil
+                        ? PageWriter.address(of: entries[row].position) : nil
                 })
             guard count > entries.count else { return }
             html.element(
@@ -425,7 +425,7 @@ struct ExplanationPage {
 }
 
 extension ExplainReport.Entry {
-    var place: TopicPosition {
+    var position: TopicPosition {
         TopicPosition(topic: topic, partition: partition, offset: offset)
     }
 }

@@ -168,15 +168,15 @@ final class PageSource {
 
     /// The keys that networks sign their ads with, as they were configured when a record of bids was folded; nil where no
     /// store has folded it.
-    func adSigningKeys(at place: TopicPosition) throws -> [String: [String]]? {
+    func adSigningKeys(at position: TopicPosition) throws -> [String: [String]]? {
         try stores.withSlices(of: [BidsFold.streamName]) { slices in
-            for slice in slices where slice.snapshot.topic == place.topic {
+            for slice in slices where slice.snapshot.topic == position.topic {
                 let isFolded = slice.partitions.contains {
-                    $0.partition == place.partition && place.offset < $0.nextOffset
+                    $0.partition == position.partition && position.offset < $0.nextOffset
                 }
                 guard isFolded else { continue }
-                let epoch = try slice.snapshot.epochs(of: place.partition)
-                    .last { $0.fromOffset <= place.offset }
+                let epoch = try slice.snapshot.epochs(of: position.partition)
+                    .last { $0.fromOffset <= position.offset }
                 guard let epoch else { continue }
                 return try BidsRules(
                     recorded: epoch.configuration, from: .pipelines(installation.pipelines)

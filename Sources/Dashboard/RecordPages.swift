@@ -19,14 +19,14 @@ extension PageWriter {
         let newest = answer.rows
         guard !newest.isEmpty else { return }
         let columns = ["record", "time", "type", "reason", "detail"].map { ReportTable.Column($0) }
-        let places = newest.map { row in
+        let positions = newest.map { row in
             TopicPosition(
                 topic: row[0].plainText, partition: Int32(row[1].plainText) ?? 0,
                 offset: Int64(row[2].plainText) ?? 0)
         }
         let rows = newest.enumerated().map { index, row in
             [
-                .text("\(places[index])"), .text(Self.time(row[3])),
+                .text("\(positions[index])"), .text(Self.time(row[3])),
                 .text(
                     ShownValue.type(
                         row[4].plainText, of: row[0].plainText, refusedFor: row[5].plainText)),
@@ -35,7 +35,7 @@ extension PageWriter {
         write { html in
             ReportView.write(
                 ReportTable(columns: columns, rows: rows), to: &html,
-                link: { row, column in column == 0 ? Self.address(of: places[row]) : nil })
+                link: { row, column in column == 0 ? Self.address(of: positions[row]) : nil })
         }
         if answer.moreRows > 0 {
             let all = Int128(newest.count + answer.moreRows)
@@ -50,12 +50,12 @@ extension PageWriter {
         Int64(value.plainText).map { UTC.text(milliseconds: $0) } ?? ""
     }
 
-    static func address(of place: TopicPosition) -> PageAddress {
+    static func address(of position: TopicPosition) -> PageAddress {
         PageAddress(
             "/record",
             [
-                ("topic", place.topic), ("partition", "\(place.partition)"),
-                ("offset", "\(place.offset)"),
+                ("topic", position.topic), ("partition", "\(position.partition)"),
+                ("offset", "\(position.offset)"),
             ])
     }
 
@@ -86,22 +86,22 @@ extension PageWriter {
             records +=
                 (try? source.installation.lastRecords(of: topic, count: Self.lastRecords)) ?? []
         }
-        let known = (try? source.stores.deadLetters(at: records.map(\.place))) ?? []
+        let known = (try? source.stores.deadLetters(at: records.map(\.position))) ?? []
         let refusals = Dictionary(
-            known.map { ($0.place, $0.refusal) }, uniquingKeysWith: { first, _ in first })
-        records.sort { ($0.milliseconds, $1.place) > ($1.milliseconds, $0.place) }
-        if onlyRefused { records.removeAll { refusals[$0.place] == nil } }
+            known.map { ($0.position, $0.refusal) }, uniquingKeysWith: { first, _ in first })
+        records.sort { ($0.milliseconds, $1.position) > ($1.milliseconds, $0.position) }
+        if onlyRefused { records.removeAll { refusals[$0.position] == nil } }
         guard !records.isEmpty else {
             return paragraph("No records. The page looks again every five seconds.", class: "empty")
         }
         let columns = ["record", "time", "type", "refused", "value"].map { ReportTable.Column($0) }
         let rows: [[ReportValue]] = records.prefix(100).map { record in
-            let refusal = refusals[record.place]
+            let refusal = refusals[record.position]
             return [
-                .text("\(record.place)"), .text(UTC.text(milliseconds: record.milliseconds)),
+                .text("\(record.position)"), .text(UTC.text(milliseconds: record.milliseconds)),
                 .text(
                     ShownValue.type(
-                        record.type, of: record.place.topic, refusedFor: refusal?.reason)),
+                        record.type, of: record.position.topic, refusedFor: refusal?.reason)),
                 refusal.map { .text("\($0.reason): \($0.detail)") } ?? .null,
                 .text(record.beginning),
             ]
@@ -109,7 +109,8 @@ extension PageWriter {
         write { html in
             ReportView.write(
                 ReportTable(columns: columns, rows: rows), to: &html,
-                link: { row, column in column == 0 ? Self.address(of: records[row].place) : nil })
+                link: { row, column in column == 0 ? Self.address(of: records[row].position) : nil }
+            )
         }
     }
 
@@ -120,19 +121,21 @@ extension PageWriter {
         let parameters = context.parameters
         let text =
             "\(parameters["topic"] ?? "")/\(parameters["partition"] ?? "")/\(parameters["offset"] ?? "")"
-        guard let place = TopicPosition(text), let line = try source.installation.line(at: place)
+        guard let position = TopicPosition(text),
+            let line = try source.installation.line(at: position)
         else {
             throw DashboardError.notFound("/record of \(text): the log has no such record")
         }
-        try section("\(place)", "As the log has it; passwords and receipts are masked.") { page in
+        try section("\(position)", "As the log has it; passwords and receipts are masked.") {
+            page in
             page.write {
                 $0.element(
                     "pre",
                     text:
                         ShellWords.text([
-                            "weir", "read", "--topic", place.topic, "--partition",
-                            "\(place.partition)", "--from", "\(place.offset)", "--to",
-                            "\(place.offset + 1)",
+                            "weir", "read", "--topic", position.topic, "--partition",
+                            "\(position.partition)", "--from", "\(position.offset)", "--to",
+                            "\(position.offset + 1)",
                         ])
                 )
             }
@@ -145,7 +148,7 @@ extension PageWriter {
                 }
             }
         }
-        let refusal = try? source.stores.deadLetters(at: [place]).first?.refusal
+        let refusal = try? source.stores.deadLetters(at: [position]).first?.refusal
         try section("What became of it") { page in
             guard let refusal else {
                 return page.paragraph(
@@ -154,10 +157,10 @@ extension PageWriter {
             }
             page.paragraph("\(refusal.reason): \(refusal.detail)", class: "warning")
         }
-        if refusal == nil { try writeAdSignatures(of: line, at: place) }
+        if refusal == nil { try writeAdSignatures(of: line, at: position) }
         // Other records are not signed as a whole.
         let signed = [PostbacksFold.streamName, StoreNotificationsFold.streamName]
-        guard signed.contains(place.topic) else { return }
+        guard signed.contains(position.topic) else { return }
         try section("Who signed it", "As weir verify says it.") { page in
             let verifier = try page.source.installation.configuration.verifier()
             let verdict = line.withUnsafeBytes { verifier.verify($0).table }
@@ -175,13 +178,14 @@ extension PageWriter {
 
 extension PageWriter {
     /// Who signed the ads of a record of bids: the verdict that the fold gives, what was signed and which check decided.
-    fileprivate mutating func writeAdSignatures(of line: [UInt8], at place: TopicPosition) throws {
-        guard place.topic == BidsFold.streamName else { return }
+    fileprivate mutating func writeAdSignatures(of line: [UInt8], at position: TopicPosition) throws
+    {
+        guard position.topic == BidsFold.streamName else { return }
         let record = line.withUnsafeBytes {
-            try? RecordLine.record($0, topic: place.topic, partitionCount: .max)
+            try? RecordLine.record($0, topic: position.topic, partitionCount: .max)
         }
         guard let value = record?.value else { return }
-        let recorded = try? source.adSigningKeys(at: place)
+        let recorded = try? source.adSigningKeys(at: position)
         try section(
             "Who signed the ads",
             recorded == nil
@@ -221,7 +225,7 @@ extension PageWriter {
 
 /// A record at the end of a topic.
 struct LiveRecord {
-    let place: TopicPosition
+    let position: TopicPosition
     let milliseconds: Int64
     let type: String
     /// The first part of its value.
@@ -248,7 +252,7 @@ extension Installation {
                 let value = mask.masked(record) ?? record.value.map { Array($0) } ?? []
                 records.append(
                     LiveRecord(
-                        place: TopicPosition(
+                        position: TopicPosition(
                             topic: topic, partition: record.partition, offset: record.offset),
                         milliseconds: record.timestampMilliseconds,
                         type: record.headers.first(named: "ce_type").map {
@@ -262,17 +266,18 @@ extension Installation {
     }
 
     /// A record as a line of JSON, as `weir read` prints it; nil where the log has none.
-    func line(at place: TopicPosition) throws -> [UInt8]? {
-        let reader = try reader(of: place.topic)
+    func line(at position: TopicPosition) throws -> [UInt8]? {
+        let reader = try reader(of: position.topic)
         defer { reader.close() }
-        let bounds = try reader.bounds().first { $0.partition == place.partition }
-        guard let bounds, (bounds.earliestOffset..<bounds.endOffset).contains(place.offset) else {
+        let bounds = try reader.bounds().first { $0.partition == position.partition }
+        guard let bounds, (bounds.earliestOffset..<bounds.endOffset).contains(position.offset)
+        else {
             return nil
         }
         var reading = try TopicReading(
-            reader, partition: place.partition, from: .offset(place.offset),
-            to: .offset(place.offset + 1), patience: .seconds(10))
-        let mask = SecretMask(topic: place.topic)
+            reader, partition: position.partition, from: .offset(position.offset),
+            to: .offset(position.offset + 1), patience: .seconds(10))
+        let mask = SecretMask(topic: position.topic)
         var line: [UInt8]?
         try reading.readRange { record in
             var text: [UInt8] = []

@@ -2,7 +2,7 @@ import Store
 import Streams
 
 package struct KeptRecord: Sendable {
-    package let place: TopicPosition
+    package let position: TopicPosition
     /// The identity of the topic when the store began, which differs from others of its name.
     package let logIdentity: String
     /// The record as the store has it, and why it was rejected.
@@ -76,14 +76,17 @@ extension OpenStores {
         }
     }
 
-    /// The rejected records at some places, with their bytes; missing ones are left out.
-    package func deadLetters(at places: [TopicPosition]) throws(InspectionError) -> [KeptRecord] {
+    /// The rejected records at some positions, with their bytes; missing ones are left out.
+    package func deadLetters(at positions: [TopicPosition]) throws(InspectionError) -> [KeptRecord]
+    {
         try view(of: Self.streams) { view in
-            try places.compactMap { place in
+            try positions.compactMap { position in
                 for slice in view.slices
-                where slice.snapshot.topic == place.topic && slice.numbers.contains(place.partition)
+                where slice.snapshot.topic == position.topic
+                    && slice.numbers.contains(position.partition)
                 {
-                    let kept = try slice.kept(partition: place.partition, offset: place.offset)
+                    let kept = try slice.kept(
+                        partition: position.partition, offset: position.offset)
                     if let kept { return kept }
                 }
                 return nil
@@ -97,13 +100,14 @@ extension StoreSlice {
     fileprivate func kept(partition: Int32, offset: Int64) throws -> KeptRecord? {
         try snapshot.refusal(partition: partition, offset: offset).map { refusal in
             KeptRecord(
-                place: TopicPosition(topic: snapshot.topic, partition: partition, offset: offset),
+                position: TopicPosition(
+                    topic: snapshot.topic, partition: partition, offset: offset),
                 logIdentity: snapshot.logIdentity, refusal: refusal)
         }
     }
 }
 
-/// The place of a record in a log, as people and headers write it: `topic/partition/offset`.
+/// The position of a record in a log, as people and headers write it: `topic/partition/offset`.
 package struct TopicPosition: Hashable, Comparable, Sendable, CustomStringConvertible {
     package var topic: String
     package var partition: Int32
@@ -122,7 +126,7 @@ package struct TopicPosition: Hashable, Comparable, Sendable, CustomStringConver
             let offset = Int64(parts[2]), partition >= 0, offset >= 0
         else { return nil }
         self.init(topic: String(parts[0]), partition: partition, offset: offset)
-        // A sign or a leading zero would be another name of the same place.
+        // A sign or a leading zero would be another name of the same position.
         guard description == text else { return nil }
     }
 

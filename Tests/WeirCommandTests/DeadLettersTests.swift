@@ -135,7 +135,7 @@ struct DeadLettersTests {
         #expect(try place.outcome("untrusted") == 1)
         #expect(try place.letters().isEmpty)
         let letters = try place.letters("untrusted")
-        #expect(letters.map(\.place) == [place.place(0)])
+        #expect(letters.map(\.position) == [place.place(0)])
 
         try place.configure(secret: "sesame")
         let before = Int64(Date().timeIntervalSince1970 * 1000)
@@ -168,7 +168,7 @@ struct DeadLettersTests {
         #expect(try place.requeue(place.letters()) == [.requeued(place.place(1))])
         try place.fold()
         let letters = try place.letters()
-        #expect(letters.map(\.place) == [place.place(0), place.place(1)])
+        #expect(letters.map(\.position) == [place.place(0), place.place(1)])
         #expect(letters.map(\.origin) == [nil, place.place(0)])
         #expect(try place.requeue(letters) == [.before(place.place(1)), .requeued(place.place(2))])
         #expect(try place.requeue(letters) == [.before(place.place(1)), .before(place.place(2))])
@@ -212,7 +212,7 @@ struct DeadLettersTests {
         try place.publish(
             Array("]".utf8), headers: [.init("weir_origin", place.place(9).description)])
         try place.fold()
-        let last = try place.letters().filter { $0.place == place.place(9) }
+        let last = try place.letters().filter { $0.position == place.place(9) }
         #expect(try place.requeue(last) == [.before(place.place(10))])
     }
 
@@ -230,7 +230,7 @@ struct DeadLettersTests {
             try place.publish(Array("{".utf8), headers: headers)
         }
         try place.fold()
-        let letters = try place.letters().filter { $0.place == place.place(0) }
+        let letters = try place.letters().filter { $0.position == place.place(0) }
         #expect(try place.requeue(letters) == [.requeued(place.place(5))])
         #expect(try place.requeue(letters) == [.before(place.place(5))])
     }
@@ -296,7 +296,7 @@ struct DeadLettersTests {
         func offsets(_ change: (inout DeadLetterQuery) -> Void, limit: Int = 9) throws -> [Int64] {
             var query = DeadLetterQuery()
             change(&query)
-            return try place.stores.deadLetters(query, limit: limit) { $0.place.offset }
+            return try place.stores.deadLetters(query, limit: limit) { $0.position.offset }
         }
         #expect(try offsets { _ in } == [0, 1, 2])
         #expect(try offsets({ _ in }, limit: 2) == [0, 1])

@@ -160,7 +160,7 @@ struct DeadLettersRequeueCommand: ParsableCommand {
         var strangers: [String] = []
         requeue.onStranger = { letter, stranger in
             strangers.append(
-                "\(stranger) says that it is a copy of \(letter.firstPlace), and has another key, value or "
+                "\(stranger) says that it is a copy of \(letter.firstPosition), and has another key, value or "
                     + "header: it does not count as one")
         }
         requeue.onProgress = {
@@ -176,7 +176,7 @@ struct DeadLettersRequeueCommand: ParsableCommand {
         guard !named.isEmpty else { return }
         for (letter, outcome) in zip(letters, outcomes) {
             guard case .impossible(let explanation) = outcome else { continue }
-            throw CommandError.failure("\(letter.place) cannot be requeued: \(explanation)")
+            throw CommandError.failure("\(letter.position) cannot be requeued: \(explanation)")
         }
     }
 
@@ -256,7 +256,8 @@ extension DataOptions {
     /// The rejected records at some places. Throws when there is none at one of them.
     fileprivate func deadLetters(at places: [TopicPosition]) throws -> [KeptRecord] {
         let found = try stores().deadLetters(at: places)
-        if let missing = places.first(where: { place in !found.contains { $0.place == place } }) {
+        if let missing = places.first(where: { place in !found.contains { $0.position == place } })
+        {
             throw CommandError.failure(
                 "no refused record \(missing) in \(listed): see weir dead-letters list")
         }
@@ -271,15 +272,15 @@ enum DeadLettersReport {
     }
 
     private static let forPeople: [ReportColumn<DeadLetter>] = [
-        .text("dead_letter") { $0.place.description },
+        .text("dead_letter") { $0.position.description },
         .text("time") { UTC.text(milliseconds: $0.timestampMilliseconds) },
         .text("type") { $0.type }, .text("reason") { $0.reason },
         .number("bytes") { $0.valueBytes }, .text("origin") { $0.origin?.description },
         .text("detail") { $0.detail },
     ]
     private static let fields: [ReportColumn<DeadLetter>] = [
-        .text("topic") { $0.place.topic }, .number("partition") { $0.place.partition },
-        .number("offset") { $0.place.offset }, .number("timestamp") { $0.timestampMilliseconds },
+        .text("topic") { $0.position.topic }, .number("partition") { $0.position.partition },
+        .number("offset") { $0.position.offset }, .number("timestamp") { $0.timestampMilliseconds },
         .text("type") { $0.type }, .text("reason") { $0.reason }, .text("detail") { $0.detail },
         .number("bytes") { $0.valueBytes }, .text("origin") { $0.origin?.description },
     ]
@@ -290,7 +291,7 @@ enum RequeueReport {
         ReportTable(
             columns: [.init("dead_letter"), .init("result"), .init("copy"), .init("detail")],
             rows: zip(letters, outcomes).map { letter, outcome in
-                let place = ReportValue.text(letter.place.description)
+                let place = ReportValue.text(letter.position.description)
                 return switch outcome {
                 case .due: [place, .text("due"), .null, .text("")]
                 case .requeued(let copy):

@@ -7,13 +7,13 @@ import Streams
 
 /// A dead letter as it is listed: what is known of a rejected record, without its bytes.
 struct DeadLetter {
-    /// The header of a requeued record. It names the place of the first record of which this is a
+    /// The header of a requeued record. It names the position of the first record of which this is a
     /// copy.
     static let originHeader = "weir_origin"
     /// Headers that Weir adds begin with this. They are not copied.
     static let ownPrefix = "weir_"
 
-    let place: TopicPosition
+    let position: TopicPosition
     let logIdentity: String
     let timestampMilliseconds: Int64
     let type: String
@@ -23,14 +23,14 @@ struct DeadLetter {
     let valueBytes: Int?
     /// SHA-256 in hex of a value that was too large to keep.
     let valueSHA256: String?
-    /// The place of the first record of which this one claims to be a copy; nil when it claims
+    /// The position of the first record of which this one claims to be a copy; nil when it claims
     /// nothing.
     let origin: TopicPosition?
     /// What a copy of it has too: the SHA-256 of its key, value and headers.
     let contentSHA256: String
 
     init(_ kept: KeptRecord) {
-        place = kept.place
+        position = kept.position
         logIdentity = kept.logIdentity
         timestampMilliseconds = kept.refusal.timestampMilliseconds
         type = kept.refusal.type
@@ -70,7 +70,7 @@ struct DeadLetter {
     }
 
     /// Where the record lies that a copy of this one names as its origin.
-    var firstPlace: TopicPosition { origin ?? place }
+    var firstPosition: TopicPosition { origin ?? position }
 
     /// Why no copy of it can be published; nil when one can.
     var obstacle: String? {
@@ -86,19 +86,19 @@ struct DeadLetter {
 }
 
 extension TopicPosition {
-    /// Reads a place from the bytes of a header; nil for anything else.
+    /// Reads a position from the bytes of a header; nil for anything else.
     init?(_ bytes: UnsafeRawBufferPointer) {
         guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
         self.init(text)
     }
 
-    /// Reads a place from the command line.
+    /// Reads a position from the command line.
     init(argument text: String) throws(CommandError) {
-        guard let place = TopicPosition(text) else {
+        guard let position = TopicPosition(text) else {
             throw .usage(
                 "'\(text)' is no dead letter: write TOPIC/PARTITION/OFFSET, as bids/2/81720")
         }
-        self = place
+        self = position
     }
 }
 
@@ -115,9 +115,10 @@ extension KeptRecord {
                 return true
             }
         }
-        headers.append(.init(DeadLetter.originHeader, DeadLetter(self).firstPlace.description))
+        headers.append(.init(DeadLetter.originHeader, DeadLetter(self).firstPosition.description))
         return OutgoingRecord(
-            topic: place.topic, partition: place.partition, key: refusal.key, headers: headers,
+            topic: position.topic, partition: position.partition, key: refusal.key,
+            headers: headers,
             value: refusal.value)
     }
 }
@@ -130,7 +131,7 @@ extension KeptRecord {
                 try refusal.value.withBytes { value in
                     try body(
                         RecordView(
-                            partition: place.partition, offset: place.offset,
+                            partition: position.partition, offset: position.offset,
                             timestampMilliseconds: refusal.timestampMilliseconds, key: key,
                             headers: RecordHeaders(encoded: headers), value: value))
                 }
@@ -148,7 +149,7 @@ struct DeadLetterText {
     var text: String {
         let letter = DeadLetter(kept)
         var lines = [
-            ("dead letter", letter.place.description),
+            ("dead letter", letter.position.description),
             ("time", UTC.text(milliseconds: letter.timestampMilliseconds)),
             ("type", letter.type), ("reason", letter.reason), ("detail", letter.detail),
         ]

@@ -24,7 +24,7 @@ struct Requeue {
     private static let batchBytes = 8 << 20
 
     private let log: any LogBackend
-    /// Looks up dead letters by their places, with their bytes.
+    /// Looks up dead letters by their positions, with their bytes.
     private let fetch: ([TopicPosition]) throws -> [KeptRecord]
     /// Whether to requeue letters for which the log no longer reaches back far enough to show an
     /// earlier copy.
@@ -46,7 +46,7 @@ struct Requeue {
         var copies: [TopicPartition: DeadLetterCopies] = [:]
         let possible = letters.filter { obstacle(of: $0, topics) == nil }
         let partitions = Dictionary(grouping: possible) {
-            TopicPartition(topic: $0.place.topic, partition: $0.place.partition)
+            TopicPartition(topic: $0.position.topic, partition: $0.position.partition)
         }
         for (partition, letters) in partitions.sorted(by: { $0.key < $1.key }) {
             copies[partition] = try DeadLetterCopies(
@@ -55,10 +55,10 @@ struct Requeue {
         return letters.map { letter in
             if let explanation = obstacle(of: letter, topics) { return .impossible(explanation) }
             let partition = TopicPartition(
-                topic: letter.place.topic, partition: letter.place.partition)
+                topic: letter.position.topic, partition: letter.position.partition)
             guard let found = copies[partition] else { return .due }
             if let copy = found.copy(of: letter) { return .before(copy) }
-            guard letter.place.offset >= found.earliestOffset || includesUnchecked else {
+            guard letter.position.offset >= found.earliestOffset || includesUnchecked else {
                 return .impossible(
                     "the log begins at offset \(found.earliestOffset) by now, so that it does not "
                         + "show whether this was requeued before: --unchecked requeues it all the same"
@@ -85,10 +85,10 @@ struct Requeue {
                 batch.append(index)
             }
             rest = rest.dropFirst(batch.count)
-            let kept = try fetch(batch.map { letters[$0].place })
+            let kept = try fetch(batch.map { letters[$0].position })
             // A promotion may have put other stores in force meanwhile.
             let found = batch.compactMap { index in
-                kept.first { $0.place == letters[index].place }.map { (index, $0) }
+                kept.first { $0.position == letters[index].position }.map { (index, $0) }
             }
             let positions = try writer.append(found.map(\.1.copy))
             for (position, (index, record)) in zip(positions, found) {
@@ -96,7 +96,7 @@ struct Requeue {
                     index,
                     .requeued(
                         TopicPosition(
-                            topic: record.place.topic, partition: position.partition,
+                            topic: record.position.topic, partition: position.partition,
                             offset: position.offset)))
             }
             for index in batch where !found.contains(where: { $0.0 == index }) {
@@ -107,15 +107,15 @@ struct Requeue {
 
     private func obstacle(of letter: DeadLetter, _ topics: [TopicDescription]) -> String? {
         if let explanation = letter.obstacle { return explanation }
-        guard let topic = topics.first(where: { $0.name == letter.place.topic }) else {
+        guard let topic = topics.first(where: { $0.name == letter.position.topic }) else {
             return "its topic is not in \(log.address): give --log the one that it was folded from"
         }
         guard topic.identity == letter.logIdentity else {
             return
                 "it was folded from another topic than that of \(log.address): give --log that one"
         }
-        guard letter.place.partition < topic.partitionCount else {
-            return "partition \(letter.place.partition) is not in \(log.address)"
+        guard letter.position.partition < topic.partitionCount else {
+            return "partition \(letter.position.partition) is not in \(log.address)"
         }
         if topic.isArchive { return "\(log.address) has a copy of its topic: give --log the log" }
         return nil
@@ -125,7 +125,7 @@ struct Requeue {
 /// Which records of a partition are copies of dead letters: those with the header `weir_origin` and
 /// the same bytes. Any producer can write the header, so a record of other bytes is no copy. A copy
 /// goes to the partition of its dead letter. It therefore lies after it, and the log has it for as
-/// long as it has the dead letter's place.
+/// long as it has the dead letter's position.
 struct DeadLetterCopies {
     /// The first offset that the partition still has.
     let earliestOffset: Int64
@@ -140,8 +140,8 @@ struct DeadLetterCopies {
         let reader = try log.reader(topic: partition.topic)
         defer { reader.close() }
         earliestOffset = try reader.bounds(of: [partition.partition]).first?.earliestOffset ?? 0
-        let first = letters.map(\.place.offset).min() ?? 0
-        let wanted = Set(letters.map(\.firstPlace))
+        let first = letters.map(\.position.offset).min() ?? 0
+        let wanted = Set(letters.map(\.firstPosition))
         var offsets: [TopicPosition: [String: [Int64]]] = [:]
         var reading = try TopicReading(
             reader, partition: partition.partition, from: .offset(first), to: nil)
@@ -161,17 +161,18 @@ struct DeadLetterCopies {
     /// The copy of a dead letter; nil when there is none. Of several copies of one record each was
     /// made from the one before, which was rejected again.
     func copy(of letter: DeadLetter) -> TopicPosition? {
-        offsets[letter.firstPlace]?[letter.contentSHA256]?.first { $0 > letter.place.offset }
-            .map { place($0, beside: letter) }
+        offsets[letter.firstPosition]?[letter.contentSHA256]?.first { $0 > letter.position.offset }
+            .map { position($0, beside: letter) }
     }
 
     /// The first record after a dead letter that names its origin and has other bytes; nil when there is none.
     func stranger(to letter: DeadLetter) -> TopicPosition? {
-        offsets[letter.firstPlace]?.filter { $0.key != letter.contentSHA256 }.values.joined()
-            .filter { $0 > letter.place.offset }.min().map { place($0, beside: letter) }
+        offsets[letter.firstPosition]?.filter { $0.key != letter.contentSHA256 }.values.joined()
+            .filter { $0 > letter.position.offset }.min().map { position($0, beside: letter) }
     }
 
-    private func place(_ offset: Int64, beside letter: DeadLetter) -> TopicPosition {
-        TopicPosition(topic: letter.place.topic, partition: letter.place.partition, offset: offset)
+    private func position(_ offset: Int64, beside letter: DeadLetter) -> TopicPosition {
+        TopicPosition(
+            topic: letter.position.topic, partition: letter.position.partition, offset: offset)
     }
 }
