@@ -3,7 +3,7 @@ import EventLog
 import Logging
 import Monitoring
 
-/// Metrics of delivery; docs/metrics.md describes each.
+/// Metrics of delivery; docs/reference/metrics.md describes each.
 final class DeliveryMetrics {
     private let topic: String
     private let group: String

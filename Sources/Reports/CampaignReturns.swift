@@ -3,7 +3,7 @@ import Store
 import Streams
 
 /// What campaigns brought for their cost, by the day of the install and how old the installs were: bounds of the
-/// revenue up to the days 0, 3, 7 and 30, and the return on the cost of that day. `docs/roas.md` says how far each
+/// revenue up to the days 0, 3, 7 and 30, and the return on the cost of that day. `docs/reference/returns.md` says how far each
 /// bound can be known.
 package struct CampaignReturns: Sendable {
     package static let name = "roas"

@@ -3,7 +3,7 @@ import Store
 import Streams
 
 /// What points at fraud, and how sure that is: shares with the counts that they are made of and an interval, for each
-/// network, publisher and app. It judges nothing. `docs/fraud-signals.md` says what each signal counts.
+/// network, publisher and app. It judges nothing. `docs/concepts/fraud-signals.md` says what each signal counts.
 package struct FraudSignals: Sendable {
     package static let name = "fraud-signals"
 

@@ -4,7 +4,7 @@ import Store
 import Streams
 
 /// From the bid to the app's revenue: one row for each day and campaign, joined from the stores of
-/// all streams. `docs/funnel.md` has every column's formula.
+/// all streams. `docs/reference/funnel.md` has every column's formula.
 package struct Funnel: Sendable {
     package let table: ReportTable
     /// The streams without a store: their columns are null.

@@ -9,7 +9,7 @@ struct SignedTokenTests {
     /// A day from now: the arguments of tests are made before the first test of the whole suite runs.
     private static let end = Int64(Date().timeIntervalSince1970) + 86_400
 
-    /// A token as docs/collector.md has it, of whatever payload.
+    /// A token as docs/guides/sign-event-tokens.md has it, of whatever payload.
     private func sign(_ payload: String, use: String = "c") -> String {
         func base64(_ data: Data) -> String {
             data.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")

@@ -9,7 +9,7 @@ import Testing
 /// What pages say of tables follows from their declarations. With `WEIR_UPDATE_DOCS=1` these tests write it.
 @Suite("Pages that are made of declarations")
 struct GeneratedPagesTests {
-    @Test("docs/stores.md lists every table of every store")
+    @Test("docs/reference/stores.md lists every table of every store")
     func tables() throws {
         var stores: [String: [String]] = [:]
         var rows: [String: String] = [:]
@@ -29,11 +29,11 @@ struct GeneratedPagesTests {
             let places = names.count == allStreams.count ? "all" : names.joined(separator: ", ")
             return "| `\(name)` | \(places) | \(rows[name] ?? "") |"
         }
-        try GeneratedPart(page: "docs/stores.md", name: "tables").expect(
+        try GeneratedPart(page: "docs/reference/stores.md", name: "tables").expect(
             ["| table | stores | rows |", "|---|---|---|"] + lines)
     }
 
-    @Test("docs/dumps.md lists every column and measure of every dump")
+    @Test("docs/reference/dumps.md lists every column and measure of every dump")
     func columns() throws {
         let parts = DumpDescription.all.map { dump in
             let columns = dump.columns.map { column in
@@ -52,7 +52,7 @@ struct GeneratedPagesTests {
                 "| column | kind | what it is |", "|---|---|---|",
             ] + columns + ["", "| measure | unit | what it counts |", "|---|---|---|"] + measures
         }
-        try GeneratedPart(page: "docs/dumps.md", name: "columns").expect(
+        try GeneratedPart(page: "docs/reference/dumps.md", name: "columns").expect(
             Array(parts.joined(separator: [""])))
     }
 }

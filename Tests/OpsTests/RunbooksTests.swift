@@ -45,16 +45,6 @@ struct RunbooksTests {
         #expect(found > 15)
     }
 
-    @Test("every link leads somewhere")
-    func links() throws {
-        for path in try ops.paths(endingIn: ".md") {
-            let folder = path.split(separator: "/").dropLast().joined(separator: "/")
-            for match in try ops.text(path).matches(of: /\]\(([^)#]+)\)/) {
-                #expect(ops.exists("\(folder)/\(match.1)"), "\(path): \(match.1)")
-            }
-        }
-    }
-
     @Test("every file of ops that a page names is there")
     func files() throws {
         for path in try ops.paths(endingIn: ".md") {

@@ -30,28 +30,28 @@ struct DumpCommand: ParsableCommand {
             reasons; other formats have numbers, millionths with a column for the currency, and the names with \
             --names. Amounts of several currencies are never added up: rows that would are told apart by currency, \
             whether --by names it or not. A table that is wider than the terminal is laid out so that it fits, with every \
-            column: docs/reports.md.
+            column: docs/guides/save-a-report.md.
 
             --names adds the catalog's names: network, app, and of the campaign name, media_source and \
             partner, each when the columns are shown that it is found by. A name is '? of 2' when two \
             campaigns of the catalog end with the shortened identifier of a postback.
 
             conversion-updates shows what installs were told beside the values that postbacks brought \
-            (docs/conversion-values.md); the models of --pipelines say which version those are of.
+            (docs/concepts/conversion-values.md); the models of --pipelines say which version those are of.
 
-            funnel joins all streams to a row a day and campaign: docs/funnel.md has its columns.
+            funnel joins all streams to a row a day and campaign: docs/reference/funnel.md has its columns.
 
             roas has what campaigns brought for their cost by the day of the install, up to the days 0, 3, 7 and 30 \
-            since, as bounds: docs/roas.md.
+            since, as bounds: docs/reference/returns.md.
 
             click-rates has the ads that were shown and what was clicked of them by format and placement, with \
-            the rate: docs/funnel.md.
+            the rate: docs/reference/funnel.md.
 
             fraud-signals has shares that point at fraud by network, publisher and app, each with its counts and \
-            an interval of 95 %: docs/fraud-signals.md.
+            an interval of 95 %: docs/concepts/fraud-signals.md.
 
             null-estimates says of what values the null values of a campaign may be, with intervals that hold the \
-            truth in 90 % of cases: docs/null-estimates.md. They are estimates, and in no other number.
+            truth in 90 % of cases: docs/concepts/null-estimates.md. They are estimates, and in no other number.
             """)
 
     @Argument(help: "Name of the dump.")
@@ -203,7 +203,7 @@ struct ExportCommand: ParsableCommand {
             for that partner. The profile weir has Weir's own names, and postbacks of both frameworks. The other profiles leave out \
             postbacks of AdAttributionKit, for which the services have no columns. An existing warehouse table of that \
             service takes the rows. Standard error reports how many postbacks were exported and left out. \
-            docs/export-profiles.md describes each column and lists those that are missing.
+            docs/reference/export-profiles.md describes each column and lists those that are missing.
 
             An export can go on where the last one ended: --next-cursor writes a file, and --changed-since takes what \
             stands there. Then only rows come that changed in between, and a warehouse merges them by the \

@@ -102,7 +102,7 @@ struct CellOptions: ParsableArguments {
         guard !ReportRequest.workedOut.contains(name) else {
             throw CommandError.usage(
                 "\(name) is computed from several dumps, and evidence proves sums of one: give weir evidence "
-                    + "the dumps that docs/explain.md names, one after the other")
+                    + "the dumps that docs/guides/explain-a-number.md names, one after the other")
         }
         guard name != Funnel.name else { return try FunnelNumber(pipelines.funnelQuery(query)) }
         return try DumpNumber(pipelines.dumpQuery(query))
@@ -196,13 +196,15 @@ struct CellOptions: ParsableArguments {
         if isOfReturns, name == CampaignReturns.throughDay || name == "maturity" {
             throw ExplanationError.noSum(
                 name, dump: number.name,
-                explanation: "is computed from dates, and no record adds to it: docs/roas.md")
+                explanation:
+                    "is computed from dates, and no record adds to it: docs/reference/returns.md")
         }
         guard isOfReturns || !FunnelNumber.isWithoutRecords(name) else {
             throw ExplanationError.noSum(
                 name, dump: number.name,
                 explanation:
-                    "is worked out of dates or shares, and no record adds to it: docs/funnel.md")
+                    "is worked out of dates or shares, and no record adds to it: docs/reference/funnel.md"
+            )
         }
         guard funnel.bounds != .absent || !FunnelNumber.isOfModels(name) else {
             throw ExplanationError.noSum(
