@@ -3,11 +3,12 @@ import Reports
 import Streams
 import TestKit
 import Testing
+import Yams
 
 @testable import Store
 
-/// What pages say of tables follows from their declarations. With `WEIR_UPDATE_DOCS=1` these tests write it.
-@Suite("Pages that are made of declarations")
+/// Parts of pages are made from declarations. With `WEIR_UPDATE_DOCS=1` these tests write them.
+@Suite("Pages that are made from declarations")
 struct GeneratedPagesTests {
     @Test("docs/reference/stores.md lists every table of every store")
     func tables() throws {
@@ -55,6 +56,29 @@ struct GeneratedPagesTests {
         try GeneratedPart(page: "docs/reference/dumps.md", name: "columns").expect(
             Array(parts.joined(separator: [""])))
     }
+
+    @Test("docs/reference/commands.md lists every program and command with its options")
+    func commands() throws {
+        let programs =
+            ["weir", "weir-collector", "weir-partner-postbacks"] + allStreams.map(\.programName)
+        let dumps = try programs.map { name in
+            let help = try Program.run(name, ["--experimental-dump-help"]).output
+            return try JSONDecoder().decode(HelpDump.self, from: Data(help.utf8))
+        }
+        try GeneratedPart(page: "docs/reference/commands.md", name: "commands").expect(
+            CommandReference(dumps).lines)
+    }
+
+    @Test("docs/reference/events.md lists every event of the topics with its fields")
+    func events() throws {
+        let ops = OpsDirectory()
+        let topics = try Repository.files(in: "topics", endingIn: ".yaml")
+            .map { $0.deletingPathExtension().lastPathComponent }
+            .filter { !$0.hasSuffix(".dlq") }
+            .map { (name: $0, document: try ops.document("topics/\($0).yaml")) }
+        try GeneratedPart(page: "docs/reference/events.md", name: "events").expect(
+            EventReference(topics).lines)
+    }
 }
 
 /// The lines of a page between `<!-- NAME: … -->` and `<!-- end of NAME -->`.
@@ -75,7 +99,7 @@ private struct GeneratedPart {
         }
         #expect(
             written == made,
-            "\(page) is not what the declarations say: run this test with WEIR_UPDATE_DOCS=1")
+            "\(page) differs from the declarations: run this test with WEIR_UPDATE_DOCS=1")
     }
 }
 
