@@ -69,6 +69,12 @@ struct GeneratedPagesTests {
             CommandReference(dumps).lines)
     }
 
+    @Test("docs/reference/configuration.md lists every key of the configuration files")
+    func configuration() throws {
+        try GeneratedPart(page: "docs/reference/configuration.md", name: "keys").expect(
+            ConfigurationReference().lines)
+    }
+
     @Test("docs/reference/events.md lists every event of the topics with its fields")
     func events() throws {
         let ops = OpsDirectory()
