@@ -10,7 +10,7 @@ struct MarkdownText {
         self.page = page
         let known = names.sorted { ($0.count, $0) > ($1.count, $1) }.joined(separator: "|")
         let words =
-            #"--[a-z][a-z-]*|WEIR_[A-Z_]+(?:=1)?|[A-Za-z*<>/-]+\.(?:yaml|sqlite|csv)|[a-z]+(?:_[a-z0-9]+)+"#
+            #"--[a-z][a-z-]*|WEIR_[A-Z_]+(?:=1)?|[A-Za-z*<>/:-]+\.(?:yaml|sqlite|csv)|[a-z]+(?:_[a-z0-9]+)+"#
         code = try Regex(#"(?:\#(known.isEmpty ? "" : known + "|")\#(words))(?![\w`-])"#)
     }
 
