@@ -21,9 +21,12 @@ struct ConfigurationReference {
                 "`\(stream.streamName).yaml`", "In addition to the keys of every worker:",
                 Array(keys))
         }
+        let delivery = Set(StreamSettings.partnerPostbacksKeys.map(\.name))
+        let missing = StreamSettings.keys.map(\.name).filter { !delivery.contains($0) }
         lines += section(
-            "`partner-postbacks.yaml`", "For `weir-partner-postbacks`.",
-            StreamSettings.partnerPostbacksKeys)
+            "`partner-postbacks.yaml`",
+            "The keys of every worker, except \(missing.map { "`\($0)`" }.joined(separator: ", ")).",
+            [])
         lines += section("`kafka.yaml`", "For all programs.", KafkaFile.keys)
         lines += section(
             "`collector.yaml`", "For `weir-collector`, and partly for the dashboard.",
@@ -35,7 +38,8 @@ struct ConfigurationReference {
     }
 
     private func section(_ title: String, _ use: String, _ keys: [ConfigurationKey]) -> [String] {
-        ["## \(title)", ""] + text.paragraphs(use) + [""] + items(keys, prefix: "") + [""]
+        ["## \(title)", ""] + text.paragraphs(use) + [""]
+            + (keys.isEmpty ? [] : items(keys, prefix: "") + [""])
     }
 
     private func items(_ keys: [ConfigurationKey], prefix: String) -> [String] {
