@@ -60,7 +60,7 @@ struct GeneratedPagesTests {
     @Test("docs/reference/commands.md lists every program and command with its options")
     func commands() throws {
         let programs =
-            ["weir", "weir-collector", "weir-partner-postbacks"] + allStreams.map(\.programName)
+            ["weir", "weir-collector", "weir-partner-postbacks"] + allStreams.map { $0.programName }
         let dumps = try programs.map { name in
             let help = try Program.run(name, ["--experimental-dump-help"]).output
             return try JSONDecoder().decode(HelpDump.self, from: Data(help.utf8))

@@ -4,11 +4,9 @@ import Testing
 @Suite("Runbooks")
 struct RunbooksTests {
     private let ops = OpsDirectory()
-    private let parts = [
-        "What you see", "What it means", "What is safe", "What to do", "How to know it is over",
-    ]
+    private let parts = ["Symptoms", "Meaning", "Safe actions", "Steps", "Done when"]
 
-    @Test("every page has the same parts in the same order, and stands in the list")
+    @Test("every page has the same parts in the same order, and is in the list")
     func form() throws {
         let list = try ops.text("ops/runbooks/README.md")
         let pages = try ops.paths(endingIn: ".md").filter {
