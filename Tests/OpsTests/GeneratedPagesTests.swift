@@ -1,3 +1,4 @@
+import ConfigurationValues
 import Foundation
 import Reports
 import Streams
@@ -73,6 +74,19 @@ struct GeneratedPagesTests {
     func configuration() throws {
         try GeneratedPart(page: "docs/reference/configuration.md", name: "keys").expect(
             ConfigurationReference().lines)
+    }
+
+    @Test(
+        "pages that people write name every key of their files",
+        arguments: [
+            ("partner-delivery", PartnerFile.allKeys), ("costs-files", CostMapping.keys),
+            ("conversion-models", ConversionModelFile.allKeys),
+        ])
+    func writtenPages(page: String, keys: [String]) throws {
+        let text = try Repository.text("docs/reference/\(page).md")
+        for key in keys {
+            #expect(text.contains("`\(key)`") || text.contains(".\(key)`"), "\(key)")
+        }
     }
 
     @Test("docs/reference/events.md lists every event of the topics with its fields")
