@@ -1,4 +1,4 @@
-"""Answers every request with 200 and prints it: a partner to try deliveries with.
+"""A partner for trials: answers every request with 200 and prints it.
 
 python3 examples/listen.py 9000
 """

@@ -40,45 +40,144 @@ package struct CollectorPipeline: Equatable, Sendable {
 
     /// The keys of limits, and what each may be.
     private static var limitKeys:
-        [(key: String, range: ClosedRange<Int64>, limit: WritableKeyPath<CollectorLimits, Int>)]
+        [(
+            name: String, range: ClosedRange<Int64>, limit: WritableKeyPath<CollectorLimits, Int>,
+            explanation: String
+        )]
     {
         [
-            ("max_body_bytes", 1024...(64 << 20), \.maxBodyBytes),
-            ("max_batch_bytes", 1024...(256 << 20), \.maxBatchBytes),
-            ("max_header_bytes", 1024...(1 << 20), \.connections.maxHeaderBytes),
-            ("max_body_memory_bytes", (1 << 20)...(64 << 30), \.maxBodyBytesInFlight),
-            ("header_timeout_seconds", 1...3600, \.connections.headerTimeoutSeconds),
-            ("body_timeout_seconds", 1...3600, \.connections.bodyTimeoutSeconds),
-            ("idle_timeout_seconds", 1...86_400, \.connections.idleTimeoutSeconds),
-            ("max_connections", 1...1_000_000, \.connections.maxConnections),
-            ("max_connections_per_address", 1...1_000_000, \.connections.maxConnectionsPerAddress),
-            ("log_timeout_seconds", 1...3600, \.append.deadlineSeconds),
-            ("max_queued_records", 1...10_000_000, \.append.maxQueuedRecords),
-            ("max_queued_bytes", (1 << 20)...(16 << 30), \.append.maxQueuedBytes),
-            ("drain_seconds", 0...3600, \.drainSeconds),
+            ("max_body_bytes", 1024...(64 << 20), \.maxBodyBytes, "Larger bodies get 413."),
+            (
+                "max_batch_bytes", 1024...(256 << 20), \.maxBatchBytes,
+                "Larger batches of events get 413. Each event has the limit of a record."
+            ),
+            (
+                "max_header_bytes", 1024...(1 << 20), \.connections.maxHeaderBytes,
+                "Larger headers of a request get 400."
+            ),
+            (
+                "max_body_memory_bytes", (1 << 20)...(64 << 30), \.maxBodyBytesInFlight,
+                """
+                Bytes of all bodies that are received or answered; requests above it get 503. One address may \
+                use a quarter, and at least one body of the largest size.
+                """
+            ),
+            (
+                "header_timeout_seconds", 1...3600, \.connections.headerTimeoutSeconds,
+                "Time for the headers of a request. The first ones start with the connection."
+            ),
+            (
+                "body_timeout_seconds", 1...3600, \.connections.bodyTimeoutSeconds,
+                "Time for the body of a request."
+            ),
+            (
+                "idle_timeout_seconds", 1...86_400, \.connections.idleTimeoutSeconds,
+                "Time of a connection between requests, or with an unread answer."
+            ),
+            (
+                "max_connections", 1...1_000_000, \.connections.maxConnections,
+                "Open connections. Further ones wait."
+            ),
+            (
+                "max_connections_per_address", 1...1_000_000,
+                \.connections.maxConnectionsPerAddress,
+                """
+                Open connections of an address. Further ones get 429, and are closed above twice the limit.
+                """
+            ),
+            (
+                "log_timeout_seconds", 1...3600, \.append.deadlineSeconds,
+                "Time that a request waits for the log before it gets 503."
+            ),
+            (
+                "max_queued_records", 1...10_000_000, \.append.maxQueuedRecords,
+                "Records that wait for the log. Further requests get 503."
+            ),
+            (
+                "max_queued_bytes", (1 << 20)...(16 << 30), \.append.maxQueuedBytes,
+                "Bytes of the records that wait for the log."
+            ),
+            (
+                "drain_seconds", 0...3600, \.drainSeconds,
+                "Time for running requests when the collector stops."
+            ),
         ]
     }
+
+    /// The keys of `collector.yaml`, with the defaults without the file.
+    package static var keys: [ConfigurationKey] {
+        let defaults = CollectorLimits()
+        return [
+            .integer(
+                "threads", 1...64,
+                "Threads that serve requests. Default: the machine's cores minus one, at most 8."),
+            .keys("tls", tlsKeys, "HTTPS in place of HTTP, TLS 1.2 or newer."),
+        ]
+            + limitKeys.map { key in
+                .integer(
+                    key.name, key.range, default: Int64(defaults[keyPath: key.limit]),
+                    key.explanation)
+            } + [
+                .text(
+                    "trusted_proxies", "list of addresses and ranges",
+                    """
+                    Proxies whose `X-Forwarded-For` is trusted. Each client is then counted, and not the proxy.
+                    """),
+                .boolean(
+                    "require_keys", default: true,
+                    "Whether `POST /v1/events/...` requires the key of a producer."),
+                .list(
+                    "keys", producerKeys,
+                    "Keys of producers. `weir token new-producer` makes a key and prints these lines."
+                ),
+                .list(
+                    "token_keys", tokenKeyKeys,
+                    "Keys of tokens. The first one signs, and all are accepted."),
+                .boolean(
+                    "require_notice_tokens", default: true,
+                    "Whether `GET /v1/notices/...` requires a token, or a key of `keys` for bids."),
+            ]
+    }
+
+    fileprivate static let tlsKeys: [ConfigurationKey] = [
+        .text(
+            "certificate", "path", required: true,
+            "A PEM file with the certificate chain, which begins with the server's certificate."),
+        .text("key", "path", required: true, "A PEM file with the private key."),
+    ]
+
+    fileprivate static let producerKeys: [ConfigurationKey] = [
+        .text("name", "text", required: true, "The producer's name in logs."),
+        .text("sha256", "64 hexadecimal digits", required: true, "SHA-256 of the key."),
+        .text("topics", "list of topics", required: true, "The topics that it may send to."),
+        .integer(
+            "requests_per_second", 1...1_000_000, "Limit of requests, without a limit by default."),
+    ]
+
+    fileprivate static let tokenKeyKeys: [ConfigurationKey] = [
+        .text(
+            "id", "1 to 32 letters, digits, dashes or underscores", required: true,
+            "The key's name in tokens."),
+        .text(
+            "file", "path", required: true,
+            """
+            A file with a key of at least 32 characters in its first line. `weir token new-key --out` makes one.
+            """),
+    ]
 
     /// The defaults without a node. Paths in the file are relative to `directory`.
     init(
         _ node: ConfigurationNode?, directory: PipelineDirectory, producerStreams: [String]
     ) throws(ConfigurationError) {
-        let mapping = try node?.mapping(
-            ["threads", "tls"] + Self.limitKeys.map(\.key)
-                + [
-                    "trusted_proxies", "require_keys", "keys", "token_keys",
-                    "require_notice_tokens",
-                ])
-        threads = try mapping?["threads"]?.integer(in: 1...64).asInt
+        let mapping = try node?.mapping(Self.keys)
+        threads = try mapping?.optionalInteger("threads")?.asInt
         tls = try mapping?["tls"]?.tlsFiles(in: directory)
-        for (key, range, limit) in Self.limitKeys {
-            if let value = mapping?[key] {
-                limits[keyPath: limit] = try value.integer(in: range).asInt
-            }
+        for key in Self.limitKeys {
+            if let mapping { limits[keyPath: key.limit] = try mapping.integer(key.name).asInt }
         }
         trustedProxies =
             try mapping?["trusted_proxies"]?.list(ConfigurationNode.addressRange) ?? []
-        access.requiresKeys = try mapping?.boolean("require_keys", default: true) ?? true
+        access.requiresKeys = try mapping?.boolean("require_keys") ?? true
         access.keys = try Self.unique("name", mapping?["keys"]) { node throws(ConfigurationError) in
             let key = try ProducerKey(node, open: producerStreams)
             return (key, key.name)
@@ -89,7 +188,7 @@ package struct CollectorPipeline: Equatable, Sendable {
             return (key, key.id)
         }
         access.requiresNoticeTokens =
-            try mapping?.boolean("require_notice_tokens", default: true) ?? true
+            try mapping?.boolean("require_notice_tokens") ?? true
     }
 
     /// The keys of a list, no two of which have the same name.
@@ -177,10 +276,10 @@ extension CollectorPipeline {
 extension CollectorPipeline.ProducerKey {
     /// - Parameter open: the topics that producers may send to.
     fileprivate init(_ node: ConfigurationNode, open: [String]) throws(ConfigurationError) {
-        let mapping = try node.mapping(["name", "sha256", "topics", "requests_per_second"])
+        let mapping = try node.mapping(CollectorPipeline.producerKeys)
         name = try mapping.required("name").name()
         digest = try mapping.required("sha256").digest()
-        requestsPerSecond = try mapping["requests_per_second"]?.integer(in: 1...1_000_000).asInt
+        requestsPerSecond = try mapping.optionalInteger("requests_per_second")?.asInt
         let listed = try mapping.required("topics")
         var topics: Set<String> = []
         for element in try listed.elements() {
@@ -204,7 +303,7 @@ extension CollectorPipeline.TokenKey {
     fileprivate init(
         _ node: ConfigurationNode, directory: PipelineDirectory
     ) throws(ConfigurationError) {
-        let mapping = try node.mapping(["id", "file"])
+        let mapping = try node.mapping(CollectorPipeline.tokenKeyKeys)
         let idNode = try mapping.required("id")
         id = try idNode.name()
         let isPlain = id.utf8.allSatisfy { $0.isASCIILetterOrDigit || "-_".utf8.contains($0) }
@@ -255,7 +354,7 @@ extension ConfigurationNode {
     fileprivate func tlsFiles(
         in directory: PipelineDirectory
     ) throws(ConfigurationError) -> CollectorPipeline.TLSFiles {
-        let mapping = try mapping(["certificate", "key"])
+        let mapping = try mapping(CollectorPipeline.tlsKeys)
         func file(_ key: String) throws(ConfigurationError) -> PositionedText {
             let node = try mapping.required(key)
             let text = try node.positionedText("the path of a PEM file")

@@ -1,6 +1,54 @@
 extension Catalog {
+    package static let keys: [ConfigurationKey] = [
+        .names(
+            "networks", networkKeys,
+            """
+            Ad networks by id, in any case. In place of its name, a network can have the keys below.
+            """),
+        .names(
+            "apps", appKeys,
+            "Apps by App Store id. In place of its name, an app can have the keys below."),
+        .list("campaigns", campaignKeys, "Campaigns. An id, or an offer, belongs to one campaign."),
+    ]
+
+    fileprivate static let networkKeys: [ConfigurationKey] = [
+        .text("name", "text", required: true, "Name of the network."),
+        .text(
+            "ad_signing_keys", "list of SubjectPublicKeyInfo in base64",
+            """
+            Public keys with which the network signs its ads, P-256 or P-192. Keys are part of the fold of \
+            `weir-bids`: a change starts a new epoch.
+            """),
+    ]
+
+    fileprivate static let appKeys: [ConfigurationKey] = [
+        .text("name", "text", required: true, "Name of the app."),
+        .text(
+            "bundle_id", "text",
+            "Its bundle, which devices send when they ask for their conversion value."),
+    ]
+
+    fileprivate static let campaignKeys: [ConfigurationKey] = [
+        .text("name", "text", required: true, "Name of the campaign."),
+        .text("network", "id of an ad network", required: true, "The network that runs it."),
+        .text("app", "App Store id", required: true, "The advertised app."),
+        .integer("campaign_id", 1...100, "The id in postbacks below SKAdNetwork 4.0."),
+        .text(
+            "source_identifier", "1 to 4 digits",
+            """
+            The id in postbacks of SKAdNetwork 4.0 and AdAttributionKit. Only the last two or three digits may \
+            arrive, so choose last digits that are unique.
+            """),
+        .text("media_source", "text", "Where its ads run, in your own words."),
+        .text("partner", "text", "The partner that buys it."),
+        .text(
+            "offers",
+            "list of `introductory`, `promotional:ID`, `code:NAME`, `win_back:ID`, `retention:ID`",
+            "Offers of the App Store that belong to the campaign."),
+    ]
+
     init(_ node: ConfigurationNode) throws(ConfigurationError) {
-        let mapping = try node.mapping(["networks", "apps", "campaigns"])
+        let mapping = try node.mapping(Self.keys)
         let apps = try mapping["apps"]?.apps() ?? [:]
         self.init(
             networks: try mapping["networks"]?.networks() ?? [:],
@@ -28,7 +76,7 @@ extension ConfigurationNode {
 
     private func network() throws(ConfigurationError) -> Catalog.Network {
         guard isMapping else { return Catalog.Network(name: try name(), adSigningKeys: []) }
-        let mapping = try mapping(["name", "ad_signing_keys"])
+        let mapping = try mapping(Catalog.networkKeys)
         let keys = try mapping["ad_signing_keys"]?.list(Self.publicKey) ?? []
         return Catalog.Network(name: try mapping.required("name").name(), adSigningKeys: keys)
     }
@@ -54,7 +102,7 @@ extension ConfigurationNode {
     /// A name, or a mapping with `name` and `bundle_id`.
     private func namedApp() throws(ConfigurationError) -> (name: String, bundleID: String?) {
         guard isMapping else { return (try name(), nil) }
-        let mapping = try mapping(["name", "bundle_id"])
+        let mapping = try mapping(Catalog.appKeys)
         return (try mapping.required("name").name(), try mapping["bundle_id"]?.name())
     }
 
@@ -81,10 +129,7 @@ extension ConfigurationNode {
     }
 
     private func campaign() throws(ConfigurationError) -> CatalogCampaign {
-        let mapping = try mapping([
-            "name", "network", "app", "campaign_id", "source_identifier", "media_source",
-            "partner", "offers",
-        ])
+        let mapping = try mapping(Catalog.campaignKeys)
         return CatalogCampaign(
             name: try mapping.required("name").name(),
             network: try mapping.required("network").networkID(),

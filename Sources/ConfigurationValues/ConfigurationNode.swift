@@ -84,7 +84,9 @@ package struct ConfigurationNode {
     }
 
     /// A mapping with fixed keys. Throws for any other key.
-    package func mapping(_ known: [String]) throws(ConfigurationError) -> ConfigurationMapping {
+    package func mapping(
+        _ known: [String], declared: [ConfigurationKey] = []
+    ) throws(ConfigurationError) -> ConfigurationMapping {
         var values: [String: ConfigurationNode] = [:]
         for (key, value) in try entries() {
             guard known.contains(key) else {
@@ -93,7 +95,7 @@ package struct ConfigurationNode {
             }
             values[key] = value
         }
-        return ConfigurationMapping(node: self, values: values)
+        return ConfigurationMapping(node: self, declared: declared, values: values)
     }
 
     package func elements() throws(ConfigurationError) -> [ConfigurationNode] {
@@ -177,6 +179,8 @@ package struct ConfigurationNode {
 /// A mapping with fixed keys.
 package struct ConfigurationMapping {
     package let node: ConfigurationNode
+    /// The declarations of its keys, if they have any.
+    let declared: [ConfigurationKey]
     fileprivate let values: [String: ConfigurationNode]
 
     package subscript(key: String) -> ConfigurationNode? { values[key] }
@@ -336,7 +340,7 @@ extension ConfigurationNode {
 }
 
 extension ClosedRange<Int64> {
-    fileprivate var explanation: String {
+    var explanation: String {
         upperBound == .max ? "\(lowerBound) or more" : "\(lowerBound) to \(upperBound)"
     }
 }

@@ -2,11 +2,25 @@ import ConversionModels
 import Wording
 
 /// Reads `conversion-models/<app>.yaml`.
-enum ConversionModelFile {
+package enum ConversionModelFile {
+    /// All keys of the file, those of mappings after the mapping.
+    package static let allKeys = keys + versionKeys + fieldKeys + eventKeys
+
+    private static let keys = ["app", "versions"]
+    fileprivate static let versionKeys = [
+        "id", "effective_from", "currency", "lock_hours", "fine", "coarse",
+    ]
+    fileprivate static let fieldKeys = [
+        "kind", "bits", "event", "buckets", "max", "values", "flags",
+    ]
+    fileprivate static let eventKeys = [
+        "event", "count_min", "count_max", "revenue_min", "revenue_max",
+    ]
+
     static func model(
         _ node: ConfigurationNode, fileApp: Int64
     ) throws(ConfigurationError) -> ConversionModel {
-        let mapping = try node.mapping(["app", "versions"])
+        let mapping = try node.mapping(keys)
         let appNode = try mapping.required("app")
         let app = try appNode.app()
         guard app == fileApp else {
@@ -24,9 +38,7 @@ enum ConversionModelFile {
 
 extension ConfigurationNode {
     fileprivate func modelVersion() throws(ConfigurationError) -> ConversionModelVersion {
-        let mapping = try mapping([
-            "id", "effective_from", "currency", "lock_hours", "fine", "coarse",
-        ])
+        let mapping = try mapping(ConversionModelFile.versionKeys)
         let id = try mapping.required("id").name()
         let effectiveFrom = try mapping.required("effective_from").instant()
         let currency = try mapping.required("currency").text("a currency, as USD")
@@ -66,8 +78,8 @@ extension ConfigurationNode {
     }
 
     private func fineField() throws(ConfigurationError) -> FineField {
-        let everyKey = ["kind", "bits", "event", "buckets", "max", "values", "flags"]
-        let kindName = try mapping(everyKey).required("kind").word(FieldKindName.self)
+        let kindName = try mapping(ConversionModelFile.fieldKeys).required("kind").word(
+            FieldKindName.self)
         let mapping = try mapping(["kind", "bits"] + kindName.keys)
         let bits = try mapping.required("bits").bits()
         let kind = try fieldKind(kindName, mapping)
@@ -133,9 +145,7 @@ extension ConfigurationNode {
     }
 
     private func modelEvent() throws(ConfigurationError) -> ModelEvent {
-        let mapping = try mapping([
-            "event", "count_min", "count_max", "revenue_min", "revenue_max",
-        ])
+        let mapping = try mapping(ConversionModelFile.eventKeys)
         let event = try mapping.required("event").name()
         let countMin = try mapping.integer("count_min", in: 0...Int64.max, default: 1)
         let countMax = try mapping["count_max"]?.integer(in: 0...Int64.max)

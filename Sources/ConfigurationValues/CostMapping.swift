@@ -171,7 +171,7 @@ extension PipelineDirectory {
 }
 
 extension CostMapping {
-    private static let keys =
+    package static let keys =
         ["columns", "above"] + Field.fixed.map(\.rawValue) + [
             "separator", "day_format", "decimal_point", "thousands", "micros", "symbols", "empty",
             "skip", "repeated_rows",

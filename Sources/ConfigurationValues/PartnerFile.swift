@@ -1,9 +1,15 @@
 /// Reads `partners/<name>.yaml`.
-enum PartnerFile {
+package enum PartnerFile {
+    /// All keys of the file, those of mappings after the mapping.
+    package static let allKeys = keys + filterKeys + PartnerDeliveryFile.keys
+
+    private static let keys = ["name", "trust", "filter", "delivery"]
+    fileprivate static let filterKeys = ["networks", "apps", "windows"]
+
     static func partner(
         _ node: ConfigurationNode, fileName: String
     ) throws(ConfigurationError) -> Partner {
-        let mapping = try node.mapping(["name", "trust", "filter", "delivery"])
+        let mapping = try node.mapping(keys)
         let nameNode = try mapping.required("name")
         let name = try nameNode.name()
         guard isName(name) else {
@@ -40,7 +46,7 @@ extension ConfigurationNode {
     }
 
     fileprivate func filter() throws(ConfigurationError) -> Partner.Filter {
-        let mapping = try mapping(["networks", "apps", "windows"])
+        let mapping = try mapping(PartnerFile.filterKeys)
         let whenEmpty = "is empty, so that nothing would be sent: remove the key to send all"
         return Partner.Filter(
             networks: try mapping["networks"]?.set(whenEmpty: whenEmpty, Self.networkID),
@@ -69,7 +75,7 @@ private typealias TextField = Partner.Delivery.Field<PositionedText>
 
 /// Reads `delivery` of `partners/<name>.yaml`.
 enum PartnerDeliveryFile {
-    private static let keys = [
+    static let keys = [
         "url", "allow_private", "method", "headers", "body", "preset", "missing",
         "timeout_seconds", "concurrency", "rate_per_second", "secret_file", "secrets",
     ]

@@ -42,7 +42,7 @@ package struct PipelineDirectory: Sendable {
     ///
     /// - Parameter defaultWindowSeconds: for how long ids are remembered by default; nil for ever.
     package func stream(
-        _ name: String, defaultWindowSeconds: Int?, keys: [String] = []
+        _ name: String, defaultWindowSeconds: Int?, keys: [ConfigurationKey] = []
     ) throws(ConfigurationError) -> StreamFile {
         try StreamFile(
             root(of: required(name)), stream: name,
@@ -53,7 +53,7 @@ package struct PipelineDirectory: Sendable {
     package func partnerPostbacks() throws(ConfigurationError) -> StreamSettings {
         let name = Self.partnerPostbacksName
         let mapping = try root(of: required(name))
-            .mapping(StreamSettings.keys.filter { $0 != "dedupe_max_ids" })
+            .mapping(StreamSettings.partnerPostbacksKeys)
         return try StreamSettings(mapping, stream: name)
     }
 

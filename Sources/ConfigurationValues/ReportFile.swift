@@ -25,9 +25,28 @@ package struct ReportFile {
     package let curve: Bool
     private let mapping: ConfigurationMapping
 
-    private static let keys = [
-        "title", "dump", "by", "where", "columns", "sort", "limit", "period", "date", "in",
-        "format", "names", "estimate", "maturity", "curve",
+    package static let keys: [ConfigurationKey] = [
+        .text("title", "text", "A title for readers."),
+        .text("dump", "name of a dump", required: true, "The dump that is printed."),
+        .text("by", "column, or list of columns", "Columns to group by. Default: the shown ones."),
+        .text("where", "mapping of columns to values", "Only rows with these values."),
+        .text(
+            "columns", "column, or list of columns and measures",
+            "The columns and measures that are shown, in this order."),
+        .text(
+            "sort", "column, or list of columns and measures",
+            "The order of rows; `column:desc` for the largest first."),
+        .integer("limit", 1...1_000_000_000, "Most rows that are shown."),
+        .text("period", "for example `last 7 days`", "The time of the report. Default: all."),
+        .text(
+            "date", "`arrival` or `install`", default: "arrival",
+            "The day of postbacks in the funnel."),
+        .text("in", "ISO 4217 code", "Converts amounts by the rates of rates.csv."),
+        .text("format", "`table`, `json`, `ndjson` or `csv`", default: "table", "The output."),
+        .boolean("names", default: false, "Adds names from the catalog."),
+        .boolean("estimate", default: false, "Adds an estimate of the revenue to the funnel."),
+        .boolean("maturity", default: false, "Adds which share of the windows is closed."),
+        .boolean("curve", default: false, "Adds up cohorts along their ages or windows."),
     ]
 
     init(_ node: ConfigurationNode, name: String) throws(ConfigurationError) {
@@ -48,17 +67,15 @@ package struct ReportFile {
         by = try texts("by")
         columns = try texts("columns")
         sort = try texts("sort")
-        limit = try mapping["limit"].map { value throws(ConfigurationError) in
-            Int(try value.integer(in: 1...1_000_000_000))
-        }
+        limit = try mapping.optionalInteger("limit")?.asInt
         period = try mapping["period"]?.positionedText("a period, as last 7 days")
         date = try text("date")
         currency = try text("in")
         format = try text("format")
-        showsNames = try mapping.boolean("names", default: false)
-        estimates = try mapping.boolean("estimate", default: false)
-        maturity = try mapping.boolean("maturity", default: false)
-        curve = try mapping.boolean("curve", default: false)
+        showsNames = try mapping.boolean("names")
+        estimates = try mapping.boolean("estimate")
+        maturity = try mapping.boolean("maturity")
+        curve = try mapping.boolean("curve")
         var conditions: [(column: String, value: String)] = []
         for (column, value) in try mapping["where"]?.entries() ?? [] {
             conditions.append((column, try value.text("a value of the column")))

@@ -12,7 +12,8 @@ package struct StreamFile {
     static let windowKey = "dedupe_window_seconds"
 
     init(
-        _ node: ConfigurationNode, stream: String, defaultWindowSeconds: Int?, keys: [String],
+        _ node: ConfigurationNode, stream: String, defaultWindowSeconds: Int?,
+        keys: [ConfigurationKey],
         directory: PipelineDirectory
     ) throws(ConfigurationError) {
         if defaultWindowSeconds == nil,
@@ -21,17 +22,26 @@ package struct StreamFile {
             throw window.value.fault(
                 .unknownKey, "ids of \(stream) are remembered forever: remove this key")
         }
-        let windowKeys = defaultWindowSeconds == nil ? [] : [Self.windowKey]
-        mapping = try node.mapping(StreamSettings.keys + windowKeys + keys)
+        mapping = try node.mapping(Self.keys(defaultWindowSeconds: defaultWindowSeconds) + keys)
         settings = try StreamSettings(mapping, stream: stream)
         self.directory = directory
-        guard let seconds = defaultWindowSeconds else {
-            dedupeWindowSeconds = nil
-            return
-        }
-        dedupeWindowSeconds = try mapping.integer(
-            Self.windowKey, in: 0...31_622_400, default: Int64(seconds)
-        ).asInt
+        dedupeWindowSeconds =
+            defaultWindowSeconds == nil ? nil : try mapping.integer(Self.windowKey).asInt
+    }
+
+    /// The keys that every worker has.
+    package static func keys(defaultWindowSeconds: Int?) -> [ConfigurationKey] {
+        StreamSettings.keys
+            + (defaultWindowSeconds.map { seconds in
+                [
+                    .integer(
+                        windowKey, 0...31_622_400, default: Int64(seconds),
+                        """
+                        Seconds of event time for which an id is remembered. A record with a known id is a \
+                        duplicate. A change affects the numbers.
+                        """)
+                ]
+            } ?? [])
     }
 }
 
@@ -58,23 +68,49 @@ package struct StreamSettings: Equatable, Sendable {
     /// The place of each setting for errors: `pipelines/bids.yaml:7: kafka.fetch.max.bytes`.
     package let kafkaPlaces: [String: String]
 
-    static let keys = [
-        "topic", "group", "batch_records", "commit_interval_ms", "dedupe_max_ids",
-        "broker_patience_seconds", "max_record_bytes", "kafka",
+    package static let keys: [ConfigurationKey] = [
+        .text("topic", "name of a topic", default: "the name of the file", "The topic to read."),
+        .text(
+            "group", "name of a group", default: "weir- and the name of the file",
+            """
+            The consumer group in Kafka. Every worker file needs its own group, also in a second installation \
+            on the same cluster. A store that is folded again under a new group publishes all of its partner \
+            postbacks again.
+            """),
+        .integer(
+            "batch_records", 1...1_000_000, default: 10_000,
+            "Most records of a transaction. A batch is committed together with the next offset."),
+        .integer(
+            "commit_interval_ms", 1...60_000, default: 200,
+            "Longest time in milliseconds that a record waits for its commit."),
+        .integer(
+            "dedupe_max_ids", 1...1_000_000_000_000,
+            "Most ids to remember, without a limit by default. At the limit the worker stops."),
+        .integer(
+            "broker_patience_seconds", 0...86_400, default: 600,
+            "Seconds that a running worker waits for brokers that do not answer. Then it ends with 1."
+        ),
+        .integer(
+            "max_record_bytes", 1...1_048_576, default: 1_048_576,
+            "Larger values are rejected as too_large."),
+        .text(
+            "kafka", "mapping of names to values",
+            "Settings of librdkafka by its own names. They override those in kafka.yaml."),
     ]
+
+    /// The keys of the program that delivers to partners, which remembers no ids.
+    package static let partnerPostbacksKeys = keys.filter { $0.name != "dedupe_max_ids" }
 
     init(_ mapping: ConfigurationMapping, stream: String) throws(ConfigurationError) {
         topic = try mapping["topic"]?.kafkaName(of: "topic") ?? stream
         group = try mapping["group"]?.kafkaName(of: "group") ?? "weir-\(stream)"
-        batchRecords =
-            try mapping.integer("batch_records", in: 1...1_000_000, default: 10_000).asInt
-        commitIntervalMilliseconds =
-            try mapping.integer("commit_interval_ms", in: 1...60_000, default: 200).asInt
-        dedupeMaxIDs = try mapping["dedupe_max_ids"]?.integer(in: 1...1_000_000_000_000).asInt
-        brokerPatienceSeconds =
-            try mapping.integer("broker_patience_seconds", in: 0...86_400, default: 600).asInt
-        maxRecordBytes =
-            try mapping.integer("max_record_bytes", in: 1...1_048_576, default: 1_048_576).asInt
+        batchRecords = try mapping.integer("batch_records").asInt
+        commitIntervalMilliseconds = try mapping.integer("commit_interval_ms").asInt
+        dedupeMaxIDs =
+            mapping["dedupe_max_ids"] == nil
+            ? nil : try mapping.optionalInteger("dedupe_max_ids")?.asInt
+        brokerPatienceSeconds = try mapping.integer("broker_patience_seconds").asInt
+        maxRecordBytes = try mapping.integer("max_record_bytes").asInt
         kafka = try mapping["kafka"]?.kafkaSettings() ?? [:]
         kafkaPlaces = try mapping["kafka"]?.kafkaPlaces() ?? [:]
     }
@@ -150,6 +186,21 @@ package struct KafkaFile: Equatable, Sendable {
     /// The place of each setting for errors: `pipelines/kafka.yaml:7: settings.sasl.username`.
     package let places: [String: String]
 
+    package static let keys: [ConfigurationKey] = [
+        .integer(
+            "memory_mib", 8...65_536, default: 64,
+            """
+            Memory in MiB for records in each program: fetched records, and the two batches that are read and \
+            folded. Use more for a slow or distant cluster.
+            """),
+        .text(
+            "settings", "mapping of names to values",
+            """
+            Settings of librdkafka by its own names. Secrets must be `env:NAME`, a variable, or `file:PATH`, \
+            the first line of a file. Settings that Weir depends on are rejected.
+            """),
+    ]
+
     /// The defaults without the file.
     package init() {
         memoryMebibytes = 64
@@ -158,8 +209,8 @@ package struct KafkaFile: Equatable, Sendable {
     }
 
     init(_ node: ConfigurationNode) throws(ConfigurationError) {
-        let mapping = try node.mapping(["memory_mib", "settings"])
-        memoryMebibytes = try mapping.integer("memory_mib", in: 8...65_536, default: 64).asInt
+        let mapping = try node.mapping(Self.keys)
+        memoryMebibytes = try mapping.integer("memory_mib").asInt
         settings = try mapping["settings"]?.kafkaSettings() ?? [:]
         places = try mapping["settings"]?.kafkaPlaces() ?? [:]
     }

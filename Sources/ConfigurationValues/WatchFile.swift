@@ -93,8 +93,70 @@ extension PipelineDirectory {
 }
 
 extension WatchFile {
+    package static let keys: [ConfigurationKey] = [
+        .list("silence", silenceKeys, "Rows that are usually active and fall silent."),
+        .list("rates", rateKeys, "Rates outside their usual range."),
+        .list("budgets", budgetKeys, "Limits of campaign costs."),
+        .list(
+            "deliveries", failureKeys,
+            "Limits of documents for partners that failed at least once."),
+        .text(
+            "webhook", "mapping",
+            """
+            Receiver of warnings with `weir watch --send`. Its keys are those of `delivery` of a partner: \
+            `url`, `headers`, `secret_file`, `secrets`, `timeout_seconds`, `allow_private`.
+            """),
+    ]
+
+    private static let rowKeys: [ConfigurationKey] = [
+        .text("name", "text", required: true, "A unique name. It appears in warnings and metrics."),
+        .text("dump", "name of a dump", required: true, "A dump with a column `hour`."),
+        .text("by", "list of columns", "One row for each combination; one row without this key."),
+        .text("where", "mapping of columns to values", "Only rows with these values."),
+    ]
+
+    fileprivate static let silenceKeys =
+        rowKeys + [
+            .text(
+                "measures", "list of measures", required: true,
+                "A row is active if any of these measures grows.")
+        ]
+
+    fileprivate static let rateKeys =
+        rowKeys + [
+            .text(
+                "part", "list of measures, or mapping of `measures`, `where` and `less`",
+                required: true, "The numerator. Measures in `less` are subtracted."),
+            .text(
+                "of", "list of measures, or mapping of `measures` and `where`",
+                "The whole, if the part belongs to it: a share. Required without `per`."),
+            .text(
+                "per", "list of measures, or mapping of `measures` and `where`",
+                "The denominator, if the part does not belong to it: a ratio."),
+            .text("least", "0 to 1", default: "0", "Smaller differences are ignored."),
+        ]
+
+    fileprivate static let budgetKeys: [ConfigurationKey] = [
+        .text("name", "text", required: true, "A unique name. It appears in warnings and metrics."),
+        .word(
+            "cost", Budget.Source.self, required: true,
+            "Billing notices of `bids`, or reports of `costs`."),
+        .text("where", "mapping of columns to values", "Only costs with these values."),
+        .text("currency", "ISO 4217 code", required: true, "The currency. Nothing is converted."),
+        .text("amount", "amount above 0", required: true, "The limit in a period."),
+        .word(
+            "period", Budget.Period.self, required: true,
+            "A period of the calendar in UTC. Weeks begin on Monday."),
+    ]
+
+    fileprivate static let failureKeys: [ConfigurationKey] = [
+        .text("partner", "name of a partner", "Only this partner. By default, each partner."),
+        .integer("limit", 1...1_000_000_000, required: true, "The limit of failed documents."),
+        .integer("hours", 1...8760, default: 24, "The hours that are counted."),
+    ]
+
     fileprivate init(_ node: ConfigurationNode) throws(ConfigurationError) {
-        let mapping = try node.mapping(["silence", "rates", "budgets", "deliveries", "webhook"])
+        let mapping = try node.mapping(Self.keys)
         silences = try mapping["silence"]?.list { $0.silence } ?? []
         rates = try mapping["rates"]?.list { $0.rate } ?? []
         budgets = try mapping["budgets"]?.list { $0.budget } ?? []
@@ -115,14 +177,14 @@ extension WatchFile {
 
 extension ConfigurationNode {
     fileprivate func silence() throws(ConfigurationError) -> WatchFile.Silence {
-        let mapping = try mapping(["name", "dump", "by", "where", "measures"])
+        let mapping = try mapping(WatchFile.silenceKeys)
         return WatchFile.Silence(
             name: try mapping.required("name").name(), rows: try mapping.rows(),
             sum: WatchFile.Sum(measures: try mapping.required("measures").measures()))
     }
 
     fileprivate func rate() throws(ConfigurationError) -> WatchFile.Rate {
-        let mapping = try mapping(["name", "dump", "by", "where", "part", "of", "per", "least"])
+        let mapping = try mapping(WatchFile.rateKeys)
         guard (mapping["of"] == nil) != (mapping["per"] == nil) else {
             throw fault(
                 .missingKey,
@@ -141,7 +203,7 @@ extension ConfigurationNode {
     }
 
     fileprivate func budget() throws(ConfigurationError) -> WatchFile.Budget {
-        let mapping = try mapping(["name", "cost", "where", "currency", "amount", "period"])
+        let mapping = try mapping(WatchFile.budgetKeys)
         let amount = try mapping.required("amount").micros()
         guard amount > 0 else {
             throw try mapping.required("amount").badValue("is nothing: write what may be spent")
@@ -155,11 +217,11 @@ extension ConfigurationNode {
     }
 
     fileprivate func failures() throws(ConfigurationError) -> WatchFile.Failures {
-        let mapping = try mapping(["partner", "limit", "hours"])
+        let mapping = try mapping(WatchFile.failureKeys)
         return WatchFile.Failures(
             partner: try mapping["partner"]?.name(),
             limit: try mapping.required("limit").integer(in: 1...1_000_000_000),
-            hours: try mapping.integer("hours", in: 1...8760, default: 24))
+            hours: try mapping.integer("hours"))
     }
 
     private func sum(mayBeLess: Bool = false) throws(ConfigurationError) -> WatchFile.Sum {

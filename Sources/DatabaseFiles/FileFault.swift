@@ -104,7 +104,7 @@ extension DatabaseError {
 }
 
 /// Why the operating system refuses the use of a file, in words that say what to do. One list for
-/// stores, logs and deliveries; `docs/operating-system-errors.md` shows it.
+/// stores, logs and deliveries; `docs/reference/operating-system-errors.md` shows it.
 package enum SystemRefusal: Equatable, Sendable, CaseIterable {
     case permission
     case readOnlyFileSystem

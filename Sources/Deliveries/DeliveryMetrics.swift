@@ -4,7 +4,7 @@ import Logging
 import Monitoring
 import Store
 
-/// Metrics of delivery; docs/metrics.md describes each.
+/// Metrics of delivery; docs/reference/metrics.md describes each.
 final class DeliveryMetrics {
     private let topic: String
     private let group: String

@@ -6,7 +6,7 @@ import Store
 import Streams
 
 /// What a worker's loop tells those who watch it. The loop calls it a batch and a turn at a time, never a
-/// record; docs/metrics.md says what each metric means.
+/// record; docs/reference/metrics.md says what each metric means.
 package final class WorkerMetrics {
     private let topic: String
     private let group: String

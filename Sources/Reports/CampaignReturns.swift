@@ -3,7 +3,7 @@ import Store
 import Streams
 
 /// What campaigns brought for their cost, by the day of the install and how old the installs were: bounds of the
-/// revenue up to the days 0, 3, 7 and 30, and the return on the cost of that day. `docs/roas.md` says how far each
+/// revenue up to the days 0, 3, 7 and 30, and the return on the cost of that day. `docs/reference/returns.md` says how far each
 /// bound can be known.
 package struct CampaignReturns: Sendable {
     package static let name = "roas"
@@ -186,7 +186,7 @@ struct ReturnsReport: Report {
     let note = "What campaigns cost and brought, by cohort and age."
     let help: String? =
         "roas has what campaigns brought for their cost by the day of the install, up to the days 0, 3, 7 and 30 "
-        + "since, as bounds: docs/roas.md."
+        + "since, as bounds: docs/reference/returns.md."
     var columnNames: [String] { CampaignReturns.columnNames }
     var measureNames: [String] { CampaignReturns.measureNames }
     var streams: [String] { FunnelSource.streams }

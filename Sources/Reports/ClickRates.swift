@@ -206,7 +206,7 @@ struct ClickRatesReport: Report {
     let note = "Ads that were shown, and what was clicked of them, by format and placement."
     let help: String? =
         "click-rates has the ads that were shown and what was clicked of them by format and placement, with "
-        + "the rate: docs/funnel.md."
+        + "the rate: docs/reference/funnel.md."
     var columnNames: [String] { ClickRates.columnNames }
     var measureNames: [String] { ClickRates.measureNames }
     var streams: [String] { ClickSource.all.map(\.stream) }

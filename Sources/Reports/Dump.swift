@@ -264,7 +264,7 @@ extension Dump {
 
     /// The dump as a report, with two more columns: `maturity`, the share of the windows of
     /// installs on the row's days that are closed, from 0 to 1, and `final_after`, from which on no
-    /// postback counts for an install on them. As in the funnel: `docs/funnel.md`.
+    /// postback counts for an install on them. As in the funnel: `docs/reference/funnel.md`.
     ///
     /// The query needs `DumpQuery.notesMaturity`.
     package func withMaturity(forPeople: Bool) -> ReportTable {

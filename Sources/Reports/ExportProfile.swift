@@ -1,4 +1,4 @@
-/// A measurement service whose column names an export has. `docs/export-profiles.md` names the page
+/// A measurement service whose column names an export has. `docs/reference/export-profiles.md` names the page
 /// of the service for each.
 package enum ExportProfile: String, CaseIterable, Sendable {
     /// AppsFlyer's `skad_postbacks` and raw-data reports.

@@ -3,7 +3,7 @@ import Store
 import Streams
 
 /// What points at fraud, and how sure that is: shares with the counts that they are made of and an interval, for each
-/// network, publisher and app. It judges nothing. `docs/fraud-signals.md` says what each signal counts.
+/// network, publisher and app. It judges nothing. `docs/concepts/fraud-signals.md` says what each signal counts.
 package struct FraudSignals: Sendable {
     package static let name = "fraud-signals"
 
@@ -369,7 +369,7 @@ struct FraudSignalsReport: Report {
     let note = "Shares that fraud shows in, with their intervals; no verdict."
     let help: String? =
         "fraud-signals has shares that point at fraud by network, publisher and app, each with its counts and "
-        + "an interval of 95 %: docs/fraud-signals.md."
+        + "an interval of 95 %: docs/concepts/fraud-signals.md."
     var columnNames: [String] { FraudSignals.columnNames }
     var measureNames: [String] { FraudSignals.measureNames }
     var streams: [String] { SignalFold.streams }

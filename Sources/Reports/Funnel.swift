@@ -4,7 +4,7 @@ import Store
 import Streams
 
 /// From the bid to the app's revenue: one row for each day and campaign, joined from the stores of
-/// all streams. `docs/funnel.md` has every column's formula.
+/// all streams. `docs/reference/funnel.md` has every column's formula.
 package struct Funnel: Sendable {
     package let table: ReportTable
     /// The streams without a store: their columns are null.
@@ -364,7 +364,7 @@ struct FunnelReport: Report {
     var name: String { Funnel.name }
     let note = "Each campaign from the bid to the revenue."
     let help: String? =
-        "funnel joins all streams to a row a day and campaign: docs/funnel.md has its columns."
+        "funnel joins all streams to a row a day and campaign: docs/reference/funnel.md has its columns."
     let pageNote = ""
     let pageColumns = ["day"]
     var columnNames: [String] { Funnel.columnNames }

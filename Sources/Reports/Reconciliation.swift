@@ -152,7 +152,7 @@ extension ReconciliationFold {
         guard isAnything, !hasDeveloperCopies else { return [] }
         return [
             "no developer copy came at all: records that the collector takes on the developers' paths "
-                + "carry ce_via: developer-copy, docs/analysis.md says more"
+                + "carry ce_via: developer-copy, docs/guides/analyse-campaigns.md says more"
         ]
     }
 

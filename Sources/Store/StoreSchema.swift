@@ -107,7 +107,7 @@ enum StoreSchema {
           -- stretch of the log can be folded again without what came before it.
           partition INTEGER NOT NULL,
           offset INTEGER NOT NULL,
-          answers BLOB NOT NULL, -- numbers and texts by the stream: docs/stores.md
+          answers BLOB NOT NULL, -- numbers and texts by the stream: docs/reference/stores.md
           PRIMARY KEY (partition, offset)
         ) STRICT, WITHOUT ROWID;
 

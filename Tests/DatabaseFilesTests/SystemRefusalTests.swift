@@ -13,7 +13,7 @@ struct SystemRefusalTests {
 
     @Test("the page of the documentation has every error with the sentence that is printed")
     func page() throws {
-        let page = try Repository.text("docs/operating-system-errors.md")
+        let page = try Repository.text("docs/reference/operating-system-errors.md")
         let rows = page.split(separator: "\n").filter { $0.hasPrefix("| `E") }.map(String.init)
         let expected = SystemRefusal.allCases.map { refusal in
             let names = refusal.errors.map { "`\($0.name)`" }.joined(separator: ", ")

@@ -12,7 +12,7 @@ struct ScheduleTests {
     @Test(
         "what pages and alerts say of the schedule is what it adds up to",
         arguments: [
-            "docs/partner-delivery.md", "docs/first-postback-network.md",
+            "docs/reference/partner-delivery.md", "docs/start/first-postback-network.md",
             "ops/prometheus/alerts.yml", "ops/prometheus/alerts.test.yml",
             "ops/runbooks/partner-away.md", "ops/grafana/dashboards/weir.json",
         ])

@@ -1,15 +1,17 @@
+import ConfigurationValues
 import Foundation
 import Reports
 import Streams
 import TestKit
 import Testing
+import Yams
 
 @testable import Store
 
-/// What pages say of tables follows from their declarations. With `WEIR_UPDATE_DOCS=1` these tests write it.
-@Suite("Pages that are made of declarations")
+/// Parts of pages are made from declarations. With `WEIR_UPDATE_DOCS=1` these tests write them.
+@Suite("Pages that are made from declarations")
 struct GeneratedPagesTests {
-    @Test("docs/stores.md lists every table of every store")
+    @Test("docs/reference/stores.md lists every table of every store")
     func tables() throws {
         var stores: [String: [String]] = [:]
         var rows: [String: String] = [:]
@@ -29,11 +31,11 @@ struct GeneratedPagesTests {
             let places = names.count == allStreams.count ? "all" : names.joined(separator: ", ")
             return "| `\(name)` | \(places) | \(rows[name] ?? "") |"
         }
-        try GeneratedPart(page: "docs/stores.md", name: "tables").expect(
+        try GeneratedPart(page: "docs/reference/stores.md", name: "tables").expect(
             ["| table | stores | rows |", "|---|---|---|"] + lines)
     }
 
-    @Test("docs/dumps.md lists every column and measure of every dump")
+    @Test("docs/reference/dumps.md lists every column and measure of every dump")
     func columns() throws {
         let parts = DumpDescription.all.map { dump in
             let columns = dump.columns.map { column in
@@ -52,8 +54,50 @@ struct GeneratedPagesTests {
                 "| column | kind | what it is |", "|---|---|---|",
             ] + columns + ["", "| measure | unit | what it counts |", "|---|---|---|"] + measures
         }
-        try GeneratedPart(page: "docs/dumps.md", name: "columns").expect(
+        try GeneratedPart(page: "docs/reference/dumps.md", name: "columns").expect(
             Array(parts.joined(separator: [""])))
+    }
+
+    @Test("docs/reference/commands.md lists every program and command with its options")
+    func commands() throws {
+        let programs =
+            ["weir", "weir-collector", "weir-partner-postbacks"] + allStreams.map { $0.programName }
+        let dumps = try programs.map { name in
+            let help = try Program.run(name, ["--experimental-dump-help"]).output
+            return try JSONDecoder().decode(HelpDump.self, from: Data(help.utf8))
+        }
+        try GeneratedPart(page: "docs/reference/commands.md", name: "commands").expect(
+            CommandReference(dumps).lines)
+    }
+
+    @Test("docs/reference/configuration.md lists every key of the configuration files")
+    func configuration() throws {
+        try GeneratedPart(page: "docs/reference/configuration.md", name: "keys").expect(
+            ConfigurationReference().lines)
+    }
+
+    @Test(
+        "pages that people write name every key of their files",
+        arguments: [
+            ("partner-delivery", PartnerFile.allKeys), ("costs-files", CostMapping.keys),
+            ("conversion-models", ConversionModelFile.allKeys),
+        ])
+    func writtenPages(page: String, keys: [String]) throws {
+        let text = try Repository.text("docs/reference/\(page).md")
+        for key in keys {
+            #expect(text.contains("`\(key)`") || text.contains(".\(key)`"), "\(key)")
+        }
+    }
+
+    @Test("docs/reference/events.md lists every event of the topics with its fields")
+    func events() throws {
+        let ops = OpsDirectory()
+        let topics = try Repository.files(in: "topics", endingIn: ".yaml")
+            .map { $0.deletingPathExtension().lastPathComponent }
+            .filter { !$0.hasSuffix(".dlq") }
+            .map { (name: $0, document: try ops.document("topics/\($0).yaml")) }
+        try GeneratedPart(page: "docs/reference/events.md", name: "events").expect(
+            EventReference(topics).lines)
     }
 }
 
@@ -75,7 +119,7 @@ private struct GeneratedPart {
         }
         #expect(
             written == made,
-            "\(page) is not what the declarations say: run this test with WEIR_UPDATE_DOCS=1")
+            "\(page) differs from the declarations: run this test with WEIR_UPDATE_DOCS=1")
     }
 }
 

@@ -94,7 +94,7 @@ import Testing
     @Test("Each fault that the documentation lists is met by the run of its seed")
     func faults() throws {
         let text = try String(
-            contentsOfFile: Repository.path("docs/simulation.md"), encoding: .utf8)
+            contentsOfFile: Repository.path("docs/concepts/simulation.md"), encoding: .utf8)
         var met: [String: [String]] = [:]
         var rows = 0
         for row in text.matches(of: /(?m)^\| \d+\. [^|]+ \| ([\d, ]+) \| (.+) \|$/) {

@@ -45,6 +45,31 @@ package enum Repository {
             at: root.appending(path: folder), includingPropertiesForKeys: nil
         ).filter { $0.path.hasSuffix(ending) }.sorted { $0.path < $1.path }
     }
+
+    /// Paths of all files below a folder that are not hidden, in order.
+    package static func paths(below folder: String) throws -> [String] {
+        guard
+            let files = FileManager.default.enumerator(
+                at: root.appending(path: folder),
+                includingPropertiesForKeys: [.isRegularFileKey], options: .skipsHiddenFiles)
+        else { throw TestFault("\(folder) cannot be read") }
+        let found = try files.compactMap { file -> String? in
+            guard let file = file as? URL,
+                try file.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true
+            else { return nil }
+            return String(file.path(percentEncoded: false).dropFirst(path("").count))
+        }
+        return found.sorted()
+    }
+
+    /// Paths of all Markdown files, in order.
+    package static func pages() throws -> [String] {
+        let top = try files(in: "", endingIn: ".md").map(\.lastPathComponent)
+        return try top
+            + ["Benchmarks", "docs", "examples", "ops"].flatMap {
+                try paths(below: $0).filter { $0.hasSuffix(".md") }
+            }
+    }
 }
 
 /// What went wrong with the surroundings of a test, not with what it tests.

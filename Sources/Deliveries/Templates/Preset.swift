@@ -1,7 +1,7 @@
 import ConfigurationValues
 import Store
 
-/// The fields of a preset. docs/partner-delivery.md names the source of each, or says that it is
+/// The fields of a preset. docs/reference/partner-delivery.md names the source of each, or says that it is
 /// ours.
 enum Preset {
     static func fields(_ preset: Partner.Delivery.Preset) -> [(name: String, value: String)] {

@@ -68,7 +68,7 @@ struct TextTemplate: Equatable, Sendable {
         }
         let nearest = Macro.nearest(to: name).map { "did you mean {\($0.rawValue)}?" }
         throw source.fault(
-            "names {\(name)} at character \(position), which is no macro: \(nearest ?? "docs/partner-delivery.md lists them")"
+            "names {\(name)} at character \(position), which is no macro: \(nearest ?? "docs/reference/partner-delivery.md lists them")"
         )
     }
 

@@ -26,7 +26,7 @@ package struct NullEstimates: Report {
         "What null values may be, by the known ones of their apps: estimates, in no other number."
     package let help: String? =
         "null-estimates says of what values the null values of a campaign may be, with intervals that hold the "
-        + "truth in 90 % of cases: docs/null-estimates.md. They are estimates, and in no other number."
+        + "truth in 90 % of cases: docs/concepts/null-estimates.md. They are estimates, and in no other number."
     package var columnNames: [String] { Self.columnNames }
     /// Intervals do not add up.
     package let measureNames: [String] = []

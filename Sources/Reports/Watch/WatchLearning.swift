@@ -1,4 +1,4 @@
-// What warnings learn by. docs/warnings.md describes the method, and says what each number is good for.
+// What warnings learn by. docs/guides/watch-for-anomalies.md describes the method, and says what each number is good for.
 //
 // A series is a row of hours. It is walked once, from its first hour on, and what is said of an hour follows
 // from the hours up to it: what was said then is said of it ever after.

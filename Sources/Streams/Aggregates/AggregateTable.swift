@@ -52,7 +52,7 @@ package struct AggregateTable: Sendable {
     package struct Note: ExpressibleByStringLiteral, Sendable {
         package let text: String
         package let unit: Unit?
-        /// Whether the schema of stores says it too. Notes that came later are on `docs/dumps.md` alone: the
+        /// Whether the schema of stores says it too. Notes that came later are on `docs/reference/dumps.md` alone: the
         /// text of a schema stays what it is in the stores that exist.
         package let isInSchema: Bool
 

@@ -36,7 +36,7 @@ package protocol StreamFold: AnyObject, SendableMetatype {
     static var help: StreamHelp { get }
     static var tables: [AggregateTable] { get }
     /// The keys of the stream's file beside those that all streams have.
-    static var fileKeys: [String] { get }
+    static var fileKeys: [ConfigurationKey] { get }
     /// For how many seconds of event time ids are remembered where the stream's file says nothing; nil for
     /// ever.
     static var defaultWindowSeconds: Int? { get }
@@ -96,7 +96,7 @@ package protocol StreamFold: AnyObject, SendableMetatype {
 
 extension StreamFold {
     package static var memoryTables: [MemoryTable] { [] }
-    package static var fileKeys: [String] { [] }
+    package static var fileKeys: [ConfigurationKey] { [] }
     package static var defaultWindowSeconds: Int? { nil }
     package static var rejectedRetentionDays: Int64 { 90 }
     package static var emits: Bool { false }

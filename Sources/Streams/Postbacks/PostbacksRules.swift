@@ -32,15 +32,45 @@ package struct PostbacksRules: StreamRules {
         self.partners = partners
     }
 
+    /// The verdict that a key of AdAttributionKit gives.
+    enum KeyVerdict: String, CaseIterable { case valid, development }
+
+    static let fileKeys: [ConfigurationKey] = [
+        .boolean(
+            "trust_development", default: false,
+            """
+            Whether postbacks with the verdict `development` count in installs and decoded events. Never use \
+            it where money depends on the numbers.
+            """),
+        .keys(
+            "trusted_keys", trustedKeysKeys,
+            "Public keys to trust in addition to Apple's, for tests that sign their own postbacks."),
+    ]
+
+    private static let trustedKeysKeys: [ConfigurationKey] = [
+        .text(
+            "production", "list of SubjectPublicKeyInfo in base64",
+            "Keys that give the verdict `valid`."),
+        .text(
+            "development", "list of SubjectPublicKeyInfo in base64",
+            "Keys that give the verdict `development`."),
+        .list("adattributionkit", adAttributionKitKeyKeys, "Keys of AdAttributionKit."),
+    ]
+
+    fileprivate static let adAttributionKitKeyKeys: [ConfigurationKey] = [
+        .text("kid", "text", required: true, "The key id that postbacks name."),
+        .text("key", "SubjectPublicKeyInfo in base64", required: true, "A key on the curve P-256."),
+        .word(
+            "verdict", KeyVerdict.self, required: true, "The verdict of postbacks that it signed."),
+    ]
+
     /// Reads `postbacks.yaml`. Throws at the line of a key that is none.
     init(
         _ file: StreamFile, models: [ConversionModel], partners: [PartnerRule]
     ) throws(ConfigurationError) {
-        let keys = try file.mapping["trusted_keys"]?.mapping([
-            "production", "development", "adattributionkit",
-        ])
+        let keys = try file.mapping["trusted_keys"]?.mapping(Self.trustedKeysKeys)
         maxRecordBytes = file.settings.maxRecordBytes
-        trustsDevelopment = try file.mapping.boolean("trust_development", default: false)
+        trustsDevelopment = try file.mapping.boolean("trust_development")
         productionKeys = try keys?["production"]?.publicKeys() ?? []
         developmentKeys = try keys?["development"]?.publicKeys() ?? []
         adAttributionKitKeys = try keys?["adattributionkit"]?.adAttributionKitKeys() ?? []
@@ -127,14 +157,13 @@ extension ConfigurationNode {
     }
 
     fileprivate func adAttributionKitKeys() throws(ConfigurationError) -> [AdAttributionKitKey] {
-        enum Word: String, CaseIterable { case valid, development }
         var keys: [AdAttributionKitKey] = []
         var texts: [PositionedText] = []
         for element in try elements() {
-            let mapping = try element.mapping(["kid", "key", "verdict"])
+            let mapping = try element.mapping(PostbacksRules.adAttributionKitKeyKeys)
             let kid = try mapping.required("kid").positionedText("the key id")
             let key = try mapping.required("key").positionedText("a public key, SPKI in base64")
-            let word = try mapping.required("verdict").word(Word.self)
+            let word = try mapping.required("verdict").word(PostbacksRules.KeyVerdict.self)
             guard !keys.contains(where: { $0.kid == kid.text }) else {
                 throw kid.fault("is the kid of an earlier key: give every key its own")
             }

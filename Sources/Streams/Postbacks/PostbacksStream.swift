@@ -18,7 +18,7 @@ extension PostbacksFold {
           weir-postbacks --until-end
           weir dump postbacks --by day,campaign,verdict
         """)
-    package static let fileKeys = ["trust_development", "trusted_keys"]
+    package static let fileKeys = PostbacksRules.fileKeys
     package static let tables = [
         PostbacksKey.table, ConversionValuesKey.table, DecodedEventsKey.table,
         InstallCohortsKey.table,
@@ -46,7 +46,7 @@ extension PostbacksFold {
         in pipelines: PipelineDirectory
     ) throws(ConfigurationError) -> Bool {
         guard isConfigured(in: pipelines) else { return false }
-        return try file(in: pipelines).mapping.boolean("trust_development", default: false)
+        return try file(in: pipelines).mapping.boolean("trust_development")
     }
 
     package static func make(

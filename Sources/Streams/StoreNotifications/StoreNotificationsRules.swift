@@ -23,6 +23,44 @@ package struct StoreNotificationsRules: StreamRules {
     package var roots: [AppStoreRoot]
     package var apps: [App]
 
+    static let fileKeys: [ConfigurationKey] = [
+        .text(
+            "roots", "list of paths",
+            """
+            Root certificates to trust in addition to Apple Root CA - G3, for tests: PEM files with one \
+            certificate each.
+            """),
+        .text(
+            "environments",
+            "list of \(AppStoreEnvironment.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", "))",
+            default: "Production, Sandbox",
+            """
+            Environments that count. Signatures of Xcode and LocalTesting cannot be verified: list them only \
+            for tests.
+            """),
+        .list(
+            "apps", appKeys, "The apps that count. Notifications of other bundles are untrusted."),
+    ]
+
+    fileprivate static let appKeys: [ConfigurationKey] = [
+        .text("bundle_id", "text", required: true, "The bundle, as in App Store Connect."),
+        .text(
+            "app_apple_id", "App Store id",
+            """
+            The id that notifications of version 2 from Production must contain. It is not checked without \
+            this key.
+            """),
+        .text(
+            "shared_secrets", "list of texts",
+            """
+            Secrets of the app, or of all apps. Notifications of version 1 must have one of them as \
+            `password`. Without secrets they are untrusted.
+            """),
+        .text(
+            "shared_secrets_file", "path",
+            "A file with the secrets, one a line, in place of `shared_secrets`."),
+    ]
+
     /// Reads `store-notifications.yaml`. Throws at the line of a file that holds no certificate.
     init(_ file: StreamFile) throws(ConfigurationError) {
         maxRecordBytes = file.settings.maxRecordBytes
@@ -82,9 +120,7 @@ extension StoreNotificationsRules.App {
     fileprivate init(
         _ node: ConfigurationNode, directory: PipelineDirectory
     ) throws(ConfigurationError) {
-        let mapping = try node.mapping([
-            "bundle_id", "app_apple_id", "shared_secrets", "shared_secrets_file",
-        ])
+        let mapping = try node.mapping(StoreNotificationsRules.appKeys)
         bundleID = try mapping.required("bundle_id").name()
         appAppleID = try mapping["app_apple_id"]?.app()
         var texts: [String] = []

@@ -18,7 +18,7 @@ extension StoreNotificationsFold {
           weir dump cohorts --by cohort,age,currency
         """)
     package typealias Kind = StoreNotificationsEventType
-    package static let fileKeys = ["roots", "environments", "apps"]
+    package static let fileKeys = StoreNotificationsRules.fileKeys
     package static let tables = [StoreNotificationsKey.table, CohortsKey.table]
     package static let memoryTables = [
         AcceptedNotification.table, RefundHistory.table, TrialLine.table,

@@ -95,7 +95,7 @@ struct StoreCheck {
         guard count > 0, let latest = hours.map(\.hour).max() else { return }
         report.note(
             doubtful:
-                "store \(path): \(counted(count, "record")) of \(topic) \(count == 1 ? "is" : "are") dated ahead of the clock, the latest in the hour \(latest.text): reports end at the newest record that is not (docs/reports.md)"
+                "store \(path): \(counted(count, "record")) of \(topic) \(count == 1 ? "is" : "are") dated ahead of the clock, the latest in the hour \(latest.text): reports end at the newest record that is not (docs/guides/save-a-report.md)"
         )
     }
 

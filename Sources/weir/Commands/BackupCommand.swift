@@ -15,7 +15,7 @@ struct BackupCommand: ParsableCommand {
             The copy is a data directory again: the stores in force with sets.json, deliveries.sqlite, \
             conversions.sqlite, and the embedded log, each consistent in itself, and the log the \
             furthest. To restore it, stop everything and put a copy of it in the place of the data \
-            directory; docs/backup.md says what happens then. Whoever has the log in Kafka backs up the \
+            directory; docs/guides/back-up-and-restore.md says what happens then. Whoever has the log in Kafka backs up the \
             stores alone.
 
               weir backup /mnt/backups/2026-11-22

@@ -21,7 +21,7 @@ struct DiffCommand: ParsableCommand {
               weir diff data fixed decoded-events --by day,campaign,currency --measure revenue_max_micros
 
             difference is B less A. Amounts of several currencies are never added up. The stores have to be of one log; streams that only one directory has \
-            are left out. docs/analysis.md has more.
+            are left out. docs/guides/analyse-campaigns.md has more.
             """)
 
     @Argument(help: "The data directory that differences are measured from.")
@@ -89,7 +89,7 @@ struct WhatIfCommand: ParsableCommand {
               weir what-if --models candidate --by total --where app_id=525463029
 
             difference is candidate less stored. Apps without a file in --models are left out. The columns \
-            are those of decoded-events. docs/analysis.md has more.
+            are those of decoded-events. docs/guides/analyse-campaigns.md has more.
             """)
 
     @Option(
@@ -134,7 +134,7 @@ struct ChangesCommand: ParsableCommand {
 
             Each line is a row and a measure: value_from + later_records + configuration + correction = \
             value_to. Standard error names the promotions in between. Whole hours are told by the \
-            stores alone; else the records of that hour are read from the log. docs/analysis.md has more.
+            stores alone; else the records of that hour are read from the log. docs/guides/analyse-campaigns.md has more.
             """)
 
     @Argument(help: "Name of the dump.")
@@ -186,7 +186,7 @@ struct ReconcileCommand: ParsableCommand {
             --records lists the postbacks that do not match, with the partition and the offsets of their \
             copies, for weir read and weir explain. Only trusted copies count; the others are \
             counted apart. The columns: hour, day, ad_network_id, campaign, app_id, source_app_id, \
-            sequence_index. docs/analysis.md has more.
+            sequence_index. docs/guides/analyse-campaigns.md has more.
             """)
 
     @OptionGroup var selection: SelectionOptions

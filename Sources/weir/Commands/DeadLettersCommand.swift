@@ -22,7 +22,7 @@ struct DeadLettersCommand: ParsableCommand {
               weir dead-letters requeue --topic bids --reason missing_field --dry-run
               weir dead-letters requeue --topic bids --reason missing_field
 
-            docs/dead-letters.md says what a requeued record counts as.
+            docs/guides/handle-dead-letters.md says what a requeued record counts as.
             """,
         subcommands: [
             DeadLettersListCommand.self, DeadLettersShowCommand.self,

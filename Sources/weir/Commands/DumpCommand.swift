@@ -29,14 +29,14 @@ struct DumpCommand: ParsableCommand {
             reasons; other formats have numbers, millionths with a column for the currency, and the names with \
             --names. Amounts of several currencies are never added up: rows that would are told apart by currency, \
             whether --by names it or not. A table that is wider than the terminal is laid out so that it fits, with every \
-            column: docs/reports.md.
+            column: docs/guides/save-a-report.md.
 
             --names adds the catalog's names: network, app, and of the campaign name, media_source and \
             partner, each when the columns are shown that it is found by. A name is '? of 2' when two \
             campaigns of the catalog end with the shortened identifier of a postback.
 
             conversion-updates shows what installs were told beside the values that postbacks brought \
-            (docs/conversion-values.md); the models of --pipelines say which version those are of.
+            (docs/concepts/conversion-values.md); the models of --pipelines say which version those are of.
 
             \(allReports.compactMap(\.help).joined(separator: "\n\n"))
             """)
@@ -190,7 +190,7 @@ struct ExportCommand: ParsableCommand {
             for that partner. The profile weir has Weir's own names, and postbacks of both frameworks. The other profiles leave out \
             postbacks of AdAttributionKit, for which the services have no columns. An existing warehouse table of that \
             service takes the rows. Standard error reports how many postbacks were exported and left out. \
-            docs/export-profiles.md describes each column and lists those that are missing.
+            docs/reference/export-profiles.md describes each column and lists those that are missing.
 
             An export can go on where the last one ended: --next-cursor writes a file, and --changed-since takes what \
             stands there. Then only rows come that changed in between, and a warehouse merges them by the \

@@ -19,7 +19,7 @@ struct ExplainCommand: ParsableCommand {
             the offset of the original), conflicts, overflows, postbacks that nobody trusts, test events. \
             Records that do not say what they are about are counted by reason. The last line says whether \
             the records add up to the number and, where they do not, whether the log or a worker that runs \
-            is the cause, or damage: the exit code is 1 then. docs/explain.md has more.
+            is the cause, or damage: the exit code is 1 then. docs/guides/explain-a-number.md has more.
 
               weir explain decoded-events --where day=2026-11-20 --where campaign=5239 \\
                 --measure revenue_min_micros
@@ -147,7 +147,7 @@ struct EvidenceCommand: ParsableCommand {
 
             It proves that its records make the number of the rows that its manifest asks for. It does not \
             prove that the log had no others, nor offsets and times within the hour. Which file it is, the \
-            manifest's SHA-256 says: hand that over apart from the file. docs/explain.md has more.
+            manifest's SHA-256 says: hand that over apart from the file. docs/guides/explain-a-number.md has more.
 
               weir evidence decoded-events --where campaign=5239 --where day=2026-11-20 --out march.tar
               weir evidence verify march.tar

@@ -178,7 +178,7 @@ struct Publisher {
     var warning: String? {
         guard ahead.count > 0 else { return nil }
         return
-            "warning: \(counted(ahead.count, "record")) of \(topic.name) \(ahead.count == 1 ? "is" : "are") dated ahead of the clock, the latest \(UTC.text(milliseconds: ahead.latestMilliseconds)): reports end at the newest record that is not (docs/reports.md); correct timestamp_ms at its source"
+            "warning: \(counted(ahead.count, "record")) of \(topic.name) \(ahead.count == 1 ? "is" : "are") dated ahead of the clock, the latest \(UTC.text(milliseconds: ahead.latestMilliseconds)): reports end at the newest record that is not (docs/guides/save-a-report.md); correct timestamp_ms at its source"
     }
 
     /// The next line. When the file cannot be read, the records before are made durable first.

@@ -13,7 +13,7 @@ struct ReportCommand: ParsableCommand {
         abstract: "Prints a saved report, or lists them.",
         discussion: """
             A report is a file reports/NAME.yaml of --pipelines: a dump with its columns, conditions, order and \
-            period. docs/reports.md has the keys. The period ends at the newest folded record that is not dated ahead of \
+            period. docs/guides/save-a-report.md has the keys. The period ends at the newest folded record that is not dated ahead of \
             the clock, or at --as-of. So the same stores give the same report.
 
               weir report                      which there are
@@ -103,7 +103,8 @@ struct ReportCommand: ParsableCommand {
                     .text("report") { $0.name }, .text("dump") { $0.dump },
                     .text("period") { $0.period?.text }, .text("title") { $0.title },
                 ]), as: format, isRaw: csv.isSet(),
-            ifEmpty: "no reports: write one to \(directory.path)/reports, as docs/reports.md says\n"
+            ifEmpty:
+                "no reports: write one to \(directory.path)/reports, as docs/guides/save-a-report.md says\n"
         )
         for fault in faults.dropLast() { Console.write(fault.description) }
         if let last = faults.last { throw last }

@@ -32,7 +32,7 @@ struct WatchCommand: ParsableCommand {
               weir watch --follow --metrics 127.0.0.1:9470
               weir watch --follow --send       to the webhook of watch.yaml
 
-            While workers catch up, hours lack records that are there: see weir lag. docs/warnings.md \
+            While workers catch up, hours lack records that are there: see weir lag. docs/guides/watch-for-anomalies.md \
             describes the method and how often it is wrong.
             """)
 

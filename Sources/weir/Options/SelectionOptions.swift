@@ -101,7 +101,7 @@ struct CellOptions: ParsableArguments {
         guard reportNames(.sums).contains(name) || !reportNames().contains(name) else {
             throw CommandError.usage(
                 "\(name) is computed from several dumps, and evidence proves sums of one: give weir evidence "
-                    + "the dumps that docs/explain.md names, one after the other")
+                    + "the dumps that docs/guides/explain-a-number.md names, one after the other")
         }
         return try knownReport(name, .sums).provableFigure(query, pipelines)
     }

@@ -2,7 +2,7 @@ import TestKit
 import Wording
 
 /// What installs were told of their conversion values: `topics/conversion-updates.yaml`, and what
-/// `docs/conversion-values.md` says of its dump.
+/// `docs/reference/conversion-models.md` says of its dump.
 struct ConversionUpdatesModel: WindowedModel {
     typealias Meaning = EventMeaning<Event>
 
