@@ -12,15 +12,14 @@ package struct RecordPosition: Equatable, Sendable {
 
 /// Appends records from one thread.
 package protocol LogWriter: AnyObject {
-    /// Appends records in order. Returns their positions in the same order once all are durable. On
-    /// an error none of them was appended, or on Kafka an unknown part of them.
+    /// Appends records in order. Returns their positions in the same order once all are durable. After an error no
+    /// record was appended, or on Kafka an unknown part of them.
     ///
-    /// A record without a partition goes to murmur2(key) modulo the number of partitions, as with
-    /// Kafka's clients. Without a key murmur2(value) is used, and a tombstone without a key goes to
-    /// partition 0.
+    /// A record without a partition goes to murmur2(key) modulo the number of partitions, as with Kafka's clients.
+    /// Without a key, murmur2(value) replaces murmur2(key). A tombstone without a key goes to partition 0.
     ///
-    /// - Parameter isWanted: called several times a second while brokers are waited for. When it
-    ///   returns false, the append is given up and throws `unavailable`.
+    /// - Parameter isWanted: called several times a second while the append waits for brokers. If it returns false,
+    ///   the append stops and throws `unavailable`.
     @discardableResult
     func append(
         _ records: [OutgoingRecord], while isWanted: () -> Bool
@@ -28,7 +27,7 @@ package protocol LogWriter: AnyObject {
 }
 
 extension LogWriter {
-    /// Waits for brokers as long as the log itself allows.
+    /// Waits for brokers as long as the log allows.
     @discardableResult
     package func append(_ records: [OutgoingRecord]) throws(LogError) -> [RecordPosition] {
         try append(records, while: { true })
@@ -80,7 +79,7 @@ package struct OutgoingRecord: Sendable {
 
 /// Chooses the partition of a record as Kafka's Java client does, by murmur2.
 package enum KeyPartitioner {
-    /// The partition by the key, or by the value when there is no key; 0 without both.
+    /// The partition by the key, or by the value if the key is nil; 0 without both.
     ///
     /// - Parameter partitionCount: at least 1.
     package static func partition(
@@ -121,7 +120,7 @@ package enum KeyPartitioner {
     }
 }
 
-/// A request from one of many tasks to the one thread that writes to the log, and the answer to it.
+/// A request, and its answer, from one of many tasks to the single thread that writes to the log.
 package final class PendingRequest<Content: Sendable, Success: Sendable, Failure: Error>: Sendable {
     package typealias Answer = Result<Success, Failure>
 
@@ -132,7 +131,7 @@ package final class PendingRequest<Content: Sendable, Success: Sendable, Failure
     }
 
     package let content: Content
-    /// The requester gives up at this time.
+    /// When the requester gives up.
     package let deadline: ContinuousClock.Instant
     private let state = Mutex<State>(.waiting)
 
@@ -141,7 +140,7 @@ package final class PendingRequest<Content: Sendable, Success: Sendable, Failure
         self.deadline = deadline
     }
 
-    /// True once there is an answer, including that of the deadline.
+    /// True once there is an answer, including one at the deadline.
     package var isAnswered: Bool {
         state.withLock { if case .answered = $0 { true } else { false } }
     }
