@@ -56,7 +56,7 @@ extension ConversionModelVersion {
     /// reaches.
     ///
     /// Among the values that contain the state, the one with more figures wins, then higher minima, then narrower
-    /// intervals, then the higher value. Bits outside of all fields and unnamed flags stay 0. Of a field's numbers
+    /// intervals, then the higher value. Bits outside of all fields and unnamed flags stay 0. Among a field's numbers
     /// without meaning only the lowest is used.
     package func encode(_ state: ConversionState) throws(EncodingFault) -> Int {
         try state.checkFigures()

@@ -101,7 +101,7 @@ extension PostbackTiming {
         return received.before(installDelay(lockHours: lockHours(of: version)))
     }
 
-    /// From this instant on, in milliseconds since 1970, new postbacks of the window have likely installs after the
+    /// From this instant on, in milliseconds since 1970, new postbacks of the window have no likely install on the
     /// day.
     ///
     /// - Parameters:
