@@ -2,8 +2,8 @@ import HTTPTypes
 import HummingbirdCore
 import NIOCore
 
-/// What a server applies to all of its connections: bounds, one request at a time, and the rules of
-/// HTTP/1 for `Host` and for connections that end.
+/// The rules for all connections of a server: bounds, one request at a time, and HTTP/1's rules for `Host` and for
+/// closing connections.
 package struct GuardedConnections: Sendable {
     package let limits: ConnectionLimits
     package let addresses: AddressLimit
@@ -15,9 +15,10 @@ package struct GuardedConnections: Sendable {
     private static let forwardedFor = HTTPField.Name("X-Forwarded-For")
 
     /// - Parameters:
-    ///   - maxBodyBytes: of the longest body that any path takes.
-    ///   - trusted: proxies whose `X-Forwarded-For` is believed. Their connections are not counted;
-    ///     count the requests of their clients with `addresses`.
+    ///   - maxBodyBytes: the longest body that any path accepts.
+    ///   - trusted: proxies with a trusted `X-Forwarded-For`. Their connections are not counted; count the requests
+    ///     of their
+    ///     clients with `addresses`.
     package init(
         _ limits: ConnectionLimits, maxBodyBytes: Int = 0, trusted: [AddressRange] = [],
         counting: any ConnectionCounting = UncountedConnections()
