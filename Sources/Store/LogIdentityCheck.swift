@@ -1,30 +1,30 @@
 import EventLog
 import Foundation
 
-/// A store of what was read of a topic, by which the topic is recognised.
+/// A store of records of a topic, which identify the topic.
 package protocol WatchedStore: AnyObject {
     var path: String { get }
-    /// Whether it holds documents for partners, which cannot be made anew from a log.
+    /// Whether it holds documents for partners, which cannot be recreated from a log.
     var holdsDocuments: Bool { get }
 
-    /// What told the log from others when the store began.
+    /// The log's identity when the store began.
     func logIdentity() throws(StoreError) -> String
 
-    /// The partitions of which something was read, in order.
+    /// The partitions with at least one read record, in order.
     func watched() throws(StoreError) -> [WatchedPartition]
 
-    /// A few records of a partition at or after an offset that were read, in order.
+    /// A few read records of a partition at or after an offset, in order.
     func fingerprints(
         of partition: WatchedPartition, from offset: Int64
     ) throws(StoreError) -> [RecordFingerprint]
 }
 
-/// How far a store is with a partition.
+/// A store's progress in a partition.
 package struct WatchedPartition {
     package let partition: Int32
     /// The first record that was not read.
     package let nextOffset: Int64
-    /// The last record by which the log is recognised.
+    /// The last record that identifies the log.
     package let last: RecordFingerprint?
 
     package init(partition: Int32, nextOffset: Int64, last: RecordFingerprint?) {
@@ -35,7 +35,7 @@ package struct WatchedPartition {
 }
 
 extension PartitionState {
-    /// Nil when nothing is folded.
+    /// Nil without folded records.
     package var watched: WatchedPartition? {
         guard records > 0 else { return nil }
         return WatchedPartition(partition: partition, nextOffset: nextOffset, last: lastFingerprint)
@@ -58,40 +58,40 @@ extension AggregateStore: WatchedStore {
     }
 }
 
-/// Sees to it that a log still holds what a store has folded, while both are at work: a topic may be made
-/// anew at any time, and a log lose its end and be written on, and Kafka tells readers of neither.
+/// Checks during operation that a log still holds the folded records of a store. A topic can be recreated at any
+/// time, and a log can lose its end and continue; Kafka reports neither to readers.
 package final class LogIdentityCheck {
-    /// Opens a reader of the topic that is closed after a look.
+    /// Opens a reader of the topic; it is closed after a check.
     package typealias OpenReader = () throws -> any LogReader
 
     private let store: any WatchedStore
     private let topic: String
     private let openReader: OpenReader
     private let interval: Duration
-    /// Whether the caller waits for a log that does not answer.
+    /// Whether the caller waits for an unresponsive log.
     private let isWaitedFor: Bool
     private var lastLook = ContinuousClock.now
     private var lastTimeDoubt: ContinuousClock.Instant?
-    /// Folded records of each partition, in order: the last one as of the look before, and the last one of each batch
-    /// since. What is folded later may be of another log.
+    /// Folded records of each partition, in order: the last one at the previous check, and the last one of each batch
+    /// since. Records folded later may belong to another log.
     private var marks: [Int32: [RecordFingerprint]] = [:]
     /// The partitions that are folded.
     private var taken: Set<Int32> = []
-    /// Those of them whose hours were compared since they were taken, while something of them was folded.
+    /// The folded partitions with compared hours: since they were taken, a check found folded records of them.
     private var compared: Set<Int32> = []
-    /// Partitions that are looked at before anything else of them is folded.
+    /// Partitions to check before more of their records are folded.
     private var doubted: Set<Int32> = []
-    /// Whether there is a reason since the last look.
+    /// Whether there is a new reason since the last check.
     private var isDoubtNew = false
 
-    /// A record that is older than the newest one by more than this does not come out of order, but out of
-    /// another log.
+    /// A record that is older than the newest one by more than this belongs to another log: records out of order are
+    /// not that old.
     private static let timeBound: Int64 = 86_400_000
-    /// Records out of order are a reason to look no more often than this.
+    /// Records out of order cause a check at most this often.
     private static let timeDoubtPause = Duration.seconds(10)
-    /// So many marks of a partition are kept at most; of more, every second one is.
+    /// The most marks per partition; beyond them, every second one is kept.
     private static let marksKept = 4096
-    /// How long a log that gives reason to doubt it may take to answer.
+    /// Timeout of a log in doubt.
     private static let patience = Duration.seconds(20)
 
     package init(
@@ -105,9 +105,9 @@ package final class LogIdentityCheck {
         self.openReader = openReader
     }
 
-    /// Looks at partitions before anything of them is folded, and at what the store has of others: readers take
-    /// the copy that is furthest, which must not be of another log. Throws `WorkerError` when the log is another
-    /// one, and `LogError` when it does not answer.
+    /// Checks partitions before they are folded, and the store's data of other partitions: readers use the most
+    /// advanced copy, which must not belong to another log. Throws `LogChange` if the log is another one, and
+    /// `LogError` if it does not answer.
     package func take(_ partitions: [Int32]) throws {
         taken.formUnion(partitions)
         let unread = try look(at: Set(partitions), thoroughly: true)
@@ -122,19 +122,19 @@ package final class LogIdentityCheck {
         get throws { Set(try store.watched().map(\.partition)) }
     }
 
-    /// Forgets a partition, but for its marks: they tell what the store has of it.
+    /// Forgets a partition, except for its marks, which identify the stored records.
     package func drop(_ partition: Int32) {
         taken.remove(partition)
         compared.remove(partition)
         doubted.remove(partition)
     }
 
-    /// Keeps a record in mind that the log was just seen to have.
+    /// Remembers a record that the log was just seen to have.
     package func mark(_ known: RecordFingerprint) { marks[known.partition] = [known] }
 
-    /// Keeps the last record of each partition in mind, of a batch that is folded now, and returns them. With a mark for
-    /// each batch, the first one that the log still has is of the topic that was folded before, as long as it has any
-    /// record of that: however soon a new topic is trimmed.
+    /// Remembers the last record of each partition of a batch that is being folded, and returns them. With a mark for
+    /// each batch, the first mark that the log still has belongs to the previously folded topic, if the log has any
+    /// record of it: this holds even if a new topic is trimmed soon.
     @discardableResult
     package func mark(_ batch: RecordBatch) -> [Int32: RecordFingerprint] {
         var last: [Int32: RecordFingerprint] = [:]
@@ -158,14 +158,14 @@ package final class LogIdentityCheck {
         return last
     }
 
-    /// A folded record that tells the log of a partition: the last one as of the look before, since what is folded later
-    /// may be of another log; nil when nothing is folded.
+    /// A folded record that identifies the log of a partition: the last one at the previous check, because later ones
+    /// may belong to another log. Nil without folded records.
     package func mark(of partition: Int32, below offset: Int64) throws -> RecordFingerprint? {
         if let mark = marks[partition]?.first, mark.offset < offset { return mark }
         return try store.watched().first { $0.partition == partition }?.last
     }
 
-    /// Throws a `LogChange` when offsets of the group are of another log, and `LogError` when the log does not answer.
+    /// Throws a `LogChange` if offsets of the group belong to another log, and `LogError` if the log does not answer.
     package func compare(_ committed: [Int32: GroupOffset], in bounds: [PartitionBounds]) throws {
         let change = try LogChange.ofGroup(
             committed, bounds, of: topic, watched: try store.watched(),
@@ -173,13 +173,13 @@ package final class LogIdentityCheck {
         if let change { throw change }
     }
 
-    /// Everything that is folded may be another log's now.
+    /// Any further folded record may belong to another log.
     package func doubt() {
         doubted = taken
         isDoubtNew = true
     }
 
-    /// Notes that the times of a partition's records have jumped back, if they have.
+    /// Notes a jump back in the times of a partition's records, if there is one.
     package func note(_ milliseconds: Int64, after newest: Int64, in partition: Int32) {
         guard max(milliseconds, 0) < max(newest, 0) - Self.timeBound,
             lastTimeDoubt.map({ $0.duration(to: .now) > Self.timeDoubtPause }) ?? true
@@ -188,8 +188,7 @@ package final class LogIdentityCheck {
         doubted.insert(partition)
     }
 
-    /// Looks at those of these partitions that there is reason to doubt, until they answer: nothing may be
-    /// folded of them before.
+    /// Checks the doubted ones of these partitions until they answer: their records must not be folded earlier.
     package func resolveDoubts(_ partitions: @autoclosure () -> Set<Int32>) throws {
         guard !doubted.isEmpty else { return }
         let partitions = partitions()
@@ -210,14 +209,13 @@ package final class LogIdentityCheck {
         }
     }
 
-    /// Looks now and then without a reason, and after one. A log that does not answer now is asked again
-    /// later.
+    /// Checks periodically, and after a new reason. If the log does not answer, a later call asks again.
     package func checkPeriodically() throws {
         guard isDoubtNew || lastLook.duration(to: .now) > interval else { return }
         try lookNow(thoroughly: !doubted.isEmpty)
     }
 
-    /// Looks at all that the store has, as far as the log answers.
+    /// Checks everything in the store, as far as the log answers.
     package func lookNow(thoroughly: Bool = true) throws {
         lastLook = .now
         isDoubtNew = false
@@ -238,7 +236,7 @@ package final class LogIdentityCheck {
         guard try reader.identity() == store.logIdentity() else {
             throw refusal(.otherTopic(topic: topic, store: store.path))
         }
-        // How many there are is asked elsewhere.
+        // Another check compares the number of partitions.
         let count = try reader.partitionCount()
         let states = folded.filter { $0.partition < count }
         let (bounds, faults) = try reader.knownBounds(of: states.map(\.partition))
@@ -276,8 +274,8 @@ package final class LogIdentityCheck {
     ) throws -> [RecordFingerprint] {
         let held = ((marks[state.partition] ?? []) + [state.last].compactMap { $0 })
             .filter { $0.offset >= earliest && $0.offset < state.nextOffset }
-        // The first ones, in case a new topic has no record where the first one was, and those 1, 2, 4, ... before the
-        // last.
+        // The first three, in case a new topic has no record at the offset of the first, and those 1, 2, 4, ...
+        // before the last.
         let known = Set(
             held.enumerated().filter { place, _ in
                 let back = held.count - 1 - place
