@@ -51,7 +51,7 @@ extension KafkaReader {
         }
     }
 
-    /// Starts fetching assigned partitions. The group waits for this even if there are no new ones.
+    /// Starts fetching assigned partitions. The group waits for this even without new ones.
     private func fetchNew(of consumer: KafkaClient) throws(LogError) {
         let new = assigned.filter { !$0.value.isFetched }.keys.sorted()
         // Looked up here, because librdkafka treats any failure of its own lookup as an expired offset.
