@@ -4,17 +4,17 @@ import Store
 import Streams
 import Wording
 
-/// What a manifest says that its number is of, held against the rows: whether each is asked for, and what
-/// it gives.
+/// Compares a manifest's description of its number with the rows: whether each row belongs to it, and its
+/// contribution.
 struct EvidenceClaim {
-    /// The rows that are asked for; nil when no dump can be asked so.
+    /// The described number; nil if no dump can return it.
     let number: (any Number)?
-    /// The same for the values that postbacks brought, which are given to models that the file lacks.
+    /// The same for the values from postbacks, which apply to models that are missing in the file.
     private let broughtNumber: (any Number)?
     private let manifest: EvidenceManifest
     private let rows: [EvidenceRow]
 
-    /// Columns of the funnel that go by the catalog, which is not in the file.
+    /// Columns of the funnel that depend on the catalog, which is not in the file.
     private static let catalogColumns: Set<String> = ["campaign", "name", "media_source"]
 
     init(_ manifest: EvidenceManifest, _ rows: [EvidenceRow]) {
@@ -35,10 +35,10 @@ struct EvidenceClaim {
         }
     }
 
-    /// Whether refused records are counted, and no rows.
+    /// Whether it counts refused records and has no rows.
     var isOfRefusals: Bool { number?.sources.allSatisfy(\.tables.isEmpty) ?? false }
 
-    /// What does not fit.
+    /// The contradictions.
     var faults: [String] {
         guard let number else {
             return ["no dump is asked for with \(manifest.dump) \(manifest.where)"]
@@ -49,7 +49,7 @@ struct EvidenceClaim {
             + severalCurrencies
     }
 
-    /// What was checked, when all of it fits.
+    /// The checked properties, if all hold.
     var holding: String {
         let isOfCatalog = manifest.where.contains { text in
             Self.catalogColumns.contains { text.hasPrefix("\($0)=") }
@@ -77,7 +77,7 @@ struct EvidenceClaim {
         return query
     }
 
-    /// Sales are those of apps by their bundles: which is whose is not in the file.
+    /// Sales are those of apps by their bundles; the file does not contain this mapping.
     private static func funnel(
         _ manifest: EvidenceManifest, _ rows: [EvidenceRow]
     ) -> (any Number)? {
@@ -91,7 +91,7 @@ struct EvidenceClaim {
                 query: query, catalog: Catalog(), trustsDevelopment: true, appsByBundle: apps))
     }
 
-    /// A row's aggregate and the values of its columns; nil when the dump has no such rows.
+    /// A row's aggregate and the values of its columns; nil if the dump has no such rows.
     private static func stored(
         _ row: EvidenceRow, in number: any Number
     ) -> (table: AggregateTable, columns: [StoredValue])? {
@@ -118,7 +118,7 @@ struct EvidenceClaim {
     }
 
     private var doubled: [String] {
-        // By their bytes: texts that look alike are of different rows.
+        // By their bytes: texts that look alike may belong to different rows.
         var known: Set<StoredValue> = []
         return rows.compactMap { row in
             known.insert(.text("\(row.stream) \(row.aggregate) \(row.description)")).inserted

@@ -4,7 +4,7 @@ import Reports
 import Store
 import Streams
 
-/// Finds the records behind a number, and adds them up.
+/// Finds the records of a number, and adds them up.
 package struct Explainer {
     /// Opens a reader of a topic, of the log or of an archive before it.
     package typealias OpenReader = (_ topic: String) throws -> any LogReader
@@ -13,13 +13,13 @@ package struct Explainer {
     private let openReader: OpenReader
     private let address: String
     let rules: RuleSource
-    /// Whether anybody waits for the answer: once it is false, explaining ends with `CancellationError`.
+    /// Whether the answer is still wanted: once it is false, explaining ends with `CancellationError`.
     package var isWanted: @Sendable () -> Bool = { true }
 
     /// - Parameters:
     ///   - openReader: opens a reader of the log that they were folded from.
-    ///   - address: of the log, for messages.
-    ///   - rules: what completes the configurations that the stores have recorded.
+    ///   - address: the address of the log, for messages.
+    ///   - rules: completes the configurations that the stores have recorded.
     package init(
         stores: OpenStores, openReader: @escaping OpenReader, address: String, rules: RuleSource
     ) {
@@ -29,15 +29,14 @@ package struct Explainer {
         self.rules = rules
     }
 
-    /// Calls `body` with each record that adds to a number or was left out of it, partition by partition in
-    /// order of the offsets, and says whether they add up.
+    /// Calls `body` with each record that adds to a number or was left out of it, partition by partition in order of
+    /// the offsets, and returns whether they add up.
     ///
     /// - Parameters:
-    ///   - measures: those that are asked for, given the number once the stores were looked at; nil for all
-    ///     that are not 0.
-    ///   - progress: called now and then with how many more offsets were read, and how many are left.
-    /// - Throws: `InspectionError` when there is no store, `ExplanationError`, `LogError`,
-    ///   `RecordedConfigurationFault`; what `body` throws.
+    ///   - measures: the requested measures, given the number after a scan of the stores; nil for all that are not 0.
+    ///   - progress: called periodically with the newly read offsets, and the remaining ones.
+    /// - Throws: `InspectionError` without a store, `ExplanationError`, `LogError`, `RecordedConfigurationFault`;
+    ///   errors of `body`.
     package func explain(
         _ number: any Number, measures: (any Number) throws -> [String]? = { _ in nil },
         progress: @escaping (_ count: Int, _ left: Int64) -> Void = { _, _ in },
@@ -48,8 +47,7 @@ package struct Explainer {
             atEnd: { _ in }, body)
     }
 
-    /// The same, in one state of the stores with a look at the rows that count before, and at the stores
-    /// after.
+    /// The same in one state of the stores. First visits the rows that count, and finally the stores.
     func explain(
         _ number: any Number, measures: (any Number) throws -> [String]?,
         progress: @escaping (_ count: Int, _ left: Int64) -> Void = { _, _ in },
@@ -127,7 +125,7 @@ package struct Explainer {
             }
         }
         guard !parts.isEmpty else { return }
-        // What a number is asked about rows, it keeps; and lanes ask on threads of their own.
+        // A number caches its answers about rows, and lanes ask on their own threads.
         let asking = NSLock()
         let number = run.number
         let folding = try LogRefolding(
@@ -165,8 +163,8 @@ package struct Explainer {
         }
     }
 
-    /// The offsets of postbacks that may have to do with the number, so that no other's signature is
-    /// verified; nil for all records of the range.
+    /// The offsets of postbacks that may concern the number, so that other signatures are not verified; nil for all
+    /// records of the range.
     private static func candidates(
         _ values: [String: StoredValue], in slice: StoreSlice, partition: Int32,
         offsets: Range<Int64>
@@ -177,11 +175,11 @@ package struct Explainer {
     }
 }
 
-/// How far ranges are read, in offsets, for a person who waits.
+/// Progress of reading ranges, in offsets, for a person who waits.
 private struct Progress {
     private let report: (_ count: Int, _ left: Int64) -> Void
     private var left: Int64
-    /// What was reached of the range that is read, and not reported yet.
+    /// The position in the present range up to which offsets were reported.
     private var reported: Int64?
 
     /// How many offsets are reported together.
@@ -197,7 +195,7 @@ private struct Progress {
         }
     }
 
-    /// A record of a range is looked at.
+    /// Notes that a record of a range was read.
     mutating func reach(_ offset: Int64, in range: Range<Int64>) {
         let begin = reported ?? range.lowerBound
         guard offset - begin >= Self.piece else { return }
@@ -205,7 +203,7 @@ private struct Progress {
         reported = offset
     }
 
-    /// A range is read.
+    /// Notes the end of a range.
     mutating func end(_ range: Range<Int64>) {
         note(range.upperBound - (reported ?? range.lowerBound))
         reported = nil

@@ -2,33 +2,33 @@ import Reports
 import Store
 import Streams
 
-/// A record that has to do with a number.
+/// A record that concerns a number.
 package struct ExplainedRecord {
-    /// How it has to do with it.
+    /// Its relation to the number.
     package enum Role: Equatable, Sendable {
         /// It adds to the number.
         case counted
-        /// It would be in the number if it had not been left out, and why it was.
+        /// It would be in the number, but was left out for this reason.
         case leftOut(String)
-        /// It lies in the same hours and was left out; whether it would be in the number cannot be told.
+        /// It is in the same hours and was left out; whether it would be in the number is unknown.
         case untold(String)
     }
 
     package let stream: String
     package let topic: String
-    /// The record, with all that it did.
+    /// The record with all its effects.
     package let folded: FoldedRecord
     package let role: Role
-    /// What it adds to each of the number's measures.
+    /// Its contribution to each of the number's measures.
     package let amounts: NumberAmounts
 }
 
-/// What is found out about a number, record by record.
+/// The findings about a number, record by record.
 struct ExplainerRun {
     let number: any Number
-    /// What postbacks of the number have in common.
+    /// Values that the number's postbacks share.
     let postbackValues: [String: StoredValue]
-    /// Places of the measures that are asked for; nil for all.
+    /// Indices of the requested measures; nil for all.
     private let wanted: [Int]?
     private let testPlace: Int?
     private var found = NumberAmounts()
@@ -48,7 +48,7 @@ struct ExplainerRun {
         testPlace = number.measures.firstIndex(of: "test")
     }
 
-    /// Takes a record, and hands it on when it has to do with the number.
+    /// Adds a record, and calls `body` if it concerns the number.
     mutating func take(
         _ folded: FoldedRecord, _ stream: String, _ topic: String,
         _ body: (ExplainedRecord) throws -> Void
@@ -77,7 +77,7 @@ struct ExplainerRun {
                 stream: stream, topic: topic, folded: folded, role: role, amounts: amounts))
     }
 
-    /// Notes what the log no longer has of a partition, or has more of.
+    /// Notes records of a partition that the log no longer has, or has in excess.
     mutating func note(
         missing records: Int64, _ readings: [RangeReading], topic: String, partition: Int32
     ) {
@@ -92,7 +92,7 @@ struct ExplainerRun {
         }
     }
 
-    /// What was found, beside what the stores have.
+    /// The findings, with the sums in the stores.
     func explanation(_ scan: NumberScan) -> Explanation {
         let stored = scan.sums
         let names = number.measures
@@ -100,7 +100,7 @@ struct ExplainerRun {
         let places =
             wanted.map { $0.count == 1 ? $0 : $0.filter(isAnything) }
             ?? names.indices.filter(isAnything)
-        // Amounts become known as rows are read, whose order follows the store's history.
+        // Amounts appear in the order of rows, which depends on the store's history.
         let bases = places.map { names[$0].prefix { $0 != " " } }
         let ordered = places.indices.sorted { left, right in
             let base = bases.firstIndex(of: bases[left])
@@ -118,7 +118,7 @@ struct ExplainerRun {
             untold: untoldOfConcern, missing: missing)
     }
 
-    /// Topics that have nothing to do with the number are left out, unless none has.
+    /// Omits topics that do not concern the number, unless none does.
     private var untoldOfConcern: [Explanation.Untold] {
         untold.filter { concerned.isEmpty || concerned.contains($0.key) }
             .sorted { $0.key < $1.key }
@@ -148,7 +148,7 @@ struct ExplainerRun {
         return wanted.contains { amounts[$0] != 0 }
     }
 
-    /// Why a record is left out that concerns the number.
+    /// Why a record that concerns the number is left out.
     private func reasonLeftOut(
         _ folded: FoldedRecord, _ amounts: NumberAmounts
     ) -> String? {
@@ -172,7 +172,7 @@ struct ExplainerRun {
         return isWanted(amounts)
     }
 
-    /// Accepted postbacks that nobody trusts, or that did not win, stand in rows of their own.
+    /// Accepted postbacks that are not trusted, or did not win, have their own rows.
     private func reasonNotTrusted(_ folded: FoldedRecord) -> String? {
         guard
             let row = folded.additions.first(where: { $0.row.contribution(to: number).concerns })?
@@ -197,7 +197,7 @@ struct ExplainerRun {
         }
     }
 
-    /// Why a record is left out that does not say what it is about.
+    /// Why a record without enough data to assign it is left out.
     private static func reasonUntold(_ folded: FoldedRecord) -> String? {
         switch folded.outcome {
         case .accepted, .duplicates, .conflicts: nil

@@ -8,13 +8,13 @@ struct StreamPartition: Hashable {
     var partition: Int32
 }
 
-/// Exact amounts by the measures of a number, which become known one by one.
+/// Exact amounts by the measures of a number; new measures can appear at any time.
 package struct NumberAmounts: Sendable {
     private(set) var amounts: [Int128] = []
 
     package init() {}
 
-    /// The amount of a measure, by its place in the number.
+    /// The amount of a measure, by its index in the number.
     package subscript(measure: Int) -> Int128 { measure < amounts.count ? amounts[measure] : 0 }
 
     var isZero: Bool { amounts.allSatisfy { $0 == 0 } }
@@ -37,24 +37,24 @@ package struct NumberAmounts: Sendable {
     }
 }
 
-/// What the stores hold of a number: its sums, and the hours of its rows.
+/// A number in the stores: its sums, and the hours of its rows.
 struct NumberScan {
     typealias RowBody = (StreamPartition, AggregateTable, [StoredValue], [Int64]) throws -> Void
 
     private(set) var sums = NumberAmounts()
     private var hours: [StreamPartition: Set<Hour>] = [:]
-    /// The first hour whose records may count on the days of its rows; nil without such rows.
+    /// The first hour with records that may count on the days of its rows; nil without such rows.
     private var firstOfDays: Hour?
     /// The currencies of amounts of money, by the measure of the number that they add to.
     private(set) var currencies: [Int: Set<String>] = [:]
 
-    /// The currency of a measure's amounts; nil for several, and where none is named.
+    /// The currency of a measure's amounts; nil for several or without a named one.
     func currency(of measure: Int) -> String? {
         guard let known = currencies[measure], known.count == 1 else { return nil }
         return known.first.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Looks at all rows of the slices, and calls `body` with each that counts.
+    /// Scans all rows of the slices, and calls `body` with each that counts.
     init(_ number: any Number, _ slices: [StoreSlice], _ body: RowBody) throws {
         try number.begin(slices)
         for (stream, tables) in number.sources {
@@ -110,12 +110,12 @@ struct NumberScan {
     }
 }
 
-/// The part of a partition whose records may have to do with a number.
+/// The part of a partition with records that may concern a number.
 struct RecordRanges {
     let hours: Set<Hour>
-    /// In order, apart from each other.
+    /// In order and disjoint.
     let offsets: [Range<Int64>]
-    /// How many records of the hours were folded.
+    /// The number of folded records in the hours.
     let records: Int64
 
     fileprivate init(_ hourRanges: [HourRange]) {
@@ -135,12 +135,12 @@ struct RecordRanges {
 }
 
 extension NumberScan {
-    /// How many hours are looked at as a whole when a time is asked for: what was left out of them may lie
-    /// in others than those of the rows.
+    /// Up to this number of hours, a request with a time reads them completely: their left-out records may be in
+    /// other hours than those of the rows.
     private static let wholeHours = 48
 
-    /// Where the records lie that may have to do with the number: in the hours of its rows. Of rows of days, in
-    /// all, or where no record comes before the day, from the day before the first one on.
+    /// The ranges of records that may concern the number: the hours of its rows. Rows of days need all hours, or
+    /// those from the day before the first row on if no record precedes its day.
     func ranges(
         _ number: any Number, _ slices: [StoreSlice]
     ) throws -> [StreamPartition: RecordRanges] {
