@@ -3,12 +3,11 @@ import Foundation
 import Store
 import Synchronization
 
-/// Conversion values: what an install should tell SKAdNetwork or AdAttributionKit next.
+/// Conversion values: the next value that an install should report to SKAdNetwork or AdAttributionKit.
 ///
-/// `ConversionEngine` is the pure part: it answers a request from the state of its install and the
-/// app's model. The answer is an event of the topic `conversion-updates`, `InstallState` is folded
-/// from that topic, and `InstallStore` keeps the states in one SQLite file that can be made again
-/// from the log. This service runs all of it.
+/// `ConversionEngine` is the pure part: it answers a request from the state of its install and the app's model. The
+/// answer is an event of the topic `conversion-updates`. `InstallState` is folded from that topic. `InstallStore`
+/// keeps the states in one SQLite file, which can be rebuilt from the log. This service runs all of it.
 ///
 /// ```swift
 /// let service = try ConversionService(
@@ -16,27 +15,27 @@ import Synchronization
 /// let answer = try await service.answer(request, nowMilliseconds: now)
 /// ```
 ///
-/// All requests are answered one after the other on one thread, so that two requests of one install
-/// never race. The requests that wait meanwhile become one durable append.
+/// One thread answers all requests one after the other, so that two requests of one install never race. Requests that
+/// wait at the same time become one durable append.
 package final class ConversionService: Sendable {
     private struct State {
         var waiting: [PendingAnswer] = []
-        /// The group that is being answered.
+        /// The group of requests in progress.
         var turn: [PendingAnswer] = []
         var isStopped = false
-        /// The topic is being read, so that nobody can be answered yet.
+        /// The topic is being read, so requests cannot be answered yet.
         var isReading = true
         /// No request waits beyond this instant.
         var waitsEnd: ContinuousClock.Instant?
         var lastFault: (fault: ConversionServiceError, instant: ContinuousClock.Instant)?
     }
 
-    /// How often overdue requests are looked for.
+    /// The interval of the check for overdue requests.
     private static let watchSeconds = 0.1
-    /// The pause before a log that could not be read is tried again.
+    /// The pause before reading a failed log again.
     private static let rereadSeconds = 1.0
-    /// How long a fault counts as unreadiness. After that, clients may try again even when nobody
-    /// has asked anything meanwhile.
+    /// The time for which a fault counts as unreadiness. After it, clients may retry even without a new request in
+    /// between.
     private static let faultCounts = Duration.seconds(5)
 
     private let deadlineSeconds: Double
@@ -47,16 +46,15 @@ package final class ConversionService: Sendable {
     static let mostWaiting = 8192
     private static let mostAtOnce = 1024
 
-    /// Reads what is new in the topic `conversion-updates`, and then answers. Requests wait for
-    /// that, or get `behind`. A file that is damaged or follows another log is set aside and made
-    /// again.
+    /// Reads new records of the topic `conversion-updates`, then answers. Until then requests wait or get `behind`.
+    /// If the file is damaged or follows another log, the service sets it aside and rebuilds it.
     ///
     /// - Parameters:
-    ///   - log: the service alone uses it from now on.
+    ///   - log: only the service uses it from now on.
     ///   - storePath: the file of states, `conversions.sqlite`.
     ///   - deadlineSeconds: how long a request waits for its answer.
     ///   - warn: called when the file was set aside.
-    /// - Throws: what is wrong with the log or the file, for instance when another program uses it.
+    /// - Throws: the fault of the log or the file, for example if another program uses it.
     package init(
         log: sending any LogBackend, storePath: String, apps: ConversionApps,
         deadlineSeconds: Double = 10, warn: @escaping @Sendable (String) -> Void = { _ in }
@@ -79,8 +77,8 @@ package final class ConversionService: Sendable {
         }
     }
 
-    /// Answers a request after its event is durable in the log. The event of a request that got
-    /// `late` may be in the log all the same; when the request is repeated, it is the same update.
+    /// Answers a request after its event is durable in the log. The event of a request that got `late` may be in the
+    /// log anyway; a repeated request is then the same update.
     ///
     /// - Parameter nowMilliseconds: the instant of the answer, in milliseconds since 1970.
     package func answer(
@@ -93,7 +91,7 @@ package final class ConversionService: Sendable {
         return try await pending.wait().get()
     }
 
-    /// Why the service cannot be relied on; nil when it can.
+    /// Why the service is not reliable; nil if it is.
     package var unreadiness: String? {
         state.withLock { state in
             guard let last = state.lastFault, last.instant.duration(to: .now) < Self.faultCounts
@@ -102,14 +100,14 @@ package final class ConversionService: Sendable {
         }
     }
 
-    /// After so many seconds no request waits any more: those without an answer get `stopped`.
+    /// After this number of seconds no request waits any more: those without an answer get `stopped`.
     package func endWaits(inSeconds seconds: Double) {
         state.withLock { $0.waitsEnd = .now + .seconds(seconds) }
     }
 
-    /// Takes no more, answers what waits, and returns after that, or when time is up.
+    /// Accepts no more requests, answers the waiting ones, and returns after that or when time is up.
     ///
-    /// - Parameter withinSeconds: how long it may take; nil for as long as a request may wait.
+    /// - Parameter withinSeconds: the time limit; nil for the longest wait of a request.
     package func stop(withinSeconds: Double? = nil) {
         let isFirst = state.withLock { state in
             defer { state.isStopped = true }
@@ -122,7 +120,7 @@ package final class ConversionService: Sendable {
         fail(.stopped)
     }
 
-    /// Fails all requests that wait.
+    /// Fails all waiting requests.
     private func fail(_ error: ConversionServiceError) {
         let left = state.withLock { state in
             defer { state.waiting = [] }
@@ -142,12 +140,12 @@ package final class ConversionService: Sendable {
         wake.signal()
     }
 
-    /// Answers overdue requests. True when the service is stopped and nothing waits.
+    /// Answers overdue requests. True if the service is stopped and no request waits.
     private func answerLate() -> Bool {
         let now = ContinuousClock.now
         let (late, error, isOver) = state.withLock { state in
             let isEnding = state.waitsEnd.map { $0 <= now } ?? false
-            // All wait equally long, so the overdue ones stand first.
+            // All have the same timeout, so the overdue ones come first.
             let late =
                 state.turn.filter { (isEnding || $0.deadline <= now) && !$0.isAnswered }
                 + state.waiting.prefix { isEnding || $0.deadline <= now }
@@ -186,7 +184,7 @@ package final class ConversionService: Sendable {
         ledger.close()
     }
 
-    /// Whether the ledger has everything that the log has.
+    /// Whether the ledger has reached the end of the log.
     private func catchUp(_ ledger: InstallLedger) -> Bool {
         do throws(ConversionServiceError) {
             try ledger.catchUp()
@@ -199,7 +197,7 @@ package final class ConversionService: Sendable {
         }
     }
 
-    /// Makes an unusable file again before anybody else is answered.
+    /// Rebuilds an unusable file before other requests are answered.
     private func renew(_ ledger: InstallLedger, _ reason: ConversionServiceError) {
         state.withLock { $0.isReading = true }
         do throws(ConversionServiceError) {
@@ -235,7 +233,7 @@ package final class ConversionService: Sendable {
     }
 }
 
-/// Hands the ledger to its thread.
+/// Passes the ledger to its thread.
 ///
 /// `@unchecked Sendable`: only that thread uses the ledger.
 private final class LedgerBox: @unchecked Sendable {
@@ -259,7 +257,7 @@ struct AnswerContent: Sendable {
     let nowMilliseconds: Int64
 }
 
-/// Why there is no answer.
+/// Why a request has no answer.
 package enum ConversionServiceError: Error, Equatable, Sendable, CustomStringConvertible {
     /// Too many requests wait.
     case busy
@@ -270,7 +268,7 @@ package enum ConversionServiceError: Error, Equatable, Sendable, CustomStringCon
     case stopped
     case log(LogError)
     case store(StoreError)
-    /// The file of states follows another log, or a log that was truncated.
+    /// The file of states follows another log, or a truncated one.
     case otherLog(path: String, detail: String)
     case unwritable(detail: String)
 
@@ -289,7 +287,7 @@ package enum ConversionServiceError: Error, Equatable, Sendable, CustomStringCon
         }
     }
 
-    /// The reason in words for the client. It does not say where the log and the file are.
+    /// The reason in words for the client, without the places of the log and the file.
     package var explanation: String {
         switch self {
         case .busy, .late, .behind, .stopped: description
@@ -298,7 +296,7 @@ package enum ConversionServiceError: Error, Equatable, Sendable, CustomStringCon
         }
     }
 
-    /// Whether the file cannot be used as it is and can be made again from the log.
+    /// Whether the file is unusable and can be rebuilt from the log.
     package var isOfFile: Bool {
         switch self {
         case .otherLog, .store(.notAStore), .store(.damaged), .store(.newerVersion): true
