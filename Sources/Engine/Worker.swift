@@ -5,14 +5,14 @@ import Program
 import Store
 import Streams
 
-/// Reads a topic, folds it, stores what came of it, publishes what stands in the store, and tells the
-/// log how far it is. One plain thread; only signatures are verified on others.
+/// Reads a topic, folds it, stores the results, publishes the store's new data, and commits offsets to the log. One
+/// plain thread; only signatures are verified on others.
 package final class Worker<Fold: StreamFold> {
     private let lanes: Lanes<Fold>
     private let store: AggregateStore
     private let reader: any LogReader
-    /// Nil when this worker must not publish. What was folded from an archive stays due until a worker goes on with
-    /// the original log.
+    /// Nil if this worker must not publish. Data folded from an archive stays due until a worker continues with the
+    /// original log.
     private let emitter: Emitter?
     private let settings: WorkerSettings
     private let configuration: FoldConfiguration
@@ -24,13 +24,13 @@ package final class Worker<Fold: StreamFold> {
     private var hasSubscribed = false
     private var interruption: Interruption
     private var configurationFiles: FollowedConfiguration?
-    /// Waits for a log that does not answer; nil for not at all.
+    /// Waits for an unresponsive log; nil not to wait.
     private let patience: BrokerPatience?
     private var nextOffsets: [Int32: Int64] = [:]
     private var ends: [Int32: Int64] = [:]
-    /// The offsets to commit. A store that is being rebuilt repeats the offset that another store committed. Partitions
-    /// without a folded record are left out: nothing of them was published, and the topic may be deleted and created
-    /// again before the first record comes.
+    /// The offsets to commit. A store that is being rebuilt repeats the offset that another store committed.
+    /// Partitions without a folded record are excluded: nothing of them was published, and the topic may be recreated
+    /// before the first record.
     private var groupOffsets: [Int32: GroupOffset] = [:]
     /// The batch that lanes fold, and since when.
     private var pending:
@@ -38,27 +38,26 @@ package final class Worker<Fold: StreamFold> {
     /// One batch is folded while the next is read and its signatures are verified.
     private let batches = [RecordBatch(), RecordBatch()]
     private var filling = 0
-    /// Where the next record of each partition is expected in the log.
+    /// The expected offset of the next record of each partition in the log.
     private var readOffsets: [Int32: Int64] = [:]
     /// Timestamp of the newest record of each partition, in milliseconds since 1970.
     private var newest: [Int32: Int64] = [:]
-    /// Looks whether the log is still the one that was folded; nil where nothing else can be read there.
+    /// Checks that the log is still the folded one; nil if no other log can be read.
     private let watch: LogIdentityCheck?
-    /// The last folded records of partitions that were just taken: they are read again, and must still
-    /// be what they were.
+    /// The last folded records of newly taken partitions: they are read again, and must be unchanged.
     private var lastFolded: [Int32: (offset: Int64, fingerprint: String)] = [:]
-    /// `PartitionState.oldestExpected` of each partition of which nothing is folded, until its first record is read; 0
-    /// where the log may start anywhere.
+    /// `PartitionState.oldestExpected` of each partition without folded records, until its first record is read; 0 if
+    /// the log may start anywhere.
     private var oldestExpected: [Int32: Int64] = [:]
     private var lastOffsetCommit = ContinuousClock.now
     private var lastCount = ContinuousClock.now
     private var hasUncommittedOffsets = false
-    /// Partitions of which something was not published before a stop: the group is not told of them, so
-    /// that the next start publishes it.
+    /// Partitions with unpublished data after a stop: their offsets are not committed, so that the next start
+    /// publishes it.
     private var unpublished: Set<Int32> = []
-    /// Partitions of which nothing is folded yet.
+    /// Partitions without folded records.
     private var unfolded: Set<Int32> = []
-    /// What was stored last, while it waits for the disk.
+    /// The last stored batch, while it waits for the disk.
     private var awaited: AwaitedBatch?
 
     package init(
@@ -90,14 +89,13 @@ package final class Worker<Fold: StreamFold> {
         }
     }
 
-    /// How long offsets may take to be taken at the end.
+    /// Timeout for the acceptance of offsets at the end.
     private static var commitPatience: Duration { .seconds(10) }
-    /// Offsets that do not change are committed again after so long: brokers forget old ones.
+    /// Unchanged offsets are committed again after this time, because brokers expire old ones.
     private static var offsetsKept: Duration { .seconds(3600) }
 
-    /// Works until it is asked to stop or, with `untilEnd`, until everything that was in the log at the
-    /// start is folded and published; or until something else wants the store. What was folded is committed
-    /// when it returns or throws.
+    /// Works until a stop is requested, another process wants the store or, with `untilEnd`, everything in the log at
+    /// the start is folded and published. Folded records are committed when it returns or throws.
     @discardableResult
     package func run() throws(WorkerError) -> WorkerEnd {
         while true {
@@ -105,15 +103,15 @@ package final class Worker<Fold: StreamFold> {
         }
     }
 
-    /// Reads once, and folds and stores what was read before. Returns why the work is over, and nil while it is
-    /// not; after that, or an error, no further turn is taken.
+    /// Reads once, then folds and stores the previously read batch. Returns why the work is over, otherwise nil. Do
+    /// not call it again after an end or an error.
     package func turn() throws(WorkerError) -> WorkerEnd? {
         do {
             let end = try takeTurn()
             if end != nil { settle() }
             return end
         } catch is BrokerPatience.Stopped {
-            // What was read and not folded is read again by the next start.
+            // The next start reads unfolded records again.
             settle()
             logger.info("stopped while the log does not answer", metadata: summary)
             guard !stop.isRequested else { return .stopped }
@@ -138,7 +136,7 @@ package final class Worker<Fold: StreamFold> {
         }
         try foldPending()
         try commitOffsets()
-        // A group with members may refuse the offsets; a later rebuild would then publish again.
+        // A group with members may reject the offsets; a later rebuild would then publish again.
         if settings.untilEnd, isOver {
             try reader.awaitCommits(Self.commitPatience)
         }
@@ -155,22 +153,22 @@ package final class Worker<Fold: StreamFold> {
         try patience?.wait(ask) ?? ask()
     }
 
-    /// Whatever ends the work: lanes and what was stored are waited for, and an error begins a line of its own,
-    /// not after the line of progress.
+    /// At any end of the work: waits for lanes and stored data, and ends the line of progress, so that an error
+    /// begins on its own line.
     private func settle() {
         progress.end()
         _ = try? store.awaitCommit()
         lanes.settle()
     }
 
-    /// Waits until the commit and the lanes on other threads have ended. The next turn reads their results. A simulation
-    /// disturbs a process between turns, and needs the same state there in each run.
+    /// Waits until the commit and the lanes on other threads have ended. The next turn reads their results. A
+    /// simulation disturbs a process between turns, and needs the same state there in each run.
     package func quiesce() {
         store.quiesce()
         lanes.settle()
     }
 
-    /// Reads once; false when there is nothing left to do.
+    /// Reads once; false if the work is done.
     private func step() throws -> Bool {
         let start = ContinuousClock.now
         metrics?.turn(reader, isFolded: pending == nil)
@@ -212,7 +210,7 @@ package final class Worker<Fold: StreamFold> {
             }
             try watch?.checkPeriodically()
             try checkPartitionCount()
-            // Commits look by themselves.
+            // Commits check this by themselves.
             try store.requireInPlace()
             try waiting { try reader.requireAnswer() }
             return !(settings.untilEnd && isAtEnd)
@@ -220,7 +218,7 @@ package final class Worker<Fold: StreamFold> {
         return !(settings.untilEnd && isAtEnd)
     }
 
-    /// Reads on. What ends that may be that the topic is another one now, which is then said instead.
+    /// Continues reading. If reading fails, checks whether the topic was recreated and reports that instead.
     private func read(into batch: RecordBatch, waitMilliseconds: Int) throws -> LogReading {
         defer { if reader.takeDoubt() { watch?.doubt() } }
         do throws(LogError) {
@@ -247,8 +245,8 @@ package final class Worker<Fold: StreamFold> {
         try store(batch, prepared, since: start)
     }
 
-    /// Folds and commits a batch, then publishes, then tells the log: in this order. When there is
-    /// nothing to publish, the commit waits for the disk while the next batch is read and folded.
+    /// Folds and commits a batch, then publishes, then commits offsets, in this order. If there is nothing to
+    /// publish, the commit waits for the disk while the next batch is read and folded.
     private func store(
         _ batch: RecordBatch, _ prepared: Fold.Prepared, since start: ContinuousClock.Instant
     ) throws {
@@ -265,7 +263,7 @@ package final class Worker<Fold: StreamFold> {
         if hasEmissions || stored.hasOverflowed {
             try finishCommit()
             try emit(Set(partitions.map(\.partition)))
-            // What was published is told at once, so that a rebuild does not publish it again.
+            // Offsets of published data are committed at once, so that a rebuild does not publish it again.
             try commitOffsets()
         } else if lastOffsetCommit.duration(to: .now) > .seconds(1) {
             try commitOffsets()
@@ -274,7 +272,7 @@ package final class Worker<Fold: StreamFold> {
         try checkMemory()
     }
 
-    /// Waits until what was stored is durable, and takes note of it.
+    /// Waits until stored data is durable, and notes it.
     private func finishCommit() throws {
         guard let batch = awaited else { return }
         awaited = nil
@@ -327,8 +325,8 @@ package final class Worker<Fold: StreamFold> {
         try reader.commit(offsets)
     }
 
-    /// Batches that are not full wait for the rest of the commit interval, so that a trickle of
-    /// records does not make a commit each.
+    /// Batches that are not full wait for the rest of the commit interval, so that a slow trickle of records does not
+    /// cause a commit each.
     private func rest(since start: ContinuousClock.Instant) {
         guard !settings.untilEnd else { return }
         let end = start + .milliseconds(settings.commitIntervalMilliseconds)
@@ -354,10 +352,10 @@ package final class Worker<Fold: StreamFold> {
     }
 }
 
-// MARK: Partitions coming and going
+// MARK: Assignment of partitions
 
 extension Worker {
-    /// Takes a partition on where its store stands; a new store begins at the oldest record.
+    /// Continues a partition at its offset in the store; a new store begins at the oldest record.
     private func take(_ partitions: [Int32]) throws {
         if partitions.contains(where: { $0 >= partitionCount }) {
             try checkPartitionCount(always: true)
@@ -376,7 +374,7 @@ extension Worker {
         let place = TopicPartition(topic: reader.topic, partition: partition)
         var state = try store.partitionStates().first { $0.partition == partition }
         if state?.oldestExpected.map({ bounds.logStart < $0 }) ?? (state == nil) {
-            // A reader that cannot begin there says so before the store begins.
+            // If a reader cannot begin there, it throws before the store begins.
             try reader.seek(partition: partition, to: bounds.earliestOffset)
             try store.beginPartition(
                 partition, at: bounds.earliestOffset, logStart: bounds.logStart, emitFrom: emitted)
@@ -391,7 +389,7 @@ extension Worker {
         }
         guard let state else { return }
         if emitted > state.emitFrom || (state.records == 0 && emitted != state.emitFrom) {
-            // An older copy of the store: what lies below was published by the newer one.
+            // An older copy of the store: the newer one published everything below.
             let rows = try store.dueCount(partition: partition, below: emitted)
             if rows > 0 {
                 logger.warning(
@@ -434,8 +432,8 @@ extension Worker {
             ])
     }
 
-    /// A topic that was created anew, or a log that lost its end and was written on, has other records
-    /// where the folded ones were. The last folded one is read again to see that, and left out.
+    /// A recreated topic, or a log that lost its end and continued, has other records at the folded offsets. To
+    /// detect this, the last folded record is read again, and then dropped.
     private func checkLastFolded(in batch: RecordBatch) throws {
         var index = 0
         while !lastFolded.isEmpty, index < batch.count {
@@ -453,22 +451,22 @@ extension Worker {
         }
     }
 
-    /// Now and then asks how many partitions the topic has: with more of them keys land elsewhere. A log
-    /// that does not answer now is asked again later.
+    /// Periodically asks for the number of partitions of the topic: with more of them keys move to other partitions.
+    /// If the log does not answer, a later call asks again.
     private func checkPartitionCount(always: Bool = false) throws {
         guard always || lastCount.duration(to: .now) > settings.lookInterval else { return }
         lastCount = .now
         guard let now = try? reader.partitionCount(), now != partitionCount else { return }
-        // One that was made anew may have another number too.
+        // A recreated topic may have another number too.
         try watch?.lookNow()
         throw LogChange.partitionCountChanged(
             topic: reader.topic, folded: partitionCount, now: now, store: store.path)
     }
 
-    /// A gap in the offsets is normal, unless the log was trimmed ahead of this worker. Offsets that come
-    /// again, and times long past, are a reason to doubt that the log is the same.
+    /// A gap in the offsets is normal, unless the log was trimmed beyond this worker's position. Repeated offsets,
+    /// and times long past, cast doubt on whether the log is the same.
     private func checkContinuity(of batch: RecordBatch) throws {
-        // Records of a partition come one after the other: what is known of it is looked up once a run.
+        // Records of a partition follow each other, so each run needs one lookup of its state.
         var index = 0
         while index < batch.count {
             let partition = batch.position(index).partition
@@ -493,8 +491,8 @@ extension Worker {
         }
     }
 
-    /// Throws when the topic was created anew before any of its records was folded: the new one may have records
-    /// before the position of the reader, and nothing of it was published below the group's offset.
+    /// Throws if the topic was recreated before any of its records was folded: the new one may have records before
+    /// the reader's position, and nothing of it was published below the group's offset.
     private func checkBeginning(of partition: Int32, expected: Int64) throws {
         let committed = groupOffsets.filter { $0.key == partition }
         guard expected > 0 || !committed.isEmpty else { return }
