@@ -7,12 +7,18 @@ import Logging
 import Monitoring
 import Wording
 
-/// The HTTP intake of Weir. Devices, Apple, exchanges and SDKs send postbacks, notifications,
-/// events and notices. The collector answers 2xx only after the log has the record durably.
+/// The HTTP intake of Weir. Devices, Apple, exchanges and SDKs send postbacks, notifications, events and notices. The
+/// collector answers 2xx only after the record is durable in the log.
 ///
-/// A request passes the connections of `Monitoring`, `Server/`, `Limits/` (what bodies may take), `Routes/` (what is answered, and as which record), `Access/` (producers' keys and signed
-/// tokens) and `Appending/` (many requests become one durable append). All of it runs on threads of
-/// its own, so that it can run beside other parts in one process.
+/// A request passes the connections of `Monitoring` and these folders:
+///
+/// - `Server/`
+/// - `Limits/`: the bounds of bodies.
+/// - `Routes/`: the answers, and the records for them.
+/// - `Access/`: producers' keys and signed tokens.
+/// - `Appending/`: one durable append for many requests.
+///
+/// All of it runs on its own threads, so that it can run beside other parts in one process.
 ///
 /// ```swift
 /// let collector = try Collector(
@@ -21,7 +27,7 @@ import Wording
 /// defer { collector.stop() }
 /// ```
 package final class Collector: Sendable {
-    /// The port is the one that was picked where 0 was asked for.
+    /// The real port, even if 0 was requested.
     package var address: ListenAddress { server.address }
     let appender: DurableAppender
     let routes: [CollectorRoute]
@@ -31,11 +37,10 @@ package final class Collector: Sendable {
     private let drainSeconds: Int
     private let fault: @Sendable () -> String?
 
-    /// Why it is not ready: the log does not acknowledge, or `fault` says why; nil when it is
-    /// ready.
+    /// Why it is not ready: the log does not acknowledge, or the reason from `fault`; nil if it is ready.
     var unreadiness: String? { appender.unreadiness ?? fault() }
 
-    /// A collector by itself, without further routes.
+    /// A standalone collector without further routes.
     package convenience init(
         _ settings: CollectorSettings, log: sending any LogBackend, registry: MetricRegistry?,
         logger: Logger
@@ -46,11 +51,10 @@ package final class Collector: Sendable {
     /// Listens when it returns.
     ///
     /// - Parameters:
-    ///   - log: the collector alone uses it from now on.
-    ///   - registry: where it counts; nil for nowhere.
+    ///   - log: only the collector uses it from now on.
+    ///   - registry: for its metrics; nil for none.
     ///   - fault: why it is unready for another reason than the log, for `/readyz`.
-    ///   - parts: what runs in the same process. `/readyz` names those that have failed, and is ready
-    ///     all the same.
+    ///   - parts: the other parts of the process. `/readyz` names failed ones, but stays ready.
     ///   - more: further routes. They win over the collector's own of the same method and path.
     /// - Throws: `CollectorError` or `LogError`.
     init(
@@ -102,7 +106,7 @@ package final class Collector: Sendable {
             + HealthRoutes.routes(unreadiness: { appender.unreadiness ?? fault() }, parts: parts)
     }
 
-    /// From now on, requests are judged by this.
+    /// Applies these rules to requests from now on.
     func use(_ access: CollectorPipeline.Access) {
         self.access.use(access)
     }
@@ -112,7 +116,7 @@ package final class Collector: Sendable {
         metrics.update(depth: appender.depth)
     }
 
-    /// Accepts no more, lets requests end, makes durable what waits, and then returns.
+    /// Accepts no more requests, lets the present ones end, makes waiting records durable, and then returns.
     package func stop() {
         server.stop(drainSeconds: drainSeconds)
         appender.stop()
@@ -121,7 +125,7 @@ package final class Collector: Sendable {
 
 /// Why the collector does not start.
 package enum CollectorError: OperatorError, Equatable {
-    /// `detail` is what the system answered.
+    /// `detail` is the system's error text.
     case cannotListen(ListenAddress, detail: String)
     case badCertificate(file: String, detail: String)
 

@@ -1,11 +1,11 @@
 import JSON
 
-/// What the holder of a token may read in the dashboard, and until when.
+/// The data that a token's holder may read in the dashboard, and the expiry.
 package struct ReadToken: Equatable, Sendable {
-    /// The use that is signed: a token of another use is none of this one.
+    /// The signed use: a token of another use is not valid for this one.
     static let use = "r"
 
-    /// Only rows with these values are shown, by column; empty for everything.
+    /// Shows only rows with these values, by column; empty for all rows.
     package var conditions: [Condition]
     /// The token expires at this second since 1970.
     package var expiresAtSeconds: Int64
@@ -25,7 +25,7 @@ package struct ReadToken: Equatable, Sendable {
         self.expiresAtSeconds = expiresAtSeconds
     }
 
-    /// The text that is signed.
+    /// The signed text.
     var payload: String {
         var json = JSONText()
         json.object { json in
@@ -37,7 +37,7 @@ package struct ReadToken: Equatable, Sendable {
         return json.text
     }
 
-    /// Reads the payload of a token. The errors are for whoever signed it.
+    /// Reads the payload of a token. The errors are for the signer.
     init(_ payload: JSONValue) throws(TokenFault) {
         guard payload.isObject, case .exact(let expiry)? = payload.member("x")?.number?.asInteger
         else {

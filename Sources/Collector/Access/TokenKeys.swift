@@ -5,16 +5,15 @@ import Foundation
 import JSON
 import Streams
 
-/// Signs and reads tokens: `key id.payload.signature`, with payload and signature in base64url
-/// without padding. The signature is HMAC-SHA-256 over the use, the key's id and the encoded
-/// payload.
+/// Signs and reads tokens: `key id.payload.signature`, with payload and signature in base64url without padding. The
+/// signature is HMAC-SHA-256 over the use, the key's id and the encoded payload.
 package struct TokenKeys: Sendable {
     static let maxBytes = 8 << 10
 
     private let keys: [(id: String, key: SymmetricKey)]
     private let lifetimes: TokenLifetimes
 
-    /// The first key signs. A token is accepted for no longer than `lifetimes` allows its use.
+    /// The first key signs. A token is accepted for no longer than `lifetimes` allows for its use.
     package init(
         _ keys: [CollectorPipeline.TokenKey], lifetimes: TokenLifetimes = TokenLifetimes()
     ) {
@@ -22,12 +21,12 @@ package struct TokenKeys: Sendable {
         self.keys = keys.map { ($0.id, SymmetricKey(data: $0.secret)) }
     }
 
-    /// Nil when there is no key to sign with. Throws `TokenFault.tooLong`.
+    /// Nil without a signing key. Throws `TokenFault.tooLong`.
     package func sign(_ token: EventToken) throws(TokenFault) -> String? {
         try sign(token.payload, use: token.use.rawValue)
     }
 
-    /// Nil when there is no key to sign with. Throws `TokenFault.tooLong`.
+    /// Nil without a signing key. Throws `TokenFault.tooLong`.
     package func sign(_ token: ReadToken) throws(TokenFault) -> String? {
         try sign(token.payload, use: ReadToken.use)
     }
@@ -42,14 +41,14 @@ package struct TokenKeys: Sendable {
         return text
     }
 
-    /// Reads a token of a use, an expired one too.
+    /// Reads a token of a use, even an expired one.
     package func read(_ text: String, for use: TokenUse) throws(TokenFault) -> EventToken {
         try read(text, use: use.rawValue) { value throws(TokenFault) in
             try EventToken(value, use: use)
         }
     }
 
-    /// Reads a token for the dashboard that holds at an instant.
+    /// Reads a token for the dashboard that is valid at an instant.
     package func readToken(
         _ text: String, atMilliseconds now: Int64
     ) throws(TokenFault) -> ReadToken {
@@ -73,7 +72,7 @@ package struct TokenKeys: Sendable {
                 signature, authenticating: Self.signed(use, parts[0], parts[1]), using: key),
             let parser = JSONParser()
         else { throw .forged }
-        // The signature is good: errors from here on are for the signer.
+        // The signature is valid: errors from here on are for the signer.
         guard let payload = Self.bytes(parts[1]) else {
             throw .bad("the token's payload is no base64url without padding")
         }
@@ -83,11 +82,11 @@ package struct TokenKeys: Sendable {
         return try token(value)
     }
 
-    /// Whether any token can be signed.
+    /// Whether a signing key is missing.
     package var isEmpty: Bool { keys.isEmpty }
 
-    /// Reads a token of a use that is valid at an instant: not expired, and not further from its
-    /// end than tokens of the use may be.
+    /// Reads a token of a use that is valid at an instant: not expired, and not further from its end than the use
+    /// allows.
     func read(
         _ text: String, for use: TokenUse, atMilliseconds now: Int64
     ) throws(TokenFault) -> EventToken {
@@ -99,7 +98,7 @@ package struct TokenKeys: Sendable {
         return token
     }
 
-    /// An id for the event of a token that has none: the same for the same token text.
+    /// An id for a token's event without one: the same for the same token text.
     static func eventID(of text: String) -> String {
         Base64.url.encode(SHA256.hash(data: Data(text.utf8)).prefix(16))
     }
@@ -108,8 +107,7 @@ package struct TokenKeys: Sendable {
         Data("weir token 1\n\(use)\n\(id)\n\(payload)".utf8)
     }
 
-    /// Decodes base64url without padding. Of the texts that decode to the same bytes only the
-    /// canonical one is read.
+    /// Decodes base64url without padding. If several texts decode to the same bytes, accepts only the canonical one.
     private static func bytes(_ text: String) -> [UInt8]? {
         var bytes: [UInt8] = []
         let range = Array(text.utf8).withUnsafeBytes { Base64.url.decode($0, into: &bytes) }
@@ -117,8 +115,8 @@ package struct TokenKeys: Sendable {
     }
 }
 
-/// How long tokens may hold: no longer than the worker of their topic remembers ids. So one token
-/// is one event, however often it is used.
+/// The longest lifetimes of tokens: no longer than the worker of their topic remembers ids. So one token is one
+/// event, however often it is used.
 package struct TokenLifetimes: Equatable, Sendable {
     private var windowSeconds: [TokenUse: Int64]
 
@@ -131,7 +129,7 @@ package struct TokenLifetimes: Equatable, Sendable {
         .impression: ImpressionsFold.self, .click: OverlayClicksFold.self, .notice: BidsFold.self,
     ]
 
-    /// From the workers' files, or the defaults where a file is missing.
+    /// From the workers' files, or the defaults if a file is missing.
     package init(_ pipelines: PipelineDirectory) throws(ConfigurationError) {
         self.init()
         for (use, stream) in Self.streams where stream.isConfigured(in: pipelines) {
@@ -139,15 +137,15 @@ package struct TokenLifetimes: Equatable, Sendable {
         }
     }
 
-    /// The longest lifetime, in seconds, that a token may be made with: the dedupe window less an
-    /// hour, or less a sixtieth of a short window. The margin is for events that are accepted at
-    /// the token's end and wait for the log. 0 where nothing is remembered.
+    /// The longest lifetime, in seconds, of a new token: the dedupe window less an hour, or less a sixtieth of a
+    /// short window. The margin is for events that are accepted at the token's end and wait for the log. 0 if no ids
+    /// are remembered.
     package func longestSeconds(_ use: TokenUse) -> Int64 {
         windowSeconds(use) - marginSeconds(use)
     }
 
-    /// How long before its end a token is accepted, in seconds. Half of the margin is for clocks
-    /// that differ.
+    /// The longest time, in seconds, before its end when a token is accepted. Half of the margin is for differing
+    /// clocks.
     func acceptedSeconds(_ use: TokenUse) -> Int64 {
         windowSeconds(use) - marginSeconds(use) / 2
     }

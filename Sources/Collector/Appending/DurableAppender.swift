@@ -5,8 +5,8 @@ import Foundation
 import Logging
 import Synchronization
 
-/// Appends the records of all requests to a log, in groups and on a thread of its own: what arrives
-/// while one group is made durable goes into the next. Any task or thread may append.
+/// Appends the records of all requests to a log, in groups and on its own thread: records that arrive while one group
+/// becomes durable go into the next. Any task or thread may append.
 final class DurableAppender: Sendable {
     private struct State {
         var queue: [PendingAppend] = []
@@ -19,10 +19,10 @@ final class DurableAppender: Sendable {
         var lastFault: (explanation: String, instant: ContinuousClock.Instant)?
     }
 
-    /// How often overdue requests are looked for.
+    /// The interval of the check for overdue requests.
     private static let watchSeconds = 0.1
-    /// How long a fault counts as unreadiness. After that, clients may try again even when nobody
-    /// has sent anything meanwhile.
+    /// The time for which a fault counts as unreadiness. After it, clients may retry even without a new request in
+    /// between.
     private static let faultCounts = Duration.seconds(5)
 
     private let limits: AppendLimits
@@ -32,7 +32,7 @@ final class DurableAppender: Sendable {
     private let wake = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
 
-    /// Opens a writer of the log, which only the thread uses from now on. Throws what opening throws.
+    /// Opens a writer of the log, which only the thread uses from now on. Throws errors of opening.
     init(
         _ log: sending any LogBackend, limits: AppendLimits, metrics: CollectorMetrics,
         logger: Logger
@@ -49,9 +49,8 @@ final class DurableAppender: Sendable {
         }
     }
 
-    /// Appends records in order and returns their positions, in the same order, once all of them
-    /// are durable. When it throws `full`, none was taken; after other refusals they may be in the
-    /// log or not.
+    /// Appends records in order and returns their positions, in the same order, once all of them are durable. After
+    /// `full` none was accepted; after other refusals the log may contain them or not.
     func append(_ records: [OutgoingRecord]) async throws(AppendRefusal) -> [RecordPosition] {
         guard !records.isEmpty else { return [] }
         let pending = PendingAppend(
@@ -63,7 +62,7 @@ final class DurableAppender: Sendable {
     private func enqueue(_ pending: PendingAppend) throws(AppendRefusal) {
         let (refusal, wakes) = state.withLock { state -> (AppendRefusal?, Bool) in
             guard !state.isStopped else { return (.stopped, false) }
-            // When nothing waits, a request is taken however large it is.
+            // If the queue is empty, a request of any size is accepted.
             let isFull =
                 state.queuedRecords + pending.content.records.count > limits.maxQueuedRecords
                 || state.queuedBytes + pending.content.byteCount > limits.maxQueuedBytes
@@ -78,8 +77,7 @@ final class DurableAppender: Sendable {
         if wakes { wake.signal() }
     }
 
-    /// Takes no more, makes durable what waits, and returns when everything was appended or
-    /// refused.
+    /// Accepts no more, makes waiting records durable, and returns once everything was appended or refused.
     func stop() {
         let (isFirst, wakes) = state.withLock { state in
             defer {
@@ -95,7 +93,7 @@ final class DurableAppender: Sendable {
         refuseAll(.stopped)
     }
 
-    /// Why the log cannot be relied on; nil when it can.
+    /// Why the log is not reliable; nil if it is.
     var unreadiness: String? {
         state.withLock { state in
             guard let fault = state.lastFault,
@@ -105,7 +103,7 @@ final class DurableAppender: Sendable {
         }
     }
 
-    /// How many records wait, including the group that is being appended.
+    /// The number of waiting records, including the group that is being appended.
     var depth: Int {
         state.withLock { state in
             state.queuedRecords + state.turn.reduce(0) { $0 + $1.content.records.count }
@@ -163,7 +161,7 @@ extension DurableAppender {
         let taken = state.queue[..<count]
         state.queuedRecords -= records
         state.queuedBytes -= taken.reduce(0) { $0 + $1.content.byteCount }
-        // Who was answered `late` sends the records again.
+        // After the answer `late`, the sender sends the records again.
         state.turn = taken.filter { !$0.isAnswered }
         state.queue.removeFirst(count)
         guard state.turn.isEmpty, !state.queue.isEmpty else { return state.turn }
@@ -174,11 +172,11 @@ extension DurableAppender {
 // MARK: Deadlines
 
 extension DurableAppender {
-    /// Answers overdue requests. True when the appender is stopped and nothing waits.
+    /// Answers overdue requests. True if the appender is stopped and no request waits.
     private func answerLate() -> Bool {
         let now = ContinuousClock.now
         let (late, isStopped) = state.withLock { state -> ([PendingAppend], Bool) in
-            // All wait equally long, so the overdue ones stand first.
+            // All have the same timeout, so the overdue ones come first.
             let late =
                 Array(state.turn.prefix { $0.deadline <= now })
                 + state.queue.prefix { $0.deadline <= now }
@@ -204,10 +202,9 @@ extension DurableAppender {
     }
 }
 
-/// Why records were not acknowledged. Whether they are in the log is unknown, except after `full`:
-/// the sender sends them again.
+/// Why records were not acknowledged. Except after `full`, the log may contain them: the sender sends them again.
 enum AppendRefusal: Error, Equatable, Sendable {
-    /// Too much waits for the log.
+    /// Too many records wait for the log.
     case full
     case late
     case log(LogError)
@@ -220,7 +217,7 @@ enum AppendRefusal: Error, Equatable, Sendable {
         }
     }
 
-    /// The reason in words for the sender. It does not say where the log is.
+    /// The reason in words for the sender, without the place of the log.
     var explanation: String {
         switch self {
         case .full: "too much waits for the log: try again"

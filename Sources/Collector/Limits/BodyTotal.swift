@@ -2,8 +2,8 @@ import ConfigurationFiles
 import NIOCore
 import Synchronization
 
-/// Counts the bytes of all bodies that are being received or answered, in total and by address, so
-/// that no address takes what the others need.
+/// Counts the bytes of all bodies that are being received or answered, in total and by address, so that no address
+/// uses up the share of others.
 final class BodyTotal: Sendable {
     private struct Counts {
         var all = 0
@@ -14,13 +14,13 @@ final class BodyTotal: Sendable {
     private let maxCountOfAddress: Int
     private let counts = Mutex(Counts())
 
-    /// An address may hold a quarter of the total, and at least one body of the greatest length.
+    /// An address may hold a quarter of the total, and at least one body of the maximum length.
     init(_ limits: CollectorLimits) {
         maxCount = limits.maxBodyBytesInFlight
         maxCountOfAddress = max(maxCount / 4, limits.maxBodyBytes, limits.maxBatchBytes)
     }
 
-    /// False, and nothing is added, when a sum would exceed its bound.
+    /// Returns false and adds nothing if a sum would exceed its bound.
     func add(_ count: Int, of address: String) -> Bool {
         counts.withLock { counts in
             let ofAddress = counts.byAddress[address, default: 0] + count
@@ -56,7 +56,7 @@ struct BodyBytes: ~Copyable {
         self.maxCount = maxCount
     }
 
-    /// Adds a part. Returns the refusal of a body that cannot be taken.
+    /// Adds a part. Returns the refusal if the body is not acceptable.
     mutating func append(_ part: ByteBuffer) -> CollectorResponse? {
         guard bytes.count + part.readableBytes <= maxCount else {
             return Self.tooLarge(maxCount)

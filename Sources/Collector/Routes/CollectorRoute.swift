@@ -4,25 +4,24 @@ import JSON
 struct CollectorRoute: Sendable {
     enum Method: String, Sendable {
         case get = "GET"
-        /// As `get`, but the body of the answer is not sent.
+        /// As `get`, but the answer has no body.
         case head = "HEAD"
         case post = "POST"
     }
 
     let method: Method
-    /// The path without a slash at its end; requests may have one. The last part may be a name in
-    /// braces, which stands for any one part: `/v1/events/{topic}`.
+    /// The path without a trailing slash; requests may have one. The last part may be a name in braces, which matches
+    /// any single part: `/v1/events/{topic}`.
     let path: String
-    /// Allowed media types of a body, in lower case. A body without a type is taken as the first.
-    /// Empty for a route that takes no body.
+    /// Allowed media types of a body, in lower case. A body without a type counts as the first. Empty for a route
+    /// without a body.
     let mediaTypes: [String]
     /// Most bytes of a body; nil for `CollectorLimits.maxBodyBytes`.
     let maxBodyBytes: Int?
-    /// Refuses a request before its body is read; nil to read it. The request's `body` is empty
-    /// here.
+    /// Rejects a request before its body is read; nil to read it. The request's `body` is still empty.
     let admission: @Sendable (CollectorRequest) -> CollectorResponse?
-    /// Answers a request; what it throws is answered too. It may suspend, but must not block its thread for
-    /// longer than reading a request takes: blocking work belongs on a thread of its own.
+    /// Answers a request; errors become answers too. It may suspend, but must not block its thread for longer than
+    /// reading a request takes: blocking work belongs on another thread.
     private let answer: @Sendable (CollectorRequest) async throws -> CollectorResponse
 
     init(
@@ -52,7 +51,7 @@ struct CollectorRoute: Sendable {
 struct RouteTable: Sendable {
     enum Finding {
         case route(CollectorRoute, argument: String)
-        /// The path has a route, but of another method.
+        /// The path has a route, but for another method.
         case otherMethod(allowed: [CollectorRoute.Method])
         case none
     }
@@ -61,7 +60,7 @@ struct RouteTable: Sendable {
     /// By the path up to the name in braces, including the slash.
     private let open: [String: [CollectorRoute]]
 
-    /// Of two routes with the same method and path, the first wins.
+    /// If two routes have the same method and path, the first wins.
     init(_ routes: [CollectorRoute]) {
         var exact: [String: [CollectorRoute]] = [:]
         var open: [String: [CollectorRoute]] = [:]
@@ -76,9 +75,9 @@ struct RouteTable: Sendable {
         self.open = open
     }
 
-    /// A path in its simplest form (RFC 3986, section 6.2.2.2): escapes of letters, digits and `-._~` are
-    /// decoded once, and several slashes are one. All other escapes stay, `%2F` among them. Neither `.` nor
-    /// `..` means anything in a path: no route has such a part.
+    /// A path in its simplest form (RFC 3986, section 6.2.2.2): escapes of letters, digits and `-._~` are decoded
+    /// once, and several slashes become one. All other escapes stay, including `%2F`. `.` and `..` have no special
+    /// meaning, because no route has such a part.
     static func normalised(_ path: Substring) -> Substring {
         guard path.utf8.contains(UInt8(ascii: "%")) || path.contains("//") else { return path }
         var bytes: [UInt8] = []
@@ -97,7 +96,7 @@ struct RouteTable: Sendable {
         return Substring(String(decoding: bytes, as: UTF8.self))
     }
 
-    /// `path` has no query. One slash at its end makes no difference.
+    /// `path` has no query. A trailing slash makes no difference.
     func find(_ method: String, _ path: Substring) -> Finding {
         let path = path.utf8.count > 1 && path.hasSuffix("/") ? path.dropLast() : path
         if let routes = exact[String(path)] { return choose(routes, method, argument: "") }
@@ -128,8 +127,8 @@ extension UInt8 {
     }
 }
 
-/// `/livez` and `/readyz`, for GET and HEAD. `/readyz` names other parts of the process that have
-/// failed, and says why the status is 200 anyway: a balancer that took the collector away would lose records.
+/// `/livez` and `/readyz`, for GET and HEAD. `/readyz` names other parts of the process that have failed, and
+/// explains why the status is 200 anyway: a balancer that removed the collector would lose records.
 enum HealthRoutes {
     static func routes(
         unreadiness: @escaping @Sendable () -> String?,

@@ -3,36 +3,36 @@ import JSON
 import Streams
 
 struct CollectorRequest: Sendable {
-    /// The path without its query and without a slash at its end.
+    /// The path without its query and trailing slash.
     let path: String
-    /// The part of the path for which the route has a name in braces; empty when it has none.
+    /// The part of the path that matches the name in braces of the route; otherwise empty.
     let pathArgument: String
     let query: QueryParameters
     let headers: HTTPFields
-    /// In lower case, without parameters. Where the request has none, the route's first media type.
+    /// In lower case, without parameters. If the request has no type, the route's first media type.
     let mediaType: String
     var body: [UInt8]
-    /// Behind a trusted proxy, the address that the proxy names.
+    /// Through a trusted proxy, the address that the proxy names.
     let clientAddress: String
     /// When the request's head was handled, in milliseconds since 1970.
     let receivedAtMilliseconds: Int64
 
-    /// `name` is in lower case. Nil when the header is absent.
+    /// `name` is in lower case. Nil if the header is absent.
     func header(_ name: String) -> String? {
         HTTPField.Name(name).flatMap { headers[$0] }
     }
 }
 
-/// The decoded parameters of a query or a form. Of several with one name, the first counts.
+/// The decoded parameters of a query or a form. If a name occurs twice, the first counts.
 package struct QueryParameters: Sendable, Equatable {
     private var values: [String: String] = [:]
-    /// Names that stand there more than once, of which the first value counts.
+    /// Names that occur more than once; their first value counts.
     package private(set) var repeated: Set<String> = []
 
     static let maxCount = 256
 
-    /// Reads `name=value&name=value`. Nil when an escape is malformed, when bytes are not UTF-8, or
-    /// when there are more than `maxCount` parameters.
+    /// Reads `name=value&name=value`. Nil if an escape is malformed, bytes are not UTF-8, or there are more than
+    /// `maxCount` parameters.
     package init?(_ text: some StringProtocol) {
         for (count, pair) in text.utf8.split(separator: UInt8(ascii: "&")).enumerated() {
             guard count < Self.maxCount else { return nil }
@@ -53,7 +53,7 @@ package struct QueryParameters: Sendable, Equatable {
         values.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
-    /// Undoes percent-encoding. A plus is a space.
+    /// Decodes percent-encoding. A plus is a space.
     static func decoded(_ text: some Collection<UInt8>) -> String? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)
@@ -101,7 +101,7 @@ struct CollectorResponse: Sendable {
         return .json(status, json)
     }
 
-    /// A refusal after which the client may try again.
+    /// A refusal after which the client may retry.
     static func refusal(
         _ status: Int, _ reason: String, _ detail: String, retryAfterSeconds: Int
     ) -> CollectorResponse {
@@ -111,12 +111,12 @@ struct CollectorResponse: Sendable {
     }
 }
 
-/// An error of a route that says how the request is answered.
+/// An error of a route that defines the answer to the request.
 protocol AnsweredError: Error {
     var answer: CollectorResponse { get }
 }
 
-/// What a worker would reject: 400, or 413 when it is too large.
+/// A record that a worker would reject: 400, or 413 if it is too large.
 extension Rejection: AnsweredError {
     var answer: CollectorResponse {
         .refusal(reason == .tooLarge ? 413 : 400, reason.name, detail)

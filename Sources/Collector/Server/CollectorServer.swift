@@ -4,7 +4,7 @@ import Logging
 import Monitoring
 import NIOCore
 
-/// HTTP/1.1, with TLS or without, on threads of its own.
+/// HTTP/1.1, with TLS or without, on its own threads.
 final class CollectorServer: Sendable {
     var address: ListenAddress { listener.address }
     private let listener: HTTPListener
@@ -40,8 +40,7 @@ final class CollectorServer: Sendable {
         }
     }
 
-    /// Accepts no more, lets requests end for `drainSeconds`, then closes all connections, and
-    /// returns.
+    /// Accepts no more connections, lets requests end for `drainSeconds`, then closes all connections, and returns.
     func stop(drainSeconds: Int) {
         listener.stop(drainSeconds: Int64(drainSeconds))
     }

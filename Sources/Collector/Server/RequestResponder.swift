@@ -25,7 +25,7 @@ final class RequestResponder: Sendable {
         self.metrics = metrics
     }
 
-    /// Throws when the body does not arrive.
+    /// Throws if the body does not arrive.
     func respond(
         to request: Request, _ writer: consuming ResponseWriter, _ channel: any Channel
     ) async throws {
@@ -82,7 +82,7 @@ final class RequestResponder: Sendable {
         let mediaType = Self.mediaType(request.headers[.contentType])
         if let refusal = refusal(of: request, mediaType, by: route) { return refusal }
         let client = connections.client(of: request, from: peer)
-        // Direct connections are counted by the connection guard.
+        // The connection guard counts direct connections.
         let isCounted = client != peer
         defer { if isCounted { connections.addresses.leave(client) } }
         if isCounted, connections.addresses.enter(client) != .within {
