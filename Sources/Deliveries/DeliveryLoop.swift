@@ -5,8 +5,7 @@ import Program
 import Store
 import Streams
 
-/// Takes documents over from the log into the store, and sends them from there. Runs on one plain
-/// thread.
+/// Ingests documents from the log into the store, and sends them from there. Runs on one plain thread.
 package final class DeliveryLoop {
     struct Settings {
         var assignment: LogAssignment
@@ -17,12 +16,12 @@ package final class DeliveryLoop {
         var lookInterval = Duration.seconds(30)
     }
 
-    /// How often the log is read while requests are in flight.
+    /// The wait of a read of the log while requests are in flight.
     private static let busyWaitMilliseconds = 20
-    /// How long to wait at shutdown for requests in flight.
+    /// Timeout at shutdown for requests in flight.
     private static let stopMilliseconds = 10_000
     private static let batchBytes = 32 << 20
-    /// Delivered documents are remembered longer than the topic keeps its records.
+    /// Delivered documents are remembered for longer than the topic retains its records.
     private static let keptMilliseconds: Int64 = 100 * 86_400_000
 
     private let store: DeliveryStore
@@ -30,7 +29,7 @@ package final class DeliveryLoop {
     private let dispatcher: Dispatcher
     private var partners: KnownPartners
     private var files: FollowedPartners?
-    /// Waits for a log that does not answer; nil for not at all.
+    /// Waits for an unresponsive log; nil not to wait.
     private let patience: BrokerPatience?
     private let parser: JSONParser
     private let clock: any DeliveryClock
@@ -44,10 +43,10 @@ package final class DeliveryLoop {
     private var ends: [Int32: Int64] = [:]
     /// Whether partitions were assigned, perhaps none. Until then nothing is sent: the store may be an older copy.
     private var hasTaken = false
-    /// Until where partitions are taken over again, of a store that is an older copy. Nothing is sent before: a higher
-    /// revision of a document may come there.
+    /// The ends of partitions that are ingested again because the store is an older copy. Nothing is sent before
+    /// these ends: a higher revision of a document may follow.
     private var takenOverBefore: [Int32: Int64] = [:]
-    /// Who took each partition over, this store last.
+    /// The owners of each partition, with this store last.
     private var takers: [Int32: PartitionOwners] = [:]
     private var hasUncommittedOffsets = false
     private var lastOffsetCommit = ContinuousClock.now
@@ -80,14 +79,13 @@ package final class DeliveryLoop {
             isWaitedFor: patience != nil, openReader: openReader)
     }
 
-    /// Runs until a stop is requested. With `untilEnd` it runs until everything that was in the log
-    /// at the start is taken over and everything due was sent once.
+    /// Runs until a stop is requested. With `untilEnd` it runs until everything that was in the log at the start is
+    /// ingested and everything due was sent once.
     func run() throws {
         while try turn() {}
     }
 
-    /// Takes documents over, and sends what is due. False when the work is over, and no further turn is
-    /// taken.
+    /// Ingests documents, and sends due ones. False if the work is over; do not call it again then.
     package func turn() throws -> Bool {
         if !hasBegun {
             hasBegun = true
@@ -97,7 +95,7 @@ package final class DeliveryLoop {
         do {
             if !stop.isRequested, try step() { return true }
         } catch is BrokerPatience.Stopped {
-            // What was read and not taken over is read again by the next start.
+            // The next start reads records again that were not ingested.
             logger.info("stopped while the log does not answer")
         }
         try finish()
@@ -110,7 +108,7 @@ package final class DeliveryLoop {
         try patience?.wait(ask) ?? ask()
     }
 
-    /// False when nothing is left to do.
+    /// False if the work is done.
     private func step() throws -> Bool {
         metrics?.turn()
         if let known = files?.look() {
@@ -154,10 +152,10 @@ package final class DeliveryLoop {
         return try !dispatcher.isSettled()
     }
 
-    /// The store reports its offsets to the group before it sends anything: by them an older copy is recognised.
+    /// The store reports its offsets to the group before it sends anything: they reveal an older copy.
     private var maySend: Bool { hasTaken && takenOverBefore.isEmpty && !hasUncommittedOffsets }
 
-    /// How long to wait for records while nothing is in flight.
+    /// The wait for records while nothing is in flight.
     private func idleMilliseconds() throws -> Int {
         guard maySend, let due = try dispatcher.nextDueMilliseconds() else {
             return settings.waitMilliseconds
@@ -166,8 +164,7 @@ package final class DeliveryLoop {
         return Int(max(0, min(rest, Int64(settings.waitMilliseconds))))
     }
 
-    /// Waits for requests in flight. A request without an answer is sent again by the next start,
-    /// under the same key.
+    /// Waits for requests in flight. The next start repeats a request without an answer, under the same key.
     private func finish() throws {
         let deadline = ContinuousClock.now + .milliseconds(Self.stopMilliseconds)
         while dispatcher.inFlightCount > 0, ContinuousClock.now < deadline {
@@ -176,7 +173,7 @@ package final class DeliveryLoop {
         try commitOffsets()
     }
 
-    /// Reads on. What ends that may be that the topic is another one now, which is then said instead.
+    /// Continues reading. If reading fails, checks whether the topic was recreated and reports that instead.
     private func read(waitMilliseconds: Int) throws -> LogReading {
         defer { if reader.takeDoubt() { watch.doubt() } }
         do throws(LogError) {
@@ -220,7 +217,8 @@ package final class DeliveryLoop {
         try commitOffsets()
     }
 
-    /// Offsets that come again are another topic's; a gap is normal, unless the log was trimmed ahead of this instance.
+    /// Repeated offsets belong to another topic; a gap is normal, unless the log was trimmed beyond this instance's
+    /// position.
     private func check(_ offset: Int64, of partition: Int32, expected: Int64) throws {
         let place = TopicPartition(topic: reader.topic, partition: partition)
         guard offset > expected else {
@@ -276,8 +274,8 @@ package final class DeliveryLoop {
             }
     }
 
-    /// Prunes old deliveries every hour. Then, at start and after the clock has gone back, repairs
-    /// times that a clock set while it was ahead.
+    /// Prunes old deliveries every hour. Also, at start and after the clock has gone back, repairs times that were
+    /// set by a clock that was ahead.
     private func mindClock() throws {
         let now = clock.nowMilliseconds
         let hasGoneBack = now < lastTurnMilliseconds - DeliveryStore.clockSlackMilliseconds
@@ -309,11 +307,11 @@ package final class DeliveryLoop {
     }
 }
 
-// MARK: Partitions coming
+// MARK: Assignment of partitions
 
 extension DeliveryLoop {
-    /// Starts where the store is, or where the group is when another instance got further, or else at the oldest record.
-    /// A store that lacks what it once took over is an older copy: it takes that over again.
+    /// Starts at the store's offset, at the group's if another instance got further, or otherwise at the oldest
+    /// record. A store that lacks records it once ingested is an older copy: it ingests them again.
     private func take(_ partitions: [Int32]) throws {
         hasTaken = true
         try waiting { try watch.take(partitions) }
@@ -332,7 +330,8 @@ extension DeliveryLoop {
             let place = TopicPartition(topic: reader.topic, partition: partition)
             let group = committed[partition]
             var known = PartitionOwners(note: group?.note ?? "")
-            // Where no note says who it was, the store was alone. On the embedded log partitions of instances are set by hand.
+            // Without a note about owners, the store was alone. On the embedded log, operators assign partitions to
+            // instances.
             if group == nil || !reader.keepsNotes, stored[partition] != nil {
                 known.begin(identity, at: 0)
             }
@@ -347,10 +346,12 @@ extension DeliveryLoop {
                         "partition": "\(partition)", "from_offset": "\(lost)",
                         "to_offset": "\(group?.next ?? lost)",
                     ])
-                // Not only to where the group is: it may not have taken the last offset that this store reported.
+                // Not only to the group's offset: the group may not have accepted the last offset that this store
+                // reported.
                 takenOverBefore[partition] = bounds.endOffset
             }
-            // What a copy had may be gone from the log. What nobody has taken over must not be.
+            // Records that an older copy once had may be gone from the log. Records that no store has ingested must
+            // not be gone.
             let start = lost == nil ? next : max(next, bounds.earliestOffset)
             if let lost, lost < start {
                 logger.warning(

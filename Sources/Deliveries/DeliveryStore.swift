@@ -3,12 +3,11 @@ import Foundation
 import GRDB
 import Store
 
-/// The state of every document for partners: `deliveries.sqlite` of the data directory. Unlike the
-/// stores of folds it cannot be rebuilt from the log alone, so it must be kept.
+/// The state of every document for partners: `deliveries.sqlite` of the data directory. Unlike the stores of folds it
+/// cannot be rebuilt from the log alone, so it must be kept.
 ///
-/// One worker delivers from it, and the operator's command changes it at the same time. So it has a
-/// rollback journal, to which any number of processes may commit. A commit is durable when it
-/// returns.
+/// One worker delivers from it, and the operator's command changes it at the same time. Therefore it has a rollback
+/// journal, which allows commits from any number of processes. A commit is durable when it returns.
 package final class DeliveryStore {
     package let path: String
     private let queue: DatabaseQueue
@@ -19,13 +18,13 @@ package final class DeliveryStore {
 
     package static func path(in directory: String) -> String { "\(directory)/deliveries.sqlite" }
 
-    /// Opens the store for the worker, and creates it when it is missing. One that was emptied is refused: what was
-    /// pending or held in it would be forgotten.
+    /// Opens the store for the worker, and creates it if it is missing. Rejects an emptied store: its pending and
+    /// held deliveries would be forgotten.
     init(path: String, topic: String, logIdentity: String) throws(StoreError) {
         self.path = path
         lock = try StoreLock(newStore: path)
         var found = stat()
-        // A link to a disk that is not mounted is there, and no new store takes its place.
+        // A link to a disk that is not mounted exists, so no new store replaces it.
         if lstat(path, &found) != 0 {
             try StoreError.naming("create", path) {
                 try Self.mark.makeFile(Self.schema, at: path) { db in
@@ -37,7 +36,7 @@ package final class DeliveryStore {
             }
         }
         queue = try Self.open(path)
-        // One that begins anew belongs to the log that it finds.
+        // A reset store belongs to the log that it finds.
         guard try self.logIdentity().isEmpty else { return }
         try commit {
             try $0.execute(sql: "UPDATE store SET log_identity = ?", arguments: [logIdentity])
@@ -90,18 +89,18 @@ package final class DeliveryStore {
         }
     }
 
-    /// The topic that is delivered, and the identity of its log when the store was created.
+    /// The delivered topic, and the identity of its log when the store was created.
     package func origin() throws(StoreError) -> (topic: String, logIdentity: String) {
         let row = try read { try Row.fetchOne($0, sql: "SELECT * FROM store") }
         return (row?["topic"] ?? "", row?["log_identity"] ?? "")
     }
 
-    /// What tells this store, and copies of it, from those of other instances.
+    /// Distinguishes this store, and copies of it, from those of other instances.
     func identity() throws(StoreError) -> String {
         try read { try String.fetchOne($0, sql: "SELECT identity FROM store") } ?? ""
     }
 
-    /// The first record of each partition that is not taken over yet.
+    /// The first record of each partition that is not ingested yet.
     package func nextOffsets() throws(StoreError) -> [Int32: Int64] {
         try watched().reduce(into: [:]) { $0[$1.partition] = $1.nextOffset }
     }
@@ -146,24 +145,24 @@ extension DeliveryStore: WatchedStore {
     }
 }
 
-/// What is left of a store that begins its topic anew.
+/// The deliveries that remain in a store after a reset of its topic.
 package struct DeliveriesKept {
     package let path: String
-    /// How many partitions it forgot.
+    /// The number of forgotten partitions.
     package let partitions: Int
     package let waiting: WaitingDeliveries
 }
 
 extension DeliveryStore {
-    /// Has a store whose topic is another one take it over from its beginning. Deliveries stay, so that documents that come
-    /// again are recognised. Throws `locked` while an instance runs on it.
+    /// Resets a store with a changed topic, so that it ingests the new topic from its beginning. Deliveries stay, so
+    /// that repeated documents are recognised. Throws `locked` while an instance runs on it.
     package static func beginAnew(_ path: String) throws(StoreError) -> DeliveriesKept {
         let store = try DeliveryStore(existing: path)
         return try withExtendedLifetime(StoreLock(storePath: path)) { () throws(StoreError) in
             let partitions = try store.commit { db in
                 try db.execute(sql: "UPDATE store SET log_identity = ''; DELETE FROM partitions")
                 let count = db.changesCount
-                // Those of records that are no documents name places of the topic of before.
+                // Ids of records that are not documents refer to positions in the previous topic.
                 try db.execute(
                     sql: """
                         UPDATE deliveries SET id = id || '#' || number
@@ -262,8 +261,8 @@ extension DeliveryStore {
         ) STRICT, WITHOUT ROWID;
         """
 
-    /// Whether the file has its tables, migrated to this version when this returns. Throws for a
-    /// file of another program.
+    /// Whether the file has its tables; they are migrated to this version when this returns. Throws for a file of
+    /// another program.
     static func isMade(_ db: Database, path: String) throws -> Bool {
         let version = try mark.check(db, path: path)
         guard try version > 0 || mark.isOn(db) else { return false }
@@ -274,7 +273,7 @@ extension DeliveryStore {
     /// Migrates from an earlier version.
     private static func migrate(_ db: Database) throws {
         try db.inTransaction(.immediate) {
-            // Another process may have migrated the file in the meantime.
+            // Another process may have migrated the file first.
             let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? mark.version
             if found < 2 { try db.execute(sql: resting) }
             if found < 3 {

@@ -1,7 +1,6 @@
 import ConfigurationValues
 
-/// The fields of a preset. docs/partner-delivery.md names the source of each, or says that it is
-/// ours.
+/// The fields of a preset. docs/partner-delivery.md names the source of each, which may be Weir.
 enum Preset {
     static func fields(_ preset: Partner.Delivery.Preset) -> [(name: String, value: String)] {
         switch preset {
@@ -98,7 +97,7 @@ enum Preset {
         ("jws-string", "{postback.jws_string}"),
     ]
 
-    /// Of AdAttributionKit: Apple's words with underscores, which no page of the services names.
+    /// For AdAttributionKit: Apple's words with underscores. No page of the services names them.
     private static let adAttributionKit = [
         ("ad_interaction_type", "{postback.ad_interaction_type}"),
         ("conversion_type", "{postback.conversion_type}"),
