@@ -94,7 +94,7 @@ package final class Worker<Fold: StreamFold> {
     /// Unchanged offsets are committed again after this time, because brokers expire old ones.
     private static var offsetsKept: Duration { .seconds(3600) }
 
-    /// Works until a stop is requested, another process wants the store or, with `untilEnd`, everything in the log at
+    /// Works until a stop is requested, the store is needed elsewhere or, with `untilEnd`, everything in the log at
     /// the start is folded and published. Folded records are committed when it returns or throws.
     @discardableResult
     package func run() throws(WorkerError) -> WorkerEnd {

@@ -43,7 +43,7 @@ package enum WorkerEnd {
     case reachedEnd
     /// A stop was requested.
     case stopped
-    /// Another process wants the store.
+    /// The store is needed elsewhere, for example by a promotion.
     case interrupted
 }
 

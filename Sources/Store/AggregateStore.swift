@@ -110,8 +110,8 @@ package final class AggregateStore {
         }
     }
 
-    /// The store's topic: at the store's beginning its identity, which distinguishes it from others of its name, and
-    /// its number of partitions.
+    /// The folded topic. Its identity, which distinguishes it from others of its name, and its number of partitions
+    /// are from the beginning of the store.
     package func origin() throws(StoreError) -> (
         topic: String, logIdentity: String, partitionCount: Int32
     ) {

@@ -88,7 +88,7 @@ package struct StoreMark: Sendable {
     }
 }
 
-/// The right to write a store: an exclusive lock on a file beside it, which ends with the process.
+/// The right to work on a store: a lock on a file beside it, which ends with the process.
 package final class StoreLock {
     private let descriptor: Int32
 

@@ -40,7 +40,7 @@ extension StreamFold {
     ///
     /// - Parameters:
     ///   - isFollowed: whether it will be followed: if live stores record the configurations, it does not pass them.
-    ///   - isWanted: whether another process wants the store.
+    ///   - isWanted: whether the store is needed elsewhere.
     package static func replay(
         _ order: ReplayOrder, stop: StopSignal, isFollowed: Bool = false,
         isWanted: @escaping () -> Bool = { false }
@@ -53,7 +53,7 @@ extension StreamFold {
         return try replayed(replay, isComplete: end == .reachedEnd)
     }
 
-    /// Replays the stream and continues with new records, until it is stopped or another process wants the store.
+    /// Replays the stream and continues with new records, until it is stopped or the store is needed elsewhere.
     package static func followReplay(
         _ order: ReplayOrder, stop: StopSignal, isWanted: @escaping () -> Bool
     ) throws -> ReplayedStream {
