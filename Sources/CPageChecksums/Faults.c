@@ -6,8 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-/// What went wrong last, of a file once as damage and once as a refusal. An error is turned into words by whoever
-/// ran the statement, right after and maybe on another thread.
+/// The last faults: at most one damage and one refusal per file. The code that ran the statement asks for them right
+/// after the error, perhaps on another thread.
 static struct {
     char *path; // NULL when free
     struct weir_fault fault;
@@ -18,7 +18,7 @@ enum { fault_count = sizeof faults / sizeof faults[0] };
 static uint64_t noted;
 static pthread_mutex_t faults_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/// What is older belongs to an error that nobody reported.
+/// An older fault belongs to an error that was never reported.
 static const time_t longest_seconds = 10;
 
 static time_t now(void) {
@@ -49,13 +49,13 @@ void weir_fault_note(const char *path, struct weir_fault fault) {
     pthread_mutex_unlock(&faults_lock);
 }
 
-/// Whether a name is that of a file or of what SQLite keeps beside it: FILE-wal, FILE-journal.
+/// Whether a name is that of a file or of SQLite's companions FILE-wal and FILE-journal.
 static bool belongs(const char *name, const char *path) {
     const size_t length = strlen(path);
     return strncmp(name, path, length) == 0 && (name[length] == 0 || name[length] == '-');
 }
 
-/// The last that was noted lately of a file; -1 for nothing. To be called with the lock.
+/// The index of the last recent fault of a file; otherwise -1. Requires the lock.
 static int last_fault(const char *path, bool of_page) {
     int last = -1;
     for (int index = 0; index < fault_count; index++) {
@@ -68,7 +68,7 @@ static int last_fault(const char *path, bool of_page) {
 }
 
 bool weir_fault_take(const char *path, struct weir_fault *fault) {
-    // SQLite's own idea of the whole path, which is what was noted.
+    // SQLite's full path, under which faults are noted.
     sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
     if (vfs == NULL) return false;
     char *full = malloc((size_t)vfs->mxPathname + 1);
@@ -77,7 +77,7 @@ bool weir_fault_take(const char *path, struct weir_fault *fault) {
     const int code = vfs->xFullPathname(vfs, path, vfs->mxPathname + 1, full);
     if (code == SQLITE_OK || code == SQLITE_OK_SYMLINK) {
         pthread_mutex_lock(&faults_lock);
-        // A connection that is closed after a damaged page may be refused something as well.
+        // After a damaged page, closing the connection may add a refusal.
         index = last_fault(full, true);
         if (index < 0) index = last_fault(full, false);
         if (index >= 0) {

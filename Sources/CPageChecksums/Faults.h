@@ -3,7 +3,7 @@
 
 #include "CPageChecksums.h"
 
-/// Notes what went wrong with a file, for whoever turns SQLite's result code into words.
+/// Notes the fault of a file, for the code that explains SQLite's result code.
 void weir_fault_note(const char *path, struct weir_fault fault);
 
 #endif

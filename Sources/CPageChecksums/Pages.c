@@ -1,11 +1,10 @@
-// A layer between SQLite and its files: each page that is written to a database gets a checksum into its
-// last eight bytes, and each page that is read is held against it. The bytes are those that the header
-// of the file reserves, and the sums are those of SQLite's own checksum VFS, so that its tools read the
-// files. Files with another number of reserved bytes pass as they are.
+// A layer between SQLite and its files. It adds a checksum in the last eight bytes of each page written to a
+// database, and verifies the checksum of each page read. The header of the file reserves these bytes. The sums are
+// those of SQLite's own checksum VFS, so SQLite's tools can read the files. Files with another number of reserved
+// bytes pass unchanged.
 //
-// Pages in a write-ahead log cannot carry such a sum: SQLite computes the sum of a frame before this layer
-// sees it. But that sum is there, and SQLite itself looks at it during recovery only. So it is verified
-// here at each read of a page.
+// Pages in a write-ahead log cannot carry such a sum: SQLite computes the sum of a frame before this layer sees it.
+// SQLite verifies that frame sum during recovery only, so this layer verifies it at each read of a page.
 
 #include "CPageChecksums.h"
 #include "Faults.h"
@@ -25,12 +24,12 @@
 
 enum {
     reserved_bytes = 8,
-    // Places in the header of a database.
+    // Positions in the header of a database.
     page_size_at = 16,
     reserved_at = 20,
     header_bytes = 100,
     write_lock = 0,
-    // File controls of this layer: far from those of SQLite and of others.
+    // File controls of this layer, far from the numbers of SQLite and of others.
     prepare_control = 0x57504731,
     checked_control = 0x57504732,
     moved_control = 0x57504733,
@@ -38,44 +37,44 @@ enum {
 
 static const char magic[16] = "SQLite format 3";
 
-/// Which file was at a path; the inode is 0 when none was.
+/// Identifies the file at a path; the inode is 0 if no file was there.
 typedef struct identity {
     dev_t device;
     ino_t inode;
 } identity;
 
-/// A file of SQLite's; the one below lies after it in memory.
+/// A file of SQLite; the underlying file follows it in memory.
 typedef struct page_file {
     sqlite3_file base;
     const char *path; // SQLite keeps it while the file is open
-    /// Of a write-ahead log the database, else NULL.
+    /// The database of a write-ahead log, otherwise NULL.
     struct page_file *database;
-    /// A rollback journal: its pages have sums of SQLite's own, and only what the system refuses is noted.
+    /// A rollback journal: SQLite sums its pages itself, so this layer notes refusals only.
     bool is_journal;
     bool is_read_only;
-    /// A log or journal whose directory was not synced since it was opened.
+    /// A log or journal: its directory was not synced since the file was opened.
     bool has_new_name;
     uint8_t *buffer;
     size_t buffer_size;
-    /// Which file was opened.
+    /// The file that was opened.
     identity opened;
 
-    // Of a database:
-    /// Its write-ahead log while that is open, else NULL.
+    // In a database:
+    /// Its write-ahead log while that is open, otherwise NULL.
     struct page_file *log;
-    /// Which file was beside it as shared memory was first mapped.
+    /// The `-shm` file when shared memory was first mapped.
     identity shared;
     bool has_shared;
     bool is_checked;
-    /// Whether this connection alone may write the log.
+    /// Whether this connection holds the log's write lock.
     bool is_writing;
     int page_size;
-    /// In the log, frames from here on may have been written again by the transaction that is under way,
-    /// and have their sums again only at its commit.
+    /// The running transaction may have rewritten frames of the log from here on. Their sums are valid again at its
+    /// commit.
     sqlite3_int64 rewritten_from;
 
-    // Of a write-ahead log:
-    /// Where the header of a frame was written by the last write; -1 when that was no header.
+    // In a write-ahead log:
+    /// Where the last write put a frame header; -1 if it wrote anything else.
     sqlite3_int64 frame_written;
 } page_file;
 
@@ -96,7 +95,7 @@ static int note_refusal(page_file *file, int code) {
     sqlite3_file *real = below(&file->base);
     real->pMethods->xFileControl(real, SQLITE_FCNTL_LAST_ERRNO, &number);
     weir_fault_note(file->path, (struct weir_fault){.error_number = number});
-    // SQLite tells its callers that the file is corrupt where the disk could not be read.
+    // SQLite would report a corrupt file although the disk could not be read.
     return code == SQLITE_IOERR_CORRUPTFS ? SQLITE_IOERR_READ : code;
 }
 
@@ -133,8 +132,8 @@ static identity identify_shared(const page_file *file, char path[PATH_MAX]) {
     return length < PATH_MAX ? identify(path) : (identity){0, 0};
 }
 
-/// While a connection has the log and its memory open, no other may remove them: whoever does so holds the
-/// whole file alone. Returns the end of the name of a file that is not in place; NULL when all are.
+/// While a connection has the log and its memory open, no other can remove them: that needs exclusive use of the
+/// whole file. Returns the name suffix of a file that is not in place; NULL if all are.
 static const char *end_of_moved(const page_file *file) {
     if (!is_in_place(file->path, file->opened)) return "";
     if (file->log != NULL && !is_in_place(file->log->path, file->log->opened)) return "-wal";
@@ -167,7 +166,7 @@ static bool is_sound(const uint8_t *page, int size) {
     return memcmp(expected, page + size - reserved_bytes, reserved_bytes) == 0;
 }
 
-/// Whether the first page is that of a checked file but for the byte that says so.
+/// Whether the first page belongs to a checked file and only its byte of reserved bytes is wrong.
 static bool is_disowned(page_file *file, const uint8_t *page, int size) {
     uint8_t *copy = buffer(file, (size_t)size);
     if (copy == NULL) return false;
@@ -188,8 +187,8 @@ static int check_page(page_file *file, void *bytes, int count, sqlite3_int64 off
         if (is_sound(bytes, count)) return SQLITE_OK;
         return note_damage(file, offset / size + 1, false);
     }
-    // The header is looked at on its own when a file is opened; then the whole page is read. Other parts
-    // of pages are held against the sum of the whole.
+    // SQLite reads the header on its own when it opens a file, then the whole page. A read of another part of a page
+    // verifies the whole page.
     if (offset < size) return SQLITE_OK;
     const sqlite3_int64 start = offset - offset % size;
     if (offset + count > start + size) return SQLITE_OK;
@@ -214,7 +213,7 @@ static bool fits(
     return sums[0] == weir_big_endian(frame + 16) && sums[1] == weir_big_endian(frame + 20);
 }
 
-/// Holds a page against the sum of its frame, which goes on from that of the frame before.
+/// Verifies a page against the sum of its frame, which continues the sum of the previous frame.
 static int check_frame(page_file *file, const void *page, int size, sqlite3_int64 offset) {
     const int frame_size = frame_header_bytes + size;
     const sqlite3_int64 start = offset - frame_header_bytes;
@@ -229,8 +228,8 @@ static int check_frame(page_file *file, const void *page, int size, sqlite3_int6
     int code = real->pMethods->xRead(real, seed, sizeof seed, seed_at);
     if (code == SQLITE_OK) code = real->pMethods->xRead(real, frame, sizeof frame, start);
     if (code != SQLITE_OK) return note_refusal(file, code);
-    // Once a transaction has written over one of its frames, it leaves the sums of new ones out until its
-    // commit; after a savepoint is rolled back those frames may lie before the one written over.
+    // Once a transaction has rewritten a frame, it omits the sums of new ones until its commit. After a rollback to a
+    // savepoint these frames may precede the rewritten one.
     static const uint8_t unsummed[frame_header_bytes - 8];
     if (memcmp(frame + 8, unsummed, sizeof unsummed) == 0) return SQLITE_OK;
     if (fits(seed, frame, page, size, weir_sums_add) ||
@@ -239,10 +238,10 @@ static int check_frame(page_file *file, const void *page, int size, sqlite3_int6
     return note_damage(file, (start - log_header_bytes) / frame_size + 1, true);
 }
 
-/// Writes a log that another program has left once more as it is, and syncs it. That program may have been killed before
-/// its sync, or the sync may have failed: readers see a whole transaction, which recovery takes for committed, and a
-/// loss of power can still take it or tear it. After a failed sync the system has what it could not write for
-/// written, so that another sync alone would do nothing.
+/// Rewrites a log that another program left, unchanged, and syncs it. That program may have been killed before its
+/// sync, or the sync may have failed. Readers then see a whole transaction, which recovery accepts as committed, but
+/// a power loss could still remove or tear it. After a failed sync the system treats the unwritten pages as written,
+/// so a second sync alone would have no effect.
 static int settle_log(page_file *file) {
     sqlite3_file *real = below(&file->base);
     enum { bytes_at_once = 1 << 16 };
@@ -250,8 +249,8 @@ static int settle_log(page_file *file) {
     if (bytes == NULL) return SQLITE_IOERR_NOMEM;
     sqlite3_int64 size = 0;
     int code = real->pMethods->xFileSize(real, &size);
-    // Nobody else writes the log while it is recovered, unless this one may not write beside it: it has an index of its own
-    // then, and locks nobody out.
+    // Recovery has exclusive write access to the log. A process without write access to the directory is different:
+    // it has its own index and locks out no other process.
     if (file->is_read_only || !file->database->is_writing) size = 0;
     for (sqlite3_int64 offset = 0; offset < size && code == SQLITE_OK; offset += bytes_at_once) {
         const int count = size - offset < bytes_at_once ? (int)(size - offset) : bytes_at_once;
@@ -259,11 +258,11 @@ static int settle_log(page_file *file) {
         if (code == SQLITE_OK) code = real->pMethods->xWrite(real, bytes, count, offset);
     }
     if (code == SQLITE_OK) code = real->pMethods->xSync(real, SQLITE_SYNC_NORMAL);
-    // Not every file system knows syncs of what it does not let be written.
+    // Some file systems reject a sync of a file that is open read-only.
     return file->is_read_only ? SQLITE_OK : note_refusal(file, code);
 }
 
-/// The header of the log is read on its own when the log is recovered, and at no other time that matters.
+/// SQLite reads the log's header on its own during recovery, and otherwise only where this does not matter.
 static int check_recovery(page_file *file) {
     sqlite3_int64 frame = -1;
     sqlite3_file *real = below(&file->base);
@@ -273,8 +272,8 @@ static int check_recovery(page_file *file) {
     return settle_log(file);
 }
 
-/// A new frame is written as its header and then its page. A page without its header is written over one
-/// of the same transaction, whose sums SQLite mends at the commit, before others can see them.
+/// SQLite writes a new frame as its header, then its page. A page without a header replaces one of the same
+/// transaction; SQLite repairs its sums at the commit, before other connections can see them.
 static void note_frame(page_file *file, int count, sqlite3_int64 offset) {
     const bool is_new = file->frame_written == offset - frame_header_bytes;
     file->frame_written = -1;
@@ -317,7 +316,7 @@ static int write_file(sqlite3_file *base, const void *bytes, int count, sqlite3_
     } else if (!file->is_journal) {
         if (offset == 0 && count >= header_bytes) note_header(file, bytes);
         if (file->is_checked && weir_is_page_size(count) && offset % count == 0) {
-            // Not in SQLite's own page, which may be written elsewhere at the same time.
+            // A copy, because SQLite may be writing its own page elsewhere at the same time.
             uint8_t *copy = buffer(file, (size_t)count);
             if (copy == NULL) return SQLITE_IOERR_NOMEM;
             memcpy(copy, bytes, (size_t)(count - reserved_bytes));
@@ -335,17 +334,17 @@ static int truncate_file(sqlite3_file *base, sqlite3_int64 size) {
     return note_refusal((page_file *)base, real->pMethods->xTruncate(real, size));
 }
 
-/// Returns the number of the error; 0 for none.
+/// Returns the error number, or 0.
 static int sync_path(const char *path, int flags) {
     const int descriptor = open(path, O_RDONLY | O_CLOEXEC | flags);
     const int number = descriptor < 0 || fsync(descriptor) != 0 ? errno : 0;
     if (descriptor >= 0) close(descriptor);
-    // EINVAL: a file system that knows no sync of directories.
+    // EINVAL: the file system does not support the sync of a directory.
     return number == EINVAL ? 0 : number;
 }
 
-/// Syncs the directory of a new file, which a power loss could otherwise remove. SQLite does this too but ignores
-/// failures, and the system reports each failure only once: so this sync comes first.
+/// Syncs the directory of a new file, which a power loss could otherwise remove. SQLite syncs it too, but ignores
+/// failures, and the system reports each failure only once. So this sync comes first.
 static int sync_name(page_file *file) {
     char directory[PATH_MAX];
     const char *slash = strrchr(file->path, '/');
@@ -378,8 +377,8 @@ static int lock_file(sqlite3_file *base, int level) {
     page_file *file = (page_file *)base;
     sqlite3_file *real = below(base);
     const int code = real->pMethods->xLock(real, level);
-    // Whoever closes a file tries to have it alone, which the system refuses where it is open to be read only. SQLite
-    // goes on without; noted, that would take the place of the cause for which the file is closed.
+    // To close a file, SQLite tries to lock it exclusively, which fails for a read-only file. SQLite continues
+    // without the lock. Noting the failure would hide the reason for closing.
     if (file->is_read_only && level > SQLITE_LOCK_SHARED) return code;
     return note_refusal(file, code);
 }
@@ -395,7 +394,7 @@ static int check_reserved_lock(sqlite3_file *base, int *result) {
 static int control_file(sqlite3_file *base, int operation, void *argument) {
     page_file *file = (page_file *)base;
     if (operation == prepare_control) {
-        // Pages may be written before the first one, which says whether they have sums.
+        // Other pages may be written before the first one, which declares the sums.
         sqlite3_int64 size = 0;
         const int code = file_size(base, &size);
         if (code == SQLITE_OK && size == 0) file->is_checked = true;
@@ -411,7 +410,7 @@ static int control_file(sqlite3_file *base, int operation, void *argument) {
     }
     if (operation == SQLITE_FCNTL_PERSIST_WAL && *(int *)argument < 0 && file->log != NULL &&
         !is_in_place(file->log->path, file->log->opened)) {
-        // Who closes the file last would delete a log that is another's.
+        // Closing the last connection would delete a log that belongs to another file.
         *(int *)argument = 1;
         return SQLITE_OK;
     }
@@ -433,7 +432,7 @@ static int map_shared(sqlite3_file *base, int region, int size, int extends, voi
     sqlite3_file *real = below(base);
     errno = 0;
     const int code = real->pMethods->xShmMap(real, region, size, extends, memory);
-    // Of this file SQLite does not keep the number.
+    // SQLite does not store the error number of this file.
     const int number = errno;
     const int primary = code & 0xff;
     if (!file->has_shared && (code == SQLITE_OK || code == SQLITE_READONLY)) {
@@ -450,7 +449,7 @@ static int lock_shared(sqlite3_file *base, int offset, int count, int flags) {
     page_file *file = (page_file *)base;
     const bool is_about_writing = offset == write_lock && (flags & SQLITE_SHM_EXCLUSIVE);
     if (is_about_writing && (flags & SQLITE_SHM_UNLOCK)) {
-        // The transaction is over: its frames have their sums again, or count for nothing.
+        // The transaction has ended: its frames have valid sums again or do not count.
         file->rewritten_from = nowhere;
         file->is_writing = false;
     }
@@ -466,7 +465,7 @@ static int unmap_shared(sqlite3_file *base, int deletes) {
     return below(base)->pMethods->xShmUnmap(below(base), deletes);
 }
 
-/// Pages that are mapped into memory would pass unread.
+/// Disables memory mapping, which would bypass verification.
 static int fetch_nothing(sqlite3_file *base, sqlite3_int64 offset, int count, void **page) {
     (void)base, (void)offset, (void)count;
     *page = NULL;
@@ -500,9 +499,9 @@ static const sqlite3_io_methods methods = {
     .xUnfetch = unfetch_nothing,
 };
 
-/// Syncs the rollback journal that another program has left. It may have ended the journal and been killed before the sync,
-/// or the sync may have failed. A loss of power would then bring the journal back, and recovery would take back a
-/// transaction that others had already continued from.
+/// Syncs the rollback journal that another program left. That program may have ended the journal and been killed
+/// before the sync, or the sync may have failed. A power loss would then restore the journal, and recovery would roll
+/// back a transaction on which others have already built.
 static int sync_journal(const char *path) {
     char journal[PATH_MAX];
     if (snprintf(journal, sizeof journal, "%s-journal", path) >= (int)sizeof journal) return SQLITE_CANTOPEN;
@@ -561,8 +560,7 @@ static int open_file(sqlite3_vfs *vfs, const char *path, sqlite3_file *base, int
 
 // MARK: Connections
 
-/// Runs when the program is loaded: a connection that was opened without the layer would write pages
-/// whose sums are those of before.
+/// Runs when the program is loaded: a connection opened without the layer would write pages with outdated sums.
 __attribute__((constructor)) static void begin(void) {
     sqlite3_config(SQLITE_CONFIG_URI, 1);
     if (sqlite3_initialize() != SQLITE_OK) return;

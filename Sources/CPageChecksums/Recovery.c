@@ -1,7 +1,7 @@
-// A write-ahead log that a killed program left. Its frames are those of one transaction after the other, and each
-// transaction was on the disk before the first frame of the next was written (synchronous=FULL). So a crash
-// leaves no more than one transaction that is not whole. A frame that does not fit, and after it a commit
-// with a frame that goes on from it, is not what a crash leaves.
+// Recovery of the write-ahead log of a killed program. Its frames belong to consecutive transactions, and each
+// transaction was on disk before the first frame of the next (synchronous=FULL). So a crash leaves at most one
+// incomplete transaction. If a later commit, with a frame that continues from it, follows a frame that does not fit,
+// the cause is damage and not a crash.
 
 #include "Recovery.h"
 
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// What a disk writes whole or not at all.
+/// The unit that a disk writes atomically.
 enum { sector_bytes = 512 };
 
 /// A log, and a buffer for one of its frames.
@@ -41,7 +41,7 @@ static int read_page(scan *scan, sqlite3_int64 number) {
         start(scan, number) + frame_header_bytes);
 }
 
-/// Adds the frame in the buffer to the sums of the one before; says whether they are those that it has.
+/// Adds the buffered frame to the sums of the previous one; returns whether the result matches the frame's own sums.
 static bool goes_on(scan *scan, uint32_t sums[2]) {
     scan->add(sums, scan->frame, 8);
     scan->add(sums, scan->frame + frame_header_bytes, (size_t)scan->page_size);
@@ -60,8 +60,8 @@ static bool is_of_this_log(const scan *scan) {
 
 static bool has_commit_mark(const scan *scan) { return weir_big_endian(scan->frame + 4) != 0; }
 
-/// Whether the frame in the buffer ends a transaction. A header that lies in two sectors may be torn: then its mark
-/// and its sum are of two transactions, one of which was rolled back, or of before the log was begun anew.
+/// Whether the buffered frame ends a transaction. A header that spans two sectors may be torn: then its mark and its
+/// sum belong to different transactions. One of these was rolled back, or is older than the last reset of the log.
 static bool is_commit(const scan *scan, sqlite3_int64 number, bool fits) {
     const bool is_whole = start(scan, number) % sector_bytes <= sector_bytes - frame_header_bytes;
     return has_commit_mark(scan) && (fits || is_whole);
@@ -79,8 +79,8 @@ static bool is_header_sound(scan *scan) {
     return memcmp(sums, found, sizeof sums) == 0;
 }
 
-/// Whether the first frame goes on from a header that is not sound: the header was synchronised before any
-/// frame was written. Either what the header says or its own sum may be wrong.
+/// Whether the first frame continues from an unsound header: the header was synced before any frame was written.
+/// Either its contents or its own sum may be wrong.
 static int look_at_first_frame(scan *scan, bool *is_live) {
     static const weir_sums orders[] = {weir_sums_add, weir_sums_add_swapped};
     *is_live = false;
@@ -97,10 +97,9 @@ static int look_at_first_frame(scan *scan, bool *is_live) {
     return SQLITE_OK;
 }
 
-/// Looks for a commit, at the frame that does not fit or after it, from which the next frame goes on. Where only the mark of
-/// that frame may be torn, a whole transaction has to go on from it: what a rolled back transaction left behind has no
-/// commit.
-/// `computed` are the sums that the frame would have: either its content or its sums may be wrong.
+/// Looks for a commit, at the frame that does not fit or later, from which the next frame continues. If only the mark
+/// of that frame may be torn, a whole transaction must continue from it, because a rolled back transaction has no
+/// commit. `computed` are the sums that the frame should have: either its content or its sums may be wrong.
 static int look_after(
     scan *scan, sqlite3_int64 first, const uint32_t computed[2], bool *is_followed
 ) {
@@ -111,7 +110,7 @@ static int look_after(
     for (sqlite3_int64 number = first + 1; number <= scan->frames; number++) {
         int code = read_header(scan, number);
         if (code != SQLITE_OK) return code;
-        // Of before the log was begun anew.
+        // Older than the last reset of the log.
         if (!is_of_this_log(scan)) {
             has_sums = is_after_commit = is_whole_after = false;
             continue;
@@ -173,7 +172,7 @@ static int look_once(
         code = log->pMethods->xRead(log, scan.header, log_header_bytes, 0);
         if (code == SQLITE_OK) code = look(&scan, size, database_page_size, frame);
     }
-    // It was cut meanwhile: nobody else may do so while it is recovered.
+    // The log was cut during the look. Other connections cannot do so during recovery.
     if (code == SQLITE_IOERR_SHORT_READ) {
         code = SQLITE_OK;
         *frame = -1;
@@ -187,8 +186,8 @@ int weir_recovery_look(sqlite3_file *log, int database_page_size, sqlite3_int64 
     uint8_t header[log_header_bytes], header_again[log_header_bytes];
     int code = look_once(log, database_page_size, header, frame);
     if (code != SQLITE_OK || *frame < 0) return code;
-    // Recovery has the log to itself, but for that in a directory that may not be written: there others may
-    // write meanwhile. A frame that they wrote before those after it is whole by now.
+    // Recovery has exclusive access to the log, unless the directory is read-only: then others may write during the
+    // look. A frame that they wrote before the later ones is complete by now.
     const sqlite3_int64 found = *frame;
     code = look_once(log, database_page_size, header_again, frame);
     if (*frame != found || memcmp(header, header_again, sizeof header) != 0) *frame = -1;

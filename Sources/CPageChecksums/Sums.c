@@ -3,15 +3,15 @@
 
 #include <string.h>
 
-// Word after word the sums are x(k) = x(k - 1) + x(k - 2) + word(k), and the last two are kept. So a word
-// counts as often as the number of Fibonacci that belongs to its distance from the end. With these numbers in
-// tables no word waits for the one before, and the processor takes steps of sixteen of them.
+// The sums are x(k) = x(k - 1) + x(k - 2) + word(k) over all words; the last two are the result. So each word counts
+// as often as the Fibonacci number of its distance from the end. With tables of these numbers no word waits for the
+// previous one, and the processor adds sixteen at a time.
 enum { block_words = 512, step_bytes = 64 };
 
 /// F(512), F(511), ... F(0), F(-1).
 static uint32_t weights[block_words + 2];
-/// The same from F(511) on: a table of its own, so that compilers load from it instead of shifting what
-/// they have loaded of the other.
+/// The same from F(511) on. A separate table lets compilers load from it, instead of shifting values loaded from
+/// `weights`.
 static uint32_t next_weights[block_words + 1];
 
 __attribute__((constructor)) static void fill_weights(void) {
@@ -38,7 +38,7 @@ __attribute__((always_inline)) static inline void add_blocks(
     is_swapped = !is_swapped;
 #endif
     uint32_t before = sums[0], last = sums[1];
-    // What is no whole step goes first, word after word: keys and the ends of values are short.
+    // The incomplete step comes first, word by word: keys and the ends of values are short.
     for (size_t rest = count % step_bytes; rest > 0; rest -= 8, count -= 8, bytes += 8) {
         before += last + word_at(bytes, is_swapped);
         last += before + word_at(bytes + 4, is_swapped);

@@ -8,8 +8,8 @@ import Logging
 import Monitoring
 import Wording
 
-/// The HTTP intake of Weir. Devices, Apple, exchanges and SDKs send postbacks, notifications,
-/// events and notices. The collector answers 2xx only after the log has the record durably.
+/// The HTTP intake of Weir. Devices, Apple, exchanges and SDKs send postbacks, notifications, events and notices. The
+/// collector answers 2xx only after the record is durable in the log.
 ///
 /// A request passes the connections of `Monitoring`, `Server/`, `Routes/` (what is answered, and as which record), `Access/` (producers' keys and signed
 /// tokens) and `Appending/` (many requests become one durable append). All of it runs on threads of
@@ -32,11 +32,10 @@ package final class Collector: Sendable {
     private let drainSeconds: Int
     private let fault: @Sendable () -> String?
 
-    /// Why it is not ready: the log does not acknowledge, or `fault` says why; nil when it is
-    /// ready.
+    /// Why it is not ready: the log does not acknowledge, or the reason from `fault`; nil if it is ready.
     var unreadiness: String? { appender.unreadiness ?? fault() }
 
-    /// A collector by itself, without further routes.
+    /// A standalone collector without further routes.
     package convenience init(
         _ settings: CollectorSettings, log: sending any LogBackend, registry: MetricRegistry?,
         logger: Logger
@@ -47,8 +46,8 @@ package final class Collector: Sendable {
     /// Listens when it returns.
     ///
     /// - Parameters:
-    ///   - log: the collector alone uses it from now on.
-    ///   - registry: where it counts; nil for nowhere.
+    ///   - log: only the collector uses it from now on.
+    ///   - registry: for its metrics; nil for none.
     ///   - fault: why it is unready for another reason than the log, for `/readyz`.
     ///   - parts: what runs in the same process. `/readyz` names those that have failed, and is ready
     ///     all the same.
@@ -121,7 +120,7 @@ package final class Collector: Sendable {
             + HealthRoutes.routes(unreadiness: { appender.unreadiness ?? fault() }, parts: parts)
     }
 
-    /// From now on, requests are judged by this.
+    /// Applies these rules to requests from now on.
     func use(_ access: CollectorPipeline.Access) {
         self.access.use(access)
     }
@@ -131,7 +130,7 @@ package final class Collector: Sendable {
         metrics.update(depth: appender.depth)
     }
 
-    /// Accepts no more, lets requests end, makes durable what waits, and then returns.
+    /// Accepts no more requests, lets the present ones end, makes waiting records durable, and then returns.
     package func stop() {
         listener.stop(drainSeconds: Int64(drainSeconds))
         appender.stop()
@@ -140,7 +139,7 @@ package final class Collector: Sendable {
 
 /// Why the collector does not start.
 package enum CollectorError: OperatorError, Equatable {
-    /// `detail` is what the system answered.
+    /// `detail` is the system's error text.
     case cannotListen(ListenAddress, detail: String)
     case badCertificate(file: String, detail: String)
 

@@ -6,20 +6,19 @@ import Monitoring
 import NIOSSL
 import Tokens
 
-/// What the collector reads of the configuration at its start, before it opens anything. `weir
-/// check` reads the same.
+/// The configuration that the collector reads at its start, before it opens anything. `weir check` reads the same.
 package struct CollectorConfiguration {
     let pipeline: CollectorPipeline
-    /// The certificates are read already.
+    /// With certificates already read.
     let settings: CollectorSettings
-    /// The apps whose installs get conversion values.
+    /// The apps with conversion values for their installs.
     let apps: ConversionApps
 
     package var producers: Int { pipeline.access.keys.count }
     package var tokenKeys: Int { pipeline.access.tokenKeys.count }
     package var hasTLS: Bool { settings.tls != nil }
 
-    /// Throws what keeps the collector from starting.
+    /// Throws any fault that prevents the start.
     init(_ pipelines: PipelineDirectory, listen: ListenAddress) throws {
         pipeline = try pipelines.collector()
         settings = try CollectorSettings(
@@ -29,8 +28,7 @@ package struct CollectorConfiguration {
 }
 
 extension CollectorProgram {
-    /// Reads the configuration as at a start, and opens nothing. Throws what keeps the collector
-    /// from starting.
+    /// Reads the configuration as at a start, and opens nothing. Throws any fault that prevents the start.
     package static func checkConfiguration(
         _ pipelines: PipelineDirectory
     ) throws -> CollectorConfiguration {
@@ -39,18 +37,18 @@ extension CollectorProgram {
     }
 }
 
-/// What the collector takes, and from whom.
+/// The accepted requests and their senders.
 package struct CollectorSettings: Sendable {
     var listen: ListenAddress
-    /// Threads that serve. One more appends.
+    /// Serving threads. One more appends.
     var threads = max(1, min(8, ProcessInfo.processInfo.activeProcessorCount - 1))
     /// Nil to serve without TLS.
     var tls: TLSConfiguration?
     var limits = CollectorLimits()
-    /// Proxies whose `X-Forwarded-For` is believed.
+    /// Proxies with a trusted `X-Forwarded-For`.
     var trustedProxies: [AddressRange] = []
 
-    /// Who may send what at the start.
+    /// The senders and their permissions at the start.
     var access = CollectorPipeline.Access()
     var tokenLifetimes = TokenLifetimes()
 
@@ -91,8 +89,7 @@ extension CollectorSettings {
                 privateKey: .privateKey(
                     try NIOSSLPrivateKey(file: files.key.text, format: .pem)))
             configuration.minimumTLSVersion = .tlsv12
-            // A key that does not fit its certificate is found here, and not at the first
-            // connection.
+            // Finds a key that does not fit its certificate here, not at the first connection.
             _ = try NIOSSLContext(configuration: configuration)
             return configuration
         } catch {

@@ -88,7 +88,7 @@ final class CollectorMetrics: ConnectionCounting {
         }
     }
 
-    /// Of no route: it was not looked for.
+    /// Without a route, because none was looked up.
     func countRefusal(status: Int) { count(route: "unknown", status: status, took: .zero) }
 
     func countCutOff(_ reason: String) {
@@ -115,7 +115,7 @@ extension Duration {
 
 /// Another part of the process that the collector runs in.
 package struct ProgramPart: Equatable, Sendable {
-    /// The name of the program that the part is when it runs alone, such as `weir-bids`.
+    /// The name of the part as a separate program, such as `weir-bids`.
     let name: String
     let hasFailed: Bool
 
@@ -124,7 +124,7 @@ package struct ProgramPart: Equatable, Sendable {
         self.hasFailed = hasFailed
     }
 
-    /// Names the parts that have failed; nil when all work.
+    /// Names the failed parts; nil if all work.
     static func explanation(ofFailed parts: [ProgramPart]) -> String? {
         let names = parts.filter(\.hasFailed).map(\.name)
         return names.isEmpty ? nil : "failed: \(names.joined(separator: ", "))"

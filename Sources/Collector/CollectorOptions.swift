@@ -3,7 +3,7 @@ import EventLog
 import Monitoring
 import Program
 
-/// Each option may be given as an environment variable too. The command line wins.
+/// Each option has an environment variable too. The command line wins.
 package struct CollectorOptions: ParsableArguments, PlaceOptions {
     package static let examplePort = 8080
 
@@ -46,8 +46,7 @@ package struct CollectorOptions: ParsableArguments, PlaceOptions {
 
     package init() {}
 
-    /// For a collector within another program. Where `listen` or `metrics` is nil, the environment
-    /// decides.
+    /// For a collector within another program. If `listen` or `metrics` is nil, the environment decides.
     package init(
         listen: String?, log: LogAddress, data: String, pipelines: String, metrics: String?
     ) {

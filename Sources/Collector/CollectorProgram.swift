@@ -10,7 +10,6 @@ import Monitoring
 import Program
 import Streams
 
-/// The program `weir-collector`.
 package struct CollectorProgram: CommandLineProgram {
     package static let programName = "weir-collector"
     package static let configuration = CommandConfiguration(
@@ -24,10 +23,10 @@ package struct CollectorProgram: CommandLineProgram {
             """,
         version: WeirVersion.current)
 
-    /// How often the stop signal is looked at.
+    /// The interval of the check of the stop signal.
     private static let pollSeconds = 0.1
-    /// How long the end waits for a log that hangs, and how long before the end waiting requests
-    /// are answered.
+    /// The time that the end waits for a log that hangs, and the time before the end when waiting requests are
+    /// answered.
     private static let stopSeconds = 0.5
 
     @OptionGroup var options: CollectorOptions
@@ -38,11 +37,11 @@ package struct CollectorProgram: CommandLineProgram {
         try Self.work(options, stop: .ofProcess)
     }
 
-    /// Runs until it is asked to stop.
+    /// Runs until a stop is requested.
     ///
     /// - Parameters:
-    ///   - parts: what else runs in the process, for `/readyz` and the metrics.
-    ///   - listening: called once, with the address on which connections are accepted, and that of the metrics.
+    ///   - parts: the other parts of the process, for `/readyz` and the metrics.
+    ///   - listening: called once, with the address that accepts connections, and that of the metrics.
     package static func work(
         _ options: CollectorOptions, stop: StopSignal,
         parts: @escaping @Sendable () -> [ProgramPart] = { [] },
@@ -79,7 +78,7 @@ package struct CollectorProgram: CommandLineProgram {
         while !stop.isRequested {
             health.turn()
             keys.look()
-            // Who watches the metrics learns of failed parts by the status too; balancers do not ask here.
+            // Monitoring also reports failed parts as unready; load balancers do not use this endpoint.
             health.setReady(
                 unless: collector.unreadiness ?? ProgramPart.explanation(ofFailed: parts()))
             Thread.sleep(forTimeInterval: pollSeconds)
@@ -87,7 +86,7 @@ package struct CollectorProgram: CommandLineProgram {
         logger.info("stopping")
     }
 
-    /// The service of conversion values, with a log of its own; nil where no app has a model.
+    /// The service of conversion values, with its own log; nil if no app has a model.
     private static func conversions(
         _ options: CollectorOptions, _ settings: CollectorSettings, _ apps: ConversionApps,
         _ pipelines: PipelineDirectory, _ logger: Logger
@@ -127,8 +126,8 @@ package enum CollectorTopics {
     /// As in the shipped `topics/`.
     private static let partitionCount: Int32 = 4
 
-    /// Creates the topics that an embedded log lacks. Those of Kafka belong to the operator (`weir
-    /// topics apply`): a missing one is logged, and records for it are answered 503.
+    /// Creates the topics that an embedded log lacks. Those of Kafka belong to the operator (`weir topics apply`): a
+    /// missing one is logged, and records for it get a 503.
     package static func createMissing(in log: any LogBackend, logger: Logger) throws(LogError) {
         let known = try log.topics().map(\.name)
         for topic in names where !known.contains(topic) {

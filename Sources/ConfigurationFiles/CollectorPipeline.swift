@@ -2,7 +2,7 @@ import ConfigurationValues
 import Foundation
 import Monitoring
 
-/// `collector.yaml`: what `weir-collector` takes, and from whom. Every key may be absent.
+/// `collector.yaml`: which requests `weir-collector` accepts, and their senders. Every key may be absent.
 package struct CollectorPipeline: Equatable, Sendable {
     package struct ProducerKey: Equatable, Sendable {
         /// The producer's name in logs.
@@ -10,7 +10,7 @@ package struct CollectorPipeline: Equatable, Sendable {
         /// SHA-256 of the key; 32 bytes.
         package let digest: [UInt8]
         package let topics: Set<String>
-        /// Requests a second over time; nil for no bound.
+        /// Average requests per second; nil for no bound.
         package let requestsPerSecond: Int?
     }
 
@@ -29,16 +29,16 @@ package struct CollectorPipeline: Equatable, Sendable {
         package let key: PositionedText
     }
 
-    /// Threads that serve, 1...64; nil for as many as suit the machine.
+    /// Serving threads, 1...64; nil for a number that suits the machine.
     package let threads: Int?
     /// Nil to serve without TLS.
     package private(set) var tls: TLSFiles?
     package private(set) var limits = CollectorLimits()
-    /// Proxies whose `X-Forwarded-For` is believed.
+    /// Proxies with a trusted `X-Forwarded-For`.
     package let trustedProxies: [AddressRange]
     package private(set) var access = Access()
 
-    /// The keys of limits, and what each may be.
+    /// The keys of limits and their ranges.
     private static var limitKeys:
         [(
             name: String, range: ClosedRange<Int64>, limit: WritableKeyPath<CollectorLimits, Int>,
@@ -191,7 +191,7 @@ package struct CollectorPipeline: Equatable, Sendable {
             try mapping?.boolean("require_notice_tokens") ?? true
     }
 
-    /// The keys of a list, no two of which have the same name.
+    /// The keys of a list; their names must be unique.
     private static func unique<Key>(
         _ kind: String, _ node: ConfigurationNode?,
         _ read: (ConfigurationNode) throws(ConfigurationError) -> (key: Key, name: String)
@@ -207,58 +207,56 @@ package struct CollectorPipeline: Equatable, Sendable {
     }
 }
 
-/// Bounds that keep one client from taking what all share. Defaults are those without `collector.yaml`.
+/// Bounds that keep one client from using up shared resources. The defaults apply without `collector.yaml`.
 package struct CollectorLimits: Equatable, Sendable {
-    /// Of single connections, and of those of an address.
+    /// Bounds of single connections, and of those of an address.
     package var connections = ConnectionLimits()
-    /// Bytes of a request's body; a longer one is answered 413.
+    /// Bytes of a request's body; a longer one gets a 413.
     package var maxBodyBytes = 1 << 20
-    /// Bytes of a batch of events. Each event in it is bounded as a body is.
+    /// Bytes of a batch of events. Each event in it has the bound of a body.
     package var maxBatchBytes = 8 << 20
-    /// Bytes of all bodies that are being received or answered; beyond them 503. One address may
-    /// hold a quarter of it.
+    /// Bytes of all bodies that are being received or answered; beyond them 503. One address may hold a quarter.
     package var maxBodyBytesInFlight = 128 << 20
-    /// How long requests may take to end after a stop was requested.
+    /// The time for requests to end after a stop was requested.
     package var drainSeconds = 10
     package var append = AppendLimits()
 
     package init() {}
 }
 
-/// Bounds of what waits for the log. The default bounds its memory to 64 MiB.
+/// Bounds of records that wait for the log. The default bounds their memory to 64 MiB.
 package struct AppendLimits: Equatable, Sendable {
-    /// Records that may wait; beyond them requests are refused.
+    /// Records that may wait; beyond them the collector rejects requests.
     package var maxQueuedRecords = 50_000
     /// Bytes of keys, headers and values that may wait.
     package var maxQueuedBytes = 64 << 20
-    /// Records that are appended together at most. The records of one request are never split.
+    /// The most records of one append. It never splits the records of one request.
     package var maxTurnRecords = 10_000
-    /// How long a request waits for the log.
+    /// Timeout of a request that waits for the log.
     package var deadlineSeconds = 10
 }
 
 extension CollectorPipeline {
-    /// Who may send what. It is followed while the collector works; everything else is read at its
-    /// start only.
+    /// The senders and their permissions. The collector reloads this while it runs; it reads everything else only at
+    /// its start.
     package struct Access: Equatable, Sendable {
         /// Whether events need a producer's key (`require_keys`, true).
         package var requiresKeys = true
-        /// No two have the same name.
+        /// Names are unique.
         package var keys: [ProducerKey] = []
-        /// No two have the same id. The first one signs.
+        /// Ids are unique. The first key signs.
         package var tokenKeys: [TokenKey] = []
         /// Whether win, billing and loss notices need a token or a producer's key
         /// (`require_notice_tokens`, true).
         package var requiresNoticeTokens = true
 
-        /// That of a collector without a file.
+        /// The access of a collector without a file.
         package init() {}
     }
 
     package var tokenKeys: [TokenKey] { access.tokenKeys }
 
-    /// Whether another file says the same apart from `access`. The position of a value in its file
-    /// does not count.
+    /// Whether another file is equal apart from `access`. The position of a value in its file does not count.
     package func isSameButForAccess(_ other: CollectorPipeline) -> Bool {
         withoutAccess == other.withoutAccess
             && tls?.certificate.text == other.tls?.certificate.text
@@ -371,8 +369,7 @@ extension ConfigurationNode {
 extension PipelineDirectory {
     static let collectorName = ReadAgain.collector.rawValue
 
-    /// The defaults without `collector.yaml`. With `isRequired`, throws when the file is missing or
-    /// empty.
+    /// The defaults without `collector.yaml`. With `isRequired`, throws if the file is missing or empty.
     package func collector(
         isRequired: Bool = false
     ) throws(ConfigurationError) -> CollectorPipeline {

@@ -25,12 +25,12 @@ extension PipelineDirectory {
 }
 
 extension PipelineDirectory {
-    /// Throws when a file has a name that nothing reads: its user believes that it counts.
+    /// Throws if a file has an unknown name: its user believes that it counts.
     package func requireKnownFiles() throws(ConfigurationError) {
         if let unknown = try unknownFiles().first { throw unknown }
     }
 
-    /// One fault for each file at the top whose name nothing reads.
+    /// One fault for each file with an unknown name at the top.
     func unknownFiles() throws(ConfigurationError) -> [ConfigurationError] {
         let known =
             programs.map { "\($0).yaml" }
@@ -43,10 +43,10 @@ extension PipelineDirectory {
 }
 
 extension PipelineDirectory {
-    /// Everything that is wrong, at most one fault a file: first files that nothing reads, then
-    /// streams, the catalog, conversion models, partners, mappings of costs and what is watched.
+    /// All faults, at most one per file: first unknown files, then streams, the catalog, conversion models, partners,
+    /// mappings of costs and rules of `weir watch`.
     ///
-    /// A stream without a file is no fault here: its worker reports that at its start.
+    /// A missing stream file is allowed here: its worker reports it at its start.
     package func check() -> [ConfigurationError] {
         do {
             return try unknownFiles() + faults()
@@ -94,10 +94,10 @@ extension PipelineDirectory {
         return faults
     }
 
-    /// App Store ids by bundle id, from `catalog.yaml` and `store-notifications.yaml`. Other faults
-    /// of the latter are left to its worker.
+    /// App Store ids by bundle id, from `catalog.yaml` and `store-notifications.yaml`. The latter's worker reports
+    /// its other faults.
     ///
-    /// Throws when the two files name different apps for one bundle id.
+    /// Throws if the two files name different apps for one bundle id.
     package func appsByBundle() throws(ConfigurationError) -> [String: Int64] {
         var apps = try catalog().appsByBundle
         let name = "store-notifications.yaml"
@@ -121,7 +121,7 @@ extension PipelineDirectory {
 }
 
 extension StreamFold {
-    /// Reads all that the worker of the stream reads.
+    /// Reads everything that the stream's worker reads.
     fileprivate static func readRules(in pipelines: PipelineDirectory) throws(ConfigurationError) {
         _ = try rules(in: pipelines)
     }

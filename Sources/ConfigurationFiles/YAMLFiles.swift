@@ -3,7 +3,7 @@ import DatabaseFiles
 import Foundation
 import Yams
 
-/// The files of a configuration on the disk, in YAML.
+/// The files of a configuration on disk, in YAML.
 package struct YAMLFiles: ConfigurationSource {
     package init() {}
 
@@ -28,7 +28,7 @@ package struct YAMLFiles: ConfigurationSource {
             && isDirectory.boolValue
     }
 
-    /// The root of a document with this text; nil when it has only comments.
+    /// The root of a document with this text; nil if it has only comments.
     static func content(
         _ text: String, of file: String
     ) throws(ConfigurationError) -> ConfigurationNode? {
@@ -42,7 +42,7 @@ package struct YAMLFiles: ConfigurationSource {
         }
     }
 
-    /// Throws when it is not a regular file, not UTF-8 or too large.
+    /// Throws if it is not a regular file, not UTF-8 or too large.
     package func text(of file: String) throws(ConfigurationError) -> String {
         do throws(RegularFileError) {
             let text = try RegularFile.text(of: file)
@@ -54,7 +54,7 @@ package struct YAMLFiles: ConfigurationSource {
         }
     }
 
-    /// The parser's words. Those that describe its code are replaced by words about the file.
+    /// The parser's message. Messages about its code become messages about the file.
     private static func explanation(_ problem: String) -> String {
         if problem.contains("nesting level") {
             return "lists or mappings lie in one another too deep"
@@ -69,7 +69,7 @@ package struct YAMLFiles: ConfigurationSource {
         _ error: YamlError, in file: String, text: String
     ) -> ConfigurationError {
         func syntax(_ line: Int?, _ problem: String) -> ConfigurationError {
-            // Where the text ends too early, the parser names the line after the last.
+            // If the text ends too early, the parser names the line after the last.
             let lastLine = text.count(where: \.isNewline) + 1
             return ConfigurationError(
                 kind: .syntax, file: file, line: line.map { min($0, lastLine) },
@@ -83,7 +83,7 @@ package struct YAMLFiles: ConfigurationSource {
             let line = offset.map { text.prefix($0).count(where: \.isNewline) + 1 }
             return syntax(line, problem)
         case .duplicatedKeysInMapping(let keys, _) where keys.contains("<uncovertable>"):
-            // Yams' word for a key without a text. Between such keys and others it knows no order, and so no line.
+            // Yams' message for a duplicate key that is not a text. It cannot order such keys, so it has no line.
             return ConfigurationError(
                 kind: .wrongType, file: file,
                 explanation: "a key must be plain text, and a list or mapping is one, twice")
@@ -96,13 +96,13 @@ package struct YAMLFiles: ConfigurationSource {
     }
 }
 
-/// A value as the parser has it.
+/// A value from the parser.
 private struct YAMLSyntax: ConfigurationSyntax {
     let node: Node
 
     var line: Int? { node.mark?.line }
 
-    /// As it is written: a node's own is what the parser would make of the text.
+    /// As written: the node's own tag is the parser's interpretation of the text.
     var tag: String {
         switch node {
         case .scalar(let scalar): scalar.tag.rawValue
@@ -118,7 +118,7 @@ private struct YAMLSyntax: ConfigurationSyntax {
         case .sequence(let sequence): .list(sequence.map { YAMLSyntax(node: $0) })
         case .mapping(let mapping):
             .mapping(mapping.map { (YAMLSyntax(node: $0), YAMLSyntax(node: $1)) })
-        // The parser puts what it refers to in its place.
+        // The parser replaces aliases by their targets.
         case .alias: .scalar("", isPlain: true)
         }
     }

@@ -1,4 +1,4 @@
-/// `catalog.yaml`: names of networks, apps and campaigns. Names are no part of what is folded.
+/// `catalog.yaml`: names of networks, apps and campaigns. Names do not affect the folded data.
 package struct Catalog: Sendable {
     package struct Network: Equatable, Sendable {
         package let name: String
@@ -10,7 +10,7 @@ package struct Catalog: Sendable {
     package let networks: [String: Network]
     /// Names by App Store id.
     package let apps: [Int64: String]
-    /// App Store ids by bundle id, of the apps that have one.
+    /// App Store ids by bundle id, for apps with one.
     package let appsByBundle: [String: Int64]
     /// In the order of the file.
     package let campaigns: [CatalogCampaign]
@@ -44,21 +44,21 @@ package struct Catalog: Sendable {
         placesByOffer = offers
     }
 
-    /// `id` in any case. Nil when the catalog has no such network.
+    /// `id` in any case. Nil if the network is not in the catalog.
     package func networkName(_ id: String) -> String? { networks[id.asciiLowercased]?.name }
 
     package func appName(_ id: Int64) -> String? { apps[id] }
 
-    /// The campaign that an id of an event or a postback stands for.
+    /// The campaign for an id of an event or a postback.
     ///
-    /// A source identifier of 2 to 4 digits stands for every campaign whose source identifier ends
-    /// with it. The empty text stands for a campaign of the catalog without any id.
+    /// A source identifier of 2 to 4 digits matches every campaign that has it at the end of its source identifier.
+    /// The empty text matches a campaign of the catalog without any id.
     ///
     /// - Parameters:
     ///   - network: id of the ad network, in any case.
     ///   - app: App Store id of the advertised app.
-    ///   - campaign: the campaign column: the source identifier, else the campaign id, else "".
-    ///   - kind: which of both it is, where that is known.
+    ///   - campaign: the campaign column: the source identifier, otherwise the campaign id, otherwise "".
+    ///   - kind: the kind of id, if known.
     package func campaign(
         network: String, app: Int64, campaign: String, as kind: CampaignIDKind = .either
     ) -> CampaignMatch {
@@ -76,7 +76,7 @@ package struct Catalog: Sendable {
             ? .known(campaigns[first]) : .ambiguous(places.map { campaigns[$0] })
     }
 
-    /// The campaign that an App Store offer belongs to; nil when the catalog names none.
+    /// The campaign that an App Store offer belongs to; nil if the catalog does not name one.
     ///
     /// - Parameters:
     ///   - app: App Store id of the app.
@@ -85,8 +85,7 @@ package struct Catalog: Sendable {
         placesByOffer[AppOffer(app: app, offer: offer)].map { campaigns[$0] }
     }
 
-    /// The shortened source identifiers that stand for more than one campaign, sorted by network,
-    /// app and text.
+    /// The shortened source identifiers that match more than one campaign, sorted by network, app and text.
     package var suffixCollisions: [SuffixCollision] {
         placesBySourceIdentifier.filter { $0.value.count > 1 }
             .map { text, places in
@@ -113,7 +112,7 @@ package struct Catalog: Sendable {
     }
 }
 
-/// A shortened source identifier that more than one campaign of a network and app ends with.
+/// A shortened source identifier that matches more than one campaign of a network and app.
 package struct SuffixCollision: Equatable, Sendable {
     /// In lower case.
     package let network: String
@@ -154,18 +153,17 @@ package struct CatalogCampaign: Equatable, Sendable {
     /// 1 to 4 digits; used from SKAdNetwork 4.0 on and by AdAttributionKit.
     package let sourceIdentifier: String?
     package let mediaSource: String?
-    /// With or for whom the campaign is run, in the user's words.
+    /// The partner of the campaign, in the user's words.
     package let partner: String?
     /// App Store offers as in `store-notifications`.
     package let offers: [String]
 
-    /// The campaign's id in reports: its source identifier, else its campaign id, else "".
+    /// The campaign's id in reports: its source identifier, otherwise its campaign id, otherwise "".
     package var fullIdentifier: String {
         sourceIdentifier ?? campaignID.map { String($0) } ?? ""
     }
 
-    /// The source identifier, and its last three and two digits: in a small crowd, Apple sends only
-    /// those.
+    /// The source identifier, and its last three and two digits: for a small crowd Apple sends only those.
     var sourceIdentifierTexts: [String] {
         guard let sourceIdentifier else { return [] }
         let shorter = (2...4).filter { $0 < sourceIdentifier.utf8.count }
@@ -178,7 +176,7 @@ package enum CampaignIDKind: Sendable {
     case campaignID
     /// From version 4.0 on, perhaps shortened.
     case sourceIdentifier
-    /// Not known, as in an aggregate.
+    /// Unknown, as in an aggregate.
     case either
 }
 

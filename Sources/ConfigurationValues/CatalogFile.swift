@@ -117,7 +117,7 @@ extension ConfigurationNode {
                     "\(key) '\(text)' belongs to an earlier campaign of this network and app"
                 throw element.badValue(explanation + ": give every campaign its own")
             }
-            // Notifications name no network.
+            // Notifications do not contain the network.
             for offer in campaign.offers
             where !offers.insert(CampaignID("", campaign.app, "offers", offer)).inserted {
                 throw element.badValue(
@@ -165,7 +165,7 @@ extension ConfigurationNode {
     }
 }
 
-/// What two campaigns must not share, since no event could tell them apart.
+/// Two campaigns must not share this, because no event could distinguish them.
 private struct CampaignID: Hashable {
     let network: String
     let app: Int64

@@ -1,6 +1,6 @@
 import Wording
 
-/// What is wrong with a file of the configuration, where, and what to do.
+/// A fault in a configuration file, its place and the remedy.
 package struct ConfigurationError: OperatorError, Equatable, Sendable {
     package enum Kind: Equatable, Sendable {
         /// The directory or a required file is missing.
@@ -12,18 +12,16 @@ package struct ConfigurationError: OperatorError, Equatable, Sendable {
         case duplicateKey
         case missingKey
         case wrongType
-        /// A value has the right type and is not allowed.
+        /// The value has the right type but is not allowed.
         case badValue
     }
 
     package let kind: Kind
-    /// The path: the directory as it was given, and the name in it.
+    /// The path: the directory as given, and the name in it.
     package let file: String
-    /// From 1; nil when the fault has no line. A fault in a value has the line of its key or list
-    /// element.
+    /// From 1; nil if the fault has no line. A fault in a value has the line of its key or list element.
     package let line: Int?
-    /// Keys and list indexes down to the fault, such as `trusted_keys.production[0]`; empty at the
-    /// top.
+    /// Keys and list indexes down to the fault, such as `trusted_keys.production[0]`; empty at the top.
     package let keyPath: String
     package let explanation: String
 
@@ -47,9 +45,9 @@ package struct ConfigurationError: OperatorError, Equatable, Sendable {
 
 /// A text of the configuration that another module parses, with its place for errors.
 package struct PositionedText: Hashable, Sendable {
-    /// As it was written.
+    /// As written.
     package let text: String
-    /// The path: the directory as it was given, and the name in it.
+    /// The path: the directory as given, and the name in it.
     package let file: String
     /// From 1.
     package let line: Int
@@ -62,7 +60,7 @@ package struct PositionedText: Hashable, Sendable {
         self.keyPath = keyPath
     }
 
-    /// The error for this text; `words` say what is wrong and what to do.
+    /// The error for this text; `explanation` contains the fault and the remedy.
     package func fault(_ explanation: String) -> ConfigurationError {
         ConfigurationError(
             kind: .badValue, file: file, line: line, keyPath: keyPath, explanation: explanation)

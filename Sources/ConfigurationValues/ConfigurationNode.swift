@@ -1,11 +1,11 @@
 import ConversionModels
 
-/// A value of a document as its syntax has it; what it means, readers of the configuration decide.
+/// A value of a document in its syntax; readers of the configuration interpret it.
 ///
-/// Values are made when they are asked for: a few lines of YAML can refer to one another so often that all of them would
-/// fill the memory.
+/// Values are created on demand: a few lines of YAML can refer to one another so often that all values would fill the
+/// memory.
 package protocol ConfigurationSyntax {
-    /// From 1; nil when it is not known.
+    /// From 1; nil if unknown.
     var line: Int? { get }
     /// Empty without one.
     var tag: String { get }
@@ -13,7 +13,7 @@ package protocol ConfigurationSyntax {
 }
 
 package enum ConfigurationShape {
-    /// - isPlain: whether neither quotes nor a block mark it as a text.
+    /// - isPlain: false if quotes or a block mark it as a text.
     case scalar(String, isPlain: Bool)
     case list([any ConfigurationSyntax])
     case mapping([(key: any ConfigurationSyntax, value: any ConfigurationSyntax)])
@@ -72,7 +72,7 @@ package struct ConfigurationNode {
             }
             let keyLine = keySyntax.line ?? line
             let keyPath = path(of: key)
-            // "1" and 1 are two keys to YAML and one to us.
+            // "1" and 1 are two keys to YAML but one to Weir.
             if let first = lines.updateValue(keyLine, forKey: key) {
                 throw Self.duplicate(key, file: file, line: first, path: keyPath)
             }
@@ -123,7 +123,7 @@ package struct ConfigurationNode {
         if case .list = value.shape { true } else { false }
     }
 
-    /// The text of a scalar as it is written; nil for a list, a mapping or null.
+    /// The text of a scalar as written; nil for a list, a mapping or null.
     package var scalarText: String? {
         guard case .scalar(let text, let isPlain) = value.shape else { return nil }
         return isPlain && ["", "~", "null", "Null", "NULL"].contains(text) ? nil : text
@@ -145,13 +145,13 @@ package struct ConfigurationNode {
         return fault(.wrongType, "must be \(expected), and here is \(found)")
     }
 
-    /// The fault of a model that was made from this node, at the line of the value at fault.
+    /// The fault of a model built from this node, at the line of the faulty value.
     package func fault(_ fault: ModelFault) -> ConfigurationError {
         let place = fault.path.reduce(self) { $0.step($1) }
         return place.badValue(fault.problem.description)
     }
 
-    /// One step down. Where the file has no such value, only the path is extended.
+    /// One step down. If the file has no such value, only the path grows.
     private func step(_ step: ModelFault.Step) -> ConfigurationNode {
         let (found, path): (ConfigurationNode?, String) =
             switch step {
@@ -163,8 +163,8 @@ package struct ConfigurationNode {
         return found ?? ConfigurationNode(file: file, line: line, path: path, value: value)
     }
 
-    /// Tags of the core types change nothing, since each key decides how its value is read. Other
-    /// tags would change the meaning.
+    /// Tags of the core types change nothing, because each key decides how its value is read. Other tags would change
+    /// the meaning.
     func checkTag() throws(ConfigurationError) {
         let core = ["str", "int", "float", "bool", "null", "seq", "map", "timestamp", "merge"]
         let name = value.tag
@@ -206,7 +206,7 @@ package struct ConfigurationMapping {
 }
 
 extension ConfigurationNode {
-    /// Any scalar as it is written, quoted or not.
+    /// Any scalar as written, quoted or not.
     package func text(_ expected: String = "a text") throws(ConfigurationError) -> String {
         try checkTag()
         guard let text = scalarText else { throw wrongType(expected) }
@@ -246,8 +246,8 @@ extension ConfigurationNode {
         return try identifier(in: range)
     }
 
-    /// An id that is a whole number, quoted or not. A leading zero is refused: some YAML readers
-    /// take such a number as octal.
+    /// An id that is a whole number, quoted or not. Rejects a leading zero: some YAML readers treat such a number as
+    /// octal.
     package func identifier(in range: ClosedRange<Int64>) throws(ConfigurationError) -> Int64 {
         let text = try text("a whole number")
         guard let number = try Self.integer(text, for: self) else {
@@ -319,7 +319,6 @@ extension ConfigurationNode {
         return text.asciiLowercased
     }
 
-    /// An App Store id.
     package func app() throws(ConfigurationError) -> Int64 { try identifier(in: 1...Int64.max) }
 
     private static func integer(

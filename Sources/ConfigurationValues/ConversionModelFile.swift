@@ -115,7 +115,7 @@ extension ConfigurationNode {
         return (try bounds[0].integer(in: 0...5).asInt, try bounds[1].integer(in: 0...5).asInt)
     }
 
-    /// A mapping whose keys are numbers of a fine value, 0...63.
+    /// A mapping with numbers of a fine value, 0...63, as keys.
     private func numbered<Value>(
         _ read: (ConfigurationNode) -> () throws(ConfigurationError) -> Value
     ) throws(ConfigurationError) -> [Int: Value] {
@@ -177,8 +177,8 @@ private enum FieldKindName: String, CaseIterable {
 
 /// Instants in RFC 3339.
 enum UTCInstant {
-    /// Milliseconds since 1970 of a date, time and offset (`2026-01-31T05:00:00Z`). Nil when the
-    /// text is malformed, is not a whole number of milliseconds, or names a leap second.
+    /// Milliseconds since 1970 of a date, time and offset (`2026-01-31T05:00:00Z`). Nil if the text is malformed, is
+    /// not a whole number of milliseconds, or names a leap second.
     static func milliseconds(rfc3339 text: String) -> Int64? {
         var rest = Substring(text).utf8
         guard let year = number(4, &rest), take("-", &rest),
@@ -211,8 +211,8 @@ enum UTCInstant {
         return text.reduce(0) { $0 * 10 + Int64($1 - 0x30) }
     }
 
-    /// The fraction of a second, 0 without one. Nil for a dot without digits, and for digits other
-    /// than 0 after the third.
+    /// The fraction of a second, 0 without one. Nil for a dot without digits, and for digits other than 0 after the
+    /// third.
     private static func milliseconds(_ rest: inout Substring.UTF8View) -> Int64? {
         guard take(".", &rest) else { return 0 }
         let digits = Array(rest.prefix { (0x30...0x39).contains($0) })
@@ -246,7 +246,7 @@ enum UTCInstant {
 
     /// Days since 1970 of a day of the Gregorian calendar, from year 0 on.
     private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
-        // Leap days before the year. Year 0 has one, hence the 1. 719,528 days lie before 1970.
+        // Leap days before the year. Year 0 has one, hence the 1. 1970 begins after 719,528 days.
         let leapDays = year == 0 ? 0 : (year - 1) / 4 - (year - 1) / 100 + (year - 1) / 400 + 1
         let months = (1..<month).reduce(0) { $0 + daysIn($1, of: year) }
         return year * 365 + leapDays + months + day - 1 - 719_528

@@ -1,8 +1,8 @@
 import Wording
 
-/// How the lines of a kind of CSV file become reports of costs: `costs/<name>.yaml`.
+/// Maps the lines of a kind of CSV file to reports of costs: `costs/<name>.yaml`.
 package struct CostMapping: Equatable, Sendable {
-    /// What a report says, by the names that `weir dump costs` and the events have.
+    /// The fields of a report, named as in `weir dump costs` and in the events.
     package enum Field: String, CaseIterable, Sendable {
         case source, day
         case network = "ad_network_id"
@@ -11,21 +11,21 @@ package struct CostMapping: Equatable, Sendable {
         case sourceApp = "source_app_id"
         case name, country, currency, amount, impressions, clicks, installs
 
-        /// Those without which there is no report.
+        /// The required fields of a report.
         package static let required: [Field] = [.source, .day, .currency, .amount]
-        /// Those that a mapping may say for all lines.
+        /// Fields that a mapping can set for all lines.
         package static let fixed: [Field] = [
             .source, .network, .campaign, .app, .sourceApp, .country, .currency,
         ]
         package static let counts: [Field] = [.impressions, .clicks, .installs]
     }
 
-    /// Lines that are no reports, such as totals.
+    /// Lines that are not reports, such as totals.
     package struct Skip: Equatable, Sendable {
         package var column: String
-        /// The texts of the column that such lines have.
+        /// The texts of the column in such lines.
         package var values: [String]
-        /// What the text of the column begins with in such lines; nil where `values` says it.
+        /// The beginning of the column's text in such lines; nil if `values` selects them.
         package var prefix: String?
 
         package init(column: String, values: [String] = [], prefix: String? = nil) {
@@ -42,30 +42,30 @@ package struct CostMapping: Equatable, Sendable {
     package enum RepeatedRows: String, CaseIterable, Sendable {
         /// Two lines of one day, campaign, country and currency are an error.
         case refuse
-        /// They are added up: the file is finer than costs are.
+        /// Their amounts are added up: the file is finer than costs are.
         case addUp = "add_up"
     }
 
-    /// The header of the column that has a field.
+    /// The header of each field's column.
     package var columns: [Field: String] = [:]
-    /// Other headers that the column of a field may have, in order of preference after the one in `columns`.
+    /// Other possible headers of a field's column, in order of preference after the one in `columns`.
     package var otherHeaders: [Field: [String]] = [:]
-    /// What a line above the header begins with that has a field's value for all lines. It counts in files without
-    /// the field's column.
+    /// The prefix of a line above the header that has a field's value for all lines. It counts in files without the
+    /// field's column.
     package var above: [Field: String] = [:]
-    /// What all lines say.
+    /// The values for all lines.
     package var fixed: [Field: String] = [:]
     /// A comma, a semicolon or a tab, as a byte.
     package var separator = UInt8(ascii: ",")
     package var dayFormat = DayFormat.iso
     package var decimalPoint: Character = "."
-    /// Between groups of digits; nil where there is none.
+    /// Between groups of digits; nil without a separator.
     package var thousands: Character?
     /// Whether amounts are in millionths of the unit.
     package var isInMicros = false
-    /// What amounts may have around their digits.
+    /// Allowed texts before or after the digits of an amount.
     package var symbols: [String] = []
-    /// Texts that stand for nothing.
+    /// Texts that mean an empty value.
     package var empty: [String] = []
     package var skip: [Skip] = []
     package var repeatedRows = RepeatedRows.refuse
@@ -74,7 +74,7 @@ package struct CostMapping: Equatable, Sendable {
 
 }
 
-/// How a day is written: digits of year, month and day, with other characters between them.
+/// The form of a day: digits of year, month and day, with other characters between them.
 package struct DayFormat: Equatable, Sendable {
     enum Part: Equatable, Sendable {
         case year, month, day
@@ -93,7 +93,7 @@ package struct DayFormat: Equatable, Sendable {
         self.text = text
     }
 
-    /// Reads `yyyy-MM-dd`, `M/d/yyyy` and the like; nil for what has not each of the three once.
+    /// Reads `yyyy-MM-dd`, `M/d/yyyy` and similar texts; nil unless each of the three occurs once.
     init?(_ text: String) {
         var parts: [Part] = []
         var rest = text[...]
@@ -116,7 +116,7 @@ package struct DayFormat: Equatable, Sendable {
         self.init(parts: parts, text: text)
     }
 
-    /// A day of this form as `2026-11-20`; nil for another text. Whether the calendar has the day is not judged.
+    /// A day of this form as `2026-11-20`; nil for another text. Does not check the calendar.
     package func isoDay(_ text: String) -> String? {
         var numbers: [String] = ["", "", ""]
         var rest = text[...]
@@ -127,7 +127,7 @@ package struct DayFormat: Equatable, Sendable {
             }
             let width = part == .year ? 4 : 2
             let digits = rest.prefix(width).prefix { ("0"..."9").contains($0) }
-            // Fewer digits than that can be told only where another character ends them.
+            // A shorter number is unambiguous only if another character ends it.
             let mayBeShort =
                 part != .year && (place + 1 == parts.count || !isNumber(parts[place + 1]))
             guard digits.count == width || (mayBeShort && digits.count == 1) else { return nil }
@@ -150,7 +150,7 @@ extension DayFormat: CustomStringConvertible {
 extension PipelineDirectory {
     static let costsName = "costs"
 
-    /// The mapping of `costs/<name>.yaml`. Throws when there is none, and names those that there are.
+    /// The mapping of `costs/<name>.yaml`. If it is missing, throws with the existing names.
     package func costMapping(_ name: String) throws(ConfigurationError) -> CostMapping {
         let names = try costMappingNames()
         guard names.contains(name) else {
@@ -164,7 +164,7 @@ extension PipelineDirectory {
             root(of: "\(path)/\(Self.costsName)/\(name).yaml"))
     }
 
-    /// The names of the mappings, in bytewise order.
+    /// In bytewise order.
     package func costMappingNames() throws(ConfigurationError) -> [String] {
         try names(in: Self.costsName).map(\.withoutYAML).sorted()
     }
@@ -267,7 +267,7 @@ extension ConfigurationNode {
         }
     }
 
-    /// One character that is no digit.
+    /// One character that is not a digit.
     fileprivate func mark() throws(ConfigurationError) -> Character {
         let text = try text("a character")
         guard text.count == 1, let mark = text.first, !mark.isNumber, !mark.isLetter, mark != "-"

@@ -1,12 +1,12 @@
 import Foundation
 import Wording
 
-/// What a unit of a currency was worth, by day: `rates.csv`.
+/// The value of a unit of each currency, by day: `rates.csv`.
 ///
 ///     day,currency,base,rate
 ///     2026-11-20,EUR,USD,1.0841
 ///
-/// A line says that on the day a unit of the currency was `rate` units of the base, which is one for all lines.
+/// On the day of a line, a unit of the currency was worth `rate` units of the base. All lines have the same base.
 package struct CurrencyRates: Equatable, Sendable {
     /// Rates are whole numbers of these parts of a unit.
     package static let partsInUnit: Int128 = 1_000_000_000_000
@@ -15,7 +15,7 @@ package struct CurrencyRates: Equatable, Sendable {
     package let base: String
     private let parts: [String: [String: Int128]]
 
-    /// Units of the base that a unit of the currency is worth on a day, in parts; nil where no line says it.
+    /// The value of a unit of the currency on a day, in parts of the base; nil without a line for it.
     package func parts(of currency: String, on day: String) -> Int128? {
         currency == base ? Self.partsInUnit : parts[currency]?[day]
     }
@@ -94,13 +94,11 @@ package struct CurrencyRates: Equatable, Sendable {
 }
 
 extension PipelineDirectory {
-    /// The path of the table of rates.
-    /// Whether there is a table of rates.
     package var hasRates: Bool { source.isNamed(ratesPath) }
 
     package var ratesPath: String { "\(path)/\(CurrencyRates.fileName)" }
 
-    /// The rates of currencies. Throws when there is no file.
+    /// Throws if the file is missing.
     package func rates() throws(ConfigurationError) -> CurrencyRates {
         guard hasRates else {
             throw ConfigurationError(
@@ -112,7 +110,7 @@ extension PipelineDirectory {
     }
 }
 
-/// Whether the calendar has a day.
+/// Whether the day exists in the calendar.
 private func isDay(_ text: String) -> Bool {
     let parts = text.split(separator: "-").compactMap { Int($0) }
     guard parts.count == 3, parts[0] > 0 else { return false }

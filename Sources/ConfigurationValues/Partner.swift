@@ -30,10 +30,10 @@ package struct Partner: Equatable, Sendable {
 }
 
 extension Partner {
-    /// Where a partner's postbacks go, and in what form. Templates are texts with macros such as
-    /// `{id}`; the module that delivers parses them.
+    /// Where a partner's postbacks go, and in what form. Templates are texts with macros such as `{id}`; the
+    /// delivering module parses them.
     package struct Delivery: Equatable, Sendable {
-        /// The address of a partner without one. No name server may ever know this name (RFC 2606).
+        /// The address of a partner without one. RFC 2606 reserves its domain, so it never resolves.
         package static let noAddress = "https://url-is-not-set.invalid/"
 
         package enum Method: String, CaseIterable, Sendable {
@@ -57,7 +57,7 @@ extension Partner {
             case kochava
         }
 
-        /// What happens to a field whose macro has no value.
+        /// How to treat a field if its macro has no value.
         package enum Missing: String, CaseIterable, Sendable {
             /// The field is empty; null in JSON.
             case empty
@@ -67,12 +67,11 @@ extension Partner {
         }
 
         package struct MissingRules: Equatable, Sendable {
-            /// For fields that `byField` does not name.
+            /// For fields that are not in `byField`.
             package let byDefault: Missing
             package let byField: [Field<Missing>]
         }
 
-        /// A value with its name.
         package struct Field<Value: Equatable & Sendable>: Equatable, Sendable {
             package let name: PositionedText
             package let value: Value
@@ -88,40 +87,39 @@ extension Partner {
         }
 
         package enum Body: Equatable, Sendable {
-            /// JSON: the preset's fields, or the document as it is without a preset.
+            /// JSON: the preset's fields, or the unchanged document without a preset.
             case json
             /// A form of the preset's fields, or of all fields with a value without a preset.
             case form
             /// No body; a preset's fields go into the address.
             case none
             case jsonTemplate(JSONShape)
-            /// A form with own fields. They follow the preset's fields and replace those of the
-            /// same names.
+            /// A form with own fields. They follow the preset's fields and replace fields of the same name.
             case formTemplate([Field<PositionedText>])
         }
 
-        /// The file has no address yet: nothing is sent, and documents wait.
+        /// The file has no address yet: Weir sends nothing, and documents wait.
         package let isOff: Bool
-        /// `http` or `https`, as it is written; `noAddress` when the partner is off.
+        /// `http` or `https`, as written; `noAddress` if the partner is off.
         package let url: PositionedText
-        /// `allow_private`: whether the address may be a private one; by default it may not.
+        /// `allow_private`: whether the address may be private; by default not.
         package let allowPrivate: Bool
         /// `method`, by default POST.
         package let method: Method
-        /// A value `env:NAME` or `file:PATH` stands for a secret.
+        /// A value `env:NAME` or `file:PATH` refers to a secret.
         package let headers: [Field<PositionedText>]
-        /// `body`; nil: none with GET, a form with a preset, else JSON.
+        /// `body`; nil: none with GET, a form with a preset, otherwise JSON.
         package let body: Body?
         package let preset: Preset?
         /// `missing`, by default `drop`.
         package let missing: MissingRules
         /// `timeout_seconds`: how long to wait for an answer, 1...60; by default 10.
         package let timeoutSeconds: Int
-        /// `concurrency`: requests at once, 1...64; by default 4.
+        /// `concurrency`: simultaneous requests, 1...64; by default 4.
         package let concurrency: Int
         /// `rate_per_second`, 1...10,000; nil for no bound.
         package let ratePerSecond: Int?
-        /// `secret_file`: a file with the secrets that sign requests, one a line.
+        /// `secret_file`: a file with the secrets that sign requests, one per line.
         package let secretFile: PositionedText?
         /// `secrets`: the values of `{secret.NAME}`, each `env:NAME` or `file:PATH`.
         package let secrets: [Field<PositionedText>]

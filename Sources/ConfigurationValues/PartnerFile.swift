@@ -80,7 +80,7 @@ enum PartnerDeliveryFile {
         "timeout_seconds", "concurrency", "rate_per_second", "secret_file", "secrets",
     ]
 
-    /// A receiver of warnings, of fewer keys: each is sent whole.
+    /// A receiver of warnings. It has fewer keys, because each warning is sent whole.
     static func webhook(_ node: ConfigurationNode) throws(ConfigurationError) -> Partner {
         let mapping = try node.mapping([
             "url", "allow_private", "headers", "timeout_seconds", "secret_file", "secrets",
@@ -155,7 +155,7 @@ extension ConfigurationNode {
         }
     }
 
-    /// Where secrets are. An error does not quote a bad value: it may be the secret.
+    /// The sources of secrets. An error does not quote a bad value: it may be the secret.
     fileprivate func secrets() throws(ConfigurationError) -> [TextField] {
         try entries().map { key, value throws(ConfigurationError) in
             guard key.wholeMatch(of: /[A-Za-z0-9_\-]+/) != nil else {

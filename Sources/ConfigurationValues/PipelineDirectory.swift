@@ -1,7 +1,7 @@
 import ConversionModels
 
-/// Weir's configuration: a directory of YAML files (`--pipelines`), read into typed values. Errors
-/// name the file, the line and the key, and say what to do.
+/// Weir's configuration: a directory of YAML files (`--pipelines`), read into typed values. Errors contain the file,
+/// the line, the key and the remedy.
 ///
 /// ```swift
 /// let directory = PipelineDirectory("pipelines")  // with an initialiser of the module ConfigurationFiles
@@ -10,21 +10,21 @@ import ConversionModels
 /// for fault in directory.check() { print(fault) }
 /// ```
 ///
-/// Every method reads its files again. Files named `*.test.yaml`, hidden files and files of other
-/// kinds are ignored. Any other YAML file whose name nothing reads is an error.
+/// Every method reads its files again. It ignores `*.test.yaml`, hidden files and files of other kinds. A YAML file
+/// with any other unknown name is an error.
 package struct PipelineDirectory: Sendable {
-    /// Where the files are.
+    /// The source of the files.
     package let source: any ConfigurationSource
-    /// As it was given; errors name files under it.
+    /// As given; errors name files under it.
     package let path: String
-    /// The streams whose workers have a file here: `<stream>.yaml`.
+    /// The streams with a worker's file here: `<stream>.yaml`.
     package let streams: [String]
-    /// Those of them that producers send events of their own to.
+    /// The streams to which producers send their own events.
     package let producerStreams: [String]
 
     package static let partnerPostbacksName = "partner-postbacks"
 
-    /// Nothing is read yet.
+    /// Reads nothing yet.
     package init(
         _ path: String, streams: [String], producerStreams: [String],
         source: any ConfigurationSource
@@ -38,9 +38,9 @@ package struct PipelineDirectory: Sendable {
     /// The programs that read a log and have a file here, by the names of their files.
     package var programs: [String] { streams + [Self.partnerPostbacksName] }
 
-    /// Reads a stream's file: what every worker has, and the stream's own `keys`.
+    /// Reads a stream's file: the keys of every worker, and the stream's own `keys`.
     ///
-    /// - Parameter defaultWindowSeconds: for how long ids are remembered by default; nil for ever.
+    /// - Parameter defaultWindowSeconds: the default time for which ids are remembered; nil: without limit.
     package func stream(
         _ name: String, defaultWindowSeconds: Int?, keys: [ConfigurationKey] = []
     ) throws(ConfigurationError) -> StreamFile {
@@ -49,7 +49,7 @@ package struct PipelineDirectory: Sendable {
             defaultWindowSeconds: defaultWindowSeconds, keys: keys, directory: self)
     }
 
-    /// `partner-postbacks.yaml`, of the program that delivers to partners. There is no dedupe memory to bound.
+    /// `partner-postbacks.yaml` of the program that delivers to partners. It has no dedupe memory to limit.
     package func partnerPostbacks() throws(ConfigurationError) -> StreamSettings {
         let name = Self.partnerPostbacksName
         let mapping = try root(of: required(name))
@@ -57,8 +57,7 @@ package struct PipelineDirectory: Sendable {
         return try StreamSettings(mapping, stream: name)
     }
 
-    /// The catalog; an empty one without `catalog.yaml`. With `isRequired`, throws when the file is
-    /// missing or empty.
+    /// The catalog; an empty one without `catalog.yaml`. With `isRequired`, throws if the file is missing or empty.
     package func catalog(isRequired: Bool = false) throws(ConfigurationError) -> Catalog {
         try content(.catalog, isRequired: isRequired).map(Catalog.init) ?? Catalog()
     }
@@ -70,8 +69,8 @@ package struct PipelineDirectory: Sendable {
             .sorted { $0.app < $1.app }
     }
 
-    /// The conversion models of a directory that holds candidates: the files of its folder
-    /// `conversion-models`, or its own files without that folder. Throws when there is none.
+    /// The conversion models of a directory with candidates: the files of its folder `conversion-models`, or its own
+    /// files without that folder. Throws without such files.
     package func candidateModels() throws(ConfigurationError) -> [ConversionModel] {
         let hasFolder = source.exists("\(path)/\(Self.modelsName)")
         let folder = hasFolder ? "\(path)/\(Self.modelsName)" : path
@@ -91,8 +90,8 @@ package struct PipelineDirectory: Sendable {
         return models.sorted { $0.app < $1.app }
     }
 
-    /// The partners by name, in bytewise order; none without `partners`. With `isRequired`, throws
-    /// when the directory is missing.
+    /// The partners by name, in bytewise order; none without `partners`. With `isRequired`, throws if the directory
+    /// is missing.
     package func partners(isRequired: Bool = false) throws(ConfigurationError) -> [Partner] {
         if isRequired, !has(.partners) { throw gone(.partners) }
         return try names(in: Self.partnersName)
@@ -100,8 +99,7 @@ package struct PipelineDirectory: Sendable {
             .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
     }
 
-    /// The partners whose files can be read, by name, and what is wrong with the other files: one fault each, with the
-    /// name of the partner.
+    /// The partners with readable files, by name, and one fault for each other file, with the name of its partner.
     package func readablePartners() -> (
         partners: [Partner], faults: [(name: String, fault: ConfigurationError)]
     ) {
@@ -122,20 +120,19 @@ package struct PipelineDirectory: Sendable {
         return (partners, faults)
     }
 
-    /// The topic of documents for partners: that of `partner-postbacks.yaml`, or the default
-    /// without the file.
+    /// The topic of documents for partners: that of `partner-postbacks.yaml`, or the default without the file.
     package func partnerPostbacksTopic() throws(ConfigurationError) -> String {
         has(program: Self.partnerPostbacksName)
             ? try partnerPostbacks().topic : Self.partnerPostbacksName
     }
 }
 
-// MARK: What is read again
+// MARK: Reloaded files
 
 extension PipelineDirectory {
-    /// What programs read again while they work. A program may start without it. One that works
-    /// requires what was there before: a file that was removed, emptied or hidden by a mount by
-    /// mistake must not remove all keys or partners.
+    /// The parts that programs reload while they run. A program can start without a part. Once it has read the part,
+    /// it requires it: a file that is removed, emptied or hidden by a mount by mistake must not remove all keys or
+    /// partners.
     package enum ReadAgain: String, Sendable {
         case catalog = "catalog.yaml"
         case collector = "collector.yaml"
@@ -155,7 +152,7 @@ extension PipelineDirectory {
         }
     }
 
-    /// The root of a file; nil when the file is missing or has only comments.
+    /// The root of a file; nil if the file is missing or has only comments.
     package func content(
         _ part: ReadAgain, isRequired: Bool
     ) throws(ConfigurationError) -> ConfigurationNode? {
@@ -211,8 +208,7 @@ extension PipelineDirectory {
         return try PartnerFile.partner(root(of: file), fileName: stem)
     }
 
-    /// The names of the YAML files in the directory, or in a folder of it that may be missing; in
-    /// bytewise order.
+    /// The names of the YAML files in the directory, or in a folder of it that may be missing; in bytewise order.
     package func names(in folder: String? = nil) throws(ConfigurationError) -> [String] {
         guard let folder else { return try names(inDirectory: path) }
         _ = try names()
@@ -237,7 +233,7 @@ extension PipelineDirectory {
             .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
-    /// The root of a file; that of an empty one is an empty mapping.
+    /// The root of a file; an empty mapping for an empty file.
     package func root(of file: String) throws(ConfigurationError) -> ConfigurationNode {
         try source.content(of: file) ?? ConfigurationNode(ofEmpty: file)
     }
@@ -248,7 +244,7 @@ extension PipelineDirectory {
     }
 
     private func required(_ program: String) throws(ConfigurationError) -> String {
-        // A directory that is not there is said to be that.
+        // Reports a missing directory as such.
         _ = try names()
         let file = "\(path)/\(program).yaml"
         guard has(program: program) else {
@@ -267,33 +263,32 @@ extension PipelineDirectory {
 }
 
 extension String {
-    /// Whether it is `.yaml` or `.yml`, not hidden and no test.
+    /// Whether it is `.yaml` or `.yml`, not hidden and not a test.
     fileprivate var isConfigurationName: Bool {
         let isYAML = hasSuffix(".yaml") || hasSuffix(".yml")
         let isTest = hasSuffix(".test.yaml") || hasSuffix(".test.yml")
         return isYAML && !isTest && !hasPrefix(".")
     }
 
-    /// Without `.yaml`. A name with `.yml` stays as it is, and so is no valid name.
+    /// Without `.yaml`. A name with `.yml` stays as it is, and is therefore not valid.
     package var withoutYAML: String {
         hasSuffix(".yaml") ? String(dropLast(".yaml".count)) : self
     }
 }
 
-/// Where the files of a configuration are. Whoever reads one gets its values through this, so that what they mean knows no
-/// disk.
+/// The source of configuration files. All readers use it, so that the meaning of values does not depend on a disk.
 package protocol ConfigurationSource: Sendable {
-    /// The root of a YAML file; nil when it has only comments.
+    /// The root of a YAML file; nil if it has only comments.
     func content(of file: String) throws(ConfigurationError) -> ConfigurationNode?
 
     /// The text of a file, without a byte order mark.
     func text(of file: String) throws(ConfigurationError) -> String
 
-    /// What lies in a directory, in any order; nil when it cannot be listed.
+    /// The names in a directory, in any order; nil if it cannot be listed.
     func names(in directory: String) -> [String]?
 
-    /// Whether there is an entry at a path. A link to a file that is gone is one: somebody meant it to be there, and
-    /// reading it says what is wrong.
+    /// Whether there is an entry at a path. A dangling link counts: it is there on purpose, and reading it reports
+    /// the fault.
     func isNamed(_ path: String) -> Bool
 
     /// Whether there is a file or directory at a path, or at the end of its links.

@@ -1,20 +1,20 @@
 import Wording
 
-/// A question to a dump that is asked again and again: `reports/<name>.yaml`. Its texts are those that the options of
-/// `weir dump` have.
+/// A saved report, which is a repeated query to a dump: `reports/<name>.yaml`. Its texts are those of the options of
+/// `weir dump`.
 package struct ReportFile {
     package let name: String
-    /// What it shows, for people; empty where nothing is said.
+    /// A description for people; may be empty.
     package let title: String
     package let dump: String
-    /// Columns to group by; nil for those that are shown.
+    /// Columns to group by; nil for the displayed ones.
     package let by: [String]?
     package let conditions: [(column: String, value: String)]
     package let columns: [String]?
     /// `column` or `column:desc`.
     package let sort: [String]?
     package let limit: Int?
-    /// Of which time, as `last 7 days`; nil for all.
+    /// The period, such as `last 7 days`; nil for all.
     package let period: PositionedText?
     package let date: String?
     package let currency: String?
@@ -83,7 +83,7 @@ package struct ReportFile {
         self.conditions = conditions
     }
 
-    /// An error at a key, or at the file where it has no such key.
+    /// An error at a key, or at the file if it does not have the key.
     package func fault(_ key: String, _ explanation: String) -> ConfigurationError {
         (mapping[key] ?? mapping.node).badValue(explanation)
     }
@@ -97,7 +97,6 @@ extension PipelineDirectory {
         try names(in: Self.reportsName).map(\.withoutYAML)
     }
 
-    /// Reads a saved report.
     package func report(_ name: String) throws(ConfigurationError) -> ReportFile {
         let file = "\(path)/\(Self.reportsName)/\(name).yaml"
         let known = try reportNames()

@@ -1,8 +1,7 @@
-/// What a worker's file says: the settings that every worker has, and keys of the stream's own.
+/// A worker's file: the settings of every worker, and the stream's own keys.
 package struct StreamFile {
     package let settings: StreamSettings
-    /// `dedupe_window_seconds`: how long an id is remembered, 0...31,622,400; nil where ids are remembered
-    /// for ever.
+    /// `dedupe_window_seconds`: how long an id is remembered, 0...31,622,400; nil: without limit.
     package let dedupeWindowSeconds: Int?
     /// The whole file, for the stream's own keys.
     package let mapping: ConfigurationMapping
@@ -52,18 +51,16 @@ package struct StreamSettings: Equatable, Sendable {
     package let group: String
     /// `batch_records`: most records of one commit, 1...1,000,000; by default 10,000.
     package let batchRecords: Int
-    /// `commit_interval_ms`: how long a record waits for its commit at most, 1...60,000; by default
-    /// 200.
+    /// `commit_interval_ms`: the longest time a record waits for its commit, 1...60,000; by default 200.
     package let commitIntervalMilliseconds: Int
     /// `dedupe_max_ids`: most ids in the dedupe memory; nil for no bound.
     package let dedupeMaxIDs: Int?
-    /// `broker_patience_seconds`: how long a worker that runs waits for brokers that do not answer, 0...86,400; by
-    /// default 600.
+    /// `broker_patience_seconds`: how long a running worker waits for unresponsive brokers, 0...86,400; by default
+    /// 600.
     package let brokerPatienceSeconds: Int
-    /// `max_record_bytes`: the longest value that is decoded, 1...1,048,576 bytes, which is the
-    /// default.
+    /// `max_record_bytes`: the longest value that is decoded, 1...1,048,576 bytes; by default 1,048,576.
     package let maxRecordBytes: Int
-    /// `kafka`: settings of librdkafka by its names, as they are written.
+    /// `kafka`: settings of librdkafka by its names, as written.
     package let kafka: [String: String]
     /// The place of each setting for errors: `pipelines/bids.yaml:7: kafka.fetch.max.bytes`.
     package let kafkaPlaces: [String: String]
@@ -117,13 +114,13 @@ package struct StreamSettings: Equatable, Sendable {
 }
 
 extension Int64 {
-    /// For numbers whose range was checked.
+    /// For numbers with a checked range.
     package var asInt: Int { Int(self) }
 }
 
 extension ConfigurationNode {
-    /// A name that Kafka allows for a topic. Kafka allows a group any name; it is held to the same
-    /// rule, so that it can stand in addresses, labels and command lines.
+    /// A valid name of a Kafka topic. Kafka allows any name for a group; the same rule applies here, so that the name
+    /// fits into addresses, labels and command lines.
     fileprivate func kafkaName(of kind: String) throws(ConfigurationError) -> String {
         let text = try text("the name of a \(kind)")
         let isNamed = text.utf8.allSatisfy { $0.isASCIILetterOrDigit || "._-".utf8.contains($0) }
@@ -157,7 +154,7 @@ extension ConfigurationNode {
 }
 
 extension ConfigurationNode {
-    /// The text of a file that is named here; `directory` is where relative paths begin.
+    /// The text of a file that this value names; relative paths begin at `directory`.
     package func textOfFile(
         _ path: String, in directory: PipelineDirectory
     ) throws(ConfigurationError) -> String {
@@ -177,11 +174,11 @@ extension UInt8 {
     }
 }
 
-/// How to reach the Kafka cluster: `kafka.yaml`, which all programs read.
+/// Connection to the Kafka cluster: `kafka.yaml`, which all programs read.
 package struct KafkaFile: Equatable, Sendable {
     /// `memory_mib`: memory for records that are fetched, read and folded, 8...65,536 MiB; by default 64.
     package let memoryMebibytes: Int
-    /// `settings`: settings of librdkafka by its names, as they are written.
+    /// `settings`: settings of librdkafka by its names, as written.
     package let settings: [String: String]
     /// The place of each setting for errors: `pipelines/kafka.yaml:7: settings.sasl.username`.
     package let places: [String: String]

@@ -1,51 +1,51 @@
-/// What `weir watch` looks at: `watch.yaml`. Names of dumps, columns and measures keep their places, for whoever
-/// knows what there is.
+/// The rules of `weir watch`: `watch.yaml`. Names of dumps, columns and measures keep their places, because another
+/// module checks them.
 package struct WatchFile: Equatable, Sendable {
-    /// Rows of a dump, each of which has hours of its own.
+    /// Rows of a dump; each row has its own hours.
     package struct Rows: Equatable, Sendable {
         package var dump: PositionedText
-        /// The columns that tell the rows apart.
+        /// The columns that distinguish the rows.
         package var columns: [PositionedText] = []
         package var conditions: [Condition] = []
     }
 
     package struct Condition: Equatable, Sendable {
         package var column: String
-        /// The value, as a person writes it.
+        /// The value as written.
         package var value: PositionedText
     }
 
-    /// Measures that are added up, of the rows that conditions leave.
+    /// A sum of measures over the rows that match the conditions.
     package struct Sum: Equatable, Sendable {
         package var measures: [PositionedText]
-        /// Measures that are subtracted.
+        /// Measures to subtract.
         package var less: [PositionedText] = []
         package var conditions: [Condition] = []
     }
 
-    /// Rows that always speak.
+    /// Rows that should never be silent.
     package struct Silence: Equatable, Sendable {
         package var name: String
         package var rows: Rows
         package var sum: Sum
     }
 
-    /// A rate that stays in its band.
+    /// A rate that should stay in its band.
     package struct Rate: Equatable, Sendable {
         package var name: String
         package var rows: Rows
         package var part: Sum
         package var whole: Sum
-        /// Whether the part is of the whole.
+        /// Whether the whole includes the part.
         package var isShare: Bool
-        /// By how much it has to differ, in millionths.
+        /// The smallest relevant difference, in millionths.
         package var leastMicros: Int64
     }
 
-    /// What may be spent in a period.
+    /// A limit of spending per period.
     package struct Budget: Equatable, Sendable {
         package enum Source: String, CaseIterable, Sendable { case billed, reported }
-        /// Of the calendar, in UTC; weeks begin on Monday.
+        /// Calendar periods in UTC; weeks begin on Monday.
         package enum Period: String, CaseIterable, Sendable { case day, week, month }
 
         package var name: String
@@ -57,11 +57,11 @@ package struct WatchFile: Equatable, Sendable {
         package var period: Period
     }
 
-    /// How many documents for a partner may fail.
+    /// A limit of failed documents for a partner.
     package struct Failures: Equatable, Sendable {
-        /// Nil for each of the partners.
+        /// Nil for every partner.
         package var partner: String?
-        /// The documents that failed at least once in these hours.
+        /// The number of documents that failed at least once in these hours.
         package var limit: Int64
         package var hours: Int64
     }
@@ -70,14 +70,14 @@ package struct WatchFile: Equatable, Sendable {
     package var rates: [Rate] = []
     package var budgets: [Budget] = []
     package var failures: [Failures] = []
-    /// Who is sent what opens and closes; nil for nobody.
+    /// The receiver of opened and closed warnings; nil without one.
     package var webhook: Partner?
 
     package static let name = "watch.yaml"
 }
 
 extension PipelineDirectory {
-    /// What is watched. Throws when there is no `watch.yaml`.
+    /// Throws if `watch.yaml` is missing.
     package func watch() throws(ConfigurationError) -> WatchFile {
         guard hasWatch else {
             throw ConfigurationError(
@@ -248,7 +248,7 @@ extension ConfigurationNode {
 
     fileprivate func conditions() throws(ConfigurationError) -> [WatchFile.Condition] {
         try entries().map { entry throws(ConfigurationError) in
-            // An empty value is one that columns have.
+            // Columns can have an empty value.
             WatchFile.Condition(
                 column: entry.key,
                 value: PositionedText(

@@ -1,8 +1,8 @@
 /// The conversion model of one app: its versions, each in effect until the next one.
 ///
-/// The module is pure. It says what a conversion value means: it decodes values of SKAdNetwork and
-/// AdAttributionKit into bounds of counts and revenue, bounds the revenue of missing values, and
-/// encodes the state of an install as a value.
+/// The module is pure. It interprets conversion values: it decodes values of SKAdNetwork and AdAttributionKit into
+/// bounds of counts and revenue, bounds the revenue of missing values, and encodes the state of an install as a
+/// value.
 ///
 ///     let purchase = try ModelEvent(event: "purchase", revenueMinMicros: 990_000)
 ///     let field = try FineField(lowestBit: 0, highestBit: 5, kind: .events([1: purchase]))
@@ -36,24 +36,24 @@ package struct ConversionModel: Equatable, Sendable {
         self.versions = versions
     }
 
-    /// The index of the version in effect at an instant (milliseconds since 1970), including its
-    /// first instant; nil before the first version.
+    /// The index of the version in effect at an instant (milliseconds since 1970), including its first instant; nil
+    /// before the first version.
     package func versionIndex(inEffectAtMilliseconds instant: Int64) -> Int? {
         versions.lastIndex { $0.effectiveFromMilliseconds <= instant }
     }
 
     /// Decodes the conversion value of a postback.
     ///
-    /// Uses the version in effect at the latest moment at which the value can have been set. A fine
-    /// value takes precedence over a coarse one; without either there are no events.
+    /// Uses the version in effect at the latest moment at which the app can have set the value. A fine value takes
+    /// precedence over a coarse one; without either the events are empty.
     ///
     /// - Parameters:
     ///   - received: when the postback arrived, in milliseconds since 1970.
     ///   - timing: how long a value can have waited.
     ///   - fine: the fine value, 0...63.
     ///   - coarse: the coarse value.
-    ///   - sequenceIndex: the window whose coarse values apply; 0 below version 4.0.
-    /// - Returns: nil when no version was in effect yet.
+    ///   - sequenceIndex: the window that selects the coarse values; 0 below version 4.0.
+    /// - Returns: nil before the first version.
     package func decoding(
         received: Int64,
         timing: PostbackTiming,
@@ -84,24 +84,24 @@ package struct ModelDecoding: Equatable, Sendable {
     package let versionIndex: Int
     package let versionID: String
     package let currency: String
-    /// One for each name; empty when the value says nothing.
+    /// One for each name; empty if the value means nothing.
     package let events: [DecodedEvent]
-    /// Whether another version was in effect at the earliest moment at which the value can have
-    /// been set: the activity may belong to several versions.
+    /// Whether another version was in effect at the earliest moment at which the app can have set the value: the
+    /// activity may belong to several versions.
     package let ambiguous: Bool
 }
 
 extension ConversionModel {
-    /// One line of JSON with everything that decoding depends on. Models with the same meaning have
-    /// the same text, however their files are written.
+    /// One line of JSON with everything that decoding depends on. Models with the same meaning have the same text,
+    /// however their files are written.
     package var canonicalText: String {
         "{\"app\":\(app),\"versions\":[\(versions.map(\.canonicalText).joined(separator: ","))]}"
     }
 }
 
 extension ConversionModelVersion {
-    /// One line of JSON with everything that decoding depends on: amounts in micros, defaults
-    /// written out, numbers ascending, fields in their order, empty coarse values left out.
+    /// One line of JSON with everything that decoding depends on: amounts in micros, explicit defaults, numbers
+    /// ascending, fields in their order, without empty coarse values.
     package var canonicalText: String {
         let windows = Self.windows.compactMap { window in
             coarseText(of: window).map { "\"\(window)\":\($0)" }
@@ -112,7 +112,7 @@ extension ConversionModelVersion {
             + "\"coarse\":{\(windows.joined(separator: ","))}}"
     }
 
-    /// Written only where a window is locked: the text of other versions is as it was.
+    /// Empty without a locked window, so that the texts of other versions stay unchanged.
     private var lockText: String {
         guard !lockHours.isEmpty else { return "" }
         let hours = lockHours.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\($0.value)" }

@@ -6,12 +6,12 @@ package struct ConversionModelVersion: Equatable, Sendable {
     package let effectiveFromMilliseconds: Int64
     /// The currency of every amount: three capital letters of ISO 4217.
     package let currency: String
-    /// The layout of the fine value, in the written order.
+    /// The layout of the fine value, in the configured order.
     package let fields: [FineField]
     /// Events of the coarse values by window (0, 1, 2).
     package let coarse: [Int: [CoarseValue: [ModelEvent]]]
-    /// The hours after the install at which the app locks its windows, by sequence index; without an index for a
-    /// window that it leaves open until its end.
+    /// The hours after the install at which the app locks its windows, by sequence index. A window without an entry
+    /// stays open until its end.
     package let lockHours: [Int: Int]
 
     /// The decodings of the fine values 0...63.
@@ -21,8 +21,8 @@ package struct ConversionModelVersion: Equatable, Sendable {
 
     /// Checks the parts and decodes every value once.
     ///
-    /// Throws a fault at `id`, `effective_from`, `currency`, `lock_hours`, `fine` or `coarse`; among them
-    /// `overflow` when the events of one value do not add up within 64 bits.
+    /// Throws a fault at `id`, `effective_from`, `currency`, `lock_hours`, `fine` or `coarse`; for example `overflow`
+    /// if the sum of one value's events exceeds 64 bits.
     package init(
         id: String,
         effectiveFromMilliseconds: Int64,
@@ -50,19 +50,19 @@ package struct ConversionModelVersion: Equatable, Sendable {
         coarseDecodings = try Self.decodings(of: coarse)
     }
 
-    /// The events of a fine value. Events of one name are added up, in the written order of the
-    /// fields. A value outside 0...63 says nothing.
+    /// The events of a fine value. Events of one name are added up, in the order of the fields. A value outside
+    /// 0...63 means nothing.
     package func decode(fine: Int) -> [DecodedEvent] {
         fineDecodings.indices.contains(fine) ? fineDecodings[fine] : []
     }
 
-    /// The events of a coarse value in a window; a window outside 0...2 says nothing.
+    /// The events of a coarse value in a window; empty for a window outside 0...2.
     package func decode(coarse: CoarseValue, sequenceIndex: Int) -> [DecodedEvent] {
         guard Self.windows.contains(sequenceIndex) else { return [] }
         return coarseDecodings[sequenceIndex * CoarseValue.allCases.count + coarse.rank]
     }
 
-    /// The day since the install in a fine value; nil when the layout has no days.
+    /// The day since the install in a fine value; nil if the layout has no days.
     package func day(fine: Int) -> Int? {
         fields.first { $0.kind == .days }?.number(in: fine)
     }

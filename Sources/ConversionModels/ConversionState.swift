@@ -1,9 +1,9 @@
-/// What a user of an app did, to be encoded as a conversion value.
+/// The activity of an app's user, to encode as a conversion value.
 package struct ConversionState: Equatable, Sendable {
     /// Counts of events by name; 0 where absent.
     package var eventCounts: [String: Int64]
-    /// Revenue by event, in micros of the currency of the version; 0 where absent. A revenue field
-    /// reads the event that it names (`revenue` by default).
+    /// Revenue by event, in micros of the version's currency; 0 where absent. A revenue field reads the event that it
+    /// names (`revenue` by default).
     package var revenueMicros: [String: Int64]
     /// Day since the install, from 0.
     package var day: Int
@@ -45,18 +45,19 @@ package enum EncodingFault: Error, Equatable, Sendable, CustomStringConvertible 
 }
 
 extension ConversionModelVersion {
-    /// The fine value that says most about a state.
+    /// The most informative fine value for a state.
     ///
-    /// The decoding contains the state: the interval of every decoded event contains the figure of
-    /// the state, and flags and day are equal. Figures beyond the model use its largest values: a
-    /// later day is the last day of its field, and a larger count or amount (above `max` of a
-    /// revenue field, say) is the largest that a value with these flags and this day reaches. A
-    /// flag counts once in its event, in addition to the count of the state. Events and flags that
-    /// the model does not name are ignored.
+    /// The decoding contains the state: the interval of every decoded event contains the figure of the state, and
+    /// flags and day are equal. A flag counts once in its event, in addition to the count of the state. Events and
+    /// flags that the model does not name are ignored.
     ///
-    /// Among the values that contain the state, the one with more figures wins, then higher minima,
-    /// then narrower intervals, then the higher value. Bits of no field and unnamed flags stay 0;
-    /// of the numbers of a field that say nothing only the lowest is used.
+    /// Figures beyond the model use its largest values. A later day is the last day of its field. A larger count or
+    /// amount, such as one above `max` of a revenue field, is the largest that a value with these flags and this day
+    /// reaches.
+    ///
+    /// Among the values that contain the state, the one with more figures wins, then higher minima, then narrower
+    /// intervals, then the higher value. Bits outside of all fields and unnamed flags stay 0. Among a field's numbers
+    /// without meaning only the lowest is used.
     package func encode(_ state: ConversionState) throws(EncodingFault) -> Int {
         try state.checkFigures()
         let search = EncodingSearch(
@@ -67,8 +68,7 @@ extension ConversionModelVersion {
         return best
     }
 
-    /// The coarse value of a window that says most about a state, by the same rules. The day has no
-    /// part in it.
+    /// The most informative coarse value of a window for a state, by the same rules. The day is ignored.
     package func encodeCoarse(
         _ state: ConversionState,
         sequenceIndex: Int
@@ -90,8 +90,8 @@ extension ConversionModelVersion {
         return CoarseValue.allCases[best]
     }
 
-    /// All values with the flags and the day of the state and, in every other field, a listed
-    /// number or the lowest that says nothing; ascending.
+    /// All values with the flags and the day of the state and, in every other field, a listed number or the lowest
+    /// number without meaning; ascending.
     private func encodableValues(for state: ConversionState) -> [Int] {
         var values = [0]
         for field in fields {
@@ -143,11 +143,11 @@ extension ConversionState {
     }
 }
 
-/// Finds the value whose decoding says most about a state, among usable values.
+/// Finds the value with the most informative decoding for a state, among usable values.
 ///
-/// A value fits when the interval of every decoded event contains the figure of the state. Counts
-/// and revenue are compared only where values measure them: an event without revenue under any
-/// value says nothing about revenue, and a revenue bucket nothing about counts.
+/// A value fits if the interval of every decoded event contains the figure of the state. Counts and revenue are
+/// compared only if values measure them: an event without revenue under any value does not measure revenue, and a
+/// revenue bucket does not measure counts.
 struct EncodingSearch {
     struct Candidate {
         var value: Int
@@ -174,7 +174,7 @@ struct EncodingSearch {
         )
     }
 
-    /// The best value; nil when none fits. Figures above all values count as the largest value.
+    /// The best value; nil if none fits. Figures above all values count as the largest value.
     func best(_ state: ConversionState) -> Int? {
         candidates.compactMap { merit(of: $0, for: state) }.max()?.value
     }
@@ -203,8 +203,8 @@ struct EncodingSearch {
     }
 }
 
-/// How much a fitting value says: more figures first, then higher minima (so that an amount on the
-/// bound of two buckets goes to the upper one), then narrower intervals, then the higher value.
+/// The information in a fitting value: more figures first, then higher minima (so that an amount on the bound of two
+/// buckets goes to the upper one), then narrower intervals, then the higher value.
 private struct Merit: Comparable {
     var value: Int
     var told = 0
@@ -224,7 +224,7 @@ private struct Merit: Comparable {
 }
 
 extension ConversionState {
-    /// The count of an event, plus 1 when its flag is set.
+    /// The count of an event, plus 1 if its flag is set.
     fileprivate func count(of event: String) -> Int64 {
         let flag: Int64 = flags.contains(event) ? 1 : 0
         let (sum, overflow) = eventCounts[event, default: 0].addingReportingOverflow(flag)

@@ -1,10 +1,9 @@
 /// Parses amounts of money without floating point.
 package enum DecimalAmount {
-    /// Micros (millionths) of a decimal number: digits, optionally with a fraction and an exponent,
-    /// such as `5`, `4.99` or `1.5e3`. Fractions of a micro are cut off.
+    /// Micros (millionths) of a decimal number: digits, optionally with a fraction and an exponent, such as `5`,
+    /// `4.99` or `1.5e3`. Fractions of a micro are cut off.
     ///
-    /// Throws for a sign, a leading zero before other digits, any other notation, and amounts
-    /// beyond 64 bits.
+    /// Throws for a sign, a leading zero before other digits, any other notation, and amounts beyond 64 bits.
     package static func micros(_ text: String) throws(AmountFault) -> Int64 {
         var rest = Substring(text).utf8
         if rest.first == UInt8(ascii: "-") { throw .negative }

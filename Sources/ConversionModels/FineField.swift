@@ -1,17 +1,16 @@
 /// One range of bits of a fine conversion value, and the meaning of its number.
 package struct FineField: Equatable, Sendable {
     package enum Kind: Equatable, Sendable {
-        /// The number is the bucket with the revenue of `event`. Bucket n reaches from bound n to
-        /// the next bound, the last one to `maxMicros`; it counts no events. A number after the
-        /// last bucket says nothing.
+        /// The number is the bucket with the revenue of `event`. Bucket n extends from bound n to the next bound, the
+        /// last one to `maxMicros`; it counts no events. A number after the last bucket means nothing.
         case revenue(event: String, boundsMicros: [Int64], maxMicros: Int64)
-        /// The number names one event; an unlisted number says nothing.
+        /// The number names one event; an unlisted number means nothing.
         case events([Int: ModelEvent])
-        /// Each bit, by its absolute number, says that its event happened once.
+        /// Each bit, by its absolute number, means that its event happened once.
         case flags([Int: String])
-        /// The number is the day since the install and says nothing about events.
+        /// The number is the day since the install; it contains no events.
         case days
-        /// The number stands for any events; an unlisted number says nothing.
+        /// The number represents any events; an unlisted number means nothing.
         case table([Int: [ModelEvent]])
     }
 
@@ -19,8 +18,8 @@ package struct FineField: Equatable, Sendable {
     package let bits: ClosedRange<Int>
     package let kind: Kind
 
-    /// Throws a fault at `bits`, `event`, `buckets`, `max`, `values` or `flags` when the bits are
-    /// not within 0...5 or the kind does not fit into them.
+    /// Throws a fault at `bits`, `event`, `buckets`, `max`, `values` or `flags` if the bits are not within 0...5 or
+    /// the kind does not fit into them.
     package init(lowestBit: Int, highestBit: Int, kind: Kind) throws(ModelFault) {
         guard (0...5).contains(lowestBit), (lowestBit...5).contains(highestBit) else {
             throw ModelFault("bits", .badBits)
@@ -124,7 +123,7 @@ package struct FineField: Equatable, Sendable {
     }
 }
 
-/// An event of a conversion model: what one number of a field says.
+/// An event of a conversion model: the meaning of one number of a field.
 package struct ModelEvent: Equatable, Sendable {
     /// Names compare as UTF-8 bytes.
     package let event: String
@@ -136,11 +135,10 @@ package struct ModelEvent: Equatable, Sendable {
     /// In micros, at least `revenueMinMicros`.
     package let revenueMaxMicros: Int64
 
-    /// The defaults are those of configuration: once, without revenue, and each maximum equal to
-    /// its minimum.
+    /// The defaults are those of configuration: once, without revenue, and each maximum equal to its minimum.
     ///
-    /// Throws a fault at `event`, `count_min`, `count_max`, `revenue_min` or `revenue_max` for a
-    /// name that cannot be one, a negative figure, or a maximum below its minimum.
+    /// Throws a fault at `event`, `count_min`, `count_max`, `revenue_min` or `revenue_max` for an invalid name, a
+    /// negative figure, or a maximum below its minimum.
     package init(
         event: String,
         countMin: Int64 = 1,
@@ -165,7 +163,7 @@ package struct ModelEvent: Equatable, Sendable {
     }
 }
 
-/// What a conversion value says about one event: bounds of the count and of the revenue.
+/// The meaning of a conversion value for one event: bounds of the count and of the revenue.
 package struct DecodedEvent: Equatable, Sendable {
     package let event: String
     package private(set) var countMin: Int64
@@ -220,8 +218,7 @@ package struct DecodedEvent: Equatable, Sendable {
     ) throws(ModelFault) -> [DecodedEvent] {
         var merged: [DecodedEvent] = []
         for event in events {
-            // Compared as bytes, since String's equality would join names that differ in normal
-            // form.
+            // Compared as bytes, because String's equality would join names that differ in normal form.
             let place = merged.firstIndex { $0.event.utf8.elementsEqual(event.event.utf8) }
             guard let place else {
                 merged.append(event)

@@ -1,7 +1,7 @@
-/// Why a conversion model cannot be used, and where.
+/// Why a conversion model is unusable, and where.
 ///
-/// The path is relative to what was being made, in the words of configuration, so that a reader of
-/// a file can find the line.
+/// The path is relative to the part under construction, in the words of configuration, so that a reader of a file can
+/// find the line.
 package struct ModelFault: Error, Equatable, Sendable, CustomStringConvertible {
     package enum Step: Equatable, Sendable {
         case key(String)
@@ -22,7 +22,7 @@ package struct ModelFault: Error, Equatable, Sendable, CustomStringConvertible {
         case overlappingBits(field: Int)
         /// A revenue field has no bucket.
         case noBuckets
-        /// A bucket does not start above the one before it.
+        /// A bucket does not start above the previous one.
         case bucketsNotAscending
         /// There are more buckets than the field has numbers.
         case tooManyBuckets(numbers: Int)
@@ -50,13 +50,13 @@ package struct ModelFault: Error, Equatable, Sendable, CustomStringConvertible {
         case noVersions
         /// Another version has this id.
         case duplicateVersion
-        /// A version does not take effect after the one before it.
+        /// A version does not take effect after the previous one.
         case versionsNotAscending
         /// The sums for one event under one value exceed 64 bits.
         case overflow(event: String)
     }
 
-    /// Empty when the whole is at fault.
+    /// Empty if the whole is at fault.
     package let path: [Step]
     package let problem: Problem
 

@@ -1,8 +1,7 @@
-/// How long before the arrival of a postback its conversion value was set, and the app was first
-/// launched.
+/// The time before a postback's arrival when its conversion value was set, and when the app was first launched.
 ///
-/// Assumes the first delivery: retries of the device add up to nine days. Instants are milliseconds
-/// since 1970 (UTC) and saturate at 64 bits. See
+/// Assumes the first delivery: retries of the device add up to nine days. Instants are milliseconds since 1970 (UTC)
+/// and saturate at 64 bits. See
 /// https://developer.apple.com/documentation/storekit/receiving-postbacks-in-multiple-conversion-windows
 package enum PostbackTiming: CaseIterable, Sendable {
     /// SKAdNetwork up to 3.0: a timer of 24 hours that each rise of the value restarts.
@@ -40,9 +39,10 @@ package enum PostbackTiming: CaseIterable, Sendable {
     ///
     /// - Parameters:
     ///   - received: when the postback arrived.
-    ///   - fineIsZero: it carries the fine value 0. Up to 3.0 any other value, or none, may hide
-    ///     timers that were restarted, so that the launch has no earliest instant.
-    ///   - reEngagement: its conversion type is re-engagement: there was no install.
+    ///   - fineIsZero: it carries the fine value 0. Up to 3.0 any other value, or a missing one, may hide restarted
+    ///     timers, so
+    ///     that the launch has no earliest instant.
+    ///   - reEngagement: its conversion type is re-engagement, so it has no install.
     ///   - development: its verdict is `development`: the windows of such devices last minutes.
     package func installWindow(
         received: Int64,
@@ -66,8 +66,8 @@ package enum PostbackTiming: CaseIterable, Sendable {
 }
 
 extension PostbackTiming {
-    /// The length of the window in hours, at whose end the value is final unless the app locks it earlier; nil up to
-    /// 3.0, where nothing ends a window but its timer.
+    /// The length of the window in hours; the value is final at its end unless the app locks it earlier. Nil up to
+    /// 3.0, where only its timer ends a window.
     package var windowHours: Int? {
         switch self {
         case .upTo3: nil
@@ -84,15 +84,15 @@ extension PostbackTiming {
         return .hours(Int64(lockHours ?? windowHours) + (self == .window0 ? 36 : 84))
     }
 
-    /// The most likely instant of the install of a postback, in milliseconds since 1970: the middle of what Apple's
-    /// intervals allow. It lies half a day at most beside the true one for the first window and up to 3.0, two and a
-    /// half days at most for the others.
+    /// The most likely instant of a postback's install, in milliseconds since 1970: the middle of Apple's possible
+    /// intervals. The error is at most half a day for the first window and up to 3.0, and two and a half days for the
+    /// others.
     ///
     /// It is whole hours before the arrival, so that the hour of the arrival decides its hour and day.
     ///
     /// - Parameters:
     ///   - received: when the postback arrived, in milliseconds since 1970.
-    ///   - model: that of its app, which may lock windows; nil when it has none.
+    ///   - model: that of its app, which may lock windows; nil without a model.
     package func likelyInstall(received: Int64, model: ConversionModel?) -> Int64 {
         let latest = settingInterval(received: received).latest
         let version = model.flatMap { model in
@@ -101,13 +101,14 @@ extension PostbackTiming {
         return received.before(installDelay(lockHours: lockHours(of: version)))
     }
 
-    /// The instant from which on no postback of the window gets a likely install on a day, in milliseconds since 1970.
+    /// From this instant on, in milliseconds since 1970, new postbacks of the window have no likely install on the
+    /// day.
     ///
     /// - Parameters:
     ///   - midnight: when the day begins, in milliseconds since 1970.
-    ///   - model: that of the app; nil when it has none.
+    ///   - model: that of the app; nil without a model.
     package func cohortEnd(midnight: Int64, model: ConversionModel?) -> Int64 {
-        /// Postbacks that arrive from `start` on and before `end` have the delay.
+        /// Postbacks that arrive in `start..<end` have the delay.
         var spans: [(start: Int64, end: Int64, delay: Duration)] = []
         var begin = Int64.min
         var version: ConversionModelVersion?
@@ -125,7 +126,7 @@ extension PostbackTiming {
         return ends.max() ?? midnight.after(.days(1))
     }
 
-    /// How many hours after the install a version locks the window; nil where it does not.
+    /// The hours from the install until a version locks the window; nil without a lock.
     private func lockHours(of version: ConversionModelVersion?) -> Int? {
         switch self {
         case .upTo3: nil
@@ -136,7 +137,7 @@ extension PostbackTiming {
     }
 }
 
-/// When an app was first launched, in milliseconds since 1970; nil where a bound is unknown.
+/// When an app was first launched, in milliseconds since 1970; nil for an unknown bound.
 package struct InstallWindow: Equatable, Sendable {
     package let earliest: Int64?
     package let latest: Int64?

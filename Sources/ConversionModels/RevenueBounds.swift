@@ -26,9 +26,8 @@ package struct RevenueBounds: Equatable, Sendable {
 extension ConversionModelVersion {
     /// Bounds of the revenue, including for a value that leaves it open.
     ///
-    /// A value that the version decodes has the bounds of its events. A missing value, or a coarse
-    /// one in a window without coarse values, may hide anything: from 0 to the largest revenue of
-    /// the version for the window.
+    /// A value that the version decodes has the bounds of its events. A missing value, or a coarse one in a window
+    /// without coarse values, may hide anything: from 0 to the largest revenue of the version for the window.
     package func revenueBounds(
         timing: PostbackTiming, fine: Int?, coarse: CoarseValue?, sequenceIndex: Int
     ) -> RevenueBounds {
@@ -41,7 +40,7 @@ extension ConversionModelVersion {
             maxMicros: largestRevenueMicros(timing: timing, sequenceIndex: sequenceIndex))
     }
 
-    /// Whether a value decodes: any fine one, and a coarse one where the version lists any.
+    /// Whether a value decodes: any fine one, and a coarse one if the version lists any.
     package func speaks(fine: Int?, coarse: CoarseValue?, sequenceIndex: Int) -> Bool {
         fine != nil || (coarse != nil && hasCoarseValues(sequenceIndex: sequenceIndex))
     }
@@ -68,13 +67,13 @@ extension ConversionModelVersion {
 }
 
 extension ConversionModel {
-    /// Bounds of the revenue of a postback by currency, including for missing and coarse values,
-    /// and for uncertainty about which version was in effect.
+    /// Bounds of the revenue of a postback by currency, including for missing and coarse values, and for uncertainty
+    /// about the version in effect.
     ///
-    /// Includes every version in effect at some moment at which the value can have been set. With
-    /// several currencies the revenue may be in any one of them, so each lower bound is 0.
+    /// Includes every version in effect at some moment at which the app can have set the value. With several
+    /// currencies the revenue may be in any one of them, so each lower bound is 0.
     ///
-    /// - Returns: nil when no version was in effect, so that nothing bounds the revenue.
+    /// - Returns: nil if no version was in effect, so that nothing bounds the revenue.
     package func revenueBounds(
         received: Int64, timing: PostbackTiming, fine: Int?, coarse: CoarseValue?,
         sequenceIndex: Int

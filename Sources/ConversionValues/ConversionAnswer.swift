@@ -2,15 +2,15 @@ import ConversionModels
 import JSON
 import Streams
 
-/// What an install should tell Apple's framework next, or why nothing.
+/// The next value that an install should report to Apple's framework, or the reason for none.
 package struct ConversionAnswer: Equatable, Sendable {
-    /// 0...63; nil for nothing to tell.
+    /// 0...63; nil for no value.
     package var fine: Int?
-    /// The coarse value of the present window; nil for nothing to tell, and with a single window.
+    /// The coarse value of the present window; nil for no value, and with a single window.
     package var coarse: CoarseValue?
     /// Whether this call locks the window; nil with a single window.
     var locksWindow: Bool?
-    /// Why there is nothing to tell, or which revenue did not count.
+    /// Why the answer lacks a value, or which revenue did not count.
     var reason: String?
 
     package var json: String {
@@ -28,7 +28,7 @@ package struct ConversionAnswer: Equatable, Sendable {
         return text.text
     }
 
-    /// The body of a refusal, with the members that clients of the guide look for.
+    /// The body of a rejection, with the members that clients of the guide expect.
     package static func json(refused rejection: Rejection) -> String {
         var text = JSONText()
         text.object { text in
@@ -41,12 +41,12 @@ package struct ConversionAnswer: Equatable, Sendable {
     }
 }
 
-/// Test answers for trying an app: 0, 1, 2, and then an empty text, whatever it did. The answer
-/// follows from the value that the app reports, so that nothing is stored.
+/// Test answers for trying an app: 0, 1, 2, and then an empty text, for any activity. The answer follows from the
+/// value that the app reports, so that nothing is stored.
 package enum ConversionTestMode {
     private static let lastValue = 2
 
-    /// Throws `wrong_type` and `out_of_range` for a value that is none.
+    /// Throws `wrong_type` and `out_of_range` for an invalid value.
     package static func json(_ parameters: ConversionParameters) throws(Rejection) -> String {
         let current = try parameters.fine(
             "conversion_value", "skan_current_conversion_value", "skan_conversion_value")

@@ -2,24 +2,24 @@ import ConversionModels
 import Crypto
 import JSON
 
-/// Answers what an install should tell Apple's framework next: a pure function of the request, the
+/// Computes the next value that an install should report to Apple's framework: a pure function of the request, the
 /// state of the install, the model and the instant.
 package struct ConversionEngine {
     let request: ConversionRequest
     let state: InstallState?
     let model: ConversionModel?
-    /// Never before an earlier answer, so that no window opens again.
+    /// Never earlier than a previous answer, so that no window reopens.
     let now: Int64
 
-    /// How long the same request of a client without `update_id` counts as one update.
+    /// The period in which repetitions of a request without `update_id` count as one update.
     static let repeatMilliseconds: Int64 = 120_000
 
-    /// The answer to a request, and its event. No value is lowered, and no value is
-    /// answered after the last window has ended.
+    /// The answer to a request, and its event. It never lowers a value, and returns no value after the end of the
+    /// last window.
     ///
     /// - Parameters:
-    ///   - state: nil for an install of which nothing is known.
-    ///   - model: the model of the app; nil when it has none.
+    ///   - state: nil for an unknown install.
+    ///   - model: the model of the app; nil without one.
     ///   - nowMilliseconds: the instant of the answer, in milliseconds since 1970.
     package static func answer(
         _ request: ConversionRequest, state: InstallState?, model: ConversionModel?,
@@ -80,14 +80,13 @@ package struct ConversionEngine {
 }
 
 extension ConversionEngine {
-    /// The install of the request; nil when it is a new one.
+    /// The install of the request; nil if it is a new one.
     private var known: InstallState? {
         guard let claim = InstallClaim(request, now: now) else { return state }
         return state.flatMap { $0.isFollowed(by: claim) ? nil : $0 }
     }
 
-    /// The first call that counts. An earlier first call than the known one is taken only if it
-    /// ends no window.
+    /// The first call that counts. A first call earlier than the known one is accepted only if it ends no window.
     private func firstCall(_ known: InstallState?, reported: Int64?) -> Int64 {
         guard let known else { return reported ?? now }
         let candidate = known.firstCall(with: reported, at: now)
@@ -107,8 +106,8 @@ extension ConversionEngine {
         return firstCall < follows
     }
 
-    /// Whether it is of a re-engagement that had no value in its first window: the framework takes the first one within
-    /// two days only, and later windows bring nothing then.
+    /// Whether this is a re-engagement without a value in its first window. The framework accepts the first value
+    /// within two days only, so later windows have no effect then.
     private func isUnanswered(_ known: InstallState?, firstCall: Int64) -> Bool {
         guard request.conversion != .install,
             now - firstCall >= ConversionWindows.endsMilliseconds[0]
@@ -119,8 +118,8 @@ extension ConversionEngine {
         return !hasValue
     }
 
-    /// The latest known call. A call a day or more after all known ones came after the timer had
-    /// ended, and does not restart it.
+    /// The latest known call. A call a day or more after all known ones came after the end of the timer, and does not
+    /// restart it.
     private func lastCall(_ known: InstallState?, firstCall: Int64) -> Int64? {
         guard let reported = request.lastCallMilliseconds.map({ min($0, now) }) else {
             return known?.lastCallMilliseconds
@@ -131,15 +130,15 @@ extension ConversionEngine {
         return max(reported, known.lastCallMilliseconds ?? reported)
     }
 
-    /// When the timer was last started. Where clients do not report their calls, that is when they
-    /// were last told a value.
+    /// When the timer was last started. If clients do not report their calls, this is the time of their last returned
+    /// value.
     private func timerStart(_ known: InstallState?, lastCall: Int64?) -> Int64? {
         guard request.lastCallMilliseconds == nil else { return lastCall }
         return [lastCall, known?.toldAtMilliseconds].compactMap { $0 }.max()
     }
 
-    /// Whether the request counts for the device. Where devices ask by themselves, what their
-    /// servers send is the same activity once more, and says nothing about their windows.
+    /// Whether the request counts for the device. If devices send requests themselves, their servers repeat the same
+    /// activity without knowing the windows.
     private func speaksForDevice(_ known: InstallState?) -> Bool {
         request.kind == .conversionValue || known?.asksItself != true
     }
@@ -152,7 +151,7 @@ extension ConversionEngine {
         return request.updateID != nil || isRecent ? known : nil
     }
 
-    /// What a repeated request has in common with the first one.
+    /// The common part of a request and its repetitions.
     private var content: String {
         if let id = request.updateID { return "id:\(id)" }
         var parts = [

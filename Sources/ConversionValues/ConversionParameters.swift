@@ -2,7 +2,7 @@ import ConversionModels
 import JSON
 import Streams
 
-/// The parameters of a request as text. Of several with one name, the first counts.
+/// The parameters of a request as text. If a name occurs twice, the first counts.
 package struct ConversionParameters: Sendable {
     private var values: [String: String] = [:]
 
@@ -11,9 +11,8 @@ package struct ConversionParameters: Sendable {
         for (name, value) in pairs where values[name] == nil { values[name] = value }
     }
 
-    /// The members of a JSON object: texts, numbers, booleans, and objects as JSON. Null counts as
-    /// absent. Throws `malformed_json` and the other rejections of JSON, and `wrong_type` when it
-    /// is no object.
+    /// The members of a JSON object: texts, numbers, booleans, and objects as JSON. Null counts as absent. Throws
+    /// `malformed_json` and the other rejections of JSON, and `wrong_type` if it is not an object.
     package init(json bytes: [UInt8]) throws(Rejection) {
         guard let parser = JSONParser() else {
             throw Rejection(.tooLarge, "no memory to parse it")
@@ -37,7 +36,7 @@ package struct ConversionParameters: Sendable {
         self.values = values
     }
 
-    /// Adds parameters of `others` that are missing here.
+    /// Adds missing parameters from `others`.
     package func filled(from others: ConversionParameters) -> ConversionParameters {
         var all = self
         all.values.merge(others.values) { own, _ in own }
@@ -51,7 +50,7 @@ package struct ConversionParameters: Sendable {
         return json.text
     }
 
-    /// Nil when it is absent or empty.
+    /// Nil if it is absent or empty.
     subscript(name: String) -> String? {
         guard let value = values[name], !value.isEmpty else { return nil }
         return value
@@ -69,9 +68,8 @@ enum RevenueTotals {
 
     /// Micros by currency, from a JSON object such as `{"USD": 4.99}`; empty without one.
     ///
-    /// Amounts are rounded to 0.0001: clients that follow the guide add them up in single
-    /// precision, so that 74.99 arrives as 74.98999786376953. Throws `malformed_json`, `wrong_type`
-    /// and `out_of_range`.
+    /// Amounts are rounded to 0.0001: clients that follow the guide add them up in single precision, so that 74.99
+    /// arrives as 74.98999786376953. Throws `malformed_json`, `wrong_type` and `out_of_range`.
     static func micros(_ text: String?) throws(Rejection) -> [String: Int64] {
         guard let text else { return [:] }
         guard let parser = JSONParser() else {
@@ -126,7 +124,7 @@ enum RevenueTotals {
     }
 }
 
-/// The apps with their models, and the bundle ids by which devices name them.
+/// The apps with their models, and the bundle ids that devices send.
 package struct ConversionApps: Sendable {
     private let models: [Int64: ConversionModel]
     private let appsByBundle: [String: Int64]
@@ -150,15 +148,15 @@ package struct ConversionApps: Sendable {
 
     func model(of app: Int64) -> ConversionModel? { models[app] }
 
-    /// The app that a request names: `app_id`, else the bundle id or App Store id in `i`, else an
-    /// App Store id in `a`. Throws `missing_field` and `out_of_range`.
+    /// The app of a request: `app_id`, otherwise the bundle id or App Store id in `i`, otherwise an App Store id in
+    /// `a`. Throws `missing_field` and `out_of_range`.
     func app(_ parameters: ConversionParameters) throws(Rejection) -> Int64 {
         if let text = parameters["app_id"] { return try named(text, "app_id") }
         if let text = parameters["i"] {
             if let app = appsByBundle[text] { return app }
             return try named(text, "i")
         }
-        // In the guide `a` is an account's key; a known App Store id in it is taken as the app's.
+        // In the guide `a` is an account's key; a known App Store id in it counts as the app's.
         if let text = parameters["a"], let app = Int64(text), known.contains(app) { return app }
         throw Rejection(
             .missingField, "i (the app's bundle id) or app_id (its App Store id) is missing")

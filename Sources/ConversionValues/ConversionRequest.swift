@@ -4,11 +4,11 @@ import Streams
 /// A request of an app or its server about one install.
 package struct ConversionRequest: Equatable, Sendable {
     package enum Kind: String, Codable, Sendable {
-        /// `GET /v1/conversion_value`: the device asks for its next value.
+        /// `GET /v1/conversion_value`: the device requests its next value.
         case conversionValue = "conversion_value"
-        /// `POST /v1/launch`: a session that a server reports.
+        /// `POST /v1/launch`: a server reports a session.
         case launch
-        /// `POST /v1/event`: an event that a server reports.
+        /// `POST /v1/event`: a server reports an event.
         case event
     }
 
@@ -17,10 +17,10 @@ package struct ConversionRequest: Equatable, Sendable {
         case adAttributionKit = "adattributionkit"
     }
 
-    /// What conversion values are of: an install, or one time that an ad brought its owner back to the app.
+    /// The subject of conversion values: an install, or a single return of its owner to the app through an ad.
     enum Conversion: Hashable, Sendable {
         case install
-        /// Of AdAttributionKit. Each tag has windows of its own; the tag is empty where the app gives none.
+        /// In AdAttributionKit. Each tag has its own windows; the tag is empty if the app sends none.
         case reengagement(tag: String)
     }
 
@@ -28,7 +28,7 @@ package struct ConversionRequest: Equatable, Sendable {
     package static let session = "__SESSION__"
 
     var kind: Kind
-    /// The client's id of the update: the same when it repeats the request.
+    /// The client's id of the update, unchanged in a repeated request.
     var updateID: String?
     /// Vendor id (idfv), 1 to 128 bytes; UUIDs in capitals.
     var installID: String
@@ -37,7 +37,7 @@ package struct ConversionRequest: Equatable, Sendable {
     var appVersion: String?
     var framework: Framework
     var conversion = Conversion.install
-    /// The client knows three windows.
+    /// The client supports three windows.
     var hasThreeWindows: Bool
     var event: String
     /// Total revenue of the install so far by currency, in micros, 0 or more.
@@ -67,8 +67,8 @@ extension ConversionRequest {
         if case .reengagement(let tag) = conversion, !tag.isEmpty { tag } else { nil }
     }
 
-    /// Reads the parameters of the guide for SKAdNetwork 3 and those of SKAdNetwork 4. An
-    /// advertising identifier (`idfa`) is not read.
+    /// Reads the parameters of the guide for SKAdNetwork 3 and those of SKAdNetwork 4. It ignores an advertising
+    /// identifier (`idfa`).
     ///
     /// Throws `missing_field`, `wrong_type` and `out_of_range`.
     ///
@@ -134,7 +134,7 @@ extension ConversionParameters {
         return framework
     }
 
-    /// A tag without a type is of a re-engagement: installs have none.
+    /// A tag without a type belongs to a re-engagement: installs do not have tags.
     fileprivate func conversion(
         of framework: ConversionRequest.Framework
     ) throws(Rejection) -> ConversionRequest.Conversion {
@@ -185,7 +185,7 @@ extension ConversionParameters {
         return number
     }
 
-    /// Reads seconds since 1970, returns milliseconds. 0 means that there was no call.
+    /// Reads seconds since 1970, returns milliseconds. 0 means no call.
     fileprivate func call(_ names: String..., latest: Int64) throws(Rejection) -> Int64? {
         for name in names {
             guard let text = self[name] else { continue }

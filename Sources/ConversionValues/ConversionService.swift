@@ -2,12 +2,11 @@ import EventLog
 import Foundation
 import Store
 
-/// Conversion values: what an install should tell SKAdNetwork or AdAttributionKit next.
+/// Conversion values: the next value that an install should report to SKAdNetwork or AdAttributionKit.
 ///
-/// `ConversionEngine` is the pure part: it answers a request from the state of its install and the
-/// app's model. The answer is an event of the topic `conversion-updates`, `InstallState` is folded
-/// from that topic, and `InstallStore` keeps the states in one SQLite file that can be made again
-/// from the log. This service runs all of it.
+/// `ConversionEngine` is the pure part: it answers a request from the state of its install and the app's model. The
+/// answer is an event of the topic `conversion-updates`. `InstallState` is folded from that topic. `InstallStore`
+/// keeps the states in one SQLite file, which can be rebuilt from the log. This service runs all of it.
 ///
 /// ```swift
 /// let service = try ConversionService(
@@ -15,8 +14,8 @@ import Store
 /// let answer = try await service.answer(request, nowMilliseconds: now)
 /// ```
 ///
-/// All requests are answered one after the other on one thread, so that two requests of one install
-/// never race. The requests that wait meanwhile become one durable append.
+/// One thread answers all requests one after the other, so that two requests of one install never race. Requests that
+/// wait at the same time become one durable append.
 package final class ConversionService: Sendable {
     /// The pause before a log that could not be read is tried again.
     private static let rereadSeconds = 1.0
@@ -31,11 +30,11 @@ package final class ConversionService: Sendable {
     /// again.
     ///
     /// - Parameters:
-    ///   - log: the service alone uses it from now on.
+    ///   - log: only the service uses it from now on.
     ///   - storePath: the file of states, `conversions.sqlite`.
     ///   - deadlineSeconds: how long a request waits for its answer.
     ///   - warn: called when the file was set aside.
-    /// - Throws: what is wrong with the log or the file, for instance when another program uses it.
+    /// - Throws: the fault of the log or the file, for example if another program uses it.
     package init(
         log: sending any LogBackend, storePath: String, apps: ConversionApps,
         deadlineSeconds: Double = 10, warn: @escaping @Sendable (String) -> Void = { _ in }
@@ -51,8 +50,8 @@ package final class ConversionService: Sendable {
         commits.start { [self] in run(box) }
     }
 
-    /// Answers a request after its event is durable in the log. The event of a request that got
-    /// `late` may be in the log all the same; when the request is repeated, it is the same update.
+    /// Answers a request after its event is durable in the log. The event of a request that got `late` may be in the
+    /// log anyway; a repeated request is then the same update.
     ///
     /// - Parameter nowMilliseconds: the instant of the answer, in milliseconds since 1970.
     package func answer(
@@ -68,7 +67,7 @@ package final class ConversionService: Sendable {
     /// After so many seconds no request waits any more: those without an answer get `stopped`.
     package func endWaits(inSeconds seconds: Double) { commits.endWaits(inSeconds: seconds) }
 
-    /// Takes no more, answers what waits, and returns after that, or when time is up.
+    /// Accepts no more requests, answers the waiting ones, and returns after that or when time is up.
     ///
     /// - Parameter withinSeconds: how long it may take; nil for as long as a request may wait.
     package func stop(withinSeconds: Double? = nil) { commits.stop(withinSeconds: withinSeconds) }
@@ -88,7 +87,7 @@ package final class ConversionService: Sendable {
         ledger.close()
     }
 
-    /// Whether the ledger has everything that the log has.
+    /// Whether the ledger has reached the end of the log.
     private func catchUp(_ ledger: InstallLedger) -> Bool {
         do throws(ConversionServiceError) {
             try ledger.catchUp()
@@ -101,7 +100,7 @@ package final class ConversionService: Sendable {
         }
     }
 
-    /// Makes an unusable file again before anybody else is answered.
+    /// Rebuilds an unusable file before other requests are answered.
     private func renew(_ ledger: InstallLedger, _ reason: ConversionServiceError) {
         commits.hinder(.behind)
         do throws(ConversionServiceError) {
@@ -127,7 +126,7 @@ package final class ConversionService: Sendable {
     }
 }
 
-/// Hands the ledger to its thread.
+/// Passes the ledger to its thread.
 ///
 /// `@unchecked Sendable`: only that thread uses the ledger.
 private final class LedgerBox: @unchecked Sendable {
@@ -154,7 +153,7 @@ struct AnswerContent: GroupedContent {
     let nowMilliseconds: Int64
 }
 
-/// Why there is no answer.
+/// Why a request has no answer.
 package enum ConversionServiceError: Error, Equatable, Sendable, CustomStringConvertible {
     /// Too many requests wait.
     case busy
@@ -165,7 +164,7 @@ package enum ConversionServiceError: Error, Equatable, Sendable, CustomStringCon
     case stopped
     case log(LogError)
     case store(StoreError)
-    /// The file of states follows another log, or a log that was truncated.
+    /// The file of states follows another log, or a truncated one.
     case otherLog(path: String, detail: String)
     case unwritable(detail: String)
 
@@ -184,7 +183,7 @@ package enum ConversionServiceError: Error, Equatable, Sendable, CustomStringCon
         }
     }
 
-    /// The reason in words for the client. It does not say where the log and the file are.
+    /// The reason in words for the client, without the places of the log and the file.
     package var explanation: String {
         switch self {
         case .busy, .late, .behind, .stopped: description
@@ -193,7 +192,7 @@ package enum ConversionServiceError: Error, Equatable, Sendable, CustomStringCon
         }
     }
 
-    /// Whether the file cannot be used as it is and can be made again from the log.
+    /// Whether the file is unusable and can be rebuilt from the log.
     package var isOfFile: Bool {
         switch self {
         case .otherLog, .store(.notAStore), .store(.damaged), .store(.newerVersion): true

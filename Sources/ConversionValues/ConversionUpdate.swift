@@ -3,33 +3,33 @@ import EventLog
 import Foundation
 import Streams
 
-/// An event of the topic `conversion-updates`: a request of an install, and what it was told.
+/// An event of the topic `conversion-updates`: a request of an install, and its answer.
 package struct ConversionUpdate: Codable, Equatable, Sendable {
     /// The outcome of a request.
     enum Outcome: String, Codable, Sendable {
-        /// A value was told.
+        /// A value was returned.
         case told
-        /// The install has the value already, or no value describes its activity.
+        /// The install already has the value, or no value describes its activity.
         case unchanged
         case locked
         /// The last window has ended.
         case ended
         /// No version of a model was in effect for the app.
         case noModel = "no_model"
-        /// The request is of an earlier install with the same id.
+        /// The request belongs to an earlier install with the same id.
         case stale
     }
 
-    /// Installs, which most updates are of, are not said to be any.
+    /// Most updates belong to installs and have no type.
     enum ConversionType: String, Codable, Sendable {
         case reengagement = "re-engagement"
     }
 
     static let type = "conversion.update"
 
-    /// The same when a request is repeated.
+    /// The same for a repeated request.
     var id: String
-    /// What repeated requests have in common: the client's own id, or a hash.
+    /// The common part of repeated requests: the client's own id, or a hash.
     var content: String
     /// Vendor id (idfv).
     var installID: String
@@ -38,43 +38,43 @@ package struct ConversionUpdate: Codable, Equatable, Sendable {
     var framework: ConversionRequest.Framework
     /// Nil for an install.
     var conversionType: ConversionType?
-    /// Of a re-engagement that has one.
+    /// For a re-engagement with a tag.
     var conversionTag: String?
     var bundleID: String?
     package var appVersion: String?
     /// The event that led to the request.
     var event: String
-    /// The event counts as activity of its window.
+    /// Whether the event counts as activity of its window.
     var isCounted: Bool
-    /// When the request was answered, in milliseconds since 1970; never before an earlier answer.
+    /// When the request was answered, in milliseconds since 1970; never earlier than a previous answer.
     package var receivedAtMilliseconds: Int64
     /// The first call that counts.
     var firstCallMilliseconds: Int64
-    /// The first call as the request reports it, even if wrong; nil for none.
+    /// The reported first call, even if wrong; nil for none.
     var reportedFirstCallMilliseconds: Int64?
-    /// The latest call, where one was reported.
+    /// The latest reported call.
     var lastCallMilliseconds: Int64?
-    /// This is the first update of an install.
+    /// Whether this is the first update of an install.
     var startsInstall: Bool
     /// Reported total revenue by currency, in micros.
     var totalRevenueMicros: [String: Int64]
-    /// Currencies with revenue that is not in the model's currency.
+    /// Currencies with revenue, other than the model's currency.
     var uncountedCurrencies: [String]
     var windowing: ConversionWindows
-    /// 0...2; nil when the last window has ended.
+    /// 0...2; nil after the end of the last window.
     var sequenceIndex: Int?
-    /// The id of the model's version; nil when none was in effect.
+    /// The id of the model's version; nil if none was in effect.
     var model: String?
     var outcome: Outcome
-    /// What changed in the fine value.
+    /// The change of the fine value.
     var fine: ValueChange<Int>?
-    /// What changed in the coarse value of the window.
+    /// The change of the window's coarse value.
     var coarse: ValueChange<CoarseValue>?
-    /// An answer asked the install to lock the window.
+    /// Whether an answer asked the install to lock the window.
     var locksWindow: Bool
     /// Windows that the install reports as locked.
     var reportedLocks: [Int]
-    /// The framework's error, where one was reported.
+    /// The framework's reported error.
     var error: Int64?
 
     enum CodingKeys: String, CodingKey {
@@ -104,8 +104,7 @@ package struct ConversionUpdate: Codable, Equatable, Sendable {
         case error
     }
 
-    /// Nil when the bytes are no such event, as another producer's may be, or when times in it are
-    /// out of range.
+    /// Nil if the bytes are not such an event, for example from another producer, or if its times are out of range.
     package static func read(_ bytes: UnsafeRawBufferPointer) -> ConversionUpdate? {
         let update = try? JSONDecoder().decode(ConversionUpdate.self, from: Data(bytes))
         let instants = [
@@ -147,11 +146,11 @@ extension ConversionUpdate {
     }
 }
 
-/// A conversion value, and the model version under which it was told.
+/// A returned conversion value and its model version.
 struct ModelledValue<Value: Codable & Equatable & Sendable>: Codable, Equatable, Sendable {
     /// The fine value, 0...63, or the coarse one.
     var value: Value
-    /// The id of the model's version; empty when none was in effect.
+    /// The id of the model's version; empty if none was in effect.
     var model: String
 
     init(_ value: Value, model: String) {
@@ -160,13 +159,13 @@ struct ModelledValue<Value: Codable & Equatable & Sendable>: Codable, Equatable,
     }
 }
 
-/// The highest value that an install was told, and the highest that it has reported.
+/// The highest value that was returned to an install, and the highest that it has reported.
 struct HighestValues<Value: Codable & Comparable & Sendable>: Codable, Equatable, Sendable {
     /// It never decreases.
     var told: ModelledValue<Value>?
     var reported: ModelledValue<Value>?
 
-    /// No lower value is told.
+    /// Lower values are never returned.
     var floor: Value? {
         guard let told, let reported else { return told?.value ?? reported?.value }
         return max(told.value, reported.value)
@@ -180,15 +179,15 @@ struct HighestValues<Value: Codable & Comparable & Sendable>: Codable, Equatable
     }
 }
 
-/// What one update changed in the fine value of an install, or in the coarse value of a window.
+/// The change by one update of an install's fine value, or of a window's coarse value.
 struct ValueChange<Value: Codable & Comparable & Sendable>: Codable, Equatable, Sendable {
     /// The value in the answer, if the install lacked it.
     var told: ModelledValue<Value>?
-    /// What the install had been told before.
+    /// The value returned earlier.
     var toldBefore: ModelledValue<Value>?
     /// The value that the request reports.
     var reported: ModelledValue<Value>?
-    /// The highest value that was reported before.
+    /// The highest value reported earlier.
     var reportedBefore: ModelledValue<Value>?
 
     enum CodingKeys: String, CodingKey {

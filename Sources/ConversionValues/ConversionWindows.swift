@@ -1,11 +1,10 @@
 import ConversionModels
 
-/// How many conversion windows an install has, and in which of them an instant is.
+/// The number of conversion windows of an install, and the window of an instant.
 ///
-/// Up to SKAdNetwork 3.0 there is one: a timer of 24 hours that each call restarts. From 4.0 on,
-/// and in AdAttributionKit, there are three, counted from the first call: 0 to 2 days, 2 to 7, 7 to
-/// 35.
-/// See https://developer.apple.com/documentation/storekit/receiving-postbacks-in-multiple-conversion-windows
+/// Up to SKAdNetwork 3.0 there is one: a timer of 24 hours that each call restarts. From 4.0 on, and in
+/// AdAttributionKit, there are three, counted from the first call: 0 to 2 days, 2 to 7, 7 to 35. See
+/// https://developer.apple.com/documentation/storekit/receiving-postbacks-in-multiple-conversion-windows
 enum ConversionWindows: String, Codable, Sendable {
     /// Up to SKAdNetwork 3.0.
     case single
@@ -13,18 +12,18 @@ enum ConversionWindows: String, Codable, Sendable {
     case three
 
     static let dayMilliseconds: Int64 = 86_400_000
-    /// How long a single window stays open after the last call.
+    /// The time that a single window stays open after the last call.
     static let timerMilliseconds = dayMilliseconds
     /// The ends of the three windows, counted from the first call.
     static let endsMilliseconds = [2 * dayMilliseconds, 7 * dayMilliseconds, 35 * dayMilliseconds]
 
-    /// The index, 0...2, of the window of an instant; nil after the last one has ended. A window
-    /// does not contain the instant of its end.
+    /// The index, 0...2, of the window of an instant; nil after the end of the last one. A window excludes the
+    /// instant of its end.
     ///
     /// - Parameters:
     ///   - instant: not before the first call.
     ///   - firstCall: the first call to the framework.
-    ///   - lastCall: the latest call; nil where it is not known.
+    ///   - lastCall: the latest call; nil if unknown.
     func index(at instant: Int64, firstCall: Int64, lastCall: Int64?) -> Int? {
         switch self {
         case .single:
@@ -35,11 +34,11 @@ enum ConversionWindows: String, Codable, Sendable {
         }
     }
 
-    /// The instant by which the model version is chosen for a value that is told now.
+    /// The instant that selects the model version for a value returned now.
     ///
-    /// A value is decoded by the version that was in effect when it can have been set last. For one
-    /// of three windows that is the window's end; for a timer it is this instant or later. In both
-    /// cases a decoder that finds another version also finds the value ambiguous.
+    /// A value is decoded by the version in effect at the latest moment at which it can have been set. For one of
+    /// three windows that is the window's end; for a timer it is this instant or later. In both cases a decoder that
+    /// finds another version also finds the value ambiguous.
     func modelInstant(now: Int64, firstCall: Int64, index: Int) -> Int64 {
         switch self {
         case .single: now
@@ -48,15 +47,15 @@ enum ConversionWindows: String, Codable, Sendable {
     }
 }
 
-/// What an install did in one conversion window, and what it was told there.
+/// The activity of an install in one conversion window, and the values returned there.
 struct WindowState: Codable, Equatable, Sendable {
     var eventCounts: [String: Int64] = [:]
-    /// By currency and event, by how much the total revenue rose, in micros.
+    /// The rise of the total revenue by currency and event, in micros.
     var revenueMicros: [String: [String: Int64]] = [:]
     var coarse = HighestValues<CoarseValue>()
-    /// An answer asked the install to lock the window.
+    /// Whether an answer asked the install to lock the window.
     var isLockTold = false
-    /// The install reports that it has locked the window.
+    /// Whether the install reports that it has locked the window.
     var isLockReported = false
 
     /// Most event names of a window; further ones are not counted.
@@ -76,7 +75,7 @@ struct WindowState: Codable, Equatable, Sendable {
         if !overflow { eventCounts[event] = sum }
     }
 
-    /// The sums stay below the reported total, so that none overflows.
+    /// The sums stay below the reported total, so they do not overflow.
     mutating func add(micros: Int64, currency: String, event: String) {
         let known = revenueMicros[currency, default: [:]]
         let name = known[event] != nil || known.count < Self.mostNames ? event : ""

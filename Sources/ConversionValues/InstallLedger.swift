@@ -1,7 +1,7 @@
 import EventLog
 
-/// Answers requests in order, and keeps the states of installs in step with the log. An answer is
-/// given only after its event is durable there. One thread uses it.
+/// Answers requests in order, and keeps the states of installs consistent with the log. It returns an answer only
+/// after its event is durable in the log. One thread uses it.
 package final class InstallLedger {
     package static let topic = "conversion-updates"
 
@@ -13,18 +13,18 @@ package final class InstallLedger {
     private var writer: (any LogWriter)?
     private let partitionCount: Int32
     private var progress: [Int32: TopicProgress]
-    /// The log may have records that the store lacks.
+    /// Whether the log may have records that the store lacks.
     package private(set) var isBehind = true
     private var followedAt = ContinuousClock.now
 
-    /// How often records of other collectors are looked for.
+    /// The interval of the check for records of other collectors.
     private static let followInterval = Duration.seconds(1)
-    /// How long reading up to the log's end may take.
+    /// The time limit for reading up to the log's end.
     private static let followLimit = Duration.seconds(60)
     private static let batchRecords = 1000
     private static let batchBytes = 8 << 20
 
-    /// Opens the file of states. `catchUp` reads what it lacks.
+    /// Opens the file of states. `catchUp` reads the missing records.
     package init(
         log: any LogBackend, storePath: String, models: ConversionApps,
         warn: @escaping @Sendable (String) -> Void
@@ -46,7 +46,7 @@ package final class InstallLedger {
         progress = try store.progress()
     }
 
-    /// Reads what the file lacks. When the file is unusable, everything is read into a new one.
+    /// Reads the records that the file lacks. If the file is unusable, reads everything into a new one.
     package func catchUp() throws(ConversionServiceError) {
         guard isBehind else { return }
         do throws(ConversionServiceError) {
@@ -73,8 +73,7 @@ package final class InstallLedger {
         var states: [InstallKey: InstallState] = [:]
         var answers: [ConversionAnswer] = []
         var records: [OutgoingRecord] = []
-        // The partitions' progress with these records, if no other collector's records come
-        // between.
+        // The partitions' progress with these records, if no records of other collectors come between them.
         var then = progress
         for (request, now) in requests {
             let key = request.install
@@ -116,8 +115,8 @@ package final class InstallLedger {
         }
     }
 
-    /// Stores the states when no other records lie between these. Otherwise all are read again in
-    /// the log's order, which decides.
+    /// Stores the states if no other records are between these. Otherwise it reads all again in the log's order,
+    /// which decides.
     private func keep(
         _ states: [InstallKey: InstallState], _ positions: [RecordPosition],
         _ then: [Int32: TopicProgress]
@@ -197,7 +196,7 @@ extension InstallLedger {
         }
     }
 
-    /// A partition that is not assigned yet is sought when it is assigned.
+    /// A partition that is not assigned yet gets its position at the assignment.
     private func seek(_ partitions: [Int32]) throws(LogError) {
         for partition in partitions where reader.position(partition: partition) != nil {
             try reader.seek(partition: partition, to: progress[partition]?.nextOffset ?? 0)
@@ -211,7 +210,7 @@ extension InstallLedger {
             let record = batch[index]
             var passed = then[record.partition] ?? TopicProgress(nextOffset: 0)
             guard record.offset >= passed.nextOffset else { continue }
-            // Other records of the topic are the worker's to reject.
+            // The worker rejects other records of the topic.
             let update = record.value.flatMap { ConversionUpdate.read($0) }
             if let update {
                 let key = update.install
@@ -229,17 +228,17 @@ extension InstallLedger {
 
 struct TopicProgress: Equatable {
     var nextOffset: Int64
-    /// The latest instant of its updates, in milliseconds since 1970: the partition's time, by
-    /// which installs are forgotten. It follows from the log and never goes back.
+    /// The latest instant of its updates, in milliseconds since 1970: the partition's time, which decides when
+    /// installs are forgotten. It follows from the log and never decreases.
     var latestMilliseconds: Int64 = .min
 
-    /// `instant` is that of the record's update; nil when the record is none.
+    /// `instant` is that of the record's update; nil for another record.
     mutating func pass(_ offset: Int64, atMilliseconds instant: Int64?) {
         nextOffset = offset + 1
         latestMilliseconds = max(latestMilliseconds, instant ?? .min)
     }
 
-    /// Nil when the install is forgotten at this instant.
+    /// Nil if the install is forgotten at this instant.
     func known(_ state: InstallState?, atMilliseconds instant: Int64) -> InstallState? {
         guard let state, max(latestMilliseconds, instant) < state.expiryMilliseconds else {
             return nil

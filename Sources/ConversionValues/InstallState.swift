@@ -1,16 +1,16 @@
 import ConversionModels
 
-/// The state of one install: what it did, what it was told, and what it reports.
+/// The state of one install: its activity, the returned values, and its reports.
 ///
-/// It changes only by `after`, so that it follows from the topic `conversion-updates`. All times
-/// are milliseconds since 1970.
+/// Only `after` changes it, so that it follows from the topic `conversion-updates`. All times are milliseconds since
+/// 1970.
 package struct InstallState: Codable, Equatable, Sendable {
-    /// A recent update, by which a repeated request is recognised.
+    /// A recent update, for recognising a repeated request.
     struct RecentUpdate: Codable, Equatable, Sendable {
         /// As `ConversionUpdate.content`.
         var content: String
         var id: String
-        /// When it was last asked for.
+        /// The time of the last request for it.
         var atMilliseconds: Int64
 
         enum CodingKeys: String, CodingKey {
@@ -28,20 +28,17 @@ package struct InstallState: Codable, Equatable, Sendable {
     var windowing = ConversionWindows.single
     /// The first call that counts.
     var firstCallMilliseconds: Int64
-    /// The latest first call that was reported, even one in the future. Of a server's reports, only
-    /// the first counts.
+    /// The latest reported first call, even one in the future. Only the first report of a server counts.
     var latestFirstCallMilliseconds: Int64?
-    /// The latest call, where one was reported.
+    /// The latest reported call.
     var lastCallMilliseconds: Int64?
-    /// When a value was last told.
+    /// When a value was last returned.
     var toldAtMilliseconds: Int64?
-    /// When it last asked.
+    /// The time of its last request.
     var receivedAtMilliseconds: Int64
-    /// Set when another install had the same id before: requests with an earlier first call belong
-    /// to that one.
+    /// Set if another install had the same id before: requests with an earlier first call belong to that one.
     var followsMilliseconds: Int64?
-    /// The device asks for values by itself, so that what servers report about it does not count as
-    /// activity.
+    /// The device sends requests itself, so reports of servers do not count as activity.
     var asksItself = false
     /// The highest reported total revenue by currency, in micros.
     var totalRevenueMicros: [String: Int64] = [:]
@@ -52,7 +49,7 @@ package struct InstallState: Codable, Equatable, Sendable {
     var recentUpdates: [RecentUpdate] = []
 
     static let mostRecentUpdates = 128
-    /// Further currencies are not remembered.
+    /// The most currencies; further ones are not remembered.
     static let mostCurrencies = 16
 
     enum CodingKeys: String, CodingKey {
@@ -83,15 +80,15 @@ package struct InstallState: Codable, Equatable, Sendable {
         }
     }
 
-    /// When it may be forgotten: after its last window has ended, and after a silence as long as
-    /// the topic's retention.
+    /// When it may be forgotten: after the end of its last window, and after a silence as long as the topic's
+    /// retention.
     package var expiryMilliseconds: Int64 {
         max(endMilliseconds, receivedAtMilliseconds + Self.silenceMilliseconds)
     }
 
     static let silenceMilliseconds = 90 * ConversionWindows.dayMilliseconds
 
-    /// The latest instant at which it called the framework or was told to.
+    /// The latest instant at which it called the framework or got a value to report.
     var lastKnownCallMilliseconds: Int64 {
         max(firstCallMilliseconds, lastCallMilliseconds ?? .min, toldAtMilliseconds ?? .min)
     }
@@ -104,7 +101,7 @@ extension InstallState {
         return after(update, state, startsInstall: !continues)
     }
 
-    /// The same, when it is known whether the update starts an install.
+    /// The same with a known answer to whether the update starts an install.
     static func after(
         _ update: ConversionUpdate, _ state: InstallState?, startsInstall: Bool
     ) -> InstallState {
@@ -130,8 +127,7 @@ extension InstallState {
         guard update.outcome != .stale else { return }
         firstCallMilliseconds = firstCall(
             with: update.firstCallMilliseconds, at: update.receivedAtMilliseconds)
-        // Otherwise a server's report about the next install would make the device's own report
-        // look old.
+        // Otherwise a server's report about the next install would make the device's own report look old.
         let isOfDevice = update.request == .conversionValue
         if let reported = update.reportedFirstCallMilliseconds,
             isOfDevice || latestFirstCallMilliseconds == nil
@@ -175,7 +171,7 @@ extension InstallState {
         }
     }
 
-    /// Whether its record is in the log twice, as a producer's retry leaves it. What was asked again has another
+    /// Whether its record is in the log twice, for example after a producer's retry. A repeated request has another
     /// instant, and does not count either.
     private func has(_ update: ConversionUpdate) -> Bool {
         recentUpdates.contains(RecentUpdate(update))
@@ -190,20 +186,19 @@ extension InstallState {
 
 /// First calls decide to which install a request belongs, and since when that install counts.
 extension InstallState {
-    /// A first call that is so much later than all known ones is not the same call with an
+    /// A first call that is later than all known ones by more than this is a different call, not one with an
     /// imprecise time.
     static let nextInstallMilliseconds: Int64 = 3_600_000
 
-    /// A first call from here on may be that of another install with the same id.
+    /// From here on a first call may belong to another install with the same id.
     var nextInstallMilliseconds: Int64 {
         (latestFirstCallMilliseconds ?? firstCallMilliseconds) + Self.nextInstallMilliseconds
     }
 
     /// The first call that counts after another one was reported.
     ///
-    /// An earlier one counts only while no first call was reported yet, and only if the install is
-    /// within the first window by both calls, with one window or three. So no clock and no server
-    /// can end a window.
+    /// An earlier one counts only while no first call was reported yet, and only if the install is within the first
+    /// window by both calls, with one window or three. So no clock and no server can end a window.
     func firstCall(with reported: Int64?, at instant: Int64) -> Int64 {
         guard let reported, reported < firstCallMilliseconds, latestFirstCallMilliseconds == nil
         else { return firstCallMilliseconds }
@@ -215,15 +210,17 @@ extension InstallState {
         return keeps ? reported : firstCallMilliseconds
     }
 
-    /// Whether a request belongs to a later install with the same id. It does if its first call is
-    /// after the end of the last window, or if its first call is clearly later and the device
-    /// itself reports that what the install had is gone.
+    /// Whether a request belongs to a later install with the same id. It does in two cases:
     ///
-    /// What a server reports of value and revenue never starts an install while windows are open.
+    /// - Its first call is after the end of the last window.
+    /// - Its first call is clearly later, and the device itself reports that the previous values and revenue are
+    ///   gone.
+    ///
+    /// A server's report of value and revenue never starts an install while windows are open.
     func isFollowed(by claim: InstallClaim) -> Bool {
         let first = claim.firstCallMilliseconds
-        // This first call was already reported by a clock that was ahead. It does not become
-        // another install's when its time comes.
+        // A clock that was ahead already reported this first call. It does not become another install's when its time
+        // comes.
         if let known = latestFirstCallMilliseconds, claim.reportedFirstCallMilliseconds <= known {
             return false
         }
@@ -232,15 +229,14 @@ extension InstallState {
         return first >= nextInstallMilliseconds && isStartedOver(by: claim)
     }
 
-    /// What a collector took for the first update of an install may not be: the collector may not
-    /// have known what another one told.
+    /// A collector may have wrongly started an install: it may not have known the answers of another collector.
     func isFollowed(by update: ConversionUpdate) -> Bool {
         guard update.startsInstall, update.outcome != .stale else { return false }
         return isFollowed(by: InstallClaim(update))
     }
 
-    /// Whether value and totals started over: no value is set, no total reaches a known one, and
-    /// something that the install had is gone.
+    /// Whether value and totals started over: no value is set, no total reaches a known one, and a previous value or
+    /// total is gone.
     private func isStartedOver(by claim: InstallClaim) -> Bool {
         guard claim.fine ?? 0 == 0, !claim.hasCoarseOrLock else { return false }
         let known = totalRevenueMicros.filter { $0.value > 0 }
@@ -252,22 +248,22 @@ extension InstallState {
     }
 }
 
-/// What a request says about its install, by which it may turn out to be another one than is known.
+/// A request's statements about its install, which may show that it is a new one.
 struct InstallClaim {
-    /// The device itself asks; otherwise a server reports about it.
+    /// Whether the device itself sent the request; otherwise a server did.
     let isOfDevice: Bool
     /// At most the instant of the answer.
     let firstCallMilliseconds: Int64
-    /// As it was reported.
+    /// As reported.
     let reportedFirstCallMilliseconds: Int64
     /// The present fine value.
     let fine: Int?
-    /// A coarse value is above low, or a window is locked.
+    /// Whether a coarse value is above low, or a window is locked.
     let hasCoarseOrLock: Bool
     /// Reported total revenue by currency, in micros.
     let totalRevenueMicros: [String: Int64]
 
-    /// Nil when the request reports no first call.
+    /// Nil if the request reports no first call.
     init?(_ request: ConversionRequest, now: Int64) {
         guard let reported = request.firstCallMilliseconds else { return nil }
         isOfDevice = request.kind == .conversionValue

@@ -4,11 +4,11 @@ import Foundation
 import GRDB
 import Store
 
-/// The states of installs in one SQLite file: a projection of the topic `conversion-updates` that
-/// can be deleted and made again.
+/// The states of installs in one SQLite file: a projection of the topic `conversion-updates` that can be deleted and
+/// rebuilt.
 ///
-/// A commit need not be durable: what a crash loses is made again from the log. After a loss of power the file may
-/// be told damaged, and be made again as a whole, where one that syncs each commit would not be.
+/// Commits need not be durable, because lost states are read from the log again. After a power loss the file may be
+/// damaged and rebuilt as a whole, unlike a file with a sync for each commit.
 final class InstallStore {
     let path: String
     private var queue: DatabaseQueue
@@ -25,8 +25,8 @@ final class InstallStore {
     private static let mark = StoreMark(
         applicationID: 0x5765_6976, version: 4, foreign: "another program's database")
 
-    /// Opens or makes the file. A file that is damaged or follows another log is set aside, which
-    /// is reported to `warn`.
+    /// Opens or creates the file. If the file is damaged or follows another log, it is set aside and reported to
+    /// `warn`.
     init(
         path: String, topic: String, logIdentity: String, partitionCount: Int32,
         warn: @escaping @Sendable (String) -> Void = { _ in }
@@ -55,7 +55,7 @@ final class InstallStore {
         queue = try Self.open(path, origin)
     }
 
-    /// Replaces the file that was set aside before.
+    /// Replaces the file that was set aside earlier.
     private static func setAside(
         _ path: String, _ reason: ConversionServiceError, _ warn: (String) -> Void
     ) throws(ConversionServiceError) {
@@ -113,7 +113,7 @@ final class InstallStore {
             throw StoreError.notAStore(path: path, detail: mark.foreign)
         }
         guard found < mark.version else { return }
-        // What an older version had is read from the log again.
+        // The contents of an older version are read from the log again.
         let old = isOurs ? "DROP TABLE log; DROP TABLE partitions; DROP TABLE installs;\n" : ""
         try mark.make(old + schema, in: db) { db in
             try db.execute(
@@ -154,7 +154,7 @@ final class InstallStore {
 }
 
 extension InstallStore {
-    /// Partitions that were never read are missing.
+    /// Without partitions that were never read.
     func progress() throws(ConversionServiceError) -> [Int32: TopicProgress] {
         try read { db in
             let rows = try Row.fetchAll(db, sql: "SELECT * FROM partitions")
@@ -191,8 +191,8 @@ extension InstallStore {
         }
     }
 
-    /// Stores states together with the progress that they follow from, and removes some of the
-    /// installs that are due to be forgotten.
+    /// Stores states together with the progress that produced them, and removes some of the installs that are due to
+    /// be forgotten.
     func store(
         _ states: [InstallKey: InstallState], progress: [Int32: TopicProgress],
         partition: (InstallKey) -> Int32
@@ -203,7 +203,8 @@ extension InstallStore {
                 encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
                 let insertion = try db.cachedStatement(
                     sql: "INSERT OR REPLACE INTO installs VALUES (?, ?, ?, ?, ?, ?, ?)")
-                // Not in the order of a dictionary: each run of the program asks the disk for the same.
+                // Sorted, because a dictionary's order differs between runs: each run should access the disk in the
+                // same order.
                 let keys = states.keys.map { (key: $0, order: Array($0.text.utf8)) }
                     .sorted { $0.order.lexicographicallyPrecedes($1.order) }
                 for key in keys.map(\.key) {
@@ -229,8 +230,7 @@ extension InstallStore {
         }
     }
 
-    /// A bounded number at once, so that no answer waits for long. `TopicProgress.known` hides
-    /// those that are left.
+    /// A bounded number at once, so that no answer waits long. `TopicProgress.known` hides the rest.
     private static func removeForgotten(
         _ db: Database, _ partition: Int32, _ latestMilliseconds: Int64
     ) throws {
@@ -263,12 +263,12 @@ extension InstallStore {
 }
 
 extension InstallKey {
-    /// Another text for each install.
+    /// A unique text for each install.
     fileprivate var text: String {
         "\(appID) \(framework.rawValue) \(storedConversion) \(installID)"
     }
 
-    /// As the column `conversion` has it.
+    /// As stored in the column `conversion`.
     fileprivate var storedConversion: String {
         switch conversion {
         case .install: ""
@@ -277,10 +277,10 @@ extension InstallKey {
     }
 }
 
-/// How far `conversions.sqlite` has read its topic, for programs other than its collector.
+/// The progress of `conversions.sqlite` in its topic, for programs other than its collector.
 package struct ConversionStoreProgress: Sendable {
     package let topic: String
-    /// Tells the topic's log from others.
+    /// Distinguishes the topic's log from others.
     package let logIdentity: String
     /// By partition, the first record that is not read yet.
     package let nextOffsets: [Int32: Int64]
@@ -288,7 +288,7 @@ package struct ConversionStoreProgress: Sendable {
     /// The file's name in a data directory.
     package static let fileName = "conversions.sqlite"
 
-    /// Reads an existing file. Nil when nothing was written to it yet.
+    /// Reads an existing file. Nil if nothing was written to it yet.
     package init?(path: String) throws(StoreError) {
         let found = try StoreError.naming("read", path) {
             try CheckedPages.openToRead(path).read { db -> (Row, [Row])? in

@@ -1,16 +1,16 @@
 import ConversionModels
 
-/// Chooses the value that an install is told, given its state after the request was counted.
+/// Chooses the value to return to an install, from its state after the request was counted.
 struct ValueDecision {
     let request: ConversionRequest
     /// Nil for a new install.
     let before: InstallState?
-    /// The state after the request, before a value was told.
+    /// The state after the request, before a value was returned.
     let after: InstallState
     let model: ConversionModel?
     let now: Int64
 
-    /// Completes the update with the value that is told.
+    /// Completes the update with the returned value.
     func tell(_ update: inout ConversionUpdate) -> ConversionAnswer {
         let version = version(update)
         update.model = version?.id
@@ -52,7 +52,7 @@ struct ValueDecision {
         }
         update.locksWindow = next.isLocked
         guard after.windowing == .three else { return ConversionAnswer(fine: next.fine) }
-        // Apple's call needs a fine value with every coarse one, and lowers nothing.
+        // Apple's call requires a fine value with every coarse one, and lowers neither.
         return ConversionAnswer(
             fine: next.fine ?? 0, coarse: next.coarse, locksWindow: next.isLocked)
     }
@@ -63,7 +63,7 @@ struct ValueDecision {
         var isLocked = false
     }
 
-    /// The values that the install should have. None is below what it was told or has.
+    /// The values that the install should have, never below those returned or reported earlier.
     private func next(_ version: ConversionModelVersion, _ index: Int) -> Next {
         let window = after.windows[index]
         let coarseFloor = [window.coarse.floor, request.coarse[index]].compactMap { $0 }.max()
@@ -85,9 +85,9 @@ struct ValueDecision {
         return next
     }
 
-    /// Whether no value can rise any more in a window, so that its postback may come at once.
+    /// Whether no value of a window can rise any more, so that its postback may come at once.
     private func isComplete(_ next: Next, _ version: ConversionModelVersion, _ index: Int) -> Bool {
-        // A value that is locked now is decoded by the present version.
+        // The present version decodes a value that is locked now.
         guard let current = model?.versionIndex(inEffectAtMilliseconds: now),
             model?.versions[current].id == version.id
         else { return false }
@@ -150,7 +150,7 @@ extension ValueDecision {
             .map(\.key).sorted()
     }
 
-    /// Why nothing is told, or which revenue did not count.
+    /// Why no value is returned, or which revenue did not count.
     static func explanation(_ update: ConversionUpdate) -> String? {
         let why: String? =
             switch update.outcome {
@@ -171,31 +171,31 @@ extension ValueDecision {
 }
 
 extension ConversionModelVersion {
-    /// The activity of a window as the fine value needs it.
+    /// The activity of a window for the fine value.
     ///
     /// - Parameter day: whole days since the first call.
     func fineState(of window: WindowState, day: Int) -> ConversionState {
         state(of: window, day: day, paying: payingInFine)
     }
 
-    /// The activity of a window as its coarse value needs it.
+    /// The activity of a window for its coarse value.
     func coarseState(of window: WindowState, sequenceIndex: Int) -> ConversionState {
         let events = coarse[sequenceIndex]?.values.flatMap { $0 } ?? []
         return state(of: window, day: 0, paying: Self.paying(events))
     }
 
-    /// The highest fine value that an install can reach within so many days.
+    /// The highest fine value that an install can reach within this number of days.
     func highestFine(withinDays days: Int) -> Int {
         fields.reduce(0) { $0 | $1.highestNumber(withinDays: days) << $1.bits.lowerBound }
     }
 
-    /// The highest coarse value with a meaning in a window; nil when none has one.
+    /// The highest coarse value with a meaning in a window; nil without one.
     func highestCoarse(sequenceIndex: Int) -> CoarseValue? {
         coarse[sequenceIndex]?.filter { !$0.value.isEmpty }.keys.max()
     }
 
-    /// Revenue without an event belongs to the only event with revenue in the model, and to
-    /// `revenue`. Where several events have revenue, each has what came with it.
+    /// Revenue without an event belongs to the only event with revenue in the model, and to `revenue`. If several
+    /// events have revenue, each has the revenue that came with it.
     private func state(of window: WindowState, day: Int, paying: Set<String>) -> ConversionState {
         var state = ConversionState(eventCounts: window.eventCounts, day: day)
         for name in flagNames where window.eventCounts[name, default: 0] > 0 {
@@ -220,7 +220,7 @@ extension ConversionModelVersion {
         }
     }
 
-    /// The events that fine values give revenue.
+    /// The events with revenue in fine values.
     private var payingInFine: Set<String> {
         fields.reduce(into: []) { names, field in
             switch field.kind {

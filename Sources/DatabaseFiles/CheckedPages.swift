@@ -2,26 +2,24 @@ import CPageChecksums
 import Foundation
 import GRDB
 
-/// Files of SQLite whose pages carry checksums. `CPageChecksums`, the layer below SQLite, writes
-/// and verifies them for all connections of the process.
+/// SQLite files with a checksum on each page. `CPageChecksums`, the layer below SQLite, writes and verifies the
+/// checksums for all connections of the process.
 ///
-/// The module is for everything that stores have in common as files: checksums of pages and
-/// records, consistent copies (`FileCopy`), and errors of SQLite and of the operating system in
-/// words that say what to do (`FileFault`, `SystemRefusal`).
+/// The module has everything that stores share as files: checksums of pages and records, consistent copies
+/// (`FileCopy`), and explained errors of SQLite and of the operating system (`FileFault`, `SystemRefusal`).
 ///
 ///     let queue = try DatabaseQueue(path: path, configuration: CheckedPages.configuration())
 ///
 ///     let damage = try queue.read { db in try CheckedPages.findDamage(db, path: path) }
 ///     try FileCopy.write(path, to: copy)
 package enum CheckedPages {
-    /// Adds checksums to a file that this connection creates. Called when the connection is
-    /// prepared, after the page size was set. An existing file is left as it is.
+    /// Adds checksums to a file that this connection creates; an existing file stays as it is. Call it while
+    /// preparing the connection, after setting the page size.
     package static func prepare(_ db: Database) throws {
         try check(weir_pages_prepare(db.sqliteConnection), db)
     }
 
-    /// How files are opened to be written: a new one gets checksums, and one that others keep locked is
-    /// waited for.
+    /// The configuration for writing: new files get checksums, and connections wait for locked files.
     ///
     /// - Parameter pragmas: run on the connection after `pageSize` is set.
     package static func configuration(
@@ -45,10 +43,9 @@ package enum CheckedPages {
         return weir_pages_are_checked(db.sqliteConnection)
     }
 
-    /// Checks all used pages of a file. Returns the damage in words; nil when there is none.
+    /// Checks all used pages of a file. Describes the damage; nil if it finds none.
     package static func findDamage(_ db: Database, path: String) throws -> String? {
-        // Damage cannot make an index disagree with its table when pages have checksums; without
-        // them it can.
+        // Without page checksums, damage can make an index disagree with its table.
         let check = try areThere(db) ? "quick_check" : "integrity_check"
         do {
             let found = try String.fetchAll(db, sql: "PRAGMA \(check)(1)")
@@ -60,16 +57,16 @@ package enum CheckedPages {
         }
     }
 
-    /// Throws `SQLITE_READONLY_DBMOVED` when the connection's file, or the `-wal` or `-shm` that it uses, is
-    /// not the one at its path any more: what is written to it then is not found at the next start.
+    /// Throws `SQLITE_READONLY_DBMOVED` if the connection's file, or its `-wal` or `-shm`, is not the one at its path
+    /// any more: the next start would not find anything written to it.
     package static func requireInPlace(_ db: Database) throws {
         guard let end = weir_moved_file(db.sqliteConnection) else { return }
         throw DatabaseError(
             resultCode: .SQLITE_READONLY_DBMOVED, message: String(cString: end))
     }
 
-    /// Opens a file for reading while another process may write it. A transaction that a killed writer left
-    /// unfinished is rolled back.
+    /// Opens a file for reading while another process may write it. Rolls back the unfinished transaction of a killed
+    /// writer.
     package static func openToRead(
         _ path: String, busySeconds: TimeInterval = 10
     ) throws -> DatabaseQueue {
@@ -77,7 +74,7 @@ package enum CheckedPages {
         configuration.busyMode = .timeout(busySeconds)
         func open() throws -> DatabaseQueue {
             let queue = try DatabaseQueue(path: path, configuration: configuration)
-            // The first read finds the journal of a transaction that was not ended.
+            // The first read finds the journal of an unfinished transaction.
             try queue.inDatabase { _ = try Row.fetchOne($0, sql: "PRAGMA schema_version") }
             return queue
         }
@@ -116,18 +113,17 @@ package enum RecordSum {
     }
 }
 
-/// Consistent copies of SQLite files while others write them.
+/// Consistent copies of SQLite files during writes of other connections.
 package enum FileCopy {
     private static let pagesAtOnce: Int32 = 1024
 
-    /// Copies the present state of a file to a new file without a write-ahead log. The copy has
-    /// checksums even if the original has none. The copy is durable when this returns, except for
-    /// its name in the directory.
+    /// Copies the present state of a file to a new file without a write-ahead log. The copy always has checksums.
+    /// When this returns, the copy is durable, except for its name in the directory.
     ///
-    /// The original is read as by any reader and never checkpointed. A file with a rollback journal
-    /// cannot be written meanwhile.
+    /// It reads the original as any reader does and never checkpoints it. A file with a rollback journal cannot be
+    /// written during the copy.
     ///
-    /// - Parameter progress: called with the number of copied pages, and of all pages.
+    /// - Parameter progress: called with the numbers of copied pages and of all pages.
     package static func write(
         _ original: String, to copy: String, progress: @escaping (Int, Int) -> Void = { _, _ in }
     ) throws {

@@ -2,22 +2,22 @@ import CPageChecksums
 import Foundation
 import GRDB
 
-/// What an error of SQLite means for the file.
+/// The meaning of an SQLite error for the file.
 package enum FileFault: Equatable, Sendable {
-    /// The file does not hold what was written to it; the words name the page.
+    /// The file does not hold the bytes that were written to it; the text names the page.
     case damaged(String)
     /// The file is not a database.
     case noDatabase
-    /// The operating system refused; the words say what to do.
+    /// The operating system refused; the text contains the remedy.
     case refused(String)
-    /// It, or what lies beside it, is not the file any more that was opened; the words say what to do.
+    /// The file, its `-wal` or its `-shm` is not the one that was opened; the text contains the remedy.
     case moved(String)
     /// Other programs keep it locked.
     case locked
     /// Anything else.
     case other(String)
 
-    /// - Parameter path: the path of the file; files that SQLite keeps beside it are included.
+    /// - Parameter path: the path of the file; the files that SQLite keeps beside it are included.
     package init(_ error: DatabaseError, path: String) {
         switch error.resultCode {
         case .SQLITE_CORRUPT: self = .damaged(Self.damage(of: path) ?? Self.explanation(error))
@@ -34,9 +34,9 @@ package enum FileFault: Equatable, Sendable {
         }
     }
 
-    /// The words for a file that is not the one at its path any more.
+    /// The text for a file that is not the one at its path any more.
     ///
-    /// - Parameter end: of its name: "-wal" or "-shm" when it is what lies beside the file.
+    /// - Parameter end: "-wal" or "-shm" for these files of SQLite; empty for the file itself.
     package static func movedWords(_ end: String = "") -> String {
         let file = ["-wal", "-shm"].contains(end) ? "its \(end)" : "the file"
         return
@@ -68,7 +68,7 @@ package enum FileFault: Equatable, Sendable {
         return .refused("\(byDefault.explanation) (\(explanation(error)))")
     }
 
-    /// The damage that was found last in a file, in words; nil when none is known.
+    /// Describes the last damage found in a file; nil if none is known.
     package static func damage(of path: String) -> String? {
         var fault = weir_fault()
         guard weir_fault_take(path, &fault), weir_fault_is_damage(fault) else { return nil }
@@ -86,8 +86,7 @@ package enum FileFault: Equatable, Sendable {
         "\(error.message ?? "SQLite error") (SQLite \(error.extendedResultCode.rawValue))"
     }
 
-    /// Distinguishes a damaged header from another kind of file: most of its first bytes are
-    /// intact.
+    /// Distinguishes a damaged header from another kind of file: most of its first bytes are intact.
     private static func looksLikeDatabase(_ path: String) -> Bool {
         guard let file = FileHandle(forReadingAtPath: path),
             let bytes = try? file.read(upToCount: 16), bytes.count == 16
@@ -97,7 +96,7 @@ package enum FileFault: Equatable, Sendable {
 }
 
 extension DatabaseError {
-    /// Whether the checksum of a page is wrong; trying again does not help.
+    /// Whether the checksum of a page is wrong. A retry does not help.
     package var isOfDamagedPage: Bool {
         extendedResultCode == .SQLITE_IOERR_DATA
     }
@@ -166,7 +165,7 @@ package enum SystemRefusal: Equatable, Sendable, CaseIterable {
         }
     }
 
-    /// The explanation with the limit of this process that it is about.
+    /// The explanation, with the limit of this process if one caused the error.
     var explanationHere: String {
         var limit = rlimit()
         guard self == .tooLarge, getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0,
@@ -184,13 +183,13 @@ package enum SystemRefusal: Equatable, Sendable, CaseIterable {
         self = found
     }
 
-    /// Words for a number of the operating system, by default `errno`.
+    /// Explains an error number of the operating system, by default `errno`.
     package static func explanation(_ errorNumber: Int32 = errno) -> String {
         SystemRefusal(errorNumber: errorNumber)?.explanationHere
             ?? String(cString: strerror(errorNumber))
     }
 
-    /// Words for an error of Foundation about a file.
+    /// Explains an error of Foundation about a file.
     package static func explanation(of error: any Error) -> String {
         var next: NSError? = error as NSError
         while let found = next {
@@ -200,7 +199,7 @@ package enum SystemRefusal: Equatable, Sendable, CaseIterable {
         return error.localizedDescription
     }
 
-    /// Tries to open a file; nil when that works.
+    /// Tries to open a file; nil if that works.
     init?(opening path: String, writing: Bool) {
         var found = stat()
         if stat(path, &found) == 0 {
@@ -224,7 +223,7 @@ package enum SystemRefusal: Equatable, Sendable, CaseIterable {
         self.init(errorNumber: errno)
     }
 
-    /// Whether nothing can grow on the disk of a file.
+    /// Whether the file's disk is full.
     static func isFull(at path: String) -> Bool {
         var found = statvfs()
         guard statvfs(path, &found) == 0 else { return false }

@@ -1,15 +1,14 @@
 import Foundation
 
-/// Reads small files that are configuration: regular files only, so that a FIFO or a device in the place of one is an
-/// error at once and never a program that waits.
+/// Reads small configuration files: regular files only, so that a FIFO or a device is an error and never blocks.
 package enum RegularFile {
     /// The bytes of a file, up to `maxBytes`.
     ///
-    /// - Throws: `RegularFileError`, whose description follows the name of the file.
+    /// - Throws: `RegularFileError`; its description continues a sentence that begins with the file's name.
     package static func contents(
         of path: String, maxBytes: Int = 16 << 20
     ) throws(RegularFileError) -> Data {
-        // A FIFO without a writer would be waited for.
+        // Without `O_NONBLOCK`, opening a FIFO without a writer would block.
         let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { throw .unreadable(errno) }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
@@ -26,7 +25,6 @@ package enum RegularFile {
         return bytes
     }
 
-    /// The text of a file.
     package static func text(of path: String) throws(RegularFileError) -> String {
         guard let text = String(validating: try contents(of: path), as: UTF8.self) else {
             throw .notText
@@ -36,9 +34,9 @@ package enum RegularFile {
 }
 
 package enum RegularFileError: Error, Equatable, CustomStringConvertible {
-    /// The number of the operating system's error.
+    /// The error number of the operating system.
     case unreadable(Int32)
-    /// The kind of file that is there, of its mode.
+    /// The file's mode, which contains its kind.
     case notRegular(mode_t)
     case tooLarge(Int)
     case notText

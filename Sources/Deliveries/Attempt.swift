@@ -5,11 +5,11 @@ import Streams
 
 /// The result of one request to a partner.
 package enum AttemptResult: Equatable, Sendable {
-    /// `retryAfterMilliseconds` is the pause that the partner asked for.
+    /// `retryAfterMilliseconds` is the pause that the partner requested.
     case answered(status: Int, retryAfterMilliseconds: Int64?)
     /// No HTTP answer.
     case failed(ConnectionFault, detail: String)
-    /// The partner has an address that is not allowed.
+    /// The partner's address is not allowed.
     case addressRefused(detail: String)
 }
 
@@ -39,16 +39,15 @@ package enum ConnectionFault: String, CaseIterable, Sendable {
 enum AttemptOutcome: String, CaseIterable, Sendable {
     /// 200 to 299.
     case delivered
-    /// Tried again: 5xx, 429, no answer in time, no connection.
+    /// Retried: 5xx, 429, no answer in time, no connection.
     case retry
-    /// Not tried again automatically: any status that no other case covers.
+    /// Not retried automatically: any status that no other case covers.
     case refused
     /// 3xx: redirects are not followed.
     case redirect
-    /// 410: the partner wants nothing more at this address.
+    /// 410: the partner accepts nothing more at this address.
     case gone
-    /// 401 or 403: the partner rejects the sender, so it would answer every other document the same
-    /// way.
+    /// 401 or 403: the partner rejects the sender, so it would answer every other document the same way.
     case denied
     /// The address is not allowed.
     case address
@@ -91,32 +90,32 @@ struct Attempt: Equatable, Sendable {
     }
 }
 
-/// When a failed delivery is tried again: the schedule that Standard Webhooks recommends.
+/// The retry schedule of failed deliveries, as recommended by Standard Webhooks.
 package enum RetrySchedule {
-    /// Pauses between attempts in milliseconds: 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h, 24
-    /// h. The first attempt is made at once.
+    /// Pauses between attempts in milliseconds: 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h, 24 h. The first
+    /// attempt is made at once.
     static let pausesMilliseconds: [Int64] = [
         5000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000, 50_400_000, 72_000_000,
         86_400_000,
     ]
     static let attemptCount = pausesMilliseconds.count + 1
-    /// The schedule in words: "10 attempts over 3 days and 3 hours, up to a tenth longer". Hours
-    /// are rounded down, so that the promise is kept.
+    /// The schedule in words: "10 attempts over 3 days and 3 hours, up to a tenth longer". Hours are rounded down, so
+    /// that the promise is kept.
     package static var explanation: String {
         let hours = pausesMilliseconds.reduce(0, +) / 3_600_000
         return
             "\(attemptCount) attempts over \(hours / 24) days and \(hours % 24) hours, up to a tenth longer"
     }
-    /// The longest pause that a partner can ask for with `Retry-After`.
+    /// The longest pause that a partner can request with `Retry-After`.
     static let maxRetryAfterMilliseconds: Int64 = 86_400_000
 
     /// The longest pause that this schedule or a partner can cause.
     static let longestPauseMilliseconds = max(
         (pausesMilliseconds.max() ?? 0) / 10 * 11, maxRetryAfterMilliseconds)
 
-    /// The pause after a failed attempt, counted from 1; nil after the last. The pause is up to a
-    /// tenth longer than scheduled, so that deliveries that failed together are not retried
-    /// together. The extra time depends only on the delivery and the attempt.
+    /// The pause after a failed attempt, counted from 1; nil after the last. The pause is up to a tenth longer than
+    /// scheduled, so that deliveries that failed together are not retried together. The extra time depends only on
+    /// the delivery and the attempt.
     package static func pauseMilliseconds(
         afterAttempt attempt: Int, key: String, retryAfterMilliseconds: Int64? = nil
     ) -> Int64? {
@@ -132,8 +131,8 @@ package enum RetrySchedule {
 
 /// The header `Retry-After` of RFC 9110: seconds, or a date in any of its three forms.
 enum RetryAfter {
-    /// The pause in milliseconds; nil for anything else. A date counts from the `Date` of the
-    /// answer, else from `nowSeconds` since 1970.
+    /// The pause in milliseconds; nil for anything else. A date counts from the `Date` of the answer, otherwise from
+    /// `nowSeconds` since 1970.
     static func milliseconds(
         _ text: String, date: String?, nowSeconds: Int64 = WallClock.milliseconds / 1000
     ) -> Int64? {
@@ -154,8 +153,8 @@ enum RetryAfter {
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// Seconds since 1970 of a date as HTTP writes it today, by RFC 850, or as C's `asctime` does:
-    /// `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37 1994`.
+    /// Seconds since 1970 of a date in HTTP's present form, of RFC 850, or of C's `asctime`: `Sun, 06 Nov 1994
+    /// 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37 1994`.
     private static func seconds(ofDate text: String, nowSeconds: Int64) -> Int64? {
         if let parts = text.wholeMatch(
             of: /[A-Z][a-z]{2}, (\d\d) ([A-Z][a-z]{2}) (\d{4}) (\d\d:\d\d:\d\d) GMT/)?.output

@@ -3,7 +3,7 @@ import Logging
 import Program
 import Store
 
-/// A partner that can be sent to: its file and its secrets have been read.
+/// A partner that can receive documents: its file and its secrets have been read.
 struct PartnerRoute: Sendable {
     let name: String
     /// The address as written in the file.
@@ -30,7 +30,7 @@ struct PartnerRoute: Sendable {
         }
     }
 
-    /// Routes to all partners that have an address.
+    /// Routes to all partners with an address.
     static func routes(
         to partners: [Partner], directory: String
     ) throws(ConfigurationError) -> [PartnerRoute] {
@@ -53,11 +53,11 @@ struct PartnerRoute: Sendable {
     }
 }
 
-/// What the store has to know of the configured partners.
+/// The configured partners, for the store.
 struct KnownPartners: Sendable {
     /// Addresses by partner name, as written in the files.
     private(set) var urls: [String: String] = [:]
-    /// Partners whose files have no address.
+    /// Partners without an address in their files.
     private(set) var off: Set<String> = []
 
     init(_ partners: [Partner]) {
@@ -75,7 +75,7 @@ struct KnownPartners: Sendable {
         self.off = off
     }
 
-    /// Why documents for a partner are held; nil when they can be sent.
+    /// Why documents for a partner are held; nil if they can be sent.
     func reasonHeld(_ partner: String) -> String? {
         guard urls[partner] == nil else { return nil }
         return off.contains(partner)
@@ -84,8 +84,8 @@ struct KnownPartners: Sendable {
     }
 }
 
-/// Watches the partners' files and the files of their secrets while the program runs. A change is
-/// adopted as a whole; if anything is wrong, none of it is.
+/// Watches the partners' files and the files of their secrets while the program runs. A change takes effect as a
+/// whole, or not at all if any part is wrong.
 struct FollowedPartners {
     private let pipelines: PipelineDirectory
     private let logger: Logger
@@ -93,7 +93,7 @@ struct FollowedPartners {
     private let fault = StandingFault()
     /// Whether the directory of partners has existed: its disappearance is then a mistake.
     private var hasDirectory: Bool
-    /// The partners that can be sent to.
+    /// The partners that can receive documents.
     private var known: Set<String>
 
     init(_ pipelines: PipelineDirectory, from partners: [Partner], logger: Logger) {
@@ -114,7 +114,7 @@ struct FollowedPartners {
             + secrets.map { $0.hasPrefix("/") ? $0 : "\(pipelines.path)/\($0)" }
     }
 
-    /// The partners after a change; nil when nothing has changed. Called on every turn of the loop.
+    /// The partners after a change; nil without a change. Called on every turn of the loop.
     mutating func look() -> (partners: KnownPartners, routes: [PartnerRoute])? {
         guard watch.look() != nil else { return nil }
         do {

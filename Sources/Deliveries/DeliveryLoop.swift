@@ -6,8 +6,7 @@ import Program
 import Store
 import Streams
 
-/// Takes documents over from the log into the store, and sends them from there. Runs on one plain
-/// thread.
+/// Ingests documents from the log into the store, and sends them from there. Runs on one plain thread.
 package final class DeliveryLoop {
     struct Settings {
         var assignment: LogAssignment
@@ -18,12 +17,12 @@ package final class DeliveryLoop {
         var lookInterval = Duration.seconds(30)
     }
 
-    /// How often the log is read while requests are in flight.
+    /// The wait of a read of the log while requests are in flight.
     private static let busyWaitMilliseconds = 20
-    /// How long to wait at shutdown for requests in flight.
+    /// Timeout at shutdown for requests in flight.
     private static let stopMilliseconds = 10_000
     private static let batchBytes = 32 << 20
-    /// Delivered documents are remembered longer than the topic keeps its records.
+    /// Delivered documents are remembered for longer than the topic retains its records.
     private static let keptMilliseconds: Int64 = 100 * 86_400_000
 
     private let store: DeliveryStore
@@ -67,14 +66,13 @@ package final class DeliveryLoop {
         self.files = files
     }
 
-    /// Runs until a stop is requested. With `untilEnd` it runs until everything that was in the log
-    /// at the start is taken over and everything due was sent once.
+    /// Runs until a stop is requested. With `untilEnd` it runs until everything that was in the log at the start is
+    /// ingested and everything due was sent once.
     func run() throws {
         while try turn() {}
     }
 
-    /// Takes documents over, and sends what is due. False when the work is over, and no further turn is
-    /// taken.
+    /// Ingests documents, and sends due ones. False if the work is over; do not call it again then.
     package func turn() throws -> Bool {
         if !hasBegun {
             hasBegun = true
@@ -84,7 +82,7 @@ package final class DeliveryLoop {
         do {
             if !stop.isRequested, try step() { return true }
         } catch is BrokerPatience.Stopped {
-            // What was read and not taken over is read again by the next start.
+            // The next start reads records again that were not ingested.
             logger.info("stopped while the log does not answer")
         }
         try finish()
@@ -132,7 +130,7 @@ package final class DeliveryLoop {
         hasTaken && !follower.isRepeating && !follower.hasUncommittedOffsets
     }
 
-    /// How long to wait for records while nothing is in flight.
+    /// The wait for records while nothing is in flight.
     private func idleMilliseconds() throws -> Int {
         guard maySend, let due = try dispatcher.nextDueMilliseconds() else {
             return settings.waitMilliseconds
@@ -141,8 +139,7 @@ package final class DeliveryLoop {
         return Int(max(0, min(rest, Int64(settings.waitMilliseconds))))
     }
 
-    /// Waits for requests in flight. A request without an answer is sent again by the next start,
-    /// under the same key.
+    /// Waits for requests in flight. The next start repeats a request without an answer, under the same key.
     private func finish() throws {
         let deadline = ContinuousClock.now + .milliseconds(Self.stopMilliseconds)
         while dispatcher.inFlightCount > 0, ContinuousClock.now < deadline {
@@ -208,8 +205,8 @@ package final class DeliveryLoop {
 
     private var isAtEnd: Bool { !follower.ends.isEmpty && follower.isAtEnd }
 
-    /// Prunes old deliveries every hour. Then, at start and after the clock has gone back, repairs
-    /// times that a clock set while it was ahead.
+    /// Prunes old deliveries every hour. Also, at start and after the clock has gone back, repairs times that were
+    /// set by a clock that was ahead.
     private func mindClock() throws {
         let now = clock.nowMilliseconds
         let hasGoneBack = now < lastTurnMilliseconds - DeliveryStore.clockSlackMilliseconds
@@ -242,11 +239,11 @@ package final class DeliveryLoop {
     }
 }
 
-// MARK: Partitions coming
+// MARK: Assignment of partitions
 
 extension DeliveryLoop {
-    /// Starts where the store is, or where the group is when another instance got further, or else at the oldest record.
-    /// A store that lacks what it once took over is an older copy: it takes that over again.
+    /// Starts at the store's offset, at the group's if another instance got further, or otherwise at the oldest
+    /// record. A store that lacks records it once ingested is an older copy: it ingests them again.
     private func take(_ partitions: [Int32]) throws {
         hasTaken = true
         let reader = follower.reader
@@ -264,7 +261,8 @@ extension DeliveryLoop {
             let partition = bounds.partition
             let group = committed[partition]
             var known = PartitionOwners(note: group?.note ?? "")
-            // Where no note says who it was, the store was alone. On the embedded log partitions of instances are set by hand.
+            // Without a note about owners, the store was alone. On the embedded log, operators assign partitions to
+            // instances.
             if group == nil || !reader.keepsNotes, stored[partition] != nil {
                 known.begin(identity, at: 0)
             }
@@ -280,7 +278,8 @@ extension DeliveryLoop {
                         "to_offset": "\(group?.next ?? lost)",
                     ])
             }
-            // What a copy had may be gone from the log. What nobody has taken over must not be.
+            // Records that an older copy once had may be gone from the log. Records that no store has ingested must
+            // not be gone.
             let start = lost == nil ? next : max(next, bounds.earliestOffset)
             if let lost, lost < start {
                 logger.warning(

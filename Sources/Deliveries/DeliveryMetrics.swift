@@ -54,7 +54,7 @@ final class DeliveryMetrics {
 
     func turn() { health.turn() }
 
-    /// For how long the log has not answered, and why; nil when it answers again.
+    /// The time without an answer of the log, and the reason; nil once it answers again.
     func wait(for reason: String?, seconds: Double) {
         health.turn()
         health.setReady(unless: reason)
@@ -114,7 +114,7 @@ final class DeliveryMetrics {
         assigned.set(nextOffsets.count)
     }
 
-    /// Sets whether the worker is ready; a fault says why it is not.
+    /// Sets whether the worker is ready, with the fault if it is not.
     func setReady(unless fault: String?) { health.setReady(unless: fault) }
 }
 
@@ -193,7 +193,7 @@ final class DeliveryMonitor {
     let metrics: DeliveryMetrics
     private let endpoint: MonitoringEndpoint
 
-    /// The server listens when this returns.
+    /// Listens when this returns.
     init(
         at address: ListenAddress, topic: String, group: String, partners: [String],
         waitMilliseconds: Int, data: String, log: String?, logger: Logger

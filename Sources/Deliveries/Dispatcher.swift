@@ -3,8 +3,8 @@ import JSON
 import Logging
 import Store
 
-/// Sends due deliveries, partner by partner, and records the results in the store. Called from one
-/// thread; requests run on threads of the sender.
+/// Sends due deliveries, partner by partner, and records the results in the store. Called from one thread; requests
+/// run on threads of the sender.
 final class Dispatcher {
     private let store: DeliveryStore
     private let sender: any PartnerSender
@@ -14,9 +14,9 @@ final class Dispatcher {
     private let logger: Logger
     private let inbox = ResultInbox()
     private var queues: [PartnerQueue]
-    /// Removed partners whose last requests are still in flight.
+    /// Removed partners with requests in flight.
     private var leaving: Set<String> = []
-    /// Partners whose files have no address.
+    /// Partners without an address in their files.
     private var off: Set<String>
     private let attemptsOnce: Bool
 
@@ -59,7 +59,7 @@ final class Dispatcher {
             ])
     }
 
-    /// Replaces the partners. Requests in flight to removed ones are waited for.
+    /// Replaces the partners. Requests in flight to removed ones complete first.
     func use(_ routes: [PartnerRoute], off: Set<String> = []) throws {
         self.off = off
         let known = queues
@@ -78,7 +78,7 @@ final class Dispatcher {
         try begin(isStart: false)
     }
 
-    /// Records in the store which partners there are.
+    /// Records the present partners in the store.
     func begin(isStart: Bool) throws {
         let staying = queues.filter { !leaving.contains($0.route.name) }
         let urls = Dictionary(uniqueKeysWithValues: staying.map { ($0.route.name, $0.route.url) })
@@ -87,8 +87,8 @@ final class Dispatcher {
             nowMilliseconds: clock.nowMilliseconds)
     }
 
-    /// Drops removed partners whose last request has ended. The request may have left its delivery
-    /// pending, which is now held.
+    /// Drops removed partners once their last request has ended. That request may have left its delivery pending,
+    /// which is then held.
     private func letGo() throws {
         let gone = queues.filter { leaving.contains($0.route.name) && $0.inFlight.isEmpty }
         guard !gone.isEmpty else { return }
@@ -120,7 +120,7 @@ final class Dispatcher {
             guard case .attempt(let attempt) = delivery.ending,
                 let index = queues.firstIndex(where: { $0.route.name == delivery.partner })
             else { continue }
-            // A pause that is asked for now is a new one, where an operator has ended the last.
+            // If an operator has ended the last pause, a newly requested one is a new pause.
             try endRest(of: &queues[index])
             let before = queues[index].breaker.rest
             queues[index].noteEnded(delivery.number, attempt.result, nowMilliseconds: now)
@@ -133,7 +133,7 @@ final class Dispatcher {
         if !leaving.isEmpty { try letGo() }
     }
 
-    /// When the next delivery may be sent, milliseconds since 1970; nil when none waits.
+    /// When the next delivery may be sent, milliseconds since 1970; nil if none waits.
     func nextDueMilliseconds() throws -> Int64? {
         var next: Int64?
         for queue in queues {
@@ -146,8 +146,8 @@ final class Dispatcher {
         return next
     }
 
-    /// Whether nothing is in flight and nothing more can be sent in this run. Deliveries that wait
-    /// for a later attempt or for a partner that is away do not count.
+    /// Whether nothing is in flight and nothing more can be sent in this run. Deliveries that wait for a later
+    /// attempt or for an unreachable partner do not count.
     func isSettled() throws -> Bool {
         guard inFlightCount == 0 else { return false }
         let now = clock.nowMilliseconds
@@ -192,7 +192,7 @@ final class Dispatcher {
         return sent
     }
 
-    /// Sends a delivery, or returns why its document gives no request.
+    /// Sends a delivery, or returns why its document does not result in a request.
     private func send(
         _ delivery: DueDelivery, _ queue: inout PartnerQueue, _ now: Int64
     ) throws -> FinishedDelivery? {
@@ -225,8 +225,8 @@ final class Dispatcher {
     }
 }
 
-/// Ended attempts, from the threads of the sender to the loop. The lock guards all of it, which
-/// makes it `@unchecked Sendable`.
+/// Ended attempts, from the threads of the sender to the loop. The lock guards all of it, which makes it `@unchecked
+/// Sendable`.
 final class ResultInbox: @unchecked Sendable {
     private let condition = NSCondition()
     private var results: [FinishedDelivery] = []

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import Store
 
-/// A record of the topic that is taken over.
+/// A record of the topic to ingest.
 struct IncomingRecord: Sendable {
     var partition: Int32
     var offset: Int64
@@ -17,8 +17,8 @@ struct IngestedRecords: Equatable, Sendable {
 }
 
 extension DeliveryStore {
-    /// Takes records over in one transaction with the next offsets. A document that is already
-    /// there changes nothing. A higher revision supersedes lower ones that were not delivered, dead ones among them.
+    /// Ingests records in one transaction with the next offsets. A known document changes nothing. A higher revision
+    /// supersedes lower ones that were not delivered, including dead ones.
     ///
     /// - Parameters:
     ///   - last: the last record of each partition in `records`.
@@ -101,12 +101,13 @@ extension DeliveryStore {
         return true
     }
 
-    /// Adapts the store to the configured partners. Deliveries that waited for a file or an address
-    /// of their partner become pending, those of partners without one are held, and a disabled
-    /// partner with a new address is enabled. At start the pause of a partner that could not be
-    /// reached ends; one that the partner asked for stays.
+    /// Adapts the store to the configured partners:
     ///
-    /// - Parameter isStart: false when the files of partners change at run time.
+    /// - Deliveries that waited for a file or an address of their partner become pending; those without one are held.
+    /// - A disabled partner with a new address is enabled.
+    /// - At start the pause of an unreachable partner ends; a pause that the partner requested stays.
+    ///
+    /// - Parameter isStart: false if the files of partners change at run time.
     func begin(
         _ partners: KnownPartners, isStart: Bool = true, nowMilliseconds now: Int64
     ) throws(StoreError) {
@@ -151,12 +152,12 @@ extension DeliveryStore {
         }
     }
 
-    /// Deletes deliveries that were delivered or superseded before a time. Their documents have
-    /// left the topic by then.
+    /// Deletes deliveries that were delivered or superseded before a time. Their documents have expired in the topic
+    /// by then.
     func prune(changedBefore milliseconds: Int64) throws(StoreError) {
         let condition = "state IN ('delivered', 'superseded') AND changed_ms < ?"
         try commit { db in
-            // Once the higher revision is forgotten, nothing would keep a lower one from being sent again.
+            // Without the higher revision, a lower one could be sent again.
             try db.execute(
                 sql: """
                     UPDATE deliveries SET state = 'superseded', reason = ''

@@ -5,8 +5,8 @@ import Store
 import Streams
 import Synchronization
 
-/// What prevents sending to a partner: what `weir-partner-postbacks` checks at start, and what
-/// would otherwise show only with the first document. Nothing is sent; names are resolved.
+/// Finds faults that prevent sending to a partner: those that `weir-partner-postbacks` checks at start, and those
+/// that would otherwise show only with the first document. It sends nothing, but resolves names.
 package struct PartnerCheck: Sendable {
     /// Errors, with file, line and key.
     package private(set) var wrong: [String] = []
@@ -18,7 +18,7 @@ package struct PartnerCheck: Sendable {
         all(partners, directory: directory, resolver: SystemResolver())
     }
 
-    /// A name server that does not answer takes long, so all names are asked for at once.
+    /// An unresponsive name server takes long, so all names are resolved at once.
     static func all(
         _ partners: [Partner], directory: String, resolver: any HostResolver
     ) -> [PartnerCheck] {
@@ -90,11 +90,11 @@ package struct PartnerCheck: Sendable {
     }
 }
 
-/// The request that a partner would be sent for a document, with secrets masked. Nothing is sent.
+/// A partner's request for a document, with secrets masked. Nothing is sent.
 package struct PartnerPreview: Sendable {
-    /// Nil when the document gives no request.
+    /// Nil if the document does not result in a request.
     package let request: PartnerRequest?
-    /// Why there is no request, and what would become of the document; nil when there is a request.
+    /// Why `request` is nil, and what would happen to the document; otherwise nil.
     package let fault: String?
 
     /// Secrets are not read and may be missing.
@@ -122,7 +122,7 @@ package struct PartnerPreview: Sendable {
     }
 }
 
-/// A document of one kind that partners are sent, for checking templates before the first real one.
+/// A document of one kind, for checking templates before the first real one.
 struct SampleDocument {
     /// The kind in words.
     let kind: String

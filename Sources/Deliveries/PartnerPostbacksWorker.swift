@@ -13,10 +13,9 @@ import Streams
 
 /// `weir-partner-postbacks`: delivers the topic `partner-postbacks` to partners over HTTP.
 ///
-/// The module has the path of a document from the log to a partner: `DeliveryLoop` reads the log
-/// and takes documents over into the `DeliveryStore`, the `Dispatcher` sends what is due through an
-/// `HTTPSender`, and the result of each attempt goes back into the store. `Templates/` turns a
-/// document into the request that a partner's file describes.
+/// The module contains the path of a document from the log to a partner. `DeliveryLoop` ingests documents from the
+/// log into the `DeliveryStore`. The `Dispatcher` sends due ones through an `HTTPSender`, and the result of each
+/// attempt returns to the store. `Templates/` turns a document into the request that a partner's file describes.
 ///
 ///     // The whole program; `weir up` runs it in a process with the other workers.
 ///     try PartnerPostbacksWorker.work(options, stop: .ofProcess)
@@ -54,7 +53,7 @@ package struct PartnerPostbacksWorker: CommandLineProgram {
         try work(options, stop: stop, clock: SystemClock(), sender: nil)
     }
 
-    /// Delivers by a clock and a sender of the caller; a nil sender means HTTP.
+    /// Delivers with the caller's clock and sender; a nil sender means HTTP.
     static func work(
         _ options: WorkerOptions, stop: StopSignal, clock: any DeliveryClock,
         sender: (any PartnerSender)?
@@ -85,7 +84,7 @@ package struct PartnerPostbacksWorker: CommandLineProgram {
         ).run()
     }
 
-    /// The loop over a reader and a sender of the caller, by the system's clock.
+    /// The loop with the caller's reader and sender, and the system's clock.
     package static func makeLoop(
         _ options: WorkerOptions, _ configuration: DeliveryConfiguration, log: any LogBackend,
         reader: any LogReader, sender: any PartnerSender, stop: StopSignal, logger: Logger
@@ -150,7 +149,7 @@ package struct PartnerPostbacksWorker: CommandLineProgram {
     }
 }
 
-/// What the program reads at start: its own file, the partners' files and their secrets.
+/// The configuration that the program reads at start: its own file, the partners' files and their secrets.
 package struct DeliveryConfiguration {
     let pipelines: PipelineDirectory
     package let stream: StreamSettings
@@ -174,11 +173,11 @@ extension DeliveryStore {
 }
 
 extension PartnerPostbacksWorker {
-    /// Reads what the program reads at start, except the partners: see `PartnerCheck`. Throws what
-    /// keeps the program from starting.
+    /// Reads the configuration for a start, except the partners: see `PartnerCheck`. Throws any fault that prevents
+    /// the start.
     ///
-    /// - Parameter address: the log that would be read. The settings of a Kafka cluster are read
-    ///   too, but the cluster is not asked anything.
+    /// - Parameter address: the log that would be read. The settings of a Kafka cluster are read too, without
+    ///   contacting it.
     package static func checkConfiguration(
         _ pipelines: PipelineDirectory, log address: LogAddress?
     ) throws {

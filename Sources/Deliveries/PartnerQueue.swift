@@ -9,7 +9,7 @@ struct PartnerQueue {
     private(set) var inFlight: [Int64: String] = [:]
     /// When the requests of the last second were sent.
     private var sentMilliseconds: [Int64] = []
-    /// Deliveries sent in this run, when each is sent only once; otherwise nil.
+    /// Deliveries sent in this run, if each is sent only once; otherwise nil.
     private var attempted: Set<Int64>?
 
     init(_ route: PartnerRoute, attemptsOnce: Bool) {
@@ -42,10 +42,10 @@ struct PartnerQueue {
         breaker = Breaker(rest: rest)
     }
 
-    /// How many due deliveries are read at most to find one that may be sent.
+    /// The number of due deliveries that may have to be skipped to find one to send.
     var busyCount: Int { inFlight.count + (attempted?.count ?? 0) }
 
-    /// Whether a delivery may be sent: neither it nor another revision is in flight.
+    /// Whether a delivery may be sent: no revision of its document is in flight.
     func admits(_ delivery: DueDelivery) -> Bool {
         inFlight[delivery.number] == nil && !inFlight.values.contains(delivery.id)
             && attempted?.contains(delivery.number) != true
@@ -72,17 +72,16 @@ struct PartnerQueue {
     }
 }
 
-/// Protects a partner that is away or asks for a pause: nothing is sent for a time, then one probe.
-/// The time doubles after repeated failures to reach the partner, and while it keeps asking for a
-/// pause.
+/// Protects a partner that is unreachable or requests a pause: nothing is sent for a time, then one probe. The time
+/// doubles after repeated failures to reach the partner, and while it keeps requesting a pause.
 struct Breaker: Equatable, Sendable {
     /// Consecutive failures that open the breaker.
     static let failuresToOpen = 5
     /// The first pause after failures, in milliseconds.
     static let firstPauseMilliseconds: Int64 = 30_000
-    /// The pause when a partner asks for one without a length, in milliseconds.
+    /// The pause if a partner requests one without a length, in milliseconds.
     static let unstatedPauseMilliseconds: Int64 = 5000
-    /// The shortest pause that a partner can ask for, in milliseconds.
+    /// The shortest pause that a partner can request, in milliseconds.
     static let shortestPauseMilliseconds: Int64 = 1000
     /// The longest pause that doubling reaches, in milliseconds.
     static let longestPauseMilliseconds: Int64 = 1_800_000
@@ -109,7 +108,7 @@ struct Breaker: Equatable, Sendable {
     }
 
     mutating func note(isReached: Bool, nowMilliseconds: Int64) {
-        // A request sent before the partner asked for a pause says nothing about that pause.
+        // A request sent before the partner requested a pause has no information about that pause.
         guard rest?.cause != .asked || isProbing else { return }
         guard !isReached else {
             self = Breaker()
@@ -117,22 +116,21 @@ struct Breaker: Equatable, Sendable {
         }
         failures += 1
         guard failures >= Self.failuresToOpen || isOpen else { return }
-        // Failures of requests that were in flight when the breaker opened do not lengthen the
-        // pause.
+        // Failures of requests that were in flight when the breaker opened do not lengthen the pause.
         guard !isOpen || isProbing else { return }
         let pause =
             rest?.cause == .away ? doubledMilliseconds : Self.firstPauseMilliseconds
         open(.away, pauseMilliseconds: pause, nowMilliseconds)
     }
 
-    /// The partner asks for a pause; nil when it does not say how long.
+    /// The partner requests a pause; nil for one without a length.
     mutating func note(pauseAskedMilliseconds asked: Int64?, nowMilliseconds: Int64) {
         let wanted = min(
             asked ?? Self.unstatedPauseMilliseconds, RetrySchedule.maxRetryAfterMilliseconds)
         let pause = max(
             wanted, Self.shortestPauseMilliseconds, isProbing ? doubledMilliseconds : 0)
         failures = 0
-        // When several answers ask for a pause, the longest counts.
+        // If several answers request a pause, the longest counts.
         if !isProbing, let rest, rest.cause == .asked,
             !rest.isOver(nowMilliseconds: nowMilliseconds),
             rest.untilMilliseconds >= nowMilliseconds + pause

@@ -10,7 +10,7 @@ struct DueDelivery: Sendable {
     var document: [UInt8]
 }
 
-/// The end of an attempt, or a document that gives no request.
+/// The end of an attempt, or a document that does not result in a request.
 struct FinishedDelivery: Sendable {
     enum Ending: Sendable {
         case attempt(Attempt)
@@ -46,8 +46,7 @@ extension DeliveryStore {
         }
     }
 
-    /// When the next pending delivery of a partner is due, milliseconds since 1970; nil when none
-    /// is.
+    /// When the next pending delivery of a partner is due, milliseconds since 1970; otherwise nil.
     func nextDue(partner: String) throws(StoreError) -> Int64? {
         try read { db in
             try Int64.fetchOne(
@@ -63,7 +62,7 @@ extension DeliveryStore {
         try has(partner, in: "disabled_partners")
     }
 
-    /// Whether a partner still rests: an operator may have ended its pause.
+    /// Whether a partner is still paused: an operator may have ended its pause.
     func isResting(partner: String) throws(StoreError) -> Bool {
         try has(partner, in: "resting_partners")
     }
@@ -95,8 +94,7 @@ extension DeliveryStore {
         }
     }
 
-    /// Disables the partner after 410, 401 or 403; nil for other answers and when it was disabled
-    /// already.
+    /// Disables the partner after 410, 401 or 403; nil for other answers and if it was already disabled.
     private static func disable(
         after attempt: Attempt, of delivery: FinishedDelivery, in db: Database
     ) throws -> DisabledPartner? {
@@ -113,7 +111,7 @@ extension DeliveryStore {
         return db.changesCount > 0 ? DisabledPartner(name: delivery.partner, status: status) : nil
     }
 
-    /// A document that gave no request keeps the time of its delivery as the time of change.
+    /// A document without a request keeps the time of its delivery as the time of change.
     private static func record(
         _ fault: RenderingFault, of delivery: FinishedDelivery, in db: Database
     ) throws {
@@ -139,7 +137,7 @@ extension DeliveryStore {
             arguments: [delivery.number])
         guard let row else { return }
         let isPending = row[0] == DeliveryState.pending.rawValue
-        // 401 and 403 refuse the sender and not the document, so they use up no attempt.
+        // 401 and 403 reject the sender and not the document, so they use up no attempt.
         let attempts: Int = row[1] + (AttemptOutcome(attempt.result) == .denied ? 0 : 1)
         try db.execute(
             sql: """
@@ -153,7 +151,7 @@ extension DeliveryStore {
             ])
         let end = attempt.endMilliseconds
         let next = Self.next(after: attempt, number: attempts, of: delivery)
-        // A revision that was superseded while it was in flight is not tried again.
+        // A revision that was superseded while it was in flight is not retried.
         let isFinal = isPending || next.state == .delivered
         try db.execute(
             sql: """
@@ -223,9 +221,8 @@ package struct MisplacedDeliveries: Equatable, Sendable {
     package var untilMilliseconds: Int64
 }
 
-/// Repairs due times that a clock set while it was ahead. Each time is computed from the moment at
-/// which it was set, so a time further ahead than its pause shows that the clock has gone back
-/// since.
+/// Repairs due times that were set by a clock that was ahead. Each time is computed from the moment of setting it, so
+/// a time further ahead than its pause shows that the clock has gone back since.
 extension DeliveryStore {
     /// The first attempt is due at once, each later one after a pause that starts at the end of the
     /// previous attempt.
@@ -243,8 +240,7 @@ extension DeliveryStore {
         ]
     }
 
-    /// Deliveries due later than the schedule allows, by partner. A running worker makes them due
-    /// at its next check.
+    /// Deliveries due later than the schedule allows, by partner. A running worker makes them due at its next check.
     package func misplaced(
         nowMilliseconds now: Int64
     ) throws(StoreError) -> [MisplacedDeliveries] {
@@ -261,8 +257,8 @@ extension DeliveryStore {
         }
     }
 
-    /// Makes deliveries due that wait longer than the schedule allows, and shortens pauses of
-    /// partners that are too long. Returns how many deliveries there were.
+    /// Makes deliveries due that wait longer than the schedule allows, and shortens pauses of partners that are too
+    /// long. Returns the number of these deliveries.
     func bringBack(nowMilliseconds now: Int64) throws(StoreError) -> Int {
         try commit { db in
             try db.execute(

@@ -4,14 +4,14 @@ import JSON
 import Synchronization
 import Wording
 
-/// Sends documents that are in no topic to one receiver, as partners are sent theirs: signed, in order, and tried
-/// again by the same schedule. What waits is in memory only. Used from one thread.
+/// Sends documents without a topic to one receiver as to a partner: signed, in order, and with the same retry
+/// schedule. Waiting documents are in memory only. Used from one thread.
 package final class WebhookSender {
     private struct Waiting {
         let document: DeliveryDocument
         var attempts = 0
         var dueMilliseconds: Int64 = 0
-        /// The receiver refused this one; it may take others.
+        /// The receiver rejected this one; it may accept others.
         var isRefused = false
     }
 
@@ -43,8 +43,8 @@ package final class WebhookSender {
 
     package var waitingCount: Int { waiting.count }
 
-    /// Takes a document, JSON with `id`, `revision` and `partner`, to be sent when `send` is called next. A receiver that
-    /// was away is asked again then, so that news do not wait as long as what it has missed.
+    /// Adds a document, JSON with `id`, `revision` and `partner`, for the next call of `send`. That call also retries
+    /// an unreachable receiver, so that new documents do not wait as long as those it missed.
     package func add(_ document: [UInt8]) throws(UnreadableDocument) {
         for place in waiting.indices where !waiting[place].isRefused {
             waiting[place].dueMilliseconds = 0
@@ -52,10 +52,10 @@ package final class WebhookSender {
         waiting.append(Waiting(document: try DeliveryDocument(document, parser: parser)))
     }
 
-    /// Sends what is due, and waits for the answers. One that fails is tried again later. While the receiver is away all
-    /// behind it wait; a document that it refuses holds back those of the same id only.
+    /// Sends due documents, and waits for the answers. Failed ones are retried later. While the receiver is
+    /// unreachable, all later documents wait; a rejected document holds back only those of the same id.
     ///
-    /// - Returns: what failed, and what happens next, in words; nil when nothing failed.
+    /// - Returns: the failure, and what happens next, in words; nil without a failure.
     package func send(nowMilliseconds: Int64) -> (fault: String, next: String)? {
         var failure: (fault: String, next: String)?
         var heldIDs: Set<String> = []
@@ -93,7 +93,7 @@ package final class WebhookSender {
         return failure
     }
 
-    /// Nil when the receiver took the document.
+    /// Nil if the receiver accepted the document.
     private func attempt(
         _ document: DeliveryDocument, nowMilliseconds: Int64
     ) -> Fault? {
@@ -116,7 +116,7 @@ package final class WebhookSender {
         switch result {
         case .answered(let status, _) where (200...299).contains(status): return nil
         case .answered(let status, let pause):
-            // As of partners: these say that the receiver is busy, and not what it thinks of the document.
+            // As for partners: these mean that the receiver is busy, not that it rejects the document.
             let isBusy = status >= 500 || [408, 425, 429].contains(status)
             return Fault(
                 "\(route.url) answered \(status)", retryAfterMilliseconds: pause, isRefusal: !isBusy

@@ -1,7 +1,7 @@
 import EventLog
 
-/// Copies a topic to an archive, from where the archive ends: partition, offset, timestamp, key,
-/// headers and value of every record. Offsets without a record stay gaps.
+/// Copies a topic to an archive, from the end of the archive on: partition, offset, timestamp, key, headers and value
+/// of every record. Offsets without a record stay gaps.
 package final class ArchiveCopy {
     private let source: any LogReader
     private let writer: ArchiveWriter
@@ -11,7 +11,7 @@ package final class ArchiveCopy {
     private var ends: [Int32: Int64] = [:]
     /// The expected offset of the next record of each partition.
     private var expected: [Int32: Int64] = [:]
-    /// The last records of the archive. They are read again and must be unchanged.
+    /// The last records of the archive. The copy reads them again from the source, and they must be unchanged.
     private var seams: [Int32: RecordCopy] = [:]
     private var added: [Int32: Int64] = [:]
     private var lastCount = ContinuousClock.now
@@ -23,9 +23,8 @@ package final class ArchiveCopy {
 
     /// Compares the archive with the source and decides where to continue.
     ///
-    /// Throws `badArchive` when they do not fit: the archive is of another log, the source has lost
-    /// records that the archive lacks, the source ends before the archive, or `start` contradicts
-    /// what the archive holds.
+    /// Throws `badArchive` if they do not fit: the archive belongs to another log, the source has lost records that
+    /// the archive lacks, the source ends before the archive, or `start` contradicts the archive.
     ///
     /// - Parameter partitions: the partitions to copy; nil for all.
     package init(
@@ -46,7 +45,7 @@ package final class ArchiveCopy {
         try takePositions()
     }
 
-    /// What the archive holds of the copied partitions.
+    /// The contents of the archive by copied partition.
     package var ranges: [ArchiveRange] {
         numbers.map { number in
             let partition = writer.partitions[Int(number)]
@@ -58,8 +57,8 @@ package final class ArchiveCopy {
 
     package var addedCount: Int64 { added.values.reduce(0, +) }
 
-    /// Copies what the source held at the start, and reports the number of added records after each
-    /// transaction. Ends early when `isStopped` returns true.
+    /// Copies the records that the source held at the start. Reports the number of added records after each
+    /// transaction. Ends early if `isStopped` returns true.
     package func copyToEnd(
         isStopped: () -> Bool = { false }, onProgress: (Int64) -> Void = { _ in }
     ) throws(LogError) {
@@ -67,7 +66,7 @@ package final class ArchiveCopy {
         try writer.mergeWriteAheadLog()
     }
 
-    /// Keeps copying what is appended to the source until `isStopped` returns true.
+    /// Continues to copy new records of the source until `isStopped` returns true.
     package func follow(
         isStopped: () -> Bool, onProgress: (Int64) -> Void = { _ in }
     ) throws(LogError) {
@@ -184,15 +183,15 @@ extension ArchiveCopy {
     }
 }
 
-// MARK: What must hold on the way
+// MARK: Checks during the copy
 
 extension ArchiveCopy {
-    /// Removes the last records of the archive from the batch after comparing them.
+    /// Compares the last records of the archive and removes them from the batch.
     private func checkSeams() throws(LogError) {
         for (number, seam) in seams {
             let index = (0..<batch.count).first { batch.position($0).partition == number }
             guard let index else {
-                // It was compacted away with everything up to the end.
+                // Compaction removed it and everything up to the end.
                 if let position = source.position(partition: number), position > seam.offset {
                     seams[number] = nil
                 }
@@ -234,8 +233,7 @@ extension ArchiveCopy {
         }
     }
 
-    /// Checks every 30 s whether the topic has grown. A log that does not answer is asked again
-    /// later.
+    /// Checks every 30 s whether the topic has grown. If the log does not answer, a later check retries.
     private func checkPartitionCount() throws(LogError) {
         guard lastCount.duration(to: .now) > .seconds(30) else { return }
         lastCount = .now
@@ -246,9 +244,9 @@ extension ArchiveCopy {
     }
 }
 
-/// Where an archive begins, for partitions of which it holds nothing yet.
+/// The start of an archive, for partitions that are still empty in it.
 package enum ArchiveStart: Equatable, Sendable {
-    /// At the earliest record, or where the archive ends.
+    /// At the earliest record, or at the end of the archive.
     case earliest
     /// At this offset of every partition, or the first record after it.
     case offset(Int64)
@@ -256,11 +254,11 @@ package enum ArchiveStart: Equatable, Sendable {
     case time(Int64)
 }
 
-/// What an archive holds of a partition, and how much was added.
+/// The contents of an archive by partition, and how much a run added.
 package struct ArchiveRange: Equatable, Sendable {
     package var partition: Int32
     package var earliestOffset: Int64
-    /// Everything below this offset is in the archive, or is not a record.
+    /// Every record below this offset is in the archive.
     package var endOffset: Int64
     /// Records added by this run.
     package var added: Int64

@@ -1,11 +1,11 @@
 import EventLog
 import GRDB
 
-/// Writes an archive: a copy of a topic of another log in an embedded one, with the same identity,
-/// partitions, offsets and timestamps.
+/// Writes an archive: a copy of another log's topic in an embedded log, with the same identity, partitions, offsets
+/// and timestamps.
 ///
-/// Each call is one transaction and durable when it returns. An interrupted archive ends after a
-/// record and continues there.
+/// Each call is one transaction and durable when it returns. An interrupted archive ends after a record and continues
+/// there.
 final class ArchiveWriter {
     let topic: String
     let log: EmbeddedLog
@@ -13,10 +13,10 @@ final class ArchiveWriter {
     private(set) var partitions: [EmbeddedPartition]
     private let connection: EmbeddedWriteConnection
 
-    /// Opens the archive of a topic, and creates what is missing.
+    /// Opens the archive of a topic and creates missing parts.
     ///
-    /// Throws `badArchive` when the topic has records of its own, is a copy from another log, or
-    /// has more partitions than its source.
+    /// Throws `badArchive` if the topic has records of its own, is a copy from another log, or has more partitions
+    /// than its source.
     init(
         _ log: EmbeddedLog, topic: String, identity: String, partitionCount: Int32
     ) throws(LogError) {
@@ -65,10 +65,10 @@ final class ArchiveWriter {
         }
     }
 
-    /// Leaves the archive in one file that can be copied, as far as readers allow.
+    /// Merges the archive into one file that can be copied, as far as readers allow.
     func mergeWriteAheadLog() throws(LogError) { try connection.mergeWriteAheadLog() }
 
-    /// A copy of the last record of a partition; nil when it holds none.
+    /// A copy of the last record of a partition; nil if it is empty.
     func lastRecord(of partition: Int32) throws(LogError) -> RecordCopy? {
         let ref = partitions[Int(partition)].ref
         return try connection.transaction("read") { db in
@@ -95,8 +95,7 @@ final class ArchiveWriter {
 
     /// Appends records at their own offsets, which are at or after the end of their partition.
     ///
-    /// - Parameter positions: how far partitions were read. Offsets below that are not among the
-    ///   records have no record.
+    /// - Parameter positions: how far partitions were read. Lower offsets that are missing in `batch` have no record.
     func append(_ batch: RecordBatch, positions: [Int32: Int64]) throws(LogError) {
         let tails = try connection.transaction("archive to") { db in
             var tails: [EmbeddedTail] = []
@@ -140,7 +139,7 @@ final class ArchiveWriter {
         }
     }
 
-    /// Throws when another process has written to the partition since the last write.
+    /// Throws if another process has written to the partition since the last write.
     private func requireUnchanged(_ partition: EmbeddedPartition, in db: Database) throws {
         let end = try Int64.fetchOne(
             db.cachedStatement(sql: "SELECT end_offset FROM partitions WHERE ref = ?"),

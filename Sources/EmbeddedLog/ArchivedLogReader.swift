@@ -1,10 +1,9 @@
 import EventLog
 
-/// Reads a topic from its archive first, and then from the log.
+/// Reads a topic from its archive first, then from the log.
 ///
-/// Meanwhile the log holds the partitions paused and is read in turns with the archive, so that
-/// this member stays in its group and rebalances are served. Offsets, group and end are those of
-/// the log.
+/// While it reads the archive, the log keeps the partitions paused and is read in turns, so that this member stays in
+/// its group and serves rebalances. Offsets, group and end are those of the log.
 package final class ArchivedLogReader: LogReader {
     package let topic: String
     let live: any LogReader
@@ -13,15 +12,15 @@ package final class ArchivedLogReader: LogReader {
     var archived: [Int32: Int64] = [:]
     /// Partitions read from the log.
     var crossed: Set<Int32> = []
-    /// Partitions without a position from the caller.
+    /// Partitions that the caller has not positioned yet.
     private var unsought: Set<Int32> = []
-    /// The last records of the archive. The log is read from them on and must hold the same.
+    /// The last records of the archive. The log is read from these records on and must hold the same.
     var seams: [Int32: RecordCopy] = [:]
     private var isArchivesTurn = false
 
     /// Reads `archive` before `live`, which is not subscribed yet.
     ///
-    /// Throws `badArchive` when the archive lacks the topic, or has that of another log.
+    /// Throws `badArchive` if the archive lacks the topic or has the topic of another log.
     package init(_ archive: EmbeddedLog, before live: any LogReader) throws(LogError) {
         topic = live.topic
         self.live = live
@@ -127,7 +126,7 @@ package final class ArchivedLogReader: LogReader {
         return reading
     }
 
-    /// Reads the archive; false when there was nothing.
+    /// Reads the archive; false if it had no more records.
     private func readArchive(
         _ batch: RecordBatch, _ maxRecords: Int, _ maxBytes: Int
     ) throws(LogError) -> Bool {
@@ -169,8 +168,7 @@ package final class ArchivedLogReader: LogReader {
         try archive.pause(partition: partition)
     }
 
-    /// Sets where a partition is read from now on: `last` is the offset of the last record in the
-    /// archive, or nil for the log.
+    /// Sets the source of a partition: `last` is the offset of its last record in the archive, or nil for the log.
     func place(_ partition: Int32, inArchiveUpTo last: Int64?) throws(LogError) {
         try forget(partition)
         if let last { archived[partition] = last } else { crossed.insert(partition) }
@@ -186,8 +184,8 @@ package final class ArchivedLogReader: LogReader {
 }
 
 extension ArchivedLogReader {
-    /// Reads the archive at `path` before `live`, which is not subscribed yet. Throws `badArchive`
-    /// when it is missing or does not fit.
+    /// Reads the archive at `path` before `live`, which is not subscribed yet. Throws `badArchive` if it is missing
+    /// or does not fit.
     package convenience init(path: String, before live: any LogReader) throws(LogError) {
         let archive: EmbeddedLog
         do throws(LogError) {
@@ -208,8 +206,8 @@ extension ArchivedLogReader {
 
 /// Positions, and the change from the archive to the log.
 extension ArchivedLogReader {
-    /// The bounds of the log, extended down to the start of the archive. A partition that is
-    /// already read from the log has the bounds of the log.
+    /// The bounds of the log, extended down to the start of the archive. A partition that has already switched to the
+    /// log has the bounds of the log.
     package func bounds(of partitions: [Int32]) throws(LogError) -> [PartitionBounds] {
         let known = try archive.bounds(of: partitions.filter(isKnown))
         return try live.bounds(of: partitions).map { bounds in
@@ -225,7 +223,7 @@ extension ArchivedLogReader {
 
     /// Reads a partition from an offset on, from the archive if it holds the offset.
     ///
-    /// Throws `badArchive` when neither holds the offset, or when there is a gap between them.
+    /// Throws `badArchive` if neither holds the offset, or if there is a gap between them.
     package func seek(partition: Int32, to offset: Int64) throws(LogError) {
         guard let held = try held(partition), offset < held.bounds.endOffset else {
             return try seekLive(partition, from: offset, behind: try held(partition)?.bounds)
@@ -245,13 +243,13 @@ extension ArchivedLogReader {
         try archive.resume(partition: partition)
     }
 
-    /// Continues in the log after the archive was read to its end.
+    /// Continues in the log after the end of the archive.
     func cross(_ partition: Int32) throws(LogError) {
         let seam = seams[partition]
         guard let held = try held(partition) else {
             throw misfit("no longer holds \(place(partition)), which was read: start again")
         }
-        // The archive may have grown meanwhile.
+        // The archive may have grown during the read.
         if let last = archived[partition], held.lastOffset > last {
             archived[partition] = held.lastOffset
             seams[partition] = nil
@@ -279,7 +277,7 @@ extension ArchivedLogReader {
         try live.resume(partition: partition)
     }
 
-    /// The first such record, in whichever of the two it comes first.
+    /// The first such record in the archive or the log.
     package func offset(
         partition: Int32, atOrAfter timestampMilliseconds: Int64
     ) throws(LogError) -> Int64? {
@@ -303,7 +301,7 @@ extension ArchivedLogReader {
         if wasArchived { try live.resume(partition: partition) }
     }
 
-    /// What the archive holds of a partition now; nil for nothing.
+    /// The current contents of the archive in a partition; nil if empty.
     private func held(
         _ partition: Int32
     ) throws(LogError) -> (bounds: PartitionBounds, lastOffset: Int64)? {

@@ -3,12 +3,10 @@ import EventLog
 import Foundation
 import GRDB
 
-/// An event log in one SQLite file, on one machine. Many processes may read it and append to it at
-/// the same time.
+/// An event log in one SQLite file, on one machine. Many processes can read it and append to it at the same time.
 ///
-/// The files `-wal` and `-shm` of SQLite and the write lock `.lock` belong to the log too. The file
-/// must be on a local disk. Readers, writers and trims open their own connections; each reader and
-/// writer is used by one thread at a time.
+/// SQLite's files `-wal` and `-shm` and the write lock `.lock` belong to the log too. The file must be on a local
+/// disk. Readers, writers and trims open their own connections; one thread at a time uses a reader or writer.
 package final class EmbeddedLog: LogBackend, Sendable {
     package enum Mode: Sendable {
         /// Create the log, and its directories.
@@ -23,12 +21,11 @@ package final class EmbeddedLog: LogBackend, Sendable {
     let path: String
     let connection: DatabaseQueue
 
-    /// How long a reader waits for SQLite. Only recovery after a crash makes it wait.
+    /// The longest wait of a reader for SQLite. Only recovery after a crash makes it wait.
     private static let timeoutSeconds = 10.0
 
-    /// Throws `noLog` or `emptyLog` when there is none and `mode` is `existing`; `notALog`,
-    /// `newerVersion`, `damaged` or `disk`; `busy` when another process takes more than 30 seconds
-    /// to create it.
+    /// Throws `noLog` or `emptyLog` if the log is missing and `mode` is `existing`; `notALog`, `newerVersion`,
+    /// `damaged` or `disk`; `busy` if another process takes more than 30 seconds to create it.
     package init(path: String, mode: Mode) throws(LogError) {
         address = "sqlite:\(path)"
         if mode == .create { try Self.createDirectory(of: path, address: address) }
@@ -80,7 +77,7 @@ package final class EmbeddedLog: LogBackend, Sendable {
             topic: topic, group: group, log: self, connection: connection)
     }
 
-    /// A writer with its own connection. Throws `disk` when the log cannot be written here.
+    /// A writer with its own connection. Throws `disk` if the log is not writable.
     package func writer() throws(LogError) -> any LogWriter {
         EmbeddedLogWriter(connection: try openForWriting(), address: address)
     }
@@ -90,12 +87,12 @@ package final class EmbeddedLog: LogBackend, Sendable {
         return try EmbeddedWriteConnection(path: path, address: address, creating: false)
     }
 
-    /// Whoever has opened a log goes on with that one only: an older copy in its place is another.
+    /// An open log never continues in another file: an older copy at its path is another log.
     private func requireInPlace() throws(LogError) {
         try connection.reading("open", address) { _ in }
     }
 
-    /// A read-only connection; nil when there is no file, or only an empty one.
+    /// A read-only connection; nil if the file is missing or empty.
     private static func open(_ path: String, address: String) throws(LogError) -> DatabaseQueue? {
         var found = stat()
         guard stat(path, &found) == 0 else {
@@ -106,8 +103,8 @@ package final class EmbeddedLog: LogBackend, Sendable {
             throw .disk(
                 operation: "open", address: address, detail: SystemRefusal.directory.explanation)
         }
-        // A connection that closes at this moment removes the write-ahead log while this one opens
-        // it, which SQLite reports as an I/O error. A disk that really failed fails again.
+        // A connection that closes at this moment removes the write-ahead log while this one opens it. SQLite reports
+        // this as an I/O error. A real disk failure occurs again.
         var triesLeft = 5
         while true {
             do {
@@ -159,7 +156,7 @@ package final class EmbeddedLog: LogBackend, Sendable {
 }
 
 extension DatabaseQueue {
-    /// Runs a read; errors name the operation and the log.
+    /// Runs a read; errors contain the operation and the log.
     func reading<Answer>(
         _ operation: String,
         _ address: String,
@@ -192,7 +189,7 @@ extension EmbeddedLog {
             let reader = try openReader(topic: topic.name, group: nil)
             let ends = try reader.bounds()
             try reader.subscribe(.all)
-            // Records appended meanwhile are not waited for.
+            // Does not wait for records appended during the check.
             while ends.contains(where: {
                 (reader.position(partition: $0.partition) ?? $0.endOffset) < $0.endOffset
             }) {

@@ -6,8 +6,7 @@ import GRDBSQLite
 
 /// Reads one topic of an embedded log over its own read-only connection.
 ///
-/// When the topic is deleted, or deleted and created again, reading fails instead of continuing
-/// with other records.
+/// If the topic is deleted or recreated, reading fails instead of continuing with other records.
 final class EmbeddedLogReader: LogReader {
     private struct Assigned {
         var ref: Int64
@@ -16,9 +15,9 @@ final class EmbeddedLogReader: LogReader {
         var isPaused = false
     }
 
-    /// The state of the file when a read found nothing.
+    /// The state of the file when a read found no records.
     private struct Quiet {
-        /// `PRAGMA data_version`: changes when another connection has written.
+        /// `PRAGMA data_version`: changes after a write of another connection.
         var version: Int64
         /// Whether all positions were moved to the ends of the partitions.
         var hasEnds = false
@@ -39,12 +38,11 @@ final class EmbeddedLogReader: LogReader {
     /// The index in `assigned` where the next read begins.
     private var turn = 0
     private var quiet: Quiet?
-    /// Whether records may have checksums. An older log gets them from the first writer that opens
-    /// it.
+    /// Whether records may have checksums. The first writer that opens an older log adds the column.
     private var hasChecksums = false
     private(set) var isCaughtUp = false
 
-    /// Records and bytes that are read from one partition before the next one's turn.
+    /// Records and bytes read from one partition before the next one's turn.
     private static let recordsPerTurn = 1024
     private static let bytesPerTurn = 2 << 20
     /// Pauses between reads of an idle log.
@@ -147,8 +145,8 @@ final class EmbeddedLogReader: LogReader {
         }
     }
 
-    /// Moves every position to the end of its partition, unless records have arrived meanwhile: in
-    /// a copy of another log the last offsets may belong to no record.
+    /// Moves every position to the end of its partition, unless new records have arrived: in a copy of another log
+    /// the last offsets may have no records.
     private func endsReached(
         _ batch: RecordBatch, _ maxRecords: Int, _ maxBytes: Int
     ) throws(LogError) -> LogReading {
@@ -183,7 +181,7 @@ final class EmbeddedLogReader: LogReader {
             detail: "partition \(topic)/\(number) is not assigned to this reader")
     }
 
-    /// Throws unless the topic is the one that was opened.
+    /// Throws if the topic is not the one that was opened.
     func requireSameTopic(_ db: Database) throws {
         guard let found = try Self.identity(db, topic) else {
             throw LogError.unknownTopic(topic, address: log.address)
@@ -202,8 +200,8 @@ final class EmbeddedLogReader: LogReader {
         return try String.fetchOne(statement, arguments: [topic])
     }
 
-    /// Fills the batch, unless nothing was written since a read found nothing: an idle log is
-    /// polled many times a second by each of its readers.
+    /// Fills the batch, unless nothing was written since the last empty read: each reader polls an idle log many
+    /// times a second.
     private func look(_ batch: RecordBatch, maxRecords: Int, maxBytes: Int) throws(LogError) {
         let version = try connection.reading("read", log.address) { db in
             try Int64.fetchOne(db.cachedStatement(sql: "PRAGMA data_version"))
@@ -214,8 +212,8 @@ final class EmbeddedLogReader: LogReader {
         if batch.isEmpty { quiet = version.map { Quiet(version: $0) } }
     }
 
-    /// Reads the partitions in turns until the batch is full or nothing is left. On an error the
-    /// batch is empty and the positions are unchanged.
+    /// Reads the partitions in turns until the batch is full or nothing is left. After an error the batch is empty
+    /// and the positions are unchanged.
     private func fill(_ batch: RecordBatch, maxRecords: Int, maxBytes: Int) throws(LogError) {
         let before = (assigned, turn)
         do {
@@ -248,8 +246,8 @@ final class EmbeddedLogReader: LogReader {
         }
     }
 
-    /// Copies records of one partition from SQLite's pages into the batch up to a limit; returns
-    /// whether there were any.
+    /// Copies records of one partition from SQLite's pages into the batch up to a limit; returns whether there were
+    /// any.
     private func readOn(
         _ db: Database,
         _ from: inout Assigned,

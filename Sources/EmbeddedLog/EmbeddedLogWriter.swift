@@ -14,8 +14,7 @@ final class EmbeddedLogWriter: LogWriter {
         self.address = address
     }
 
-    /// Appends all records or none. Throws `unknownTopic`, `unknownPartition`, `disk`, or `busy`
-    /// after 30 seconds.
+    /// Appends all records or none. Throws `unknownTopic`, `unknownPartition`, `disk`, or `busy` after 30 seconds.
     @discardableResult
     func append(
         _ records: [OutgoingRecord], while _: () -> Bool
@@ -141,7 +140,7 @@ struct EmbeddedAppend {
 struct EmbeddedTail {
     private(set) var partition: EmbeddedPartition
     private let endBefore: Int64
-    /// The block of the time index of the last record, and its largest timestamp.
+    /// The last record's block of the time index, and the largest timestamp in it.
     private var block: Int64 = -1
     private var latestMilliseconds = Int64.min
 
@@ -188,8 +187,7 @@ struct EmbeddedTail {
     }
 }
 
-/// Inserts records and binds their bytes in place: SQLite copies them into its pages during the
-/// step.
+/// Inserts records without copying their bytes first: SQLite copies them into its pages during the step.
 struct EmbeddedInsertion {
     private let db: Database
     private let insertion: Statement
@@ -204,7 +202,7 @@ struct EmbeddedInsertion {
         )
     }
 
-    /// - Parameter headers: in the encoding of `RecordHeaders`; nil when there are none.
+    /// - Parameter headers: in the encoding of `RecordHeaders`; nil without headers.
     func insert(
         at position: Int64,
         timestampMilliseconds: Int64,
@@ -232,13 +230,13 @@ struct EmbeddedInsertion {
         }
     }
 
-    /// Releases the bytes that were bound last.
+    /// Releases the bytes bound last.
     func finish() {
         sqlite3_clear_bindings(insertion.sqliteStatement)
     }
 
-    /// No destructor: the bytes stay in place until the statement was stepped. An empty blob has no
-    /// address, which SQLite would take for NULL.
+    /// No destructor: the bytes stay in place until the statement was stepped. An empty blob has no address, which
+    /// SQLite would treat as NULL.
     private static func bind(
         _ bytes: UnsafeRawBufferPointer?,
         to statement: OpaquePointer?,

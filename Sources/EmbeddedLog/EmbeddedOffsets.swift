@@ -1,7 +1,7 @@
 import EventLog
 import GRDB
 
-/// Bounds, times and committed offsets of the topic of a reader.
+/// Bounds, times and committed offsets of a reader's topic.
 extension EmbeddedLogReader {
     func partitionCount() throws(LogError) -> Int32 { Int32(partitions.count) }
 
@@ -95,7 +95,7 @@ extension EmbeddedLogReader {
         return opened
     }
 
-    /// The first block from `from` on that ever held a record with that time or a later one.
+    /// The first block at or after `from` that ever held a record with that time or a later one.
     private static func block(
         _ db: Database,
         _ ref: Int64,

@@ -3,24 +3,23 @@ import EventLog
 import Foundation
 import GRDB
 
-/// The format of an embedded log: one SQLite file, readable with `sqlite3 -readonly`. Other
-/// programs must not write it or open it in a way that checkpoints, since they do not take the
-/// write lock.
+/// The format of an embedded log: one SQLite file, readable with `sqlite3 -readonly`. Other programs must not write
+/// it, or open it in a way that checkpoints, because they do not acquire the write lock.
 enum EmbeddedSchema {
     /// Marks the file as an embedded log: `WELG` in ASCII, as `PRAGMA application_id`.
     static let applicationID: Int64 = 0x5745_4C47
     /// The format that this code reads and writes, as `PRAGMA user_version`.
     static let version = 2
-    /// Records have checksums from this format on; older records have none.
+    /// From this format on records have checksums.
     static let versionWithChecksums = 2
 
-    /// The row number of a record is the `ref` of its partition, shifted by this, plus its offset.
+    /// The row number of a record is the `ref` of its partition, shifted left by this, plus its offset.
     static let offsetBits: Int64 = 40
-    /// Offsets lie below this.
+    /// Offsets are below this.
     static let offsetLimit: Int64 = 1 << offsetBits
-    /// Values of `ref` lie below this, so that row numbers stay positive.
+    /// Values of `ref` are below this, so that row numbers stay positive.
     static let refLimit: Int64 = 1 << (63 - offsetBits)
-    /// The time index has a row for each range of 2 to the power of this many offsets.
+    /// The time index has a row for each range of 2^`blockBits` offsets.
     static let blockBits: Int64 = 12
 
     enum Finding {
@@ -56,8 +55,7 @@ enum EmbeddedSchema {
         }
     }
 
-    /// Migrates a log of an older format. A copy made by `weir backup` gets its write-ahead log
-    /// back.
+    /// Migrates a log of an older format. Restores the write-ahead log of a copy made by `weir backup`.
     static func bringUp(_ db: Database) throws {
         if try String.fetchOne(db, sql: "PRAGMA journal_mode") != "wal" {
             try db.execute(sql: "PRAGMA journal_mode = WAL")
@@ -70,26 +68,25 @@ enum EmbeddedSchema {
         }
     }
 
-    /// Whether records may have checksums. A log that was not written to since the format changed
-    /// has no column for them.
+    /// Whether records may have checksums. A log without a write since the change of format has no column for them.
     static func hasChecksums(_ db: Database) throws -> Bool {
         try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0 >= versionWithChecksums
     }
 
     private static let checksumColumn = "checksum INTEGER"
 
-    /// The columns of a record; NULL replaces the checksum where the log has none.
+    /// The columns of a record; NULL for the checksum of a log without checksums.
     static func recordColumns(hasChecksums: Bool) -> String {
         "position, timestamp_ms, key, headers, value, \(hasChecksums ? "checksum" : "NULL")"
     }
 
-    /// The row number of an offset, bounded to the range of offsets.
+    /// The row number of an offset, clamped to the range of offsets.
     static func position(ref: Int64, offset: Int64) -> Int64 {
         ref << offsetBits | min(max(offset, 0), offsetLimit - 1)
     }
 
-    /// Whether a topic is a copy from another log, with that log's identity and offsets. The table
-    /// exists only after the first archive.
+    /// Whether a topic is a copy from another log, with that log's identity and offsets. The first archive creates
+    /// the table.
     static func isArchive(_ db: Database, topic: String) throws -> Bool {
         let hasTable = try db.cachedStatement(
             sql: "SELECT 1 FROM sqlite_schema WHERE name = 'archives'")
@@ -177,7 +174,7 @@ struct EmbeddedPartition {
         endOffset = row["end_offset"]
     }
 
-    /// In order of number; empty when the topic does not exist.
+    /// In order of number; empty if the topic does not exist.
     static func all(_ db: Database, topic: String) throws -> [EmbeddedPartition] {
         let statement = try db.cachedStatement(
             sql: """
@@ -206,7 +203,7 @@ struct EmbeddedPartition {
         return found
     }
 
-    /// A copy of the last record; nil when there is none.
+    /// A copy of the last record; nil if the partition is empty.
     static func lastRecord(
         _ db: Database, ref: Int64, of place: TopicPartition, address: String
     ) throws -> RecordCopy? {
@@ -245,7 +242,7 @@ struct EmbeddedPartition {
             headers: headers ?? [], value: value)
     }
 
-    /// A partition of a deleted topic; nil when none is left.
+    /// A partition of a deleted topic; nil if none is left.
     static func deleted(_ db: Database) throws -> EmbeddedPartition? {
         try Row.fetchOne(db, sql: "SELECT * FROM partitions WHERE topic_id IS NULL LIMIT 1")
             .map(EmbeddedPartition.init)

@@ -7,11 +7,10 @@ extension EmbeddedLog {
     private static let longestName = 249
     private static let mostPartitions: Int32 = 10_000
 
-    /// Creates a topic unless it exists; returns whether it was created. An existing topic is left
-    /// unchanged.
+    /// Creates a topic unless it exists; returns whether it was created. Never changes an existing topic.
     ///
     /// - Parameters:
-    ///   - name: 1 to 249 of `a-z A-Z 0-9 . _ -`, and neither `.` nor `..`.
+    ///   - name: 1 to 249 of `a-z A-Z 0-9 . _ -`, except `.` and `..`.
     ///   - partitionCount: 1 to 10,000.
     ///   - settings: ignored.
     @discardableResult
@@ -71,14 +70,12 @@ extension EmbeddedLog {
         }
     }
 
-    /// An embedded log has no settings.
     package func settings(ofTopic name: String) throws(LogError) -> [String: String]? { nil }
 
-    /// Deletes a topic with its records and the offsets of its consumer groups; returns whether it
-    /// existed.
+    /// Deletes a topic with its records and the offsets of its consumer groups; returns whether it existed.
     ///
-    /// The topic disappears at once and its records piece by piece. After an interruption the next
-    /// deletion or trim continues.
+    /// The topic disappears at once and its records piece by piece. After an interruption the next deletion or trim
+    /// continues.
     @discardableResult
     package func deleteTopic(_ name: String) throws(LogError) -> Bool {
         let connection = try openForWriting()
@@ -114,8 +111,8 @@ extension EmbeddedLog {
 }
 
 extension EmbeddedLog {
-    /// The lowest offset from which keys, headers and values together have at most `limit` bytes;
-    /// the end of the partition when the last record alone has more.
+    /// The lowest offset from which keys, headers and values together have at most `limit` bytes; the end of the
+    /// partition if the last record alone has more.
     ///
     /// Throws `unknownTopic` or `unknownPartition`.
     package func offset(
@@ -124,7 +121,7 @@ extension EmbeddedLog {
         try connection.reading("read", address) { db in
             let row = try EmbeddedPartition.find(
                 db, topic: topic, partition: partition, address: address)
-            // The length of a column is read without its overflow pages.
+            // SQLite reads the length of a column without its overflow pages.
             let sizes = try Row.fetchCursor(
                 db,
                 sql: """
@@ -165,16 +162,16 @@ extension EmbeddedLog {
 }
 
 extension EmbeddedLog {
-    /// Offsets deleted in one transaction; the bound keeps appends from waiting long.
+    /// Offsets deleted in one transaction; the bound limits how long appends wait.
     private static let trimChunk: Int64 = 4096
 
-    /// Deletes the records of a partition below an offset. Returns the earliest offset that is
-    /// left: at most the end of the partition, and never less than before.
+    /// Deletes the records of a partition below an offset. Returns the earliest remaining offset, which never
+    /// decreases and is at most the end of the partition.
     ///
-    /// The work is done in pieces, between which others can append. An interrupted trim keeps what
-    /// it has deleted. The file keeps its size, and later appends use its free pages.
+    /// It works in pieces, so that others can append between them. An interrupted trim keeps its progress. The file
+    /// keeps its size, and later appends reuse its free pages.
     ///
-    /// Throws `unknownTopic` or `unknownPartition`, and what every write throws.
+    /// Throws `unknownTopic` or `unknownPartition`, and the errors of every write.
     @discardableResult
     package func trim(
         topic: String,

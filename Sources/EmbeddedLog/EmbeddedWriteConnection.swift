@@ -4,8 +4,8 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// A connection that writes an embedded log. Every use of it, including closing, happens under the
-/// write lock. After a commit it checkpoints a write-ahead log that has grown long.
+/// A connection that writes an embedded log. Every use, including closing, happens under the write lock. After a
+/// commit it checkpoints a write-ahead log that has grown long.
 final class EmbeddedWriteConnection {
     private let path: String
     private let address: String
@@ -15,21 +15,19 @@ final class EmbeddedWriteConnection {
     private let walPages: UnsafeMutablePointer<Int32>
     private var walPagesBefore: Int32 = 0
     private var checkpointAtPages = checkpointPages
-    /// The failure of a checkpoint. The commit before it was durable, so the next transaction
-    /// reports it.
+    /// The failure of a checkpoint. The commit before it was durable, so the next transaction reports it.
     private var checkpointFailure: DatabaseError?
 
-    /// How long to wait for other processes before giving up.
+    /// Timeout for other processes.
     private static let timeoutSeconds = 30.0
-    /// Pages after which the write-ahead log is copied into the database (16 MiB).
+    /// Pages after which a checkpoint copies the write-ahead log into the database (16 MiB).
     private static let checkpointPages: Int32 = 2048
-    /// A longer write-ahead log file is truncated after it was copied.
+    /// A checkpoint truncates a longer write-ahead log file.
     private static let truncateBytes = 64 << 20
-    /// How long truncation may wait for readers; it is tried again later.
+    /// Timeout of truncation for readers; a later checkpoint retries it.
     private static let truncateWaitMilliseconds: Int32 = 100
 
-    /// A missing or empty file becomes a log when `creating`; otherwise `noLog` or `emptyLog` is
-    /// thrown.
+    /// Turns a missing or empty file into a log if `creating`; otherwise throws `noLog` or `emptyLog`.
     init(path: String, address: String, creating: Bool) throws(LogError) {
         self.path = path
         self.address = address
@@ -57,17 +55,16 @@ final class EmbeddedWriteConnection {
     }
 
     deinit {
-        // The last connection to close copies the write-ahead log, so closing needs the lock. If
-        // the lock is not available, another writer is connected and this is not the last
-        // connection.
+        // The last connection to close copies the write-ahead log, so closing needs the lock. If the lock is not
+        // available, another writer is connected and this is not the last connection.
         let isLocked = (try? lock.acquire("close", timeoutSeconds: 5)) != nil
         try? queue.close()
         if isLocked { lock.release() }
         walPages.deallocate()
     }
 
-    /// Runs `body` in one transaction that is durable when this returns, and checkpoints when due.
-    /// An error rolls everything back.
+    /// Runs `body` in one transaction that is durable when this returns, and checkpoints when due. An error rolls
+    /// everything back.
     func transaction<Answer>(
         _ operation: String,
         _ body: (Database) throws -> Answer
@@ -88,8 +85,8 @@ final class EmbeddedWriteConnection {
         }
     }
 
-    /// Copies the write-ahead log into the database and truncates it as far as readers allow, so
-    /// that the file can be copied alone.
+    /// Copies the write-ahead log into the database and truncates it as far as readers allow, so that the file can be
+    /// copied alone.
     func mergeWriteAheadLog() throws(LogError) {
         try lock.acquire("checkpoint", timeoutSeconds: Self.timeoutSeconds)
         defer { lock.release() }
@@ -114,8 +111,7 @@ final class EmbeddedWriteConnection {
         var configuration = Configuration()
         configuration.busyMode = .timeout(timeoutSeconds)
         configuration.foreignKeysEnabled = false
-        // The closure is Sendable, so the address is captured as a number. The pointer outlives the
-        // connection.
+        // The closure is Sendable, so it captures the address as a number. The pointer outlives the connection.
         let hookArgument = UInt(bitPattern: walPages)
         configuration.prepareDatabase { db in
             try db.execute(sql: "PRAGMA page_size = 8192")
@@ -139,8 +135,7 @@ final class EmbeddedWriteConnection {
         return configuration
     }
 
-    /// Checkpoints after the write-ahead log has grown by a limit. A failure here does not undo the
-    /// commit.
+    /// Checkpoints after the write-ahead log has grown by a limit. A failure does not undo the commit.
     private func checkpointIfDue(_ db: Database) {
         let pages = walPages.pointee
         let hasRestarted = pages <= walPagesBefore
@@ -185,23 +180,23 @@ final class EmbeddedWriteConnection {
     }
 }
 
-/// The lock that serialises all writers of an embedded log, between processes and within one:
-/// appends, topics, group offsets, trims, checkpoints, and closing a connection.
+/// The lock that serialises all writers of an embedded log, between processes and within one: appends, topics, group
+/// offsets, trims, checkpoints, and closing a connection.
 ///
-/// SQLite's own locks keep writers apart, but not checkpoints: SQLite before 3.51.3 can corrupt a
-/// log when two connections checkpoint or write at the same instant. The lock is a `flock` on a
-/// separate file, so the kernel releases it when its holder dies.
+/// SQLite's own locks separate writers but not checkpoints: SQLite before 3.51.3 can corrupt a log if two connections
+/// checkpoint or write at the same instant. The lock is a `flock` on a separate file, so the kernel releases it when
+/// its holder dies.
 ///
-/// Waiting takes two steps, so that nobody starves. A process first takes the turnstile, a lock on
-/// one byte of the same file, and holds it until it has the lock itself. A writer that returns
-/// quickly finds the turnstile taken by whoever was waiting.
+/// Waiting takes two steps, to prevent starvation. A process first acquires the turnstile, a lock on one byte of the
+/// same file, and holds it until it has the lock itself. A writer that returns quickly finds the turnstile held by
+/// the waiting process.
 final class EmbeddedWriteLock {
     private let path: String
     private let address: String
     private var descriptor: Int32
 
-    /// The command of `fcntl` for a lock that belongs to the open file and not to the process.
-    /// Glibc defines F_OFD_SETLK only with a feature macro; the number is the same on all of Linux.
+    /// The command of `fcntl` for a lock that belongs to the open file, not to the process. Glibc defines F_OFD_SETLK
+    /// only with a feature macro; the number is the same on all of Linux.
     private static let setOpenFileLock: Int32 = 37
 
     /// Opens or creates the lock file. Throws `disk`.
@@ -267,7 +262,7 @@ final class EmbeddedWriteLock {
         return try isHeldByAnother()
     }
 
-    /// False when the last call failed because of another holder, so that it is tried again.
+    /// False if another holder caused the last failure, so that the caller retries.
     private func isHeldByAnother() throws(LogError) -> Bool {
         guard [EWOULDBLOCK, EAGAIN, EACCES, EINTR].contains(errno) else {
             throw .disk(operation: "lock", address: address, detail: Self.reason(path))
@@ -275,8 +270,8 @@ final class EmbeddedWriteLock {
         return false
     }
 
-    /// Whether the locked file still has its name. If it was removed, others may lock a new file of
-    /// that name, so the lock has to be taken there.
+    /// Whether the locked file still has its name. After its removal others may lock a new file of that name, so the
+    /// lock must be acquired there.
     private func isStillInPlace() throws(LogError) -> Bool {
         var found = stat()
         guard fstat(descriptor, &found) == 0, found.st_nlink == 0 else { return true }

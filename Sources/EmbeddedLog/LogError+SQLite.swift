@@ -27,7 +27,7 @@ extension LogError {
         }
     }
 
-    /// `noLog` when the file is missing, `emptyLog` when it is there.
+    /// `noLog` if the file is missing, `emptyLog` if it exists.
     static func noLog(at path: String, address: String) -> LogError {
         access(path, F_OK) == 0 ? .emptyLog(address: address) : .noLog(address: address)
     }

@@ -5,8 +5,8 @@ import Store
 import Streams
 
 extension StreamFold {
-    /// Why the worker would refuse to go on with a store under the configuration as it is written now; nil
-    /// when it would not. Judges every partition that the store knows, and writes nothing.
+    /// Why the worker would reject a store under the present configuration; nil if it would not. Checks every
+    /// partition in the store, and writes nothing.
     package static func refusal(
         of store: StoreReader, pipelines: PipelineDirectory
     ) throws -> WorkerError? {
@@ -16,8 +16,7 @@ extension StreamFold {
 }
 
 extension FoldConfiguration {
-    /// What keeps a store from going on under the configuration, whichever of its partitions is folded on;
-    /// nil when nothing does.
+    /// Why a store cannot continue under the configuration, for any of its partitions; nil if it can.
     package func faultInHistory(of snapshot: StoreSnapshot) throws -> HistoryFault? {
         for state in try snapshot.partitionStates() {
             if let fault = try faultInHistory(of: state, in: snapshot) { return fault }
@@ -25,12 +24,12 @@ extension FoldConfiguration {
         return nil
     }
 
-    /// Why a store, at this path, cannot go on under the configuration; nil when it can.
+    /// Why the store at this path cannot continue under the configuration; nil if it can.
     func refusal(of snapshot: StoreSnapshot, store path: String) throws -> WorkerError? {
         try faultInHistory(of: snapshot).map { .historyChanged($0, store: path) }
     }
 
-    /// The same of one of its partitions.
+    /// The same for one of its partitions.
     func refusal(
         of state: PartitionState, in snapshot: StoreSnapshot, store path: String
     ) throws -> WorkerError? {
@@ -38,7 +37,7 @@ extension FoldConfiguration {
             .map { .historyChanged($0, store: path) }
     }
 
-    /// A partition is judged against the configuration that its last record was folded under.
+    /// Compares with the configuration of a partition's last folded record.
     private func faultInHistory(
         of state: PartitionState, in snapshot: StoreSnapshot
     ) throws -> HistoryFault? {
@@ -52,11 +51,11 @@ extension FoldConfiguration {
     }
 }
 
-/// Why a store cannot go on under a configuration.
+/// Why a store cannot continue under a configuration.
 package enum HistoryFault: Equatable, Sendable, CustomStringConvertible {
-    /// Another version of Weir folded it, whose rules have another number.
+    /// Another version of Weir folded it, and its rules have another number.
     case rules(folded: Int64, present: Int64)
-    /// A version of a conversion model that may have decoded its postbacks is another one now; in words.
+    /// A version of a conversion model that may have decoded its postbacks has changed; in words.
     case model(String)
 
     package var description: String {
@@ -68,8 +67,8 @@ package enum HistoryFault: Equatable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A change of the configuration that a partition is folded under. Conversion models may only grow at
-/// their end: what decoded a folded postback is never edited.
+/// A change of a partition's configuration. Conversion models may only grow at their end: versions that decoded a
+/// folded postback must not be edited.
 struct ConfigurationChange {
     private struct Version {
         var effectiveFromMilliseconds: Int64
@@ -80,8 +79,8 @@ struct ConfigurationChange {
     private let before: [Int64: [[UInt8]: Version]]
     private let after: [Int64: [[UInt8]: Version]]
 
-    /// The longest time from setting a value to receiving its postback. A version stays relevant for this long
-    /// after its successor takes effect.
+    /// The longest time from setting a value to receiving its postback. A version stays relevant for this long after
+    /// its successor takes effect.
     private static let longestWait =
         PostbackTiming.allCases.map { -$0.settingInterval(received: 0).earliest }.max() ?? 0
 
@@ -90,8 +89,8 @@ struct ConfigurationChange {
         after = Self.versions(in: new.text)
     }
 
-    /// What is wrong with the change, for a partition as far as it is folded; nil when nothing is. Only a
-    /// version under which postbacks of its app were folded, or would have been, is history.
+    /// The fault of the change for a partition at its progress; nil without one. Only a version that decoded, or
+    /// would have decoded, folded postbacks of its app counts.
     func faultInHistory(of state: PartitionState, in snapshot: StoreSnapshot) throws -> String? {
         let folded = state.watermarkMilliseconds
         for app in Set(before.keys).union(after.keys).sorted() {
@@ -121,8 +120,8 @@ struct ConfigurationChange {
         versions.sorted { $0.key.lexicographicallyPrecedes($1.key) }
     }
 
-    /// Whether a version may say what the value of a postback of one of these hours means. Versions take
-    /// effect at whole hours.
+    /// Whether a version may decode the value of a postback in one of these hours. Versions take effect at whole
+    /// hours.
     private static func counts(
         _ version: Version, among all: [[UInt8]: Version], in hours: [Hour]
     ) -> Bool {

@@ -1,21 +1,18 @@
 import EventLog
 import Store
 
-/// A rejected record on its way to the dead letters: as it was, with where it came from and why it was
-/// rejected in its headers.
+/// A rejected record on its way to the dead letters: unchanged, with its origin and the reason in its headers.
 ///
-/// Any producer may send a key, headers or a value that the topic of dead letters would not take (brokers
-/// compare what is compressed). Such a part stays behind, in the store, and its SHA-256 goes instead: no
-/// record stops a worker.
+/// Any producer may send a key, headers or a value that the topic of dead letters would reject (brokers compare
+/// compressed sizes). Such a part stays in the store, and its SHA-256 is sent instead: no record stops a worker.
 struct DeadLetter {
     private static let maxKeyBytes = 512 << 10
     private static let maxHeaderBytes = 512 << 10
     private static let maxValueBytes = 2 << 20
 
-    /// The record, for a topic.
     let record: OutgoingRecord
 
-    /// Makes the letter of a refused record of `topic`.
+    /// Creates the letter of a refused record of `topic`.
     init(_ refusal: StoredRefusal, of topic: String, to deadLetters: String) {
         var headers: [OutgoingRecord.Header] = []
         if refusal.headers.count <= Self.maxHeaderBytes {

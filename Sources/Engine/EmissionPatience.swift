@@ -3,12 +3,12 @@ import Foundation
 import Logging
 import Program
 
-/// Waits for a log that does not take what is to be published: says so to those who watch, and gives up
-/// soon after a stop was asked for. What was not acknowledged then is published by the next start.
+/// Waits for a log that does not accept records: reports the wait, and gives up soon after a stop was requested. The
+/// next start publishes unacknowledged records.
 final class EmissionPatience {
     /// Longer waits are reported.
     private static let usualWait = Duration.seconds(5)
-    /// How long to keep publishing after a stop was requested.
+    /// The time for publishing after a stop was requested.
     private static let stopWait = Duration.seconds(5)
 
     private let address: String
@@ -26,8 +26,8 @@ final class EmissionPatience {
         self.metrics = metrics
     }
 
-    /// Publishes, again and again while the log is away; false when it was given up. Throws what
-    /// waiting does not mend.
+    /// Publishes, repeatedly while the log is unreachable; false if it gave up. Throws errors that waiting does not
+    /// fix.
     func keepTrying(_ publish: (() -> Bool) throws(LogError) -> Void) throws(LogError) -> Bool {
         began = .now
         defer { endWait() }
@@ -44,7 +44,7 @@ final class EmissionPatience {
         }
     }
 
-    /// Whether to wait on.
+    /// Whether to keep waiting.
     private func goOn() -> Bool {
         metrics?.wait(for: nil)
         if isTold { metrics?.setBrokerWait(began.duration(to: .now) / .seconds(1)) }

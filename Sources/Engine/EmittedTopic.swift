@@ -1,21 +1,20 @@
 import Streams
 
-/// A topic that workers write to, and create unless it is there: as its file in `topics/` describes it,
-/// but for the number of partitions, which is that of the topic that is folded.
+/// A topic that workers write to, and create if it is missing: as described by its file in `topics/`, except for the
+/// number of partitions, which is that of the folded topic.
 package struct EmittedTopic: Equatable, Sendable {
-    /// Name of the topic.
     package let name: String
     /// Its settings, by Kafka's names.
     package let settings: [String: String]
 
-    /// What partners get. A document has what the postback had, and what its JWS says, beside it.
+    /// Documents for partners. A document has the fields of the postback and, beside it, those of its JWS.
     package static func partnerPostbacks(named name: String) -> EmittedTopic {
         EmittedTopic(name, retentionDays: 90, maxMessageBytes: 4 << 20)
     }
 
-    /// What a stream's worker rejected of a topic.
+    /// Records of a topic that a stream's worker rejected.
     ///
-    /// Records come with headers more than they had, and may be as large as their topic allows.
+    /// Records have additional headers, and may be as large as their topic allows.
     package static func deadLetters(
         ofTopic topic: String, stream: any StreamFold.Type
     ) -> EmittedTopic {

@@ -7,21 +7,21 @@ import Program
 import Store
 import Streams
 
-/// Publishes what stands in a store: outbox rows to `partner-postbacks`, rejected records to the
-/// topic's dead letters. In order, each with a stable id; after a crash it goes on where the store
-/// says, so that a row may be published twice but none is left out.
+/// Publishes data of a store: outbox rows to `partner-postbacks`, rejected records to the topic's dead letters. In
+/// order, each with a stable id. After a crash it continues at the offsets in the store, so that a row may be
+/// published twice but none is lost.
 package final class Emitter {
-    /// Refused records come with their bytes: so many of them are held at once.
+    /// Rejected records come with their bytes, so this number limits how many are in memory.
     private static let rowsAtOnce = 100
 
     private let store: AggregateStore
     private let log: any LogBackend
     private let topic: String
     private let deadLetters: EmittedTopic
-    /// Nil where the stream has nothing for partners.
+    /// Nil for a stream without documents for partners.
     private let partnerTopic: EmittedTopic?
     private let partitionCount: Int32
-    /// Where names are.
+    /// The source of names.
     var catalog: Catalog
     private let corrections: CorrectionStore?
     private let patience: EmissionPatience
@@ -45,8 +45,8 @@ package final class Emitter {
         self.patience = patience
     }
 
-    /// Publishes all that is not published yet of these partitions, and waits for a log that is away.
-    /// Returns the partitions of which something is left, because a stop was asked for meanwhile.
+    /// Publishes everything unpublished of these partitions, and waits for an unreachable log. If a stop was
+    /// requested, returns the partitions with a remainder.
     func emit(_ partitions: Set<Int32>) throws(WorkerError) -> Set<Int32> {
         var left: Set<Int32> = []
         do {
@@ -59,7 +59,7 @@ package final class Emitter {
         }
     }
 
-    /// False when it was given up before all was published.
+    /// False if it gave up before everything was published.
     private func emit(_ state: PartitionState) throws -> Bool {
         var deadLettersNext = state.deadLettersNext
         var outboxEmitted = state.outboxEmitted
@@ -105,7 +105,7 @@ package final class Emitter {
             topic.name, partitionCount: partitionCount, settings: topic.settings)
     }
 
-    /// After a correction the store's own revisions go on with other numbers than the store gives them.
+    /// After a correction the store's own revisions continue with other numbers than those in the store.
     private func partnerRecord(_ postback: PartnerPostback) throws -> OutgoingRecord {
         let correction = try corrections?.correction(
             of: postback.id, partition: postback.partition)
@@ -117,10 +117,10 @@ package final class Emitter {
 }
 
 extension StreamFold {
-    /// Publishes what a store has not noted as published, as its worker would when it starts. What its group has published
-    /// is left out. False when it was given up, after a stop was asked for.
+    /// Publishes everything that a store has not noted as published, as its worker would at its start, except records
+    /// that its group has published. False if it gave up after a stop was requested.
     ///
-    /// - Parameter corrections: those of the store; nil when it has none.
+    /// - Parameter corrections: those of the store, if any.
     package static func publishRest(
         of path: String, to log: any LogBackend, in pipelines: PipelineDirectory,
         corrections: CorrectionStore?, stop: StopSignal
@@ -161,6 +161,6 @@ extension StreamFold {
 }
 
 extension StoredRefusal {
-    /// Conflicts and untrusted records are kept, and not published: they can be decoded.
+    /// Conflicts and untrusted records can be decoded, so they are stored but not published.
     fileprivate var isRejected: Bool { RefusedRecord.isRejection(reason) }
 }

@@ -3,12 +3,12 @@ import EventLog
 import Streams
 import Synchronization
 
-/// Folds batches, each lane on a thread of its own, while the worker reads the next batch.
+/// Folds batches, each lane on its own thread, while the worker reads the next batch.
 ///
-/// A stream that remembers for ever reads its memory from the store, which is used from one thread: it has one
+/// A stream that remembers ids permanently reads its memory from the store, which is used from one thread. It has one
 /// lane, which folds on the worker's thread when its batch is due.
 ///
-/// `@unchecked Sendable`: between `start` and `finish` a fold is used by its lane's thread only.
+/// `@unchecked Sendable`: between `start` and `finish` only its lane's thread uses a fold.
 final class Lanes<Fold: StreamFold>: @unchecked Sendable {
     let folds: FoldLanes<Fold>
     private let queues: [DispatchQueue]
@@ -21,10 +21,10 @@ final class Lanes<Fold: StreamFold>: @unchecked Sendable {
         queues = folds.folds.indices.map { DispatchQueue(label: "lane \($0)") }
     }
 
-    /// Whether folds run beside the worker's thread.
+    /// Whether folds run on other threads than the worker's.
     private var isBeside: Bool { Fold.hasWindow }
 
-    /// Begins to fold a batch, which stays as it is until `finish`.
+    /// Begins to fold a batch, which must not change until `finish`.
     func start(_ batch: RecordBatch, _ prepared: Fold.Prepared) {
         upcoming = (batch, prepared)
         guard isBeside else { return }
@@ -34,7 +34,7 @@ final class Lanes<Fold: StreamFold>: @unchecked Sendable {
         }
     }
 
-    /// Folds the batch to its end. Throws what a lane could not read.
+    /// Folds the batch to its end. Throws a lane's read error.
     func finish() throws {
         guard let (batch, prepared) = upcoming else { return }
         upcoming = nil

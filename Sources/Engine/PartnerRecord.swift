@@ -4,9 +4,9 @@ import JSON
 import Store
 import Streams
 
-/// Makes the records of `partner-postbacks`: documents with the names that the catalog has today.
+/// Creates the records of `partner-postbacks`: documents with the catalog's present names.
 package struct PartnerRecord {
-    /// The topic that is folded.
+    /// The folded topic.
     let topic: String
     /// The topic of documents for partners.
     let partnerTopic: String
@@ -20,8 +20,8 @@ package struct PartnerRecord {
         self.parser = parser
     }
 
-    /// What the set of stores publishes by itself. After a correction its revisions go on from the
-    /// correction's.
+    /// The record of a document that the set of stores publishes by itself. After a correction its revisions continue
+    /// from the correction's.
     func record(
         of postback: PartnerPostback, revisionOffset: Int64
     ) throws(WorkerError) -> OutgoingRecord {
@@ -68,7 +68,7 @@ package struct PartnerRecord {
 }
 
 extension PartnerDocument {
-    /// The values of a document that stores have.
+    /// The values of a stored document.
     package func values() throws(WorkerError) -> Values {
         guard let parser = JSONParser() else {
             throw .unexpected("no memory for a JSON parser")

@@ -2,8 +2,8 @@ import Foundation
 import Program
 import Wording
 
-/// Tells a person at a terminal how far a worker is: one line, written over, on standard error.
-/// Writes nothing when standard error is no terminal, or nobody wants it.
+/// Shows a worker's progress at a terminal: one line on standard error, which is overwritten. Writes nothing without
+/// a terminal or if not wanted.
 package struct Progress {
     private let label: String
     private let isShown: Bool
@@ -11,13 +11,12 @@ package struct Progress {
     private var lastShown = ContinuousClock.now
     private var records: Int64 = 0
 
-    /// Begins to count.
     package init(label: String, isWanted: Bool) {
         self.label = label
         isShown = isWanted && StandardError.isTerminal
     }
 
-    /// More was done, and so much is left.
+    /// Adds to the count, and sets the number of remaining records.
     package mutating func add(_ count: Int, behind: Int64?) {
         records += Int64(count)
         guard isShown, lastShown.duration(to: .now) > .milliseconds(250) else { return }
@@ -27,14 +26,14 @@ package struct Progress {
             Self.line(label, records: records, seconds: seconds, left: behind))
     }
 
-    /// How many records were folded, how fast, how many are left, and about how long they take.
+    /// The number of folded records, the speed, the remaining records and their approximate time.
     static func line(_ label: String, records: Int64, seconds: Double, left: Int64?) -> String {
         let rate = Int64(Double(records) / seconds)
         let left = left.map { ", \($0) left\(time(left: $0, rate: rate))" } ?? ""
         return "\(label): \(counted(records, "record")), \(rate) a second\(left)"
     }
 
-    /// About how long the rest takes, once that can be told.
+    /// The approximate remaining time, if known.
     private static func time(left: Int64, rate: Int64) -> String {
         guard rate > 0, left > 0 else { return "" }
         let seconds = left / rate
@@ -43,7 +42,7 @@ package struct Progress {
         return ", about \(seconds / 3600) h"
     }
 
-    /// Takes the line away, so that what stays begins a line of its own.
+    /// Removes the line, so that later output begins on its own line.
     package func end() {
         if isShown { StandardError.show("") }
     }

@@ -49,10 +49,10 @@ package struct StreamWorker<Fold: StreamFold>: CommandLineProgram {
 }
 
 extension StreamFold {
-    /// Runs the worker with these options. While a set of stores is promoted it gives its store up, and goes
-    /// on with the one that is in force then.
+    /// Runs the worker with these options. While a set of stores is promoted, it releases its store, and then
+    /// continues with the one in force.
     ///
-    /// - Parameter lanes: as `Environment.laneCount` takes them.
+    /// - Parameter lanes: as for `Environment.laneCount`.
     package static func work(
         _ options: WorkerOptions, lanes: Int? = nil, stop: StopSignal
     ) throws {
@@ -65,7 +65,7 @@ extension StreamFold {
                     options, lanes: lanes, in: directory, stop: stop, monitor: &monitor)
                 guard end == .interrupted else { return }
             } catch let error as StoreError {
-                // A promotion may have had the store that was not seen yet, or is over already.
+                // A promotion that was not visible yet may have locked the store, or has just ended.
                 guard case .locked = error else { throw error }
                 let isHeld = PromotionRequest.isHeld(in: options.dataDirectory)
                 guard try isHeld || sets(options).directory(of: streamName) != directory
@@ -74,14 +74,14 @@ extension StreamFold {
         }
     }
 
-    /// Which stores are in force. The one of the stream is there, or was never begun.
+    /// The stores in force. The stream's own exists, or was never begun.
     private static func sets(_ options: WorkerOptions) throws -> PromotionJournal {
         let sets = try PromotionJournal(settledIn: options.dataDirectory)
         _ = try sets.presentPath(of: streamName)
         return sets
     }
 
-    /// Waits until no promotion is under way; false when a stop was asked for meanwhile.
+    /// Waits until no promotion is running; false if a stop was requested first.
     private static func waitForPromotion(
         _ options: WorkerOptions, stop: StopSignal, metrics: WorkerMetrics?
     ) -> Bool {
@@ -129,13 +129,12 @@ extension StreamFold {
         return try worker?.run() ?? .interrupted
     }
 
-    /// Opens the store that is in force, and what works on it; nil when another store has come into force meanwhile, or a
-    /// promotion is under way.
+    /// Opens the store in force, and its worker; nil if another store has come into force, or a promotion is running.
     ///
     /// - Parameters:
-    ///   - directory: of the store, as the options' data directory has it in force.
+    ///   - directory: of the store, which is in force in the options' data directory.
     ///   - reader: of the log's topic; closed by the caller.
-    ///   - metrics: given the settings, once nothing keeps the worker from starting.
+    ///   - metrics: called with the settings, once the worker can start.
     package static func makeWorker(
         _ options: WorkerOptions, _ configuration: WorkerConfiguration<Rules>, lanes: Int,
         in directory: String, log: any LogBackend, reader: any LogReader, stop: StopSignal,
@@ -154,8 +153,8 @@ extension StreamFold {
             path: "\(directory)/\(streamName).sqlite", fold: Self.self,
             topic: stream.topic, logIdentity: try reader.identity(),
             partitionCount: partitionCount)
-        // While it is locked nobody takes its place; until then somebody may have, or may be about to: a promotion lets
-        // go of it while it publishes what is left.
+        // While the store is locked, no other can replace it. Until then one may have done so, or be about to: a
+        // promotion releases the lock while it publishes the rest.
         let sets = try sets(options)
         let isPromoting =
             PromotionRequest.isMade(in: options.dataDirectory)
@@ -165,7 +164,7 @@ extension StreamFold {
         if let refusal = try store.foldedLog().refusal(of: reader, accepting: accepted) {
             throw WorkerError.changed(refusal)
         }
-        // Those that are assigned later, or to nobody now, are judged too: only then anything is written.
+        // Also checks partitions that are assigned later or to no worker now, before anything is written.
         let refusal = try store.snapshot {
             try rules.configuration.refusal(of: $0, store: store.path)
         }
@@ -216,7 +215,7 @@ extension StreamFold {
             openReader: { try log.lookingReader(topic: stream.topic) })
     }
 
-    /// The log's reader, behind the archive's where there is one.
+    /// The log's reader, after the archive's if there is one.
     private static func openReader(
         of stream: StreamSettings, in log: any LogBackend, _ options: WorkerOptions
     ) throws -> any LogReader {
@@ -237,7 +236,7 @@ extension AggregateStore {
 
 // MARK: Configuration
 
-/// All that a worker reads of the configuration when it starts.
+/// The configuration that a worker reads at its start.
 package struct WorkerConfiguration<Rules: StreamRules> {
     package let stream: StreamSettings
     let catalog: Catalog
@@ -247,7 +246,7 @@ package struct WorkerConfiguration<Rules: StreamRules> {
 }
 
 extension StreamFold {
-    /// Reads the configuration. Throws what is wrong with it, at its line.
+    /// Reads the configuration. Throws its fault with the line.
     package static func readConfiguration(
         _ pipelines: PipelineDirectory
     ) throws -> WorkerConfiguration<Rules> {
@@ -258,16 +257,16 @@ extension StreamFold {
             rules: try rules(in: pipelines))
     }
 
-    /// Reads the rules for a worker, which refuses files that nothing reads.
+    /// Reads the rules for a worker, which rejects files with unknown names.
     fileprivate static func presentRules(in pipelines: PipelineDirectory) throws -> Rules {
         try pipelines.requireKnownFiles()
         return try rules(in: pipelines)
     }
 
-    /// Reads what the worker reads when it starts. Throws what keeps it from starting.
+    /// Reads the configuration that the worker reads at its start. Throws any fault that prevents the start.
     ///
-    /// - Parameter address: of the log that it would read. A cluster's settings are read too, and nothing is
-    ///   asked of the cluster.
+    /// - Parameter address: of the log that it would read. The settings of a cluster are read too, without contacting
+    ///   it.
     package static func checkConfiguration(
         _ pipelines: PipelineDirectory, log address: LogAddress?
     ) throws {

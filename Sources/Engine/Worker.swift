@@ -5,8 +5,8 @@ import Program
 import Store
 import Streams
 
-/// Reads a topic, folds it, stores what came of it, publishes what stands in the store, and tells the
-/// log how far it is. One plain thread; only signatures are verified on others.
+/// Reads a topic, folds it, stores the results, publishes the store's new data, and commits offsets to the log. One
+/// plain thread; only signatures are verified on others.
 package final class Worker<Fold: StreamFold> {
     private let lanes: Lanes<Fold>
     private let store: AggregateStore
@@ -58,12 +58,11 @@ package final class Worker<Fold: StreamFold> {
         progress = Progress(label: settings.name, isWanted: settings.showsProgress)
     }
 
-    /// How long offsets may take to be taken at the end.
+    /// Timeout for the acceptance of offsets at the end.
     private static var commitPatience: Duration { .seconds(10) }
 
-    /// Works until it is asked to stop or, with `untilEnd`, until everything that was in the log at the
-    /// start is folded and published; or until something else wants the store. What was folded is committed
-    /// when it returns or throws.
+    /// Works until a stop is requested, the store is needed elsewhere or, with `untilEnd`, everything in the log at
+    /// the start is folded and published. Folded records are committed when it returns or throws.
     @discardableResult
     package func run() throws(WorkerError) -> WorkerEnd {
         while true {
@@ -71,15 +70,15 @@ package final class Worker<Fold: StreamFold> {
         }
     }
 
-    /// Reads once, and folds and stores what was read before. Returns why the work is over, and nil while it is
-    /// not; after that, or an error, no further turn is taken.
+    /// Reads once, then folds and stores the previously read batch. Returns why the work is over, otherwise nil. Do
+    /// not call it again after an end or an error.
     package func turn() throws(WorkerError) -> WorkerEnd? {
         do {
             let end = try takeTurn()
             if end != nil { settle() }
             return end
         } catch is BrokerPatience.Stopped {
-            // What was read and not folded is read again by the next start.
+            // The next start reads unfolded records again.
             settle()
             logger.info("stopped while the log does not answer", metadata: summary)
             guard !stop.isRequested else { return .stopped }
@@ -100,7 +99,7 @@ package final class Worker<Fold: StreamFold> {
         }
         try foldPending()
         try commitOffsets()
-        // A group with members may refuse the offsets; a later rebuild would then publish again.
+        // A group with members may reject the offsets; a later rebuild would then publish again.
         if settings.untilEnd, isOver {
             try follower.reader.awaitCommits(Self.commitPatience)
         }
@@ -115,22 +114,22 @@ package final class Worker<Fold: StreamFold> {
         return .interrupted
     }
 
-    /// Whatever ends the work: lanes and what was stored are waited for, and an error begins a line of its own,
-    /// not after the line of progress.
+    /// At any end of the work: waits for lanes and stored data, and ends the line of progress, so that an error
+    /// begins on its own line.
     private func settle() {
         progress.end()
         _ = try? store.awaitCommit()
         lanes.settle()
     }
 
-    /// Waits until the commit and the lanes on other threads have ended. The next turn reads their results. A simulation
-    /// disturbs a process between turns, and needs the same state there in each run.
+    /// Waits until the commit and the lanes on other threads have ended. The next turn reads their results. A
+    /// simulation disturbs a process between turns, and needs the same state there in each run.
     package func quiesce() {
         store.quiesce()
         lanes.settle()
     }
 
-    /// Reads once; false when there is nothing left to do.
+    /// Reads once; false if the work is done.
     private func step() throws -> Bool {
         let start = ContinuousClock.now
         let reader = follower.reader
@@ -174,7 +173,7 @@ package final class Worker<Fold: StreamFold> {
             if follower.isCommitDue { try commitOffsets() }
             try follower.lookPeriodically()
             try checkPartitionCount()
-            // Commits look by themselves.
+            // Commits check this by themselves.
             try store.requireInPlace()
             try follower.waiting { try reader.requireAnswer() }
             return !(settings.untilEnd && isAtEnd)
@@ -189,8 +188,8 @@ package final class Worker<Fold: StreamFold> {
         try store(batch, prepared, since: start)
     }
 
-    /// Folds and commits a batch, then publishes, then tells the log: in this order. When there is
-    /// nothing to publish, the commit waits for the disk while the next batch is read and folded.
+    /// Folds and commits a batch, then publishes, then commits offsets, in this order. If there is nothing to
+    /// publish, the commit waits for the disk while the next batch is read and folded.
     private func store(
         _ batch: RecordBatch, _ prepared: Fold.Prepared, since start: ContinuousClock.Instant
     ) throws {
@@ -207,7 +206,7 @@ package final class Worker<Fold: StreamFold> {
         if hasEmissions || stored.hasOverflowed {
             try finishCommit()
             try emit(Set(partitions.map(\.partition)))
-            // What was published is told at once, so that a rebuild does not publish it again.
+            // Offsets of published data are committed at once, so that a rebuild does not publish it again.
             try commitOffsets()
         } else if follower.lastOffsetCommit.duration(to: .now) > .seconds(1) {
             try commitOffsets()
@@ -216,7 +215,7 @@ package final class Worker<Fold: StreamFold> {
         try checkMemory()
     }
 
-    /// Waits until what was stored is durable, and takes note of it.
+    /// Waits until stored data is durable, and notes it.
     private func finishCommit() throws {
         guard let batch = awaited else { return }
         awaited = nil
@@ -271,8 +270,8 @@ package final class Worker<Fold: StreamFold> {
             follower.partitions.compactMapValues { $0.isUnfolded ? nil : $0.groupOffset })
     }
 
-    /// Batches that are not full wait for the rest of the commit interval, so that a trickle of
-    /// records does not make a commit each.
+    /// Batches that are not full wait for the rest of the commit interval, so that a slow trickle of records does not
+    /// cause a commit each.
     private func rest(since start: ContinuousClock.Instant) {
         guard !settings.untilEnd else { return }
         let end = start + .milliseconds(settings.commitIntervalMilliseconds)
@@ -289,10 +288,10 @@ package final class Worker<Fold: StreamFold> {
     }
 }
 
-// MARK: Partitions coming and going
+// MARK: Assignment of partitions
 
 extension Worker {
-    /// Takes a partition on where its store stands; a new store begins at the oldest record.
+    /// Continues a partition at its offset in the store; a new store begins at the oldest record.
     private func take(_ partitions: [Int32]) throws {
         if partitions.contains(where: { $0 >= partitionCount }) {
             try checkPartitionCount(always: true)
@@ -310,7 +309,7 @@ extension Worker {
         let reader = follower.reader
         var state = try store.partitionStates().first { $0.partition == partition }
         if state?.oldestExpected.map({ bounds.logStart < $0 }) ?? (state == nil) {
-            // A reader that cannot begin there says so before the store begins.
+            // If a reader cannot begin there, it throws before the store begins.
             try reader.seek(partition: partition, to: bounds.earliestOffset)
             try store.beginPartition(
                 partition, at: bounds.earliestOffset, logStart: bounds.logStart, emitFrom: emitted)
@@ -325,7 +324,7 @@ extension Worker {
         }
         guard let state else { return }
         if emitted > state.emitFrom || (state.records == 0 && emitted != state.emitFrom) {
-            // An older copy of the store: what lies below was published by the newer one.
+            // An older copy of the store: the newer one published everything below.
             let rows = try store.dueCount(partition: partition, below: emitted)
             if rows > 0 {
                 logger.warning(

@@ -2,19 +2,19 @@ import EventLog
 import Store
 import Wording
 
-/// An error that ends a worker: what happened, where, and what to do about it.
+/// An error that ends a worker: fault, place and remedy.
 package enum WorkerError: OperatorError {
     /// The log failed.
     case log(LogError)
     /// The store failed.
     case store(StoreError)
-    /// The log is not the one that was folded.
+    /// The log is not the folded one.
     case changed(LogChange)
-    /// The configuration changes what is already folded.
+    /// The configuration changes the meaning of folded data.
     case historyChanged(HistoryFault, store: String)
-    /// The dedupe memory holds as many ids as it may.
+    /// The dedupe memory has reached its bound of ids.
     case dedupeMemoryFull(ids: Int, bound: Int, stream: String)
-    /// The log gave an offset that was read before.
+    /// The log returned an offset that was already read.
     case offsetsAgain(TopicPartition, offset: Int64, expected: Int64)
     /// Anything that should not happen.
     case unexpected(String)
@@ -29,7 +29,7 @@ package enum WorkerError: OperatorError {
         }
     }
 
-    /// One line: what, where, and what to do.
+    /// One line: fault, place and remedy.
     package var description: String {
         switch self {
         case .log(let error): error.description

@@ -26,7 +26,7 @@ package final class WorkerMetrics {
     private var partitions: [Int32: PartitionMetrics] = [:]
     private var boundsAsked = ContinuousClock.now
 
-    /// Metrics of a worker that has no partition yet. The log is asked where it ends once in an interval.
+    /// Metrics of a worker without partitions yet. It asks the log for its end once per interval.
     init(
         topic: String, group: String, factory: any MetricsFactory, health: Health,
         boundsInterval: Duration = .seconds(5)
@@ -37,7 +37,7 @@ package final class WorkerMetrics {
         self.health = health
         self.boundsInterval = boundsInterval
         let labels = [("topic", topic)]
-        // A series that is there from the start, at 0, has a rate from its first record on.
+        // A series that exists from the start, at 0, has a rate from its first record on.
         records = Dictionary(
             uniqueKeysWithValues: Outcome.allCases.map { outcome in
                 let labels = labels + [("outcome", outcome.label)]
@@ -67,9 +67,9 @@ package final class WorkerMetrics {
         brokerWait.set(0)
     }
 
-    /// The loop turns once more; now and then the log is asked where it ends.
+    /// Counts a turn of the loop; periodically asks the log for its end.
     ///
-    /// - Parameter isFolded: whether all that the reader gave is folded and committed.
+    /// - Parameter isFolded: whether all records from the reader are folded and committed.
     func turn(_ reader: any LogReader, isFolded: Bool) {
         health.turn()
         if isFolded {
@@ -86,7 +86,7 @@ package final class WorkerMetrics {
         for partition in partitions.values { partition.update(nowSeconds: seconds) }
     }
 
-    /// A partition is this worker's from now on.
+    /// Adds a partition that this worker now owns.
     func take(_ state: PartitionState, end: Int64) {
         health.turn()
         let partition = PartitionMetrics(
@@ -99,19 +99,19 @@ package final class WorkerMetrics {
         partition.update(nowSeconds: Date().timeIntervalSince1970)
     }
 
-    /// A partition is another worker's from now on.
+    /// Removes a partition that another worker now owns.
     func drop(_ partition: Int32) {
         partitions.removeValue(forKey: partition)?.destroy()
     }
 
-    /// The partitions that were taken or dropped are all.
+    /// Ends a change of the assignment.
     func noteAssignment(rememberedIDs: Int) {
         assignedPartitions.set(partitions.count)
         dedupeIDs.set(rememberedIDs)
         health.setReady(unless: partitions.isEmpty ? "no partition is assigned" : nil)
     }
 
-    /// A batch was folded, and committed at that instant.
+    /// Counts a folded batch, which was committed at that instant.
     func commit(
         _ batch: AwaitedBatch, at committed: ContinuousClock.Instant, rememberedIDs: Int
     ) {
@@ -130,29 +130,29 @@ package final class WorkerMetrics {
         }
     }
 
-    /// The loop waits for the log to take what is to be published; a wait that is not usual has a reason.
+    /// The loop waits for the log to accept records; an unusual wait has a reason.
     func wait(for reason: String?) {
         health.turn()
         if let reason { health.setReady(unless: reason) }
     }
 
-    /// A wait that had a reason is over.
+    /// A wait with a reason is over.
     func goOn() {
         health.setReady(unless: nil)
         brokerWait.set(0)
     }
 
-    /// For how long the log has not answered, or has not taken what is to be published.
+    /// The time since the log last answered or accepted records.
     func setBrokerWait(_ seconds: Double) {
         brokerWait.set(seconds)
     }
 
-    /// So many outbox rows and rejected records stand in the store and are not published.
+    /// The number of unpublished outbox rows and rejected records in the store.
     func setUnpublished(_ count: Int64) {
         outboxDepth.set(count)
     }
 
-    /// A log that does not answer is no reason to stop folding what it still gives.
+    /// If the log does not answer, folding its records continues.
     private func askBounds(_ reader: any LogReader) {
         do {
             for bounds in try reader.bounds(of: partitions.keys.sorted()) {
@@ -165,21 +165,21 @@ package final class WorkerMetrics {
     }
 }
 
-/// How far a partition is folded, and how far behind.
+/// The progress and lag of a partition.
 private final class PartitionMetrics {
     var nextOffset: Int64 = 0
-    /// What lies below was read and folded, or is no record: Kafka's control records are behind the last
-    /// record of a transaction.
+    /// Every lower offset was read and folded, or is not a record: Kafka's control records follow the last record of
+    /// a transaction.
     var position: Int64 = 0
     var endOffset: Int64 = 0
-    /// The largest timestamp that was folded, since 1970; nil when nothing was.
+    /// The largest folded timestamp, since 1970; nil without a folded record.
     var watermarkMilliseconds: Int64?
 
     private let lag: Meter
     private let currentOffset: Meter
     private let lagSeconds: Meter
 
-    /// Makes the metrics of a partition; the consumer group is a label of some.
+    /// Creates the metrics of a partition; some have the consumer group as a label.
     init(labels: [(String, String)], group: String, factory: any MetricsFactory) {
         let groupLabels = labels + [("consumergroup", group)]
         lag = Meter(
@@ -224,16 +224,16 @@ extension CoreMetrics.Timer {
     }
 }
 
-/// A batch that was folded and stored, and may still wait for the disk.
+/// A folded and stored batch, which may still wait for the disk.
 struct AwaitedBatch {
-    /// What became of its records.
+    /// The outcomes of its records.
     var stored: StoredBatch
-    /// How far its partitions are with it.
+    /// The progress of its partitions.
     var partitions: [PartitionProgress]
     /// How many records, or signatures in them, were verified.
     var verifications: Int
-    /// When its fold began.
+    /// When folding began.
     var began: ContinuousClock.Instant
-    /// When its fold ended.
+    /// When folding ended.
     var folded: ContinuousClock.Instant
 }

@@ -3,9 +3,9 @@ import CoreMetrics
 import Logging
 import Monitoring
 
-/// A worker's metrics and health, being served.
+/// A served endpoint with a worker's metrics and health.
 final class WorkerMonitor {
-    /// What the worker's loop reports to.
+    /// The worker's loop reports to it.
     let metrics: WorkerMetrics
     private let endpoint: MonitoringEndpoint
 
@@ -38,7 +38,6 @@ final class WorkerMonitor {
         logger.info("serving metrics", metadata: ["url": "http://\(endpoint.address)/metrics"])
     }
 
-    /// Ends serving.
     func stop() {
         endpoint.stop()
     }

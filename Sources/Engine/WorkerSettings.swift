@@ -1,34 +1,31 @@
 import ConfigurationValues
 import EventLog
 
-/// How a worker works, once its options and its pipeline are read.
+/// The settings of a worker, from its options and its pipeline.
 package struct WorkerSettings {
-    /// The program's name.
     package var name: String
-    /// Its consumer group.
     var group: String
-    /// Which partitions to own.
+    /// The partitions to own.
     package var assignment: LogAssignment
-    /// How many partitions the topic has.
+    /// The topic's number of partitions.
     var partitionCount: Int32
     /// Whether to stop at the end that the log had at the start.
     package var untilEnd = false
-    /// Most records that are committed together.
+    /// Most records of one commit.
     package var batchRecords: Int
-    /// How long records wait at most for their commit.
+    /// The longest time that records wait for their commit.
     package var commitIntervalMilliseconds: Int
-    /// How often the log is looked at without a reason: how many partitions the topic has, and whether it
-    /// still holds what was folded.
+    /// The interval of periodic checks of the log: its number of partitions, and whether it still holds the folded
+    /// records.
     var lookInterval = Duration.seconds(30)
-    /// Most ids that may be remembered; nil for no bound.
+    /// Most remembered ids; nil for no bound.
     var dedupeMaxIDs: Int?
-    /// How many records are left for later, when these are folded: for the time that is left.
+    /// The number of records to fold after these, for the remaining time.
     package var recordsLater: Int64 = 0
     /// Whether progress is shown on a terminal.
     package var showsProgress = true
 
-    /// The settings that a stream's file gives, of a worker that is named for its topic and goes on without
-    /// end.
+    /// The settings from a stream's file, for a worker that is named after its topic and runs without end.
     package init(_ stream: StreamSettings, assignment: LogAssignment, partitionCount: Int32) {
         name = stream.topic
         group = stream.group
@@ -42,30 +39,30 @@ package struct WorkerSettings {
 
 /// Why a worker has ended.
 package enum WorkerEnd {
-    /// Everything that it was to do is done.
+    /// All its work is done.
     case reachedEnd
-    /// It was asked to stop.
+    /// A stop was requested.
     case stopped
-    /// Something else wants the store.
+    /// The store is needed elsewhere, for example by a promotion.
     case interrupted
 }
 
-/// What ends a worker's work early beside a stop, such as a promotion that wants its store: looked at a few
+/// Ends a worker's work early for another reason than a stop, such as a promotion of another store. Checked a few
 /// times a second.
 struct Interruption {
     private static let interval = Duration.milliseconds(100)
 
     private let isWanted: () -> Bool
     private var lastLook = ContinuousClock.now
-    /// Whether it was seen.
+    /// Whether an interruption was seen.
     private(set) var isMade = false
 
-    /// Asks `isWanted` now and then; by default nothing interrupts.
+    /// Calls `isWanted` periodically; by default nothing interrupts.
     init(_ isWanted: @escaping () -> Bool = { false }) {
         self.isWanted = isWanted
     }
 
-    /// Whether to end; looks again when it has not for a while.
+    /// Whether to end; checks again after the interval.
     mutating func look() -> Bool {
         let now = ContinuousClock.now
         guard !isMade, lastLook.duration(to: now) >= Self.interval else { return isMade }

@@ -6,8 +6,7 @@ package struct TopicDescription: Equatable, Sendable {
     package var identity: String
     /// Copies of each partition; nil for a log without replicas.
     package var replicaCount: Int32?
-    /// Whether the topic is an archive: a copy of a topic of another log, to which nothing is
-    /// published.
+    /// Whether the topic is an archive: a copy of a topic of another log. Producers cannot publish to it.
     package var isArchive: Bool
 
     package init(
@@ -24,10 +23,9 @@ package struct TopicDescription: Equatable, Sendable {
 
 /// An event log: append-only topics with partitions.
 ///
-/// The module has the types that both backends share (`LogReader`, `LogWriter`, `RecordBatch`,
-/// `LogError`), the embedded backend in one SQLite file (`Embedded/`), and copies of topics
-/// (`Archive/`). The backend for Kafka is the module KafkaLog. Readers and writers are synchronous,
-/// and each is used by one thread.
+/// The module has the types that both backends share: `LogReader`, `LogWriter`, `RecordBatch`, `LogError`. The module
+/// EmbeddedLog has the backend in one SQLite file and copies of topics; KafkaLog has the backend for Kafka. Readers
+/// and writers are synchronous, and each is used by one thread.
 ///
 ///     let log = try EmbeddedLog(path: "weir.log", mode: .create)
 ///     try log.createTopic("bids", partitionCount: 4)
@@ -43,14 +41,13 @@ package struct TopicDescription: Equatable, Sendable {
 ///         for index in 0..<batch.count { fold(batch[index]) }
 ///     }
 package protocol LogBackend: AnyObject {
-    /// The address that was opened, for messages.
+    /// The address as opened, for messages.
     var address: String { get }
 
     /// The topics, by name in bytewise order.
     func topics() throws(LogError) -> [TopicDescription]
 
-    /// Creates a topic unless it exists; returns whether it was created. An existing topic is left
-    /// unchanged.
+    /// Creates a topic unless it exists; returns whether it was created. Never changes an existing topic.
     ///
     /// - Parameter settings: by Kafka's names, and `replicas`; the embedded log ignores them.
     @discardableResult
@@ -63,11 +60,11 @@ package protocol LogBackend: AnyObject {
 
     /// A reader of one topic. Throws `unknownTopic`.
     ///
-    /// - Parameter group: the consumer group whose offsets are read and committed; nil for a reader
-    ///   that commits nothing.
+    /// - Parameter group: the consumer group for reading and committing offsets; nil for a reader that commits
+    ///   nothing.
     func reader(topic: String, group: String?) throws(LogError) -> any LogReader
 
-    /// A reader for single records, which fetches little else. Throws `unknownTopic`.
+    /// A reader for single records, which fetches few others. Throws `unknownTopic`.
     func lookingReader(topic: String) throws(LogError) -> any LogReader
 
     func writer() throws(LogError) -> any LogWriter
@@ -129,7 +126,7 @@ package enum LogAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// A text that was given as an address, with user and password masked.
+    /// An address with its user and password masked.
     package static func masked(_ text: String) -> String {
         guard let at = text.lastIndex(of: "@") else { return text }
         let scheme = text[..<at].firstRange(of: "://").map { text[..<$0.upperBound] } ?? ""

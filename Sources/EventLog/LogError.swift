@@ -1,13 +1,13 @@
-/// An error of an event log. The text names the operation and the subject, and says what to do.
+/// An error of an event log. The text contains the operation, the subject and the remedy.
 package enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The address is neither `sqlite:PATH` nor `kafka://HOST:PORT[,HOST:PORT]`.
+    /// The address is not of the form `sqlite:PATH` or `kafka://HOST:PORT[,HOST:PORT]`.
     case badAddress(String)
     case noLog(address: String)
     /// The file at this address is empty.
     case emptyLog(address: String)
     /// The file at this address is not a log.
     case notALog(address: String, detail: String)
-    /// The file does not hold what was written to it.
+    /// The file does not hold the bytes that were written to it.
     case damaged(address: String, detail: String)
     /// A record does not match its checksum.
     case damagedRecord(TopicPartition, offset: Int64, address: String)
@@ -15,25 +15,25 @@ package enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
     case newerVersion(address: String, found: Int, known: Int)
     case unknownTopic(String, address: String)
     case unknownPartition(TopicPartition, partitionCount: Int32)
-    /// The operating system refused; the detail says what to do.
+    /// The operating system refused; the detail contains the remedy.
     case disk(operation: String, address: String, detail: String)
-    /// The log's file, or what lies beside it, was moved away, removed or replaced while it was open.
+    /// The log's file, or a companion file of SQLite, was moved, removed or replaced while open.
     case moved(operation: String, address: String, detail: String)
-    /// The log stayed locked by other processes for longer than the time allowed.
+    /// Other processes kept the log locked for longer than the timeout.
     case busy(operation: String, address: String)
-    /// A setting is unknown or not allowed; the text has its name and place.
+    /// A setting is unknown or not allowed; the text contains its name and place.
     case badSetting(String, detail: String)
     /// The log no longer holds the offset: it was trimmed or truncated.
     case offsetGone(TopicPartition, offset: Int64)
     /// A batch of records does not match its checksum or does not decompress.
     case corrupt(TopicPartition, offset: Int64, address: String)
-    /// An archive does not fit the log that it is a copy of.
+    /// An archive does not fit its source log.
     case badArchive(address: String, detail: String)
-    /// The group did not accept offsets: a fresh store would publish again.
+    /// The group did not accept offsets: a new store would publish again.
     case notTaken(topic: String, address: String, detail: String)
     /// Another process has replaced this one.
     case fenced(address: String, detail: String)
-    /// The log does not answer now; the operation may be tried again.
+    /// The log does not answer now; a retry may succeed.
     case unavailable(operation: String, address: String, detail: String)
     case backend(operation: String, address: String, detail: String)
 

@@ -2,11 +2,11 @@
 package enum LogReading: Equatable, Sendable {
     case records
     case idle
-    /// These partitions now belong to this reader. The caller gives each a position with `seek`
-    /// before the next read; without one it starts at its earliest record.
+    /// The reader now owns these partitions. Before the next read the caller gives each a position with `seek`;
+    /// otherwise it starts at its earliest record.
     case assigned([Int32])
-    /// These partitions no longer belong to this reader, and nothing of them is read from now on.
-    /// Offsets committed before the next read still count.
+    /// The reader has lost these partitions and reads nothing more from them. Offsets committed before the next read
+    /// still count.
     case revoked([Int32])
 }
 
@@ -18,12 +18,12 @@ package enum LogAssignment: Equatable, Sendable {
     case shared
 }
 
-/// How far a consumer group is with a partition.
+/// The progress of a consumer group in a partition.
 package struct GroupOffset: Hashable, Sendable, ExpressibleByIntegerLiteral {
-    /// Everything below is done.
+    /// All records below this offset are done.
     package var next: Int64
-    /// Committed with the offset, as metadata on Kafka. The embedded log keeps none: it deletes the offsets of a topic
-    /// with the topic.
+    /// Committed with the offset, as metadata on Kafka. The embedded log does not store it: it deletes a topic's
+    /// offsets with the topic.
     package var note: String
 
     package init(_ next: Int64, note: String = "") {
@@ -36,7 +36,7 @@ package struct GroupOffset: Hashable, Sendable, ExpressibleByIntegerLiteral {
 
 package struct PartitionBounds: Equatable, Sendable {
     package var partition: Int32
-    /// Offset of the oldest record; equal to `endOffset` when there is none.
+    /// Offset of the oldest record; equal to `endOffset` if the partition is empty.
     package var earliestOffset: Int64
     /// Offset of the log's oldest record. `earliestOffset` is higher for a reader that begins later.
     package let logStart: Int64
@@ -53,14 +53,13 @@ package struct PartitionBounds: Equatable, Sendable {
 
 /// Reads one topic, from one thread.
 ///
-/// The assignment is a result of `read`, as with a Kafka consumer: the first read after `subscribe`
-/// returns `assigned`, and the caller seeks. A reader keeps nothing between processes except
-/// committed offsets.
+/// `read` returns the assignment, as with a Kafka consumer: the first read after `subscribe` returns `assigned`, and
+/// the caller seeks. Between processes a reader keeps only committed offsets.
 package protocol LogReader: AnyObject {
     var topic: String { get }
 
-    /// Identifies the log, so that offsets are never applied to another one. The embedded log tells
-    /// a topic from a deleted one of the same name; Kafka tells clusters apart only.
+    /// Identifies the log, so that offsets are never applied to another one. The embedded log distinguishes a topic
+    /// from a deleted one of the same name; Kafka distinguishes clusters only.
     func identity() throws(LogError) -> String
 
     /// The current number of partitions.
@@ -69,8 +68,8 @@ package protocol LogReader: AnyObject {
     /// In order of partition. Throws `unknownPartition`.
     func bounds(of partitions: [Int32]) throws(LogError) -> [PartitionBounds]
 
-    /// The bounds of the partitions that answer, in order of partition, and why the others do not.
-    /// Throws only when none can be asked.
+    /// The bounds of the partitions that answer, in order of partition, and the errors of the others. Throws only if
+    /// it cannot ask any.
     func knownBounds(
         of partitions: [Int32]
     ) throws(LogError) -> (bounds: [PartitionBounds], faults: [Int32: LogError])
@@ -81,9 +80,8 @@ package protocol LogReader: AnyObject {
     /// The next read of the partition begins at `offset`, or at the first record after it.
     func seek(partition: Int32, to offset: Int64) throws(LogError)
 
-    /// Empties `batch`, fills it with the next records of the assigned partitions, in order of
-    /// offset within each partition, and advances. Waits at most `waitMilliseconds` when there is
-    /// nothing.
+    /// Empties `batch`, fills it with the next records of the assigned partitions, in order of offset within each
+    /// partition, and advances. Waits for records at most `waitMilliseconds`.
     ///
     /// - Parameters:
     ///   - maxRecords: the limit of records.
@@ -95,14 +93,14 @@ package protocol LogReader: AnyObject {
         waitMilliseconds: Int
     ) throws(LogError) -> LogReading
 
-    /// How many bytes a batch should have at most, by the memory that is given to the log.
+    /// The largest useful size of a batch in bytes, from the memory limit of the log.
     var batchBytes: Int { get }
 
     /// Whether the last read reached the end of every assigned partition.
     var isCaughtUp: Bool { get }
 
-    /// The next offset to read: everything below was read or is not a record, such as Kafka's
-    /// control records; nil when the partition is not assigned.
+    /// The next offset to read: every lower one was read or is not a record, such as Kafka's control records. Nil if
+    /// the partition is not assigned.
     func position(partition: Int32) -> Int64?
 
     /// Stops reading an assigned partition until `resume`.
@@ -111,32 +109,30 @@ package protocol LogReader: AnyObject {
     /// Continues a paused partition at the offset of its last `seek`.
     func resume(partition: Int32) throws(LogError)
 
-    /// Whether the topic may hold other records since the last call: it was unknown for a while, it
-    /// ended earlier than before, or it returned offsets again.
+    /// Whether the topic may have been replaced since the last call: it was unknown for a while, ended earlier than
+    /// before, or returned offsets a second time.
     func takeDoubt() -> Bool
 
-    /// Checks that the log answers, if there is a sign that it does not. A read without records does not show it.
+    /// Checks that the log answers, after a sign that it does not. A read without records is not such a sign.
     ///
     /// - Throws: `LogError.unavailable`.
     func requireAnswer() throws(LogError)
 
-    /// The first offset whose timestamp is at least `timestampMilliseconds`; nil when there is
-    /// none.
+    /// The first offset with a timestamp of at least `timestampMilliseconds`; nil without such a record.
     func offset(partition: Int32, atOrAfter timestampMilliseconds: Int64) throws(LogError) -> Int64?
 
-    /// Whether the group's offsets keep their notes.
+    /// Whether the log stores the notes of committed offsets.
     var keepsNotes: Bool { get }
 
     /// The committed offsets of the consumer group for this topic, by partition.
     func committedOffsets() throws(LogError) -> [Int32: GroupOffset]
 
-    /// Commits offsets for the consumer group. What a busy Kafka cluster does not accept is sent again with the
-    /// next commit.
+    /// Commits offsets for the consumer group. If a busy Kafka cluster rejects some, the next commit sends them
+    /// again.
     func commit(_ offsets: [Int32: GroupOffset]) throws(LogError)
 
-    /// Waits until the committed offsets are accepted. Throws `notTaken` after `patience`; on Kafka
-    /// this happens while other members share the group's partitions and this reader is not a
-    /// member.
+    /// Waits until the group has accepted the committed offsets. Throws `notTaken` after `patience`. On Kafka this
+    /// happens if other members share the group's partitions and this reader is not a member.
     func awaitCommits(_ patience: Duration) throws(LogError)
 
     /// Leaves the consumer group. The reader cannot be used afterwards.
@@ -155,7 +151,7 @@ extension LogReader {
 
     package var keepsNotes: Bool { false }
 
-    /// A log that stops at a recreated topic leaves nothing to doubt.
+    /// A log that stops at a recreated topic raises no doubt.
     package func takeDoubt() -> Bool { false }
 
     /// A log in a file always answers.

@@ -10,15 +10,14 @@ package struct RecordPosition: Equatable, Sendable {
 
 /// Appends records from one thread.
 package protocol LogWriter: AnyObject {
-    /// Appends records in order. Returns their positions in the same order once all are durable. On
-    /// an error none of them was appended, or on Kafka an unknown part of them.
+    /// Appends records in order. Returns their positions in the same order once all are durable. After an error no
+    /// record was appended, or on Kafka an unknown part of them.
     ///
-    /// A record without a partition goes to murmur2(key) modulo the number of partitions, as with
-    /// Kafka's clients. Without a key murmur2(value) is used, and a tombstone without a key goes to
-    /// partition 0.
+    /// A record without a partition goes to murmur2(key) modulo the number of partitions, as with Kafka's clients.
+    /// Without a key, murmur2(value) replaces murmur2(key). A tombstone without a key goes to partition 0.
     ///
-    /// - Parameter isWanted: called several times a second while brokers are waited for. When it
-    ///   returns false, the append is given up and throws `unavailable`.
+    /// - Parameter isWanted: called several times a second while the append waits for brokers. If it returns false,
+    ///   the append stops and throws `unavailable`.
     @discardableResult
     func append(
         _ records: [OutgoingRecord], while isWanted: () -> Bool
@@ -26,7 +25,7 @@ package protocol LogWriter: AnyObject {
 }
 
 extension LogWriter {
-    /// Waits for brokers as long as the log itself allows.
+    /// Waits for brokers as long as the log allows.
     @discardableResult
     package func append(_ records: [OutgoingRecord]) throws(LogError) -> [RecordPosition] {
         try append(records, while: { true })
@@ -78,7 +77,7 @@ package struct OutgoingRecord: Sendable {
 
 /// Chooses the partition of a record as Kafka's Java client does, by murmur2.
 package enum KeyPartitioner {
-    /// The partition by the key, or by the value when there is no key; 0 without both.
+    /// The partition by the key, or by the value if the key is nil; 0 without both.
     ///
     /// - Parameter partitionCount: at least 1.
     package static func partition(

@@ -1,7 +1,7 @@
 /// Records that were read together, with the memory that they borrow.
 ///
-/// A reader fills the batch, one consumer processes it, and it is filled again: its memory is
-/// reused. It is not shared between threads while it is being filled.
+/// A reader fills the batch, one consumer processes it, and the reader fills it again in the same memory. Threads
+/// must not share it while a reader fills it.
 package final class RecordBatch {
     private struct Entry {
         var partition: Int32
@@ -61,8 +61,8 @@ package final class RecordBatch {
         entries[index].timestampMilliseconds
     }
 
-    /// Removes all records; views into the batch become invalid. The memory is kept, except blocks
-    /// for single long values.
+    /// Removes all records; views into the batch become invalid. Keeps the memory, except blocks for single long
+    /// values.
     package func removeAll() {
         entries.removeAll(keepingCapacity: true)
         for block in largeBlocks { block.deallocate() }
@@ -79,7 +79,6 @@ package final class RecordBatch {
         byteCount -= (entry.key?.count ?? 0) + (entry.value?.count ?? 0)
     }
 
-    /// Removes the records for which `isUnwanted` is true; later ones move up.
     package func removeAll(where isUnwanted: (RecordView) -> Bool) {
         entries.removeAll { entry in
             guard isUnwanted(Self.view(entry)) else { return false }
@@ -110,8 +109,7 @@ package final class RecordBatch {
         )
     }
 
-    /// Adds a record without copying; the batch retains `owner`, which has its bytes, until
-    /// `removeAll`.
+    /// Adds a record without copying. Until `removeAll` the batch retains `owner`, which holds the bytes.
     package func append(borrowed record: RecordView, from owner: AnyObject) {
         self.owner = owner
         byteCount += (record.key?.count ?? 0) + (record.value?.count ?? 0)
@@ -165,7 +163,7 @@ package struct RecordView {
     package var partition: Int32
     /// Position in the partition, from 0. Offsets grow and may have gaps.
     package var offset: Int64
-    /// Milliseconds since 1970 (UTC), as set by the log; -1 when it has none.
+    /// Milliseconds since 1970 (UTC), as set by the log; -1 if absent.
     package var timestampMilliseconds: Int64
     /// Nil when the record has no key.
     package var key: UnsafeRawBufferPointer?

@@ -1,7 +1,6 @@
-/// The headers of a record in the order in which the producer wrote them.
+/// The headers of a record in the producer's order.
 ///
-/// They are read in the memory of the log, and only on demand: a record whose headers are not read
-/// costs nothing.
+/// They are read on demand in the memory of the log, so unread headers cost nothing.
 package struct RecordHeaders {
     private enum Form {
         case encoded(UnsafeRawBufferPointer)
@@ -10,8 +9,8 @@ package struct RecordHeaders {
 
     private let form: Form
 
-    /// Headers as written by `encode`. For each: the length of the name (UInt32, little endian),
-    /// the name, the length of the value (Int32, little endian, -1 for null) and the value.
+    /// Headers as written by `encode`. For each: the length of the name (UInt32, little endian), the name, the length
+    /// of the value (Int32, little endian, -1 for null) and the value.
     package init(encoded: UnsafeRawBufferPointer) {
         form = .encoded(encoded)
     }
@@ -38,7 +37,7 @@ package struct RecordHeaders {
         }
     }
 
-    /// The value of the first header of that name; nil when there is none or its value is null.
+    /// The value of the first header of that name; nil if it is missing or null.
     package func first(named name: StaticString) -> UnsafeRawBufferPointer? {
         if case .foreign(let record, let reader) = form {
             return reader.first(record, named: name)
@@ -111,7 +110,6 @@ package struct RecordHeaders {
         return bytes
     }
 
-    /// Appends headers, in the encoding of `init(encoded:)`, to a reusable buffer.
     package static func encode(_ headers: [OutgoingRecord.Header], onto bytes: inout [UInt8]) {
         for var header in headers {
             header.name.withUTF8 { name in
@@ -147,14 +145,14 @@ extension [UInt8]? {
 package protocol ForeignHeaders {
     static func isEmpty(_ record: UnsafeMutableRawPointer) -> Bool
 
-    /// Calls `body` with each name and value in order until it returns false. The bytes are valid
-    /// as long as the record.
+    /// Calls `body` with each name and value in order until it returns false. The bytes are valid as long as the
+    /// record.
     static func forEach(
         _ record: UnsafeMutableRawPointer,
         _ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer?) -> Bool
     )
 
-    /// The value of the first header of that name; nil when there is none or its value is null.
+    /// The value of the first header of that name; nil if it is missing or null.
     static func first(
         _ record: UnsafeMutableRawPointer, named name: StaticString
     ) -> UnsafeRawBufferPointer?

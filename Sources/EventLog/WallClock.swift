@@ -1,8 +1,8 @@
 import Foundation
 
-/// The system's wall clock. It can jump: durations are measured with `ContinuousClock`.
+/// The system's wall clock. It can jump: measure durations with `ContinuousClock`.
 package enum WallClock {
-    /// Milliseconds since 1970. Exact, unlike a conversion from `Date`, whose floating-point seconds can give one
+    /// Milliseconds since 1970. Exact: a conversion from `Date`, with floating-point seconds, can give one
     /// millisecond less.
     package static var milliseconds: Int64 {
         var now = timespec()

@@ -8,17 +8,18 @@ import Store
 import Streams
 
 extension Explainer {
-    /// Writes the rows of a number, the records behind them and what was left out, and all that is needed to
-    /// fold them again, into an archive.
+    /// Writes an archive with the rows of a number, its counted and left-out records, and everything needed to fold
+    /// them again.
     ///
     /// - Parameters:
-    ///   - measure: the one that is proved; nil for all. Measures of whole apps need the rows that say which apps
-    ///     these are: with them all measures are proved.
-    ///   - path: of the archive, which appears as a whole; nothing may be there.
-    ///   - measures: those that stand for it, as `explain` asks for them.
-    ///   - mask: hides the secrets of a record; nil when it has none.
+    ///   - measure: the measure to prove; nil for all. Measures of whole apps need the rows that name these apps:
+    ///     with them all
+    ///     measures are proved.
+    ///   - path: the path of the archive, which appears as a whole; no file may exist there.
+    ///   - measures: the measures that represent it, as for `explain`.
+    ///   - mask: hides the secrets of a record; nil if it has no secrets.
     /// - Returns: whether the records add up.
-    /// - Throws: what `explain` throws, and `ExplanationError.file`.
+    /// - Throws: the errors of `explain`, and `ExplanationError.file`.
     package func writeEvidence(
         of figure: any Figure, measure: String? = nil, to path: String,
         measures: (any Figure) throws -> [String]? = { _ in nil },
@@ -57,11 +58,11 @@ extension Explainer {
     }
 }
 
-/// Writes what a number rests on, so that others can check it without the log and the stores.
+/// Writes the sources of a number, so that others can check it without the log and the stores.
 ///
-/// The parts are collected in files beside the archive, which take its place only when it is whole.
+/// It collects the parts in files beside the archive, which replace it once they are complete.
 final class EvidenceBundle {
-    /// Hides the secrets of a record; nil when it has none.
+    /// Hides the secrets of a record; nil if it has no secrets.
     typealias Mask = (ExplainedRecord) -> [UInt8]?
 
     private let figure: any Figure
@@ -71,7 +72,7 @@ final class EvidenceBundle {
     private let rules: RuleSource
     private let directory: String
     private var writers: [EvidenceFile: EvidenceFileWriter] = [:]
-    /// Lines of the rows: they are written in an order that no store's history decides.
+    /// Lines of the rows, written in an order that does not depend on a store's history.
     private var rows: [Data] = []
     private var models: Set<EvidenceModel> = []
     private var roots: [String: String] = [:]
@@ -100,7 +101,7 @@ final class EvidenceBundle {
 
     private func path(of file: EvidenceFile) -> String { "\(directory)/\(file.rawValue)" }
 
-    /// Takes a row that counts; false for one that gives nothing to the measure that is proved.
+    /// Adds a row that counts; false for one that contributes nothing to the proved measure.
     func add(
         _ place: StreamPartition, _ table: AggregateTable, _ columns: [StoredValue],
         _ measures: [Int64]
@@ -108,7 +109,7 @@ final class EvidenceBundle {
         let terms = (figure.terms(of: table, columns: columns) ?? []).filter {
             proved?.includes(figure.measures[$0.measure]) ?? true
         }
-        // Of a measure that is proved alone, no record adds to a row without any of it.
+        // If one measure is proved, no record adds to a row without it.
         guard proved == nil || terms.contains(where: { measures[$0.rowMeasure] != 0 }) else {
             return false
         }
@@ -127,7 +128,7 @@ final class EvidenceBundle {
         return true
     }
 
-    /// Takes a record, and what it is folded again with.
+    /// Adds a record and its notes for folding it again.
     func add(_ record: ExplainedRecord) throws {
         let maskedValue = mask(record)
         if maskedValue != nil { masked += 1 }
@@ -144,7 +145,7 @@ final class EvidenceBundle {
                 overflow: hasOverflowed ? true : nil))
     }
 
-    /// Takes the configurations that were in force for partitions of a store.
+    /// Adds the configurations in force for partitions of a store.
     func add(_ slice: StoreSlice, partitions: Set<Int32>) throws {
         guard !partitions.isEmpty else { return }
         logs.append(
@@ -253,7 +254,7 @@ final class EvidenceFileWriter {
         buffer.removeAll(keepingCapacity: true)
     }
 
-    /// Ends the file; says what it is.
+    /// Ends the file and describes it.
     func finish(_ name: String) throws -> EvidenceManifest.File {
         try flush()
         try handle.close()

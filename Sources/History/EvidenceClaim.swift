@@ -4,8 +4,8 @@ import Store
 import Streams
 import Wording
 
-/// What a manifest says that its number is of, held against the rows: whether each is asked for, and what
-/// it gives.
+/// Compares a manifest's description of its number with the rows: whether each row belongs to it, and its
+/// contribution.
 struct EvidenceClaim {
     /// The rows that are asked for; nil when no dump can be asked so.
     let figure: (any Figure)?
@@ -33,7 +33,7 @@ struct EvidenceClaim {
     /// Whether refused records are counted, and no rows.
     var isOfRefusals: Bool { figure?.sources.allSatisfy(\.tables.isEmpty) ?? false }
 
-    /// What does not fit.
+    /// The contradictions.
     var faults: [String] {
         guard let figure else {
             return ["no dump is asked for with \(manifest.dump) \(manifest.where)"]
@@ -44,7 +44,7 @@ struct EvidenceClaim {
             + severalCurrencies
     }
 
-    /// What was checked, when all of it fits.
+    /// The checked properties, if all hold.
     var holding: String {
         let isOfCatalog = manifest.where.contains { text in
             report?.catalogColumns.contains { text.hasPrefix("\($0)=") } ?? false
@@ -90,7 +90,7 @@ struct EvidenceClaim {
                 catalog: Catalog(), trustsDevelopment: true, appsByBundle: apps))
     }
 
-    /// A row's aggregate and the values of its columns; nil when the dump has no such rows.
+    /// A row's aggregate and the values of its columns; nil if the dump has no such rows.
     private static func stored(
         _ row: EvidenceRow, in figure: any Figure
     ) -> (table: AggregateTable, columns: [StoredValue])? {
@@ -117,7 +117,7 @@ struct EvidenceClaim {
     }
 
     private var doubled: [String] {
-        // By their bytes: texts that look alike are of different rows.
+        // By their bytes: texts that look alike may belong to different rows.
         var known: Set<StoredValue> = []
         return rows.compactMap { row in
             known.insert(.text("\(row.stream) \(row.aggregate) \(row.description)")).inserted

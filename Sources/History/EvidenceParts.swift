@@ -27,7 +27,7 @@ struct EvidenceManifest: Codable {
         var identity: String
     }
 
-    /// One more for every change that older programs cannot read.
+    /// Grows by one with every change that older programs cannot read.
     var format: Int
     var weir: String
     var dump: String
@@ -40,9 +40,9 @@ struct EvidenceManifest: Codable {
     var number: [String: String]
     var counted: Int64
     var leftOut: Int64
-    /// Records of the same hours that do not say what they are about.
+    /// Records of the same hours that do not contain enough to assign them.
     var untold: Int64
-    /// Records whose secrets are masked.
+    /// Records with masked secrets.
     var masked: Int64
     /// Whether the records added up to the number when this was written.
     var addsUp: Bool
@@ -51,30 +51,30 @@ struct EvidenceManifest: Codable {
 
     /// The form with a measure.
     static let currentFormat = 2
-    /// The form without one, which older programs read too.
+    /// The form without one, which older programs can read too.
     static let formatOfAll = 1
     static let name = "manifest.json"
 }
 
-/// Which measures of a number are proved: one, or what it is worked out of.
+/// The proved measures of a number: one, or those that it is computed from.
 struct ProvedMeasure {
     let name: String
     private let parts: [String]
 
-    /// Nil for what needs the rows of other measures.
+    /// Nil for a measure that needs the rows of other measures.
     init?(_ name: String, of dump: String) {
         guard let parts = try? knownReport(dump).provedParts(of: name) else { return nil }
         self.name = name
         self.parts = parts
     }
 
-    /// Whether a measure of the number is among them. Amounts have their currency behind their name.
+    /// Whether it includes a measure of the number. Amounts have their currency after their name.
     func includes(_ measure: String) -> Bool {
         parts.contains(measure) || parts.contains(String(measure.prefix { $0 != " " }))
     }
 }
 
-/// A raw record, with what became of it.
+/// A raw record with its outcome.
 struct EvidenceRecord: Codable {
     struct Header: Codable {
         var name: EvidenceBytes
@@ -92,9 +92,9 @@ struct EvidenceRecord: Codable {
     var value: EvidenceBytes?
     /// Whether secrets in the value are masked.
     var masked: Bool?
-    /// What became of it, as `outcomes` has it.
+    /// Its outcome, as written in `outcomes`.
     var outcome: String
-    /// Why it is not in the number; nil for one that is.
+    /// Why it is not in the number; nil if it is.
     var leftOut: String?
 
     init(_ explained: ExplainedRecord, maskedValue: [UInt8]?) {
@@ -120,10 +120,10 @@ struct EvidenceRecord: Codable {
         }
     }
 
-    /// Which record it is.
+    /// Identifies the record.
     var description: String { "\(topic)/\(partition) offset \(offset)" }
 
-    /// Appends the record to a batch; false when its bytes cannot be read.
+    /// Appends the record to a batch; false if its bytes are not readable.
     func append(to batch: RecordBatch) -> Bool {
         var encoded: [OutgoingRecord.Header] = []
         for header in headers {
@@ -159,10 +159,10 @@ struct EvidenceRow: Codable {
     var aggregate: String
     var columns: [String: StoredValue]
     var measures: [String: Int64]
-    /// Which of its measures give to which of the number's.
+    /// The pairs of its measures and the number's measures to which they contribute.
     var gives: [[String]]
 
-    /// Which row it is.
+    /// Identifies the row.
     var description: String {
         "partition \(partition), "
             + columns.sorted { $0.key < $1.key }.map { "\($0)=\($1.plainText)" }
@@ -196,12 +196,12 @@ extension StoredValue: Codable {
     }
 }
 
-/// What a record is folded again with.
+/// The notes for folding a record again.
 struct EvidenceNote: Codable {
     var stream: String
     var partition: Int32
     var offset: Int64
-    /// What memory answered, in base64; nil when nothing was known.
+    /// The answers of memory, in base64; nil if nothing was known.
     var answers: String?
     /// Whether it was rejected because a sum would have overflowed.
     var overflow: Bool?
@@ -244,15 +244,15 @@ struct EvidenceModel: Codable, Hashable, Comparable {
     }
 }
 
-/// The public keys that verdicts rest on, beside those in the configurations.
+/// The public keys behind verdicts, besides those in the configurations.
 struct EvidenceKeys: Codable {
-    /// Those of Apple's that are built into Weir, by their names.
+    /// Apple's keys that are built into Weir, by their names.
     var builtIn: [String: String]
     /// Certificates in PEM, by fingerprint.
     var roots: [String: String]
 }
 
-/// Bytes as JSON: a text where they are UTF-8, else base64.
+/// Bytes as JSON: a text if they are UTF-8, otherwise base64.
 struct EvidenceBytes: Codable, Equatable {
     private var text: String?
     private var base64: String?
@@ -264,15 +264,14 @@ struct EvidenceBytes: Codable, Equatable {
 
     init(_ bytes: [UInt8]) { self = bytes.withUnsafeBytes { EvidenceBytes($0) } }
 
-    /// The bytes; nil for what is no base64.
+    /// The bytes; nil if the base64 is invalid.
     var bytes: [UInt8]? {
         if let text { return Array(text.utf8) }
         return base64.flatMap { Data(base64Encoded: $0) }.map { [UInt8]($0) }
     }
 }
 
-/// How the parts of evidence are written and read: JSON with names in snake case, the same for the same
-/// parts.
+/// The format of the parts of evidence: JSON with names in snake case, equal for equal parts.
 enum EvidenceCoding {
     static func encode(_ part: some Encodable, pretty: Bool = false) throws -> Data {
         let encoder = JSONEncoder()
@@ -288,7 +287,7 @@ enum EvidenceCoding {
         return try decoder.decode(part, from: bytes)
     }
 
-    /// Reads a part a line.
+    /// Reads one part per line.
     static func lines<Part: Decodable>(_ part: Part.Type, _ bytes: Data) throws -> [Part] {
         try bytes.split(separator: UInt8(ascii: "\n")).map { try decode(part, Data($0)) }
     }

@@ -31,12 +31,12 @@ struct EvidenceRefold {
     private var folded: Int64 = 0
     private var faults: [String] = []
     private var maskedCount: Int64 = 0
-    /// The ids of records that were accepted while nothing was known of them: none comes twice.
+    /// The ids of records that were accepted without any memory of them: each must be unique.
     private var ids: Set<NewID> = []
-    /// Records that were refused and count as such.
+    /// Refused records that count as such.
     private(set) var refusals: Int64 = 0
 
-    /// How many faults are named one by one.
+    /// The most faults that are listed individually.
     private static let faultsNamed = 5
 
     init(
@@ -68,7 +68,7 @@ struct EvidenceRefold {
     }
 
     mutating func fold(_ records: [EvidenceRecord]) {
-        // After the largest no next offset fits.
+        // The largest offset has no next offset.
         let atNoOffset = records.filter { !(0..<Int64.max).contains($0.offset) }
         faults += atNoOffset.map { "\($0.description) is at an offset that no log has" }
         guard atNoOffset.isEmpty else { return }
@@ -101,7 +101,7 @@ struct EvidenceRefold {
             faults.append("\(record.description) is there twice")
         }
         let known = notes[place] ?? RefoldNotes()
-        // Each part is given its own answers only.
+        // Each part gets only its own answers.
         var answered = known.recollections[...]
         for start in stride(from: 0, to: records.count, by: 1000) {
             let part = records[start..<min(start + 1000, records.count)]
@@ -127,7 +127,7 @@ struct EvidenceRefold {
         self.folded += 1
         if record.masked == true {
             maskedCount += 1
-            // A wrong password is masked as a right one is: what became of it is taken as it was noted.
+            // A wrong password is masked like a right one, so the noted outcome counts.
             if record.outcome == "\(Outcome.untrusted.name)" {
                 return takeUntrusted(folded, record)
             }
@@ -152,7 +152,7 @@ struct EvidenceRefold {
         for addition in folded.additions { add(addition.measures, to: addition.row, record) }
     }
 
-    /// Takes a record that nobody trusted, and that adds to `outcomes` only.
+    /// Counts an untrusted record, which adds only to `outcomes`.
     private mutating func takeUntrusted(_ folded: FoldedRecord, _ record: EvidenceRecord) {
         if record.leftOut == nil { refusals += 1 }
         let untrusted = Outcome.allCases.map { Int64($0 == .untrusted ? 1 : 0) }
@@ -192,13 +192,13 @@ struct EvidenceRefold {
         return checks
     }
 
-    /// The first faults, and how many more there are.
+    /// The first faults, and the number of the others.
     static func limited(_ faults: [String]) -> [String] {
         let more = faults.count - faultsNamed
         return faults.prefix(faultsNamed) + (more > 0 ? ["and \(more) more"] : [])
     }
 
-    /// What is wrong with a row: nil when the records add up to those of its measures that count.
+    /// The fault of a row: nil if the records add up to its counted measures.
     private func fault(_ row: EvidenceRow) -> String? {
         let given = row.gives.compactMap(\.first)
         guard let table = tables[row.aggregate] else {

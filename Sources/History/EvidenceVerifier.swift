@@ -5,15 +5,15 @@ import Store
 import Streams
 import Wording
 
-/// Checks evidence with nothing but what it holds: its hashes, the configurations and keys, and every
-/// record, which is verified and folded again.
+/// Checks evidence from its own contents only: its hashes, the configurations and keys, and every record, which is
+/// verified and folded again.
 package struct EvidenceVerifier {
     package struct Check: Equatable, Sendable {
         package let name: String
         package let holds: Bool
         package let explanation: String
 
-        /// - Parameter words: for when there are no faults.
+        /// - Parameter explanation: used without faults.
         init(_ name: String, _ faults: [String], _ explanation: String) {
             self.name = name
             holds = faults.isEmpty
@@ -24,11 +24,11 @@ package struct EvidenceVerifier {
     private let path: String
     private var files: [String: Data] = [:]
     let manifest: EvidenceManifest
-    /// SHA-256 of the manifest, which says what all else has to be.
+    /// SHA-256 of the manifest, which determines all other contents.
     package let manifestDigest: String
     private var checks: [Check] = []
 
-    /// Opens evidence. Throws `ExplanationError` for what is none.
+    /// Opens evidence. Throws `ExplanationError` for another file.
     package init(path: String) throws {
         self.path = path
         let archive: Data
@@ -59,7 +59,7 @@ package struct EvidenceVerifier {
         manifestDigest = bytes.sha256
     }
 
-    /// What the evidence says: dump, conditions and number.
+    /// The claim of the evidence: dump, conditions and number.
     package var claim: String {
         let times = [("since", manifest.sinceMs), ("until", manifest.untilMs)].compactMap {
             name, time in time.map { "\(name)=\(UTC.text(milliseconds: $0))" }
@@ -70,7 +70,7 @@ package struct EvidenceVerifier {
         return "\(place): \(number.isEmpty ? "nothing" : number.joined(separator: ", "))"
     }
 
-    /// - Returns: each check in order; the evidence holds when all of them do.
+    /// - Returns: each check in order; the evidence holds if all of them do.
     package mutating func verify() throws -> [Check] {
         checks = []
         checkFiles()
@@ -119,7 +119,7 @@ package struct EvidenceVerifier {
         )
     }
 
-    /// Reads one of the files; nil, with a check that says so, when it cannot be read.
+    /// Reads one of the files; adds a failed check and returns nil if it is not readable.
     private mutating func read<Part>(
         _ file: EvidenceFile, _ decode: (Data) throws -> Part
     ) -> Part? {
@@ -160,8 +160,8 @@ package struct EvidenceVerifier {
         )
     }
 
-    /// The keys that configurations trust beside those that are built in: whoever has one of them can
-    /// sign what is taken for Apple's.
+    /// The keys that configurations trust besides the built-in ones: with one of them, anyone can sign data that
+    /// counts as Apple's.
     private static func otherKeys(_ configurations: [EvidenceConfiguration]) -> Set<String> {
         var keys: Set<String> = []
         for configuration in configurations {
@@ -208,7 +208,7 @@ package struct EvidenceVerifier {
         return roots
     }
 
-    /// The number that the rows give, held against the one that is claimed.
+    /// Compares the number from the rows with the claimed one.
     ///
     /// - Parameter refusals: the number of a dump of refused records, which has no rows.
     private mutating func checkNumber(_ rows: [EvidenceRow], _ refusals: Int64?) {
@@ -233,7 +233,7 @@ package struct EvidenceVerifier {
 }
 
 extension EvidenceVerifier {
-    /// Checks what the manifest says of the parts: counts, marks and logs.
+    /// Checks the manifest's statements about the parts: counts, marks and logs.
     private mutating func checkManifest(
         _ records: [EvidenceRecord], _ rows: [EvidenceRow],
         _ configurations: [EvidenceConfiguration]

@@ -13,13 +13,13 @@ package struct Explainer {
     private let openReader: OpenReader
     private let address: String
     let rules: RuleSource
-    /// Whether anybody waits for the answer: once it is false, explaining ends with `CancellationError`.
+    /// Whether the answer is still wanted: once it is false, explaining ends with `CancellationError`.
     package var isWanted: @Sendable () -> Bool = { true }
 
     /// - Parameters:
     ///   - openReader: opens a reader of the log that they were folded from.
-    ///   - address: of the log, for messages.
-    ///   - rules: what completes the configurations that the stores have recorded.
+    ///   - address: the address of the log, for messages.
+    ///   - rules: completes the configurations that the stores have recorded.
     package init(
         stores: OpenStores, openReader: @escaping OpenReader, address: String, rules: RuleSource
     ) {
@@ -48,8 +48,7 @@ package struct Explainer {
             atEnd: { _ in }, body)
     }
 
-    /// The same, in one state of the stores with a look at the rows that count before, and at the stores
-    /// after.
+    /// The same in one state of the stores. First visits the rows that count, and finally the stores.
     func explain(
         _ figure: any Figure, measures: (any Figure) throws -> [String]?,
         progress: @escaping (_ count: Int, _ left: Int64) -> Void = { _, _ in },
@@ -177,11 +176,11 @@ package struct Explainer {
     }
 }
 
-/// How far ranges are read, in offsets, for a person who waits.
+/// Progress of reading ranges, in offsets, for a person who waits.
 private struct Progress {
     private let report: (_ count: Int, _ left: Int64) -> Void
     private var left: Int64
-    /// What was reached of the range that is read, and not reported yet.
+    /// The position in the present range up to which offsets were reported.
     private var reported: Int64?
 
     /// How many offsets are reported together.
@@ -197,7 +196,7 @@ private struct Progress {
         }
     }
 
-    /// A record of a range is looked at.
+    /// Notes that a record of a range was read.
     mutating func reach(_ offset: Int64, in range: Range<Int64>) {
         let begin = reported ?? range.lowerBound
         guard offset - begin >= Self.piece else { return }
@@ -205,7 +204,7 @@ private struct Progress {
         reported = offset
     }
 
-    /// A range is read.
+    /// Notes the end of a range.
     mutating func end(_ range: Range<Int64>) {
         note(range.upperBound - (reported ?? range.lowerBound))
         reported = nil

@@ -4,7 +4,7 @@ import Streams
 
 /// A record that has to do with a figure.
 package struct ExplainedRecord {
-    /// How it has to do with it.
+    /// Its relation to the number.
     package enum Role: Equatable, Sendable {
         /// It adds to the figure.
         case counted
@@ -16,7 +16,7 @@ package struct ExplainedRecord {
 
     package let stream: String
     package let topic: String
-    /// The record, with all that it did.
+    /// The record with all its effects.
     package let folded: FoldedRecord
     package let role: Role
     /// What it adds to each of the figure's measures.
@@ -28,7 +28,7 @@ struct ExplainerRun {
     let figure: any Figure
     /// What postbacks of the figure have in common.
     let postbackValues: [String: StoredValue]
-    /// Places of the measures that are asked for; nil for all.
+    /// Indices of the requested measures; nil for all.
     private let wanted: [Int]?
     private let testPlace: Int?
     private var found = FigureAmounts()
@@ -77,7 +77,7 @@ struct ExplainerRun {
                 stream: stream, topic: topic, folded: folded, role: role, amounts: amounts))
     }
 
-    /// Notes what the log no longer has of a partition, or has more of.
+    /// Notes records of a partition that the log no longer has, or has in excess.
     mutating func note(
         missing records: Int64, _ readings: [RangeReading], topic: String, partition: Int32
     ) {
@@ -100,7 +100,7 @@ struct ExplainerRun {
         let places =
             wanted.map { $0.count == 1 ? $0 : $0.filter(isAnything) }
             ?? names.indices.filter(isAnything)
-        // Amounts become known as rows are read, whose order follows the store's history.
+        // Amounts appear in the order of rows, which depends on the store's history.
         let bases = places.map { names[$0].prefix { $0 != " " } }
         let ordered = places.indices.sorted { left, right in
             let base = bases.firstIndex(of: bases[left])
@@ -172,7 +172,7 @@ struct ExplainerRun {
         return isWanted(amounts)
     }
 
-    /// Accepted postbacks that nobody trusts, or that did not win, stand in rows of their own.
+    /// Accepted postbacks that are not trusted, or did not win, have their own rows.
     private func reasonNotTrusted(_ folded: FoldedRecord) -> String? {
         guard
             let row = folded.additions.first(where: { $0.row.contribution(to: figure).concerns })?
@@ -197,7 +197,7 @@ struct ExplainerRun {
         }
     }
 
-    /// Why a record is left out that does not say what it is about.
+    /// Why a record without enough data to assign it is left out.
     private static func reasonUntold(_ folded: FoldedRecord) -> String? {
         switch folded.outcome {
         case .accepted, .duplicates, .conflicts: nil

@@ -1,17 +1,18 @@
 import Reports
 import Wording
 
-/// What came of explaining a number.
+/// The result of explaining a number.
 package struct Explanation: Sendable {
-    /// A measure, as the stores have it and as the records add up to it.
+    /// A measure: its sum in the stores, and the sum over the records.
     package struct Measure: Equatable, Sendable {
         package let name: String
-        /// Its place in the number.
+        /// Its index in the number.
         package let place: Int
         package let stored: Int128
         package let found: Int128
         package let records: Int64
-        /// Of an amount the currency of all that the stores have of it; nil where they have none, or none that is named.
+        /// The currency of an amount, if all of it in the stores has the same one; nil without amounts or without a
+        /// named currency.
         package internal(set) var currency: String?
     }
 
@@ -19,19 +20,19 @@ package struct Explanation: Sendable {
     package struct Missing: Equatable, Sendable {
         /// Where they are missing.
         package enum Place: Equatable, Sendable {
-            /// The log begins later: its retention is over, or it was trimmed.
+            /// The log begins later: records expired or were trimmed.
             case beforeBegin(Range<Int64>)
             /// The log ends earlier: it lost its end, or is another one.
             case afterEnd(Range<Int64>)
-            /// Among others: offsets without a record, as compaction leaves them.
+            /// Among others: offsets without a record, for example after compaction.
             case between
         }
 
         package let topic: String
         package let partition: Int32
         package let place: Place
-        /// How many records of the hours that were looked at are missing from the partition; negative when
-        /// the log has more of them than were folded.
+        /// The number of missing records in the partition's relevant hours; negative if the log has more records than
+        /// were folded.
         package let records: Int64
     }
 
@@ -44,23 +45,23 @@ package struct Explanation: Sendable {
     }
 
     package let dump: String
-    /// The measures that were asked for; of all, those that are not 0.
+    /// The requested measures; for all, those that are not 0.
     package let measures: [Measure]
     package let counted: Int64
     package let leftOut: Int64
-    /// What else was left out in the same hours, by topic and reason.
+    /// Other left-out records of the same hours, by topic and reason.
     package let untold: [Untold]
-    /// What the log no longer has, or has more of.
+    /// Records that the log no longer has, or has in excess.
     package let missing: [Missing]
-    /// Partitions, as `bids/0`, that a worker has folded on meanwhile.
+    /// Partitions, as `bids/0`, in which a worker folded records during the explanation.
     package internal(set) var foldedOn: [String] = []
-    /// The streams that have no store: what comes of them is not known, and in no number.
+    /// The streams without a store: their records are unknown, and not in any number.
     package internal(set) var missingStreams: [String] = []
 
     /// Whether the records add up to the numbers in the stores.
     package var addsUp: Bool { measures.allSatisfy { $0.stored == $0.found } }
 
-    /// A line for each measure: whether it adds up and, where it does not, why.
+    /// A line for each measure: whether it adds up, and why not.
     package var summary: [String] {
         guard !measures.isEmpty else {
             return ["adds up: no record adds anything, the store says 0"]
@@ -83,7 +84,7 @@ package struct Explanation: Sendable {
         return more > 0 ? "\(more) more" : "\(-more) less"
     }
 
-    /// Whether it is the log, a worker that runs, or damage.
+    /// The cause: the log, a running worker, or damage.
     private var reason: String {
         guard missing.isEmpty else {
             let hasBegin = missing.contains {
@@ -120,39 +121,40 @@ package struct Explanation: Sendable {
     }
 }
 
-/// Why numbers cannot be explained as asked.
+/// Why numbers cannot be explained as requested.
 package enum ExplanationError: OperatorError, Equatable, Sendable {
-    /// The store says of no configuration that it was in force at an offset.
+    /// The store has no configuration in force for an offset.
     case unknownEpoch(topic: String, partition: Int32, offset: Int64)
-    /// The log gave nothing before the end of a range.
+    /// The log returned nothing before the end of a range.
     case silentLog(topic: String, partition: Int32, offset: Int64, end: Int64, seconds: Int64)
-    /// The log no longer has records that would have to be folded again.
+    /// The log no longer has records that must be folded again.
     case recordsGone(topic: String, partition: Int32, offsets: Range<Int64>)
-    /// The same of one partition or several.
+    /// The same for one or several partitions.
     case gone([GoneRecords])
     /// The log has other records than those that the store has accepted.
     case postbacksMissing(
         topic: String, partition: Int32, offsets: Range<Int64>, found: Int, accepted: Int)
-    /// A record of before an instant has replaced or repeated one of after it, and what it would have replaced then is not known.
+    /// A record before an instant replaced or repeated one after it. The record that it would otherwise have replaced
+    /// is unknown.
     case replacedLater(topic: String, partition: Int32, offset: Int64, replaced: Int64)
     /// The log, or the topic in it, is not the one that the store was folded from.
     case otherLog(topic: String, address: String)
     /// The log holds another record than the store has folded.
     case otherRecords(topic: String, partition: Int32, offset: Int64)
-    /// Another version of Weir has written a stream that this one does not know.
+    /// Another version of Weir wrote a stream that this one does not know.
     case unknownStream(String)
     case unknownMeasure(String, dump: String, known: [String])
-    /// The measure is not a sum of what records add.
+    /// The measure is not a sum over records.
     case noSum(String, dump: String, explanation: String)
     /// The rows of the dump are no sums.
     case noFigure(dump: String, explanation: String)
     /// The rows are of several currencies, which are never added up.
     case severalCurrencies(measure: String, dump: String, currencies: [String])
     case file(operation: String, path: String, detail: String)
-    /// A file is no evidence as this version writes it.
+    /// The file is not evidence of this version's format.
     case noEvidence(path: String, detail: String)
 
-    /// True when the question is at fault, and not what it is asked of.
+    /// True if the query is at fault, not the data.
     package var isUsage: Bool {
         switch self {
         case .unknownMeasure, .noSum, .noFigure, .severalCurrencies: true
@@ -166,7 +168,7 @@ package enum ExplanationError: OperatorError, Equatable, Sendable {
         }
     }
 
-    /// One line: what, where, and what to do.
+    /// One line: fault, place and remedy.
     package var description: String {
         switch self {
         case .unknownEpoch(let topic, let partition, let offset):

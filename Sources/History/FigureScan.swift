@@ -43,12 +43,12 @@ struct FigureScan {
 
     private(set) var sums = FigureAmounts()
     private var hours: [StreamPartition: Set<Hour>] = [:]
-    /// The first hour whose records may count on the days of its rows; nil without such rows.
+    /// The first hour with records that may count on the days of its rows; nil without such rows.
     private var firstOfDays: Hour?
     /// The currencies of amounts of money, by the measure of the figure that they add to.
     private(set) var currencies: [Int: Set<String>] = [:]
 
-    /// The currency of a measure's amounts; nil for several, and where none is named.
+    /// The currency of a measure's amounts; nil for several or without a named one.
     func currency(of measure: Int) -> String? {
         guard let known = currencies[measure], known.count == 1 else { return nil }
         return known.first.flatMap { $0.isEmpty ? nil : $0 }
@@ -113,9 +113,9 @@ struct FigureScan {
 /// The part of a partition whose records may have to do with a figure.
 struct RecordRanges {
     let hours: Set<Hour>
-    /// In order, apart from each other.
+    /// In order and disjoint.
     let offsets: [Range<Int64>]
-    /// How many records of the hours were folded.
+    /// The number of folded records in the hours.
     let records: Int64
 
     fileprivate init(_ hourRanges: [HourRange]) {

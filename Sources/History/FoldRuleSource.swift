@@ -4,9 +4,9 @@ import Store
 import Streams
 
 extension RuleSource {
-    /// Makes the fold that a store has recorded.
+    /// Creates the fold that a store has recorded.
     ///
-    /// - Parameter emitsAll: whether each accepted record has its document for partners; else none has.
+    /// - Parameter emitsAll: whether each accepted record has its document for partners; otherwise none has.
     func makeFold(
         stream: String, topic: String, configuration: FoldConfiguration,
         whereRow isWanted: RowFilter?, emitsAll: Bool = false
@@ -30,7 +30,7 @@ extension RuleSource {
             where: isWanted)
     }
 
-    /// The root certificates of which a recorded configuration has fingerprints.
+    /// The root certificates that match the fingerprints in a recorded configuration.
     func roots(of configuration: FoldConfiguration, stream: String) throws -> [AppStoreRoot] {
         func roots<Fold: StreamFold>(_ stream: Fold.Type) throws -> [AppStoreRoot] {
             try Fold.Rules(recorded: configuration, from: self).roots

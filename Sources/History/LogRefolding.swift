@@ -5,8 +5,8 @@ import Reports
 import Store
 import Streams
 
-/// Folds ranges of a stream's log again, as its store has folded them: without what came before, since the
-/// store keeps what memory answered.
+/// Folds ranges of a stream's log again, as its store has folded them. Earlier records are not needed, because the
+/// store keeps memory's answers.
 package final class LogRefolding {
     private let stream: String
     private let snapshot: StoreSnapshot
@@ -17,17 +17,17 @@ package final class LogRefolding {
     /// One batch more than there are cores: while these fold, the next is read.
     private let lanes = (0...ProcessInfo.processInfo.activeProcessorCount).map { _ in RefoldLane() }
     private var epochs: [Int32: [Epoch]] = [:]
-    /// Of each partition that was begun the records that distinguish its log from another one.
+    /// For each started partition, the records that distinguish its log from another one.
     private var fingerprints: [Int32: [RecordFingerprint]] = [:]
 
     /// - Parameters:
     ///   - snapshot: the state of the stream's store.
-    ///   - reader: of the topic; closed with this.
-    ///   - rules: what completes the recorded configurations.
-    ///   - isRowWanted: says which rows are of interest; nil for all.
-    ///   - emitsAll: whether each accepted record has its document for partners, as if one of them was sent all.
-    ///   - isWanted: asked with each batch; once it is false, folding ends with `CancellationError`.
-    /// - Throws: `ExplanationError.otherLog` when the store was folded from another log.
+    ///   - reader: a reader of the topic; closed with this.
+    ///   - rules: completes the recorded configurations.
+    ///   - isRowWanted: selects the rows of interest; nil for all.
+    ///   - emitsAll: whether each accepted record has its document, as if a partner received all of them.
+    ///   - isWanted: called for each batch; once it is false, folding ends with `CancellationError`.
+    /// - Throws: `ExplanationError.otherLog` if the store was folded from another log.
     package init(
         stream: String, snapshot: StoreSnapshot, reader: any LogReader, address: String,
         rules: RuleSource, whereRow isRowWanted: RowFilter? = nil, emitsAll: Bool = false,
@@ -44,19 +44,19 @@ package final class LogRefolding {
         self.emitsAll = emitsAll
     }
 
-    /// The offsets from one on that the log no longer has at its beginning; nil when it has that one.
+    /// The offsets from one on that the log no longer has at its beginning; nil if it has that one.
     func gone(partition: Int32, from offset: Int64) throws -> Range<Int64>? {
         try reader.gone(partition: partition, from: offset)
     }
 
-    /// Calls `body` with each record of a range, in order, with what it did when the store folded it; accepted ones
-    /// only where they add to a row of interest.
+    /// Calls `body` with each record of a range, in order, with its effects when the store folded it; with accepted
+    /// ones only if they add to a row of interest.
     ///
     /// - Parameters:
     ///   - offsets: of records that the store has folded.
-    ///   - looksAtLeftOut: whether to find out what duplicates and others would have added.
-    ///   - isWanted: says of which records that is to be known; the others are read only.
-    /// - Returns: how many records were read, and what the log no longer has.
+    ///   - looksAtLeftOut: whether to compute what duplicates and others would have added.
+    ///   - isWanted: selects the records for this; the others are read only.
+    /// - Returns: the number of read records, and the offsets that the log no longer has.
     @discardableResult
     package func fold(
         partition: Int32, offsets: Range<Int64>, looksAtLeftOut: Bool = false,
@@ -66,7 +66,7 @@ package final class LogRefolding {
         let epochs = try epochs(of: partition)
         let known = try fingerprints(of: partition)
         defer { for lane in lanes { lane.settle() } }
-        // Lanes take turns, so that the one that is filled next has the oldest batch.
+        // Lanes take turns, so that the next lane to fill has the oldest batch.
         var turn = 0
         func finish() throws {
             for record in try lanes[turn].finish() { try body(record) }
@@ -98,8 +98,8 @@ package final class LogRefolding {
         return reading
     }
 
-    /// All that is known of a partition's records, once a few of them were found in the log as they were: it
-    /// may be another one where none of the range is known.
+    /// All fingerprints of a partition, once a few of them match the log: it may be another log that has no known
+    /// record in the range.
     private func fingerprints(of partition: Int32) throws -> [RecordFingerprint] {
         if let known = fingerprints[partition] { return known }
         let states = try snapshot.partitionStates()
@@ -116,7 +116,7 @@ package final class LogRefolding {
         return known
     }
 
-    /// Compares the records of a batch, of one partition in order, with those that were folded.
+    /// Compares the records of a batch, of one partition in order, with the folded ones.
     private func check(
         _ known: [RecordFingerprint], against batch: RecordBatch
     ) throws(ExplanationError) {
@@ -141,10 +141,10 @@ package final class LogRefolding {
     }
 }
 
-/// Folds one batch after the other on a thread of its own: no record needs those before it, so that batches of one
-/// partition are folded side by side.
+/// Folds batches one after the other on its own thread. No record needs earlier ones, so batches of one partition are
+/// folded in parallel.
 ///
-/// `@unchecked Sendable`: between `start` and the end of `finish` all of it belongs to that thread.
+/// `@unchecked Sendable`: between `start` and the end of `finish` all state belongs to that thread.
 private final class RefoldLane: @unchecked Sendable {
     let batch = RecordBatch()
     private var folds: [Int32: PartitionFold] = [:]
@@ -161,7 +161,7 @@ private final class RefoldLane: @unchecked Sendable {
         return fold
     }
 
-    /// Begins to fold the batch, which stays as it is until `finish`.
+    /// Begins to fold the batch, which must not change until `finish`.
     func start(_ fold: PartitionFold, _ notes: RefoldNotes, looksAtLeftOut: Bool) {
         nonisolated(unsafe) let fold = fold
         queue.async(group: group) {
@@ -175,7 +175,7 @@ private final class RefoldLane: @unchecked Sendable {
         }
     }
 
-    /// What was folded since `start`, in order; nothing when it was called before. Throws why folding ended.
+    /// The records folded since `start`, in order; a second call returns none. Throws the error that ended folding.
     func finish() throws -> [FoldedRecord] {
         group.wait()
         defer { folded = [] }
@@ -186,7 +186,7 @@ private final class RefoldLane: @unchecked Sendable {
         return folded
     }
 
-    /// Waits for the thread, and forgets what it made.
+    /// Waits for the thread, and drops its results.
     func settle() {
         group.wait()
         folded = []
@@ -194,17 +194,17 @@ private final class RefoldLane: @unchecked Sendable {
     }
 }
 
-/// Folds records up to an instant once more, each as its store has folded it.
+/// Folds records up to an instant again, each as its store has folded it.
 package struct FoldedHours: HourFolding {
     private let openReader: Explainer.OpenReader
     private let address: String
     private let rules: RuleSource
 
     /// - Parameters:
-    ///   - openReader: opens a reader of the log that the stores were folded from; not called where nothing
-    ///     has to be read.
-    ///   - address: of the log, for messages.
-    ///   - rules: what completes the configurations that the stores have recorded.
+    ///   - openReader: opens a reader of the log that the stores were folded from; called only if there is something
+    ///     to read.
+    ///   - address: the address of the log, for messages.
+    ///   - rules: completes the configurations that the stores have recorded.
     package init(
         openReader: @escaping Explainer.OpenReader, address: String, rules: RuleSource
     ) {
@@ -213,11 +213,11 @@ package struct FoldedHours: HourFolding {
         self.rules = rules
     }
 
-    /// The rows that records with a timestamp below an instant added to.
+    /// The rows to which records with a timestamp below an instant added.
     ///
-    /// - Parameter hour: the only one whose records count; nil for all.
-    /// - Throws: `ExplanationError.recordsGone` when the log no longer has all of them, `replacedLater` when
-    ///   one of them took the place of a record that is none of them; what reading it and folding them throws.
+    /// - Parameter hour: counts only the records of this hour; nil for all.
+    /// - Throws: `ExplanationError.recordsGone` if the log no longer has all of them; `replacedLater` if one of them
+    ///   replaced a record that is not one of them; errors of reading and folding.
     package func rows(
         of stream: String, in snapshot: StoreSnapshot, partitions: [PartitionState], hour: Hour?,
         beforeMilliseconds milliseconds: Int64
@@ -233,12 +233,12 @@ package struct FoldedHours: HourFolding {
         let folding = try LogRefolding(
             stream: stream, snapshot: snapshot, reader: openReader(snapshot.topic),
             address: address, rules: rules)
-        // Of one hour alone, what was replaced lies in others.
+        // For a single hour, replaced records are in other hours.
         let replaces = hour == nil && Streams.stream(named: stream)?.replacesRecords ?? false
         var rows: [PartialRow] = []
         for (partition, offsets) in ranges {
             var sums: [ObjectIdentifier: (row: AddedRow, measures: [Int64])] = [:]
-            // Of records that others replace: what these took away is counted only if they are.
+            // In streams with replacement, a removal counts only if the replaced record does.
             var counted: Set<Int64> = []
             let reading = try folding.fold(
                 partition: partition, offsets: offsets,
@@ -255,7 +255,7 @@ package struct FoldedHours: HourFolding {
                 for addition in record.additions {
                     let key = ObjectIdentifier(addition.row)
                     let known = sums[key]?.measures
-                    // Parts of sums that were stored: they fit 64 bits.
+                    // Parts of stored sums: they fit 64 bits.
                     let measures = known.map { zip($0, addition.measures).map { $0 &+ $1 } }
                     sums[key] = (addition.row, measures ?? addition.measures)
                 }
@@ -281,21 +281,21 @@ package struct FoldedHours: HourFolding {
     }
 }
 
-/// What became of reading a range of a partition.
+/// The result of reading a range of a partition.
 package struct RangeReading: Equatable, Sendable {
     package internal(set) var records: Int64 = 0
-    /// Offsets of the range that the log no longer has at its beginning; nil when it has all.
+    /// Offsets of the range that the log no longer has at its beginning; nil if it has all.
     package internal(set) var gone: Range<Int64>?
-    /// Offsets of the range that lie after the end of the log; nil when none do.
+    /// Offsets of the range after the end of the log; otherwise nil.
     package internal(set) var beyondEnd: Range<Int64>?
 }
 
 /// Reads ranges of a topic, partition by partition.
 private final class RangeReader {
     private let reader: any LogReader
-    /// The partition that the reader is assigned.
+    /// The partition that is assigned to the reader.
     private var assigned: Int32?
-    /// A log that gives nothing for this long before the end of a range has failed.
+    /// A log that returns nothing for this long before the end of a range has failed.
     private let patience: Duration
     private let isWanted: () -> Bool
 
@@ -313,7 +313,7 @@ private final class RangeReader {
 
     deinit { reader.close() }
 
-    /// The offsets from one on that the log no longer has; nil when it has that one.
+    /// The offsets from one on that the log no longer has; nil if it has that one.
     func gone(partition: Int32, from offset: Int64) throws(LogError) -> Range<Int64>? {
         let bounds = try reader.bounds(of: [partition]).first
         guard let earliest = bounds?.earliestOffset, earliest > offset else { return nil }
@@ -322,7 +322,7 @@ private final class RangeReader {
 
     /// Calls `body` with batches of the records of a range, in order.
     ///
-    /// - Parameter nextBatch: gives the batch to be filled next, for each reading.
+    /// - Parameter nextBatch: returns the batch to fill next, for each read.
     func read(
         partition: Int32, offsets: Range<Int64>, into nextBatch: () throws -> RecordBatch,
         _ body: (RecordBatch) throws -> Void
@@ -373,7 +373,8 @@ private final class RangeReader {
         return reading
     }
 
-    /// The position of a partition is its end as soon as it is met: none is read ahead of its range.
+    /// The position of a partition is its end as soon as the end is reached, because nothing is read beyond the
+    /// range.
     private func assign(_ partition: Int32) throws(LogError) {
         guard assigned != partition else { return }
         try reader.subscribe(.partitions([partition]))

@@ -3,8 +3,8 @@ import Reports
 import Store
 import Streams
 
-/// The decoded documents of accepted postbacks, made from their records in the log: stores keep only those that
-/// partners were sent.
+/// The decoded documents of accepted postbacks, computed from their records in the log: stores keep only documents
+/// that were sent to partners.
 package struct LoggedPostbacks: PostbackLog {
     private let openReader: Explainer.OpenReader
     private let address: String
@@ -12,8 +12,8 @@ package struct LoggedPostbacks: PostbackLog {
 
     /// - Parameters:
     ///   - openReader: opens a reader of the log that the stores were folded from.
-    ///   - address: of the log, for messages.
-    ///   - rules: what completes the configurations that the stores have recorded.
+    ///   - address: the address of the log, for messages.
+    ///   - rules: completes the configurations that the stores have recorded.
     package init(
         openReader: @escaping Explainer.OpenReader, address: String, rules: RuleSource
     ) {
@@ -22,7 +22,7 @@ package struct LoggedPostbacks: PostbackLog {
         self.rules = rules
     }
 
-    /// - Throws: `ExplanationError.otherLog` when the store was folded from another log; what opening it throws.
+    /// - Throws: `ExplanationError.otherLog` if the store was folded from another log; errors of opening it.
     package func reading(_ snapshot: StoreSnapshot) throws -> any PostbackReading {
         Reading(
             topic: snapshot.topic,

@@ -3,51 +3,51 @@ import Reports
 import Store
 import Streams
 
-/// What ranges of a partition are folded again with, beside the records.
+/// The data for folding ranges of a partition again, besides the records.
 package struct RefoldNotes: Sendable {
-    /// What memory answered about the records.
+    /// Memory's answers about the records.
     package var recollections: [Recollection] = []
     /// The offsets of records that were rejected because a sum would have overflowed.
     package var overflows: Set<Int64> = []
 
     init() {}
 
-    /// Reads what a store noted.
+    /// Reads the notes of a store.
     init(_ snapshot: StoreSnapshot, partition: Int32, offsets: Range<Int64>) throws {
         recollections = try snapshot.recollections(partition: partition, offsets: offsets)
         overflows = try snapshot.overflows(partition: partition, offsets: offsets)
     }
 }
 
-/// A record that was folded again, with what it did when it was folded the first time.
+/// A record that was folded again, with its effects when it was folded the first time.
 package struct FoldedRecord {
-    /// The record; its bytes are valid within the call that hands it out.
+    /// The record; its bytes are valid within the call that receives it.
     package let record: RecordView
     /// The hour that it counts in.
     package let hour: Hour
-    /// The type that it is counted under in `outcomes`.
+    /// Its type in `outcomes`.
     package let type: String
     package let outcome: Outcome
-    /// What it added, to `outcomes` too.
+    /// Its additions, including those to `outcomes`.
     package let additions: [Addition]
-    /// What it would have added if nothing before it had been known, and its sums had fitted; empty unless
-    /// that was asked for and it is a duplicate, a conflict or an overflow.
+    /// Its additions if no earlier record had been known and its sums had fitted. Filled only on request, for a
+    /// duplicate, a conflict or an overflow.
     package let leftOut: [Addition]
     /// Why it is kept instead of counted; nil for accepted records and duplicates.
     package let refusal: RefusedRecord?
-    /// What memory answered about it, as its stream writes it; nil when nothing was known.
+    /// Memory's answers about it, in the stream's format; nil if nothing was known.
     package let answers: [UInt8]?
-    /// Where the record lies that a duplicate or a conflict repeats; nil where the stream does not remember it.
+    /// The offset of the record that a duplicate or a conflict repeats; nil if the stream does not remember it.
     package let originalOffset: Int64?
-    /// Where the record lies whose place an accepted one takes; nil where there is none.
+    /// The offset of the record that an accepted one replaces, if any.
     package let replacedOffset: Int64?
-    /// The ids that its stream remembers for ever from it on.
+    /// The ids that its stream remembers permanently from this record on.
     package let newIDs: [RecordID]
-    /// Its documents for partners, where these were asked for.
+    /// Its documents for partners, if requested.
     package let outbox: [PartnerPostback]
 }
 
-/// Takes note of the ids that a fold would remember for ever.
+/// Collects the ids that a fold would remember permanently.
 private final class NewIDs: FoldMemoryWriter {
     private(set) var ids: [RecordID] = []
 
@@ -60,7 +60,7 @@ private final class NewIDs: FoldMemoryWriter {
     ) {}
 }
 
-/// What a record adds to a row.
+/// A record's addition to a row.
 package struct Addition {
     package let row: AddedRow
     /// One amount for each measure of the aggregate.
@@ -72,11 +72,11 @@ package struct Addition {
     }
 }
 
-/// Says whether a row is of interest. Accepted records that add to no such row are folded and not handed out. Called
-/// once a row, on any thread.
+/// Whether a row is of interest. Accepted records without such a row are folded but not passed on. Called once per
+/// row, on any thread.
 package typealias RowFilter = (AddedRow) -> Bool
 
-/// A row of an aggregate that records add to. Records that add to one row mostly share it.
+/// A row of an aggregate with additions. Records that add to one row mostly share it.
 package final class AddedRow {
     package let table: AggregateTable
     /// One value for each column; booleans are 0 and 1.
@@ -107,7 +107,7 @@ package final class AddedRow {
     }
 }
 
-/// The rows of one of a fold's tables, each made once for all the records that add to it.
+/// The rows of one of a fold's tables, each created once for all records that add to it.
 private final class AddedRows {
     let deltas: Deltas
     private let isWanted: RowFilter?
@@ -157,8 +157,7 @@ private final class AddedRows {
     }
 }
 
-/// Folds records of one partition again, each under the configuration that was in force when it was folded
-/// the first time.
+/// Folds records of one partition again, each under the configuration of its first folding.
 final class PartitionFold {
     private let stream: String
     private let topic: String
@@ -173,7 +172,7 @@ final class PartitionFold {
 
     /// - Parameters:
     ///   - epochs: the configurations that were in force, by offset.
-    ///   - isRowWanted: says which rows are of interest; nil for all.
+    ///   - isRowWanted: selects the rows of interest; nil for all.
     ///   - emitsAll: whether each accepted record has its document for partners.
     init(
         stream: String, topic: String, partition: Int32, epochs: [Epoch], rules: RuleSource,
@@ -188,13 +187,13 @@ final class PartitionFold {
         self.emitsAll = emitsAll
     }
 
-    /// Calls `body` with each record of a batch, with what it did when it was folded the first time.
+    /// Calls `body` with each record of a batch, with its effects when it was folded the first time.
     ///
     /// - Parameters:
-    ///   - notes: what the store noted of these records.
-    ///   - looksAtLeftOut: whether to find out what duplicates and others would have added.
-    /// - Throws: `RecordedConfigurationFault` when a configuration cannot be put in force again,
-    ///   `ExplanationError.unknownEpoch` for a record of none; what `body` throws.
+    ///   - notes: the store's notes of these records.
+    ///   - looksAtLeftOut: whether to compute what duplicates and others would have added.
+    /// - Throws: `RecordedConfigurationFault` if a configuration cannot be restored, `ExplanationError.unknownEpoch`
+    ///   for a record without one; errors of `body`.
     func fold(
         _ batch: RecordBatch, notes: RefoldNotes, looksAtLeftOut: Bool = false,
         _ body: (FoldedRecord) throws -> Void
@@ -234,14 +233,14 @@ final class PartitionFold {
 protocol RecordFold: AnyObject {
     /// Calls `body` with each record of a batch.
     ///
-    /// - Parameter looksAtLeftOut: whether to find out what duplicates and others would have added.
+    /// - Parameter looksAtLeftOut: whether to compute what duplicates and others would have added.
     func fold(
         _ batch: RecordBatch, _ notes: RefoldNotes, looksAtLeftOut: Bool,
         _ body: (FoldedRecord) throws -> Void
     ) throws
 }
 
-/// A stream's own fold, with memory's answers of the first time.
+/// A stream's own fold, with memory's answers from the first folding.
 final class RecalledFold<Fold: StreamFold>: RecordFold {
     private let fold: Fold
     private let memory = RecalledMemory()
@@ -249,7 +248,7 @@ final class RecalledFold<Fold: StreamFold>: RecordFold {
     private let outcomes: AddedRows
     private let skipsOthers: Bool
 
-    /// - Parameter isWanted: says which rows are of interest; nil for all.
+    /// - Parameter isWanted: selects the rows of interest; nil for all.
     init(_ fold: Fold, where isWanted: RowFilter?) {
         self.fold = fold
         tables = fold.deltas.map { AddedRows($0, where: isWanted) }
@@ -281,7 +280,7 @@ final class RecalledFold<Fold: StreamFold>: RecordFold {
         }
     }
 
-    /// Whether the record at hand adds to a wanted row, or was not accepted: then other rows may be of interest.
+    /// Whether the current record adds to a wanted row, or was not accepted: then other rows may be of interest.
     private var isWanted: Bool {
         var isWanted = false
         outcomes.forEach({ fold.effects.symbols }) { row, measures in
@@ -307,7 +306,7 @@ final class RecalledFold<Fold: StreamFold>: RecordFold {
         }
         var leftOut: [Addition] = []
         if hasOverflowed {
-            // What overflows by itself has no amounts.
+            // A record that overflows on its own has no amounts.
             leftOut = fold.hasOverflowed ? [] : additions(in: tables)
             fold.rejectOverflow(index)
         }

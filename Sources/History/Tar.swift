@@ -12,7 +12,7 @@ struct TarWriter {
         try pad(bytes.count)
     }
 
-    /// Appends a file that lies elsewhere; `size` is that of its contents.
+    /// Appends an existing file; `size` is that of its contents.
     func add(_ name: String, from path: String, size: Int) throws {
         try handle.write(contentsOf: Data(TarHeader(name: name, size: size).block))
         let source = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
@@ -39,7 +39,7 @@ struct TarWriter {
 
 /// Finds the files of a tar archive.
 enum TarReader {
-    /// Where the bytes of each file lie.
+    /// The contents of each file.
     static func files(in archive: Data) throws(TarFault) -> [(name: String, bytes: Data)] {
         var files: [(name: String, bytes: Data)] = []
         var names: Set<String> = []
@@ -58,7 +58,7 @@ enum TarReader {
     }
 }
 
-/// The header of a file in a tar archive: ustar, as POSIX.1-1988 has it.
+/// The header of a file in a tar archive: ustar, POSIX.1-1988.
 struct TarHeader {
     static let blockBytes = 512
 
@@ -78,11 +78,10 @@ struct TarHeader {
         static let version = 263..<265
     }
 
-    /// The most that eleven octal digits hold.
+    /// The largest number of eleven octal digits.
     static let maxSize = 1 << 33 - 1
 
-    /// The block that stands before the file's bytes; no owner and no time, so that equal files give equal
-    /// archives.
+    /// The block before the file's bytes, without owner and time, so that equal files give equal archives.
     var block: [UInt8] {
         var block = [UInt8](repeating: 0, count: Self.blockBytes)
         func put(_ text: String, in field: Range<Int>) {
@@ -135,7 +134,7 @@ struct TarHeader {
         return String(repeating: "0", count: max(0, digits - text.count)) + text
     }
 
-    /// Nil for what is not digits alone: a size has no sign.
+    /// Nil unless the field has digits only: a size has no sign.
     private static func number(_ field: ArraySlice<UInt8>) -> Int? {
         let digits = field.drop { $0 == 0x20 }.prefix { $0 != 0 && $0 != 0x20 }
         guard digits.allSatisfy({ (0x30...0x37).contains($0) }) else { return nil }
@@ -143,7 +142,7 @@ struct TarHeader {
     }
 }
 
-/// Why bytes are no archive that is read here.
+/// Why bytes are not a readable archive.
 enum TarFault: Error, Equatable {
     case noTar, badChecksum, noPlainFile, cutOff, twice(String)
 

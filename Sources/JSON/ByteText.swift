@@ -28,8 +28,8 @@ extension UInt8 {
     }
 }
 
-/// Base64 (RFC 4648), which is read strictly: only characters of the alphabet, and padding exactly as the
-/// variant requires. Bits of the last character that belong to no byte are ignored, as most decoders do.
+/// Base64 (RFC 4648), read strictly: only characters of the alphabet, and the padding that the variant requires.
+/// Unused bits of the last character are ignored, as in most decoders.
 package enum Base64: Sendable {
     /// `+` and `/`, with padding: signatures and keys of SKAdNetwork.
     case standard
@@ -44,10 +44,10 @@ package enum Base64: Sendable {
 
     /// Appends the decoded bytes.
     ///
-    /// `text` must not lie in `arena`, whose memory may move.
+    /// `text` must be outside of `arena`, because the arena's memory may move.
     ///
-    /// - Returns: the range of the bytes in the arena; nil, with nothing appended, when `text` is
-    ///   not base64 of this variant.
+    /// - Returns: the range of the bytes in the arena; nil, with nothing appended, if `text` is not base64 of this
+    ///   variant.
     package func decode(_ text: UnsafeRawBufferPointer, into arena: inout [UInt8]) -> Range<Int>? {
         guard let digits = digits(of: text), digits.count % 4 != 1 else { return nil }
         let range = arena.count..<(arena.count + digits.count * 3 / 4)
@@ -62,7 +62,7 @@ package enum Base64: Sendable {
         return range
     }
 
-    /// `text` without padding; nil when the padding does not fit the variant.
+    /// `text` without padding; nil if the padding does not fit the variant.
     private func digits(of text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
         guard case .standard = self else { return text }
         guard text.count.isMultiple(of: 4) else { return nil }
@@ -77,7 +77,7 @@ package enum Base64: Sendable {
     ) -> Bool {
         var seen: UInt8 = 0
         var next = 0
-        // Indices, because an iterator of raw bytes costs a call a byte.
+        // Indices, because an iterator of raw bytes costs a call per byte.
         let quads = digits.count / 4
         for quad in 0..<quads {
             var bits: UInt32 = 0

@@ -6,8 +6,8 @@ import CSimdjson
 
 /// Parses JSON documents (RFC 8259) with simdjson: one thread and one document at a time.
 ///
-/// Values borrow the memory of the parser, so nothing is allocated for a document after the buffers
-/// have grown. A document that is refused is read a second time, slowly, to find the reason.
+/// Values borrow the parser's memory: once its buffers have grown, a document needs no allocation. The parser reads a
+/// rejected document a second time, slowly, to find the reason.
 ///
 ///     guard let parser = JSONParser() else { return }
 ///     try bytes.withUnsafeBytes { bytes in
@@ -20,7 +20,7 @@ package final class JSONParser {
 
     private let parser: OpaquePointer
 
-    /// Nil when memory is missing.
+    /// Nil if memory is exhausted.
     package init?() {
         guard let parser = weir_json_parser_create(Self.maxDepth) else { return nil }
         self.parser = parser
@@ -35,8 +35,8 @@ package final class JSONParser {
         try parse(bytes, borrows: false)
     }
 
-    /// Parses without a copy where that is possible: the value is valid as long as the bytes are, and until
-    /// the next parse or the end of the parser.
+    /// Parses without a copy if possible: the value is valid while the bytes are, until the next parse or the end of
+    /// the parser.
     package func parse(borrowing bytes: UnsafeRawBufferPointer) throws(JSONFault) -> JSONValue {
         try parse(bytes, borrows: true)
     }
@@ -60,8 +60,7 @@ package enum JSONFault: Error, Equatable, Sendable {
     case invalidUTF8
     /// Nested deeper than `JSONParser.maxDepth`.
     case tooDeep
-    /// Anything else: grammar, a number that neither 64 bits nor a finite double can hold, a lone
-    /// surrogate.
+    /// Anything else: wrong grammar, a lone surrogate, or a number outside of 64 bits and of finite doubles.
     case malformed(String)
 }
 
@@ -75,7 +74,7 @@ extension JSONFault: CustomStringConvertible {
     }
 }
 
-/// The strict, slow reading of a document that was refused. It finds the first fault.
+/// Reads a rejected document strictly and slowly, and finds the first fault.
 ///
 /// It does not recurse, so deep nesting cannot exhaust the stack.
 struct JSONInspection {
@@ -88,7 +87,7 @@ struct JSONInspection {
         self.bytes = bytes
     }
 
-    /// Throws the first fault: UTF-8 of the whole document, then the first error of grammar.
+    /// Throws the first fault: invalid UTF-8 anywhere, otherwise the first error of grammar.
     mutating func run() throws(JSONFault) {
         guard Self.isUTF8(bytes) else { throw .invalidUTF8 }
         skipSpace()
@@ -183,7 +182,7 @@ struct JSONInspection {
         if byte == UInt8(ascii: "-") { position += 1 }
         let firstDigit = position
         guard skipDigits() > 0 else {
-            // It cannot be seen in an editor.
+            // An editor does not show it.
             let isMark = bytes[position...].starts(with: [0xEF, 0xBB, 0xBF])
             throw fault(isMark ? "a byte order mark" : "a value is missing")
         }

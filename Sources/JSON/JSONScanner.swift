@@ -1,9 +1,8 @@
-/// Walks through the text of JSON (RFC 8259) and finds where its values lie.
+/// Walks through JSON text (RFC 8259) and finds the ranges of its values.
 ///
-/// Unlike `JSONParser` it accepts everything that the grammar allows: any depth, any number, lone
-/// surrogates. So records that a worker rejects can be published. It does not recurse.
+/// Unlike `JSONParser` it accepts everything that the grammar allows: any depth, any number, lone surrogates. So
+/// records that a worker rejects can still be published. It does not recurse.
 package struct JSONScanner {
-    /// Why a text is not JSON.
     package struct Fault: Error, Equatable {
         /// In bytes from the start.
         package var position: Int
@@ -25,13 +24,13 @@ package struct JSONScanner {
         }
     }
 
-    /// Moves to the end of the text; throws when there is more than space.
+    /// Moves to the end of the text; throws if anything but space is left.
     package mutating func skipToEnd() throws(Fault) {
         skipSpace()
         guard isAtEnd else { throw fault("text behind the object") }
     }
 
-    /// Moves over the value that begins here; returns where it lies.
+    /// Moves past the value that begins here and returns its range.
     package mutating func skipValue() throws(Fault) -> Range<Int> {
         let start = position
         var closings: [UInt8] = []
@@ -55,8 +54,8 @@ package struct JSONScanner {
         return start..<position
     }
 
-    /// Moves over the object that begins here, and calls `body` with where the name (a string with
-    /// its quotes) and the value of each member lie.
+    /// Moves past the object that begins here. Calls `body` with the ranges of each member's name (a string with its
+    /// quotes) and value.
     package mutating func skipObject<Failure: Error>(
         _ body: (_ name: Range<Int>, _ value: Range<Int>) throws(Failure) -> Void
     ) throws(Fault) -> Failure? {
@@ -81,16 +80,15 @@ package struct JSONScanner {
         return failure
     }
 
-    /// Only in a text that is known to be JSON, outside of strings: moves to the next string; false
-    /// when there is none.
+    /// Moves to the next string; false if no string is left. Requires valid JSON and a position outside of strings.
     package mutating func skipToString() -> Bool {
         guard let next = bytes[position...].firstIndex(of: UInt8(ascii: "\"")) else { return false }
         position = next
         return true
     }
 
-    /// Only in a text that is known to be JSON, after a string: moves over the colon to the
-    /// member's value; false when the string is no member's name.
+    /// Moves past the colon to the member's value; false if the string is not a member's name. Requires valid JSON
+    /// and a position after a string.
     package mutating func skipToMemberValue() -> Bool {
         skipSpace()
         guard byte == UInt8(ascii: ":") else { return false }
@@ -105,7 +103,7 @@ package struct JSONScanner {
         Fault(position: position, explanation: explanation)
     }
 
-    /// Moves over the bracket here, and over its counterpart when that follows: true when it does.
+    /// Moves past the opening bracket, and past the closing one if that follows directly: then returns true.
     private mutating func skipOpening(_ closing: UInt8, _ closings: inout [UInt8]) -> Bool {
         position += 1
         skipSpace()
@@ -117,7 +115,7 @@ package struct JSONScanner {
         return false
     }
 
-    /// After a value: moves over closing brackets, then over the comma to the next value.
+    /// After a value: moves past closing brackets, then past the comma to the next value.
     private mutating func skipToNextValue(_ closings: inout [UInt8]) throws(Fault) {
         while let closing = closings.last {
             skipSpace()
@@ -137,7 +135,7 @@ package struct JSONScanner {
         skipSpace()
     }
 
-    /// Moves over a member's name and the colon to its value.
+    /// Moves past a member's name and the colon to its value.
     @discardableResult
     private mutating func skipName() throws(Fault) -> Range<Int> {
         let start = position
@@ -215,8 +213,8 @@ package struct JSONScanner {
 }
 
 extension JSONScanner {
-    /// The unescaped UTF-8 bytes of the string that lies, with its quotes, at `range`; nil when it
-    /// is no string or has a lone surrogate.
+    /// The unescaped UTF-8 bytes of the string, with quotes, at `range`; nil if this is not a string or has a lone
+    /// surrogate.
     package func string(_ range: Range<Int>) -> [UInt8]? {
         guard range.count >= 2, bytes[range.lowerBound] == UInt8(ascii: "\"") else { return nil }
         let inner = UnsafeRawBufferPointer(
@@ -256,7 +254,7 @@ extension JSONScanner {
         return result
     }
 
-    /// The character for which the one after a backslash stands.
+    /// The character that a backslash and this byte represent.
     private static func plain(_ byte: UInt8) -> UInt8 {
         switch byte {
         case UInt8(ascii: "b"): 0x08
@@ -268,7 +266,7 @@ extension JSONScanner {
         }
     }
 
-    /// Reads one `\u` escape, or two that are a pair of surrogates.
+    /// Reads one `\u` escape, or a surrogate pair of two.
     private static func scalar(
         _ inner: UnsafeRawBufferPointer, _ position: inout Int
     ) -> Unicode.Scalar? {

@@ -10,7 +10,7 @@ package struct JSONText {
     package private(set) var bytes: [UInt8] = []
     private var needsComma = false
 
-    /// Starts with no text.
+    /// Starts with empty text.
     package init() {}
 
     /// The text so far.
@@ -46,14 +46,13 @@ package struct JSONText {
         needsComma = true
     }
 
-    /// Writes a number, a literal, or text that is JSON already.
+    /// Writes a number, a literal, or existing JSON text.
     package mutating func raw(_ value: some CustomStringConvertible) {
         separate()
         bytes.append(contentsOf: value.description.utf8)
         needsComma = true
     }
 
-    /// Writes a parsed value again.
     package mutating func value(_ value: JSONValue) {
         switch value.kind {
         case .null: raw("null")
@@ -121,7 +120,7 @@ package struct JSONText {
         json.append(UInt8(ascii: "\""))
     }
 
-    /// What stands for a byte that may not stand in a string; nil for one that may.
+    /// The escape for a byte that strings must not contain; nil for other bytes.
     @inline(__always)
     private static func escape(_ byte: UInt8, _ escapingDelete: Bool) -> String? {
         switch byte {

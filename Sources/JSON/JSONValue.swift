@@ -4,8 +4,8 @@ import CSimdjson
 ///
 /// The value and its bytes are valid until its parser is used again or freed.
 ///
-/// Public, as all of this file, although only this package uses it: Swift 6.3 inlines into other modules what is
-/// public, and nothing that is `package`.
+/// This file is public although only this package uses it: Swift 6.3 inlines public code into other modules, but not
+/// `package` code.
 public struct JSONValue {
     @usableFromInline let tape: UnsafePointer<UInt64>
     @usableFromInline let index: Int
@@ -77,9 +77,9 @@ public struct JSONValue {
         }
     }
 
-    /// The number as it is written in the document, for what a double cannot hold exactly; nil for other kinds.
+    /// The number as written in the document, for digits that a double cannot hold; nil for other kinds.
     ///
-    /// Nil too for a number that is the whole document: nothing of that is known to end it.
+    /// Also nil if the number is the whole document: the end of its text is unknown.
     package var numberText: UnsafeRawBufferPointer? {
         guard number != nil, index != weir_json_root,
             let bytes = UnsafeRawPointer(bitPattern: UInt(truncatingIfNeeded: tape[0]))
@@ -100,8 +100,8 @@ public struct JSONValue {
         }
     }
 
-    /// The first member of that name (compared after unescaping) if its value is not null. Nil for
-    /// an absent member and for other kinds.
+    /// The first member of that name (compared after unescaping) if its value is not null. Nil if the member is
+    /// absent, and for other kinds.
     @inlinable @inline(__always)
     public func member(_ name: StaticString) -> JSONValue? {
         guard let value = firstMember(name), !value.isNull else { return nil }
@@ -123,8 +123,8 @@ public struct JSONValue {
         return nil
     }
 
-    /// The first members of several names in one pass; null ones are absent. Cheaper than `member`
-    /// from the second name on.
+    /// The first members of several names in one pass; null members are absent. From two names on this is cheaper
+    /// than `member`.
     @inlinable @inline(__always)
     public func members(_ names: JSONNames) -> JSONMembers {
         var members = JSONMembers(of: self)
@@ -181,7 +181,7 @@ public struct JSONValue {
         return word >> 56 == UInt64(UInt8(ascii: "\"")) ? plainText(word) : unescapedText(word)
     }
 
-    /// A text that lies in the document.
+    /// A text inside the document.
     @inlinable @inline(__always)
     func plainText(_ word: UInt64) -> UnsafeRawBufferPointer {
         let bytes = UnsafeRawPointer(bitPattern: UInt(truncatingIfNeeded: tape[0]))
@@ -224,25 +224,25 @@ public struct JSONElements: Sequence, IteratorProtocol {
     }
 }
 
-/// Names to be looked for in one pass over an object. They are made once, and stay in memory:
+/// Names to look for in one pass over an object. A list is created once and stays in memory:
 ///
 ///     private static let names = JSONNames("price", "impid", "ext")
 ///
-/// A name is found by its first and its last eight bytes: a hash of them picks a slot, and no two of the names share
-/// one. Most members of a document are none of the names, which one byte says.
+/// A hash of a name's first and last eight bytes picks a slot, and no two names share one. For most other members,
+/// one byte shows that they are not in the list.
 public struct JSONNames: @unchecked Sendable {
     /// The most names of one list.
     public static let limit = 16
     @usableFromInline static var slotBits: UInt64 { 6 }
     @usableFromInline static var noPlace: UInt8 { 0xFF }
 
-    /// A name, or what is compared of one: all of it up to 16 bytes.
+    /// The compared bytes of a name: all of it up to 16 bytes.
     @usableFromInline struct Name {
         @usableFromInline let first: UInt64
         @usableFromInline let last: UInt64
         @usableFromInline let text: UnsafeRawBufferPointer
 
-        /// Eight bytes can be read from the start of the text on.
+        /// Eight bytes must be readable from the start of the text.
         @inlinable @inline(__always)
         init(readable text: UnsafeRawBufferPointer) {
             self.text = text
@@ -313,7 +313,7 @@ public struct JSONNames: @unchecked Sendable {
         return true
     }
 
-    /// The place of a name of a document in the list.
+    /// The index in the list of a document's name.
     @inlinable @inline(__always)
     func place(ofReadable text: UnsafeRawBufferPointer) -> Int? {
         let name = Name(readable: text)
@@ -341,7 +341,7 @@ public struct JSONMembers {
         }
     }
 
-    /// The member of the name at that place of the list; nil when absent or null.
+    /// The member with the name at that index of the list; nil if absent or null.
     @inlinable @inline(__always)
     public subscript(place: Int) -> JSONValue? {
         guard places[place] != 0 else { return nil }
@@ -393,8 +393,8 @@ public enum JSONNumber: Equatable, Sendable {
 extension UnsafeRawBufferPointer {
     /// Whether both have the same bytes.
     ///
-    /// Compares eight bytes at a time, since the compared texts are short and mostly equal; the
-    /// last step overlaps the one before.
+    /// Compares eight bytes at a time, because the texts are short and mostly equal; the last step overlaps the
+    /// previous one.
     @inlinable @inline(__always)
     public func equals(_ other: UnsafeRawBufferPointer) -> Bool {
         guard count == other.count else { return false }

@@ -2,13 +2,13 @@ import CRdKafka
 import EventLog
 import Glibc
 
-/// The assignment of partitions, and where each is fetched.
+/// The assignment of partitions, and the position of each.
 extension KafkaReader {
     func seek(partition: Int32, to offset: Int64) throws(LogError) {
         guard let state = assigned[partition] else { throw notAssigned(partition) }
         assigned[partition]?.position = max(offset, 0)
         assigned[partition]?.isAtEnd = false
-        // A partition that is not fetched yet begins at its last seek.
+        // An unfetched partition begins at its last seek.
         if state.isFetched, !state.isPaused { try moveFetching(partition, to: max(offset, 0)) }
     }
 
@@ -27,7 +27,7 @@ extension KafkaReader {
         try setPaused(false, partition)
     }
 
-    /// Applies what the last read returned: fetches assigned partitions and gives revoked ones up.
+    /// Applies the result of the last read: fetches assigned partitions and releases revoked ones.
     func applyAssignment() throws(LogError) {
         guard let consumer else { return }
         var hasChanged = false
@@ -44,19 +44,17 @@ extension KafkaReader {
             isGiving = false
             try fetchNew(of: consumer)
         }
-        // During a rebalance librdkafka 2.0 drops records that it counts as read, so fetching
-        // starts again.
+        // During a rebalance librdkafka 2.0 drops records that it counts as read, so fetching restarts.
         guard hasChanged else { return }
         for partition in kept where assigned[partition]?.isPaused == false {
             try moveFetching(partition, to: assigned[partition]?.position ?? 0)
         }
     }
 
-    /// Starts fetching assigned partitions. The group waits for this even when there are none.
+    /// Starts fetching assigned partitions. The group waits for this even without new ones.
     private func fetchNew(of consumer: KafkaClient) throws(LogError) {
         let new = assigned.filter { !$0.value.isFetched }.keys.sorted()
-        // Looked up here, since librdkafka takes any failure of its own lookup for an offset that
-        // is gone.
+        // Looked up here, because librdkafka treats any failure of its own lookup as an expired offset.
         let unsought = new.filter { assigned[$0]?.position == Self.earliest }
         for bounds in try log.bounds(ofTopic: topic, unsought) {
             assigned[bounds.partition]?.position = bounds.earliestOffset
@@ -80,7 +78,7 @@ extension KafkaReader {
         }
     }
 
-    /// The next rebalance that was not handled yet; nil without one.
+    /// The next unhandled rebalance; nil without one.
     func nextRebalance() -> LogReading? {
         guard let consumer, !consumer.events.rebalances.isEmpty else { return nil }
         let change = consumer.events.rebalances.removeFirst()
@@ -102,7 +100,7 @@ extension KafkaReader {
         try? applyAssignment()
     }
 
-    /// Gives partitions up; all of them with an eager assignor.
+    /// Releases partitions; all of them with an eager assignor.
     static func unassign(
         _ handle: OpaquePointer, _ list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
     ) {
@@ -117,7 +115,7 @@ extension KafkaReader {
         rd_kafka_rebalance_protocol(handle).map { String(cString: $0) } == "COOPERATIVE"
     }
 
-    /// How long librdkafka may take to seek. Only its own threads have to answer.
+    /// The timeout of a seek. Only librdkafka's own threads have to answer.
     private static var seekPatience: Duration { .seconds(60) }
 
     private func moveFetching(_ partition: Int32, to offset: Int64) throws(LogError) {
@@ -127,8 +125,8 @@ extension KafkaReader {
         while true {
             let error = rd_kafka_seek_partitions(
                 consumer.handle, list.list, KafkaClient.patienceMilliseconds)
-            // A new partition may not have started, and the thread of librdkafka that starts it may
-            // be slow on a busy machine. Seeking twice does no harm.
+            // A new partition may not have started, and the thread of librdkafka that starts it may be slow on a busy
+            // machine. A second seek is harmless.
             let isLate = error.map(rd_kafka_error_code) == RD_KAFKA_RESP_ERR__TIMED_OUT
             let isEarly = error == nil && list.elements[0].err == RD_KAFKA_RESP_ERR__STATE
             if isLate || isEarly, ContinuousClock.now < deadline {

@@ -3,8 +3,8 @@ import EventLog
 import Glibc
 import Logging
 
-/// One handle of librdkafka, destroyed with its last owner. Used by one thread at a time;
-/// librdkafka's own threads call back only to log.
+/// One handle of librdkafka, destroyed with its last owner. Used by one thread at a time; librdkafka's own threads
+/// call back only to log.
 final class KafkaClient {
     enum Kind {
         case consumer
@@ -16,12 +16,11 @@ final class KafkaClient {
     let handle: OpaquePointer
     let events: KafkaEvents
 
-    /// How long to wait for the answer of the cluster.
+    /// Timeout for the cluster's answer.
     static let patience = Duration.seconds(10)
     /// `patience` in milliseconds.
     static let patienceMilliseconds: Int32 = 10_000
-    /// How long to wait for one broker before asking another; a broker that went away would
-    /// otherwise use up all of `patience`.
+    /// Timeout for one broker before asking another; otherwise an unreachable broker would use up all of `patience`.
     static let brokerMilliseconds: Int32 = 2_000
 
     init(
@@ -55,22 +54,20 @@ final class KafkaClient {
 
     deinit {
         guard !events.isWaitingForFirstShare else {
-            // librdkafka 2.0 aborts with a failed assertion when it destroys a member that joined
-            // and was never assigned its share. Such a client is leaked until the end of the
-            // process, with its callbacks.
+            // librdkafka 2.0 aborts with a failed assertion if it destroys a member that joined and was never
+            // assigned its share. Such a client is leaked until the process ends, with its callbacks.
             _ = Unmanaged.passRetained(events)
             return
         }
         rd_kafka_destroy_flags(handle, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
     }
 
-    /// Throws once the client has failed for good, for example when another member has taken its
-    /// name.
+    /// Throws once the client has failed permanently, for example because another member uses its name.
     func checkFatal() throws(LogError) {
         if events.hasFailed, let fatal { throw fatal }
     }
 
-    /// Why the client has failed for good; nil while it works.
+    /// Why the client has failed permanently; nil while it works.
     var fatal: LogError? {
         var text = [CChar](repeating: 0, count: 512)
         let code = rd_kafka_fatal_error(handle, &text, text.count)
@@ -85,7 +82,7 @@ final class KafkaClient {
         throw LogError(code, operation: operation, address: address)
     }
 
-    /// Frees the error.
+    /// Throws the error if there is one, and frees it.
     func check(_ error: OpaquePointer?, _ operation: String) throws(LogError) {
         guard let error else { return }
         defer { rd_kafka_error_destroy(error) }
@@ -102,7 +99,7 @@ final class KafkaClient {
 }
 
 extension LogError {
-    /// An error code of librdkafka or a broker, in words; `unavailable` for those that pass.
+    /// Explains an error code of librdkafka or a broker; `unavailable` for temporary errors.
     init(_ code: rd_kafka_resp_err_t, operation: String, address: String) {
         let explanation = String(cString: rd_kafka_err2str(code))
         let name = String(cString: rd_kafka_err2name(code))
@@ -115,13 +112,12 @@ extension LogError {
 }
 
 extension KafkaClient {
-    /// How long to wait for the group when leaving it.
+    /// Timeout for the group on leaving it.
     private static let closingPatience = Duration.seconds(5)
 
-    /// Leaves the group. librdkafka 2.0 waits without bound when the coordinator is away with a
-    /// commit in flight, in `rd_kafka_consumer_close` and in `rd_kafka_destroy` alike. Such a
-    /// client is leaked until the end of the process, and the group notices by the timeout of its
-    /// session.
+    /// Leaves the group. If the coordinator is unreachable with a commit in flight, librdkafka 2.0 waits without
+    /// bound, in `rd_kafka_consumer_close` and in `rd_kafka_destroy`. Such a client is leaked until the process ends,
+    /// and the group notices by its session timeout.
     func leaveGroup() {
         events.isClosing = true
         let queue = rd_kafka_queue_new(handle)
@@ -155,7 +151,7 @@ extension KafkaClient {
     }
 }
 
-/// A list of partitions of one topic with offsets, as librdkafka takes and returns it.
+/// A list of partitions of one topic with offsets, as librdkafka accepts and returns it.
 struct KafkaPartitions: ~Copyable {
     let list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
 
@@ -179,7 +175,7 @@ extension rd_kafka_topic_partition_t {
     /// The metadata of a group's offset. Set once; the list frees it.
     var note: String {
         get {
-            // Some programs end what they write with a zero.
+            // Some programs end the metadata with a zero byte.
             String(
                 decoding: UnsafeRawBufferPointer(start: metadata, count: metadata_size)
                     .prefix { $0 != 0 },

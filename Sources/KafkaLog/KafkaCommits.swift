@@ -2,8 +2,8 @@ import CRdKafka
 import EventLog
 import Glibc
 
-/// Commits offsets of a group, one commit at a time. It does not wait long for the answer, which
-/// would delay the group: what a coordinator misses is sent with a later commit.
+/// Commits offsets of a group, one commit at a time. It does not wait long for the answer, which would delay the
+/// group: a later commit sends again any offsets that the coordinator missed.
 final class KafkaCommits {
     private let client: KafkaClient
     private let topic: String
@@ -11,7 +11,7 @@ final class KafkaCommits {
     /// Accepted offsets, and when.
     private var committed: [Int32: (offset: GroupOffset, at: ContinuousClock.Instant)] = [:]
     private var underWay: [Int32: GroupOffset]?
-    /// Offsets to commit that were not accepted yet.
+    /// Offsets to commit that are not accepted yet.
     private var wanted: [Int32: GroupOffset] = [:]
     /// Why the last commit was not accepted; nil if it was.
     private var refusal: String?
@@ -19,8 +19,8 @@ final class KafkaCommits {
 
     private static let patienceMilliseconds: Int32 = 3_000
     private static let pause = Duration.seconds(1)
-    /// Brokers expire an offset some days after its last commit (`offsets.retention.minutes`), even
-    /// if its partition had no records.
+    /// Brokers expire an offset some days after its last commit (`offsets.retention.minutes`), even if its partition
+    /// had no records.
     private let repetition: Duration
 
     /// - Parameter repetition: after this time an unchanged offset is committed again.
@@ -35,7 +35,6 @@ final class KafkaCommits {
         rd_kafka_queue_destroy(queue)
     }
 
-    /// Whether a commit is in flight.
     var isUnderWay: Bool { underWay != nil }
 
     /// Commits the offsets that differ from the last accepted ones, or were accepted long ago.
@@ -64,7 +63,7 @@ final class KafkaCommits {
             try takeAnswer(waitMilliseconds: 100)
             guard underWay != nil || !wanted.isEmpty else { return }
             guard ContinuousClock.now < deadline else { break }
-            // Without a pause an immediate refusal would be retried in a busy loop.
+            // Without a pause an immediate refusal would cause a busy loop.
             usleep(20_000)
         }
         throw .notTaken(
@@ -72,7 +71,7 @@ final class KafkaCommits {
             detail: refusal ?? "its coordinator does not answer")
     }
 
-    /// Retries what was not accepted, at most once a second and without waiting.
+    /// Retries rejected offsets, at most once a second and without waiting.
     func tellAgain() throws(LogError) {
         guard underWay != nil || !wanted.isEmpty else { return }
         try takeAnswer(waitMilliseconds: 0)
@@ -82,7 +81,7 @@ final class KafkaCommits {
         try tell()
     }
 
-    /// Forgets partitions that belong to another member now.
+    /// Forgets partitions that now belong to another member.
     func forget(_ partitions: [Int32]) {
         for partition in partitions {
             wanted[partition] = nil

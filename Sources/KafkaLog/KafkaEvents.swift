@@ -4,8 +4,8 @@ import Synchronization
 
 /// Callbacks of librdkafka: log lines and errors, rebalances, and delivery reports.
 ///
-/// `@unchecked Sendable`: log lines and errors arrive on threads of librdkafka and touch only the
-/// logger, the atomic flag and what the lock guards; everything else happens on the polling thread.
+/// `@unchecked Sendable`: log lines and errors arrive on threads of librdkafka and touch only the logger, the atomic
+/// flag and the lock's state; everything else happens on the polling thread.
 final class KafkaEvents: @unchecked Sendable {
     /// Partitions that the group assigns or revokes.
     struct Rebalance {
@@ -16,15 +16,14 @@ final class KafkaEvents: @unchecked Sendable {
     let logger: Logger
     /// Rebalances that were not handled yet.
     var rebalances: [Rebalance] = []
-    /// Whether this is a member of a group and has never been assigned its share, not even an empty
-    /// one.
+    /// Whether this group member has never been assigned a share, not even an empty one.
     var isWaitingForFirstShare = false
-    /// True once the consumer closes: revoked partitions are then given up at once.
+    /// True once the consumer closes: it then releases revoked partitions at once.
     var isClosing = false
     /// The records being published.
     var deliveries = KafkaDeliveries()
     private let failed = Atomic<Bool>(false)
-    /// Why brokers refused a connection, since the last `takeSignInFailure`.
+    /// Why brokers rejected a connection, since the last `takeSignInFailure`.
     private let signInFailure = Mutex<String?>(nil)
 
     init(logger: Logger) {
@@ -34,7 +33,7 @@ final class KafkaEvents: @unchecked Sendable {
     /// Whether librdkafka reported a fatal error.
     var hasFailed: Bool { failed.load(ordering: .relaxed) }
 
-    /// Returns each refusal once; nil when there was none.
+    /// Returns each rejection once; nil without a new one.
     func takeSignInFailure() -> String? {
         signInFailure.withLock { failure in
             defer { failure = nil }
@@ -110,8 +109,8 @@ final class KafkaEvents: @unchecked Sendable {
             if !isAssignment { KafkaReader.unassign(handle, list) }
             return
         }
-        // Records read so far are returned first. `rd_kafka_yield` would end the poll, but
-        // librdkafka 2.0 then drops the next record of the queue.
+        // `read` returns already read records first. `rd_kafka_yield` would end the poll, but then librdkafka 2.0
+        // drops the next record of the queue.
         rebalances.append(Rebalance(isAssignment: isAssignment, partitions: partitions.sorted()))
     }
 }

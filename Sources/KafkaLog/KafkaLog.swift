@@ -5,24 +5,23 @@ import Logging
 
 /// An event log on a Kafka cluster, through librdkafka.
 ///
-/// The module implements the protocols of EventLog: `KafkaReader` reads one topic on the caller's
-/// thread, `KafkaWriter` appends, and `KafkaClient` owns one handle of librdkafka.
+/// The module implements the protocols of EventLog: `KafkaReader` reads one topic on the caller's thread,
+/// `KafkaWriter` appends, and `KafkaClient` owns one handle of librdkafka.
 ///
 ///     let settings = try KafkaSettings(brokers: ["localhost:9092"])
 ///     let log: any LogBackend = try KafkaLog(settings, logger: logger)
 ///     let reader = try log.reader(topic: "bids", group: "weir-bids")
 ///
-/// `createTopic` has brokers set the time of a record when it is appended
-/// (`message.timestamp.type=LogAppendTime`), so that no producer can choose event time. Opening a
-/// log does not contact the cluster.
+/// `createTopic` makes brokers set the time of a record at the append (`message.timestamp.type=LogAppendTime`), so
+/// that no producer can choose event time. Opening a log does not contact the cluster.
 package final class KafkaLog: LogBackend {
     /// `kafka://HOST:PORT[,HOST:PORT]`.
     package let address: String
     let settings: KafkaSettings
     let logger: Logger
-    /// Looks up topics. It is a consumer, since a consumer never creates a topic by asking for it.
+    /// Looks up topics. It is a consumer, because a consumer's question never creates a topic.
     let lookups: KafkaClient
-    /// Topics that were just created, and when: some brokers learn of them a little later.
+    /// Newly created topics, and when: some brokers see them a little later.
     var created: [String: ContinuousClock.Instant] = [:]
 
     /// Throws `badSetting`.
@@ -41,7 +40,7 @@ package final class KafkaLog: LogBackend {
         return KafkaReader(topic: topic, group: group, log: self)
     }
 
-    /// A reader for single records, which fetches little else.
+    /// A reader for single records, which fetches few others.
     package func lookingReader(topic: String) throws(LogError) -> any LogReader {
         _ = try partitionCount(ofTopic: topic)
         return KafkaReader(topic: topic, group: nil, log: self, isLooking: true)
@@ -59,8 +58,8 @@ package final class KafkaLog: LogBackend {
             of: settings, address: address, logger: logger)
     }
 
-    /// The credentials for signing in by name; empty texts for other mechanisms; nil when a name or
-    /// password is missing.
+    /// The credentials for signing in by name; empty texts for other mechanisms; nil if the name or password is
+    /// missing.
     var credentials: (name: String, password: String)? {
         let mechanism =
             (settings.written["sasl.mechanism"] ?? settings.written["sasl.mechanisms"] ?? "")
@@ -77,7 +76,7 @@ package final class KafkaLog: LogBackend {
 // MARK: Lookups
 
 extension KafkaLog {
-    /// The id of the cluster. Topics of one name in one cluster are not told apart.
+    /// The id of the cluster. It does not distinguish topics of one name in one cluster.
     func identity() throws(LogError) -> String {
         guard let id = rd_kafka_clusterid(lookups.handle, KafkaClient.patienceMilliseconds) else {
             throw noAnswer("ask for the id of")
@@ -109,7 +108,7 @@ extension KafkaLog {
 
     /// Calls `body` with the description of one topic, or of all.
     ///
-    /// - Parameter isAwaited: whether a missing topic is asked for again, for a while.
+    /// - Parameter isAwaited: whether to ask again for a missing topic, for a while.
     func withMetadata<Answer>(
         of topic: OpaquePointer?, isAwaited: Bool = false,
         _ body: (UnsafeBufferPointer<rd_kafka_metadata_topic>) throws(LogError) -> Answer
@@ -141,8 +140,7 @@ extension KafkaLog {
                 start: metadata.pointee.topics, count: Int(metadata.pointee.topic_cnt)))
     }
 
-    /// Retries, for a while, while the answer is that the cluster is busy: a leader or a
-    /// coordinator moves, a broker starts.
+    /// Retries for a while if the cluster is busy: a leader or a coordinator moves, or a broker starts.
     ///
     /// - Parameter ask: asks once, within the given time.
     func patiently(_ ask: (_ milliseconds: Int32) -> rd_kafka_resp_err_t) -> rd_kafka_resp_err_t {
@@ -172,7 +170,7 @@ extension KafkaLog {
         ].map(\.rawValue))
 
     func noAnswer(_ operation: String) -> LogError {
-        // Serves callbacks, which say why no connection was made.
+        // Serves callbacks, which report why the connection failed.
         while rd_kafka_poll(lookups.handle, 0) > 0 {}
         if let explanation = lookups.events.takeSignInFailure() {
             return .backend(

@@ -1,14 +1,14 @@
 import CRdKafka
 import EventLog
 
-/// Reads one topic of a Kafka cluster on the caller's thread. Rebalances are served within `read`,
-/// and records are borrowed as librdkafka fetched them.
+/// Reads one topic of a Kafka cluster on the caller's thread. `read` serves rebalances and borrows records as
+/// librdkafka fetched them.
 ///
-/// `read` returns assigned partitions, which begin where the caller seeks. It returns revoked ones
-/// before they are given up, so that what was folded of them can be committed.
+/// `read` returns assigned partitions, which begin where the caller seeks. It returns revoked ones before it releases
+/// them, so that the caller can commit its progress.
 final class KafkaReader: LogReader {
     struct Assigned {
-        /// The next offset to read. librdkafka may still hold others from before a seek.
+        /// The next offset to read. librdkafka may still hold records from before a seek.
         var position: Int64
         /// Whether its end was reached.
         var isAtEnd = false
@@ -27,15 +27,15 @@ final class KafkaReader: LogReader {
     var assigned: [Int32: Assigned] = [:]
     /// Partitions paused in librdkafka, which keeps them paused beyond their assignment.
     var heldPaused: Set<Int32> = []
-    /// Revoked partitions that `read` has returned and that the next read gives up; nil when no
-    /// rebalance is to be answered.
+    /// Revoked partitions that `read` has returned and that the next read releases; nil without a rebalance to
+    /// answer.
     var leaving: [Int32]?
-    /// Whether `read` has returned assigned partitions, perhaps none, that the next read takes.
+    /// Whether `read` has returned assigned partitions, perhaps none, that the next read starts to fetch.
     var isGiving = false
     var isShared = false
     private var isAssignmentNew = false
     private var isDoubtful = false
-    /// When the cluster was last asked whether the topic is there.
+    /// When the reader last asked the cluster whether the topic exists.
     private var lastTopicLook: ContinuousClock.Instant?
     /// Whether the reader is for single records.
     private let isLooking: Bool
@@ -44,9 +44,9 @@ final class KafkaReader: LogReader {
 
     /// The start of a partition without a seek.
     static let earliest = Int64(RD_KAFKA_OFFSET_BEGINNING)
-    /// The longest wait for records in milliseconds, so that an end is noticed soon.
+    /// The longest wait for records in milliseconds, so that the reader notices an end soon.
     private static let sliceMilliseconds = 20
-    /// After how long without a record the brokers are asked whether they are there, and how long they may take.
+    /// After this time without a record the reader asks the brokers for an answer, with the timeout below.
     private static let silence = Duration.seconds(5)
     private static let answerMilliseconds: Int32 = 1000
     /// When brokers last sent a record or answered.
@@ -60,7 +60,7 @@ final class KafkaReader: LogReader {
     }
 
     deinit {
-        // Without `close` the group notices by the timeout of the session.
+        // Without `close` the group notices by the session timeout.
         if commits?.isUnderWay == true { consumer?.abandon() }
         commits = nil
         if let queue { rd_kafka_queue_destroy(queue) }
@@ -138,7 +138,7 @@ final class KafkaReader: LogReader {
 
     func requireAnswer() throws(LogError) {
         guard let consumer, lastAnswer.duration(to: .now) > Self.silence else { return }
-        // Of the topics that the client knows, so that the answer is short.
+        // Only the topics that the client knows, so that the answer is short.
         var metadata: UnsafePointer<rd_kafka_metadata>?
         let code = rd_kafka_metadata(consumer.handle, 0, nil, &metadata, Self.answerMilliseconds)
         if let metadata { rd_kafka_metadata_destroy(metadata) }
@@ -154,7 +154,7 @@ final class KafkaReader: LogReader {
     private func noteEnds(of consumer: KafkaClient) {
         for (partition, state) in assigned where state.isFetched {
             var (earliest, end): (Int64, Int64) = (-1, -1)
-            // From the last answer that came with records; the cluster is not asked.
+            // From the last answer with records; this does not ask the cluster.
             let code = rd_kafka_get_watermark_offsets(
                 consumer.handle, topic, partition, &earliest, &end)
             guard code == RD_KAFKA_RESP_ERR_NO_ERROR, end >= 0 else { continue }
@@ -169,8 +169,7 @@ final class KafkaReader: LogReader {
             answerRebalances()
             consumer.leaveGroup()
         } else if isShared || commits?.isUnderWay == true {
-            // A fenced client is no member any more, and destroying it may still wait without
-            // bound.
+            // A fenced client has left the group, and destroying it may still wait without bound.
             consumer.abandon()
         }
         commits = nil
@@ -198,8 +197,8 @@ extension KafkaReader {
         into batch: RecordBatch, _ messages: KafkaMessages, maxRecords: Int, maxBytes: Int,
         waitMilliseconds: Int
     ) throws(LogError) {
-        // The size of records is known only after they were taken. So they are taken in portions,
-        // and a batch of large records stays near its limit.
+        // The size of a record is known only after taking it. So the reader takes portions, and a batch of large
+        // records stays near its limit.
         var wait = waitMilliseconds
         while batch.count < maxRecords, batch.byteCount < maxBytes {
             let portion = min(maxRecords - batch.count, portion(batch, maxBytes))
@@ -216,19 +215,19 @@ extension KafkaReader {
         }
     }
 
-    /// How many records fit into the batch, by the average size of those in it.
+    /// How many records fit into the batch, by the average size of its records.
     private func portion(_ batch: RecordBatch, _ maxBytes: Int) -> Int {
         guard batch.count > 0 else { return 64 }
         let average = max(batch.byteCount / batch.count, 1)
         return max((maxBytes - batch.byteCount) / average, 1)
     }
 
-    /// Moves fetched records into the batch. Unwanted ones are freed; on an error all are.
+    /// Moves fetched records into the batch and frees unwanted ones; after an error it frees all.
     private func take(
         _ count: Int, into batch: RecordBatch, _ messages: KafkaMessages
     ) throws(LogError) {
         var failure: LogError?
-        // Records of a partition come one after the other: its state is looked up once a run.
+        // Records of a partition follow each other, so each run needs one lookup of its state.
         var partition: Int32 = -1
         var state: Assigned?
         for place in 0..<count {
@@ -263,7 +262,7 @@ extension KafkaReader {
         }
     }
 
-    /// Notes what a message says that is no record: an end, or a failure.
+    /// Handles a message without a record: an end or a failure.
     private func note(_ message: rd_kafka_message_t, failure: inout LogError?) {
         let partition = message.partition
         switch message.err {
@@ -281,7 +280,7 @@ extension KafkaReader {
             failure = lostPlace(message)
         case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC,
             RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
-            // A broker that starts knows no topics yet, and librdkafka goes on when it does.
+            // A starting broker reports topics as unknown, and librdkafka continues once it is ready.
             if let fault = missingTopic() {
                 failure = fault
             } else {
@@ -305,8 +304,8 @@ extension KafkaReader {
         }
     }
 
-    /// The error that the cluster has no such topic; nil when it has, or does not answer now. The cluster is asked once
-    /// for all partitions that report it.
+    /// The error for a topic that is missing in the cluster; nil if it exists or the cluster does not answer now.
+    /// Asks once for all partitions that report it.
     private func missingTopic() -> LogError? {
         if let lastTopicLook, lastTopicLook.duration(to: .now) < KafkaClient.patience { return nil }
         do throws(LogError) {
@@ -318,8 +317,7 @@ extension KafkaReader {
         return nil
     }
 
-    /// The partition returned nothing at the wanted offset: it does not hold the offset, or
-    /// something else is wrong.
+    /// The partition returned nothing at the wanted offset: it does not hold the offset, or something else is wrong.
     private func lostPlace(_ message: rd_kafka_message_t) -> LogError {
         let place = TopicPartition(topic: topic, partition: message.partition)
         let offset = assigned[message.partition]?.position ?? message.offset
@@ -348,9 +346,9 @@ extension KafkaReader {
             value: record.payload.map { UnsafeRawBufferPointer(start: $0, count: record.len) })
     }
 
-    /// Wakes the fetching threads: after their queue was full, those of librdkafka 2.0 look again
-    /// only after a second. Setting the credentials again is the one call that wakes all of them
-    /// and does nothing else. Newer versions have `fetch.queue.backoff.ms`.
+    /// Wakes the fetching threads: after their queue was full, those of librdkafka 2.0 look again only after a
+    /// second. Setting the credentials again is the only call that wakes all of them without another effect. Newer
+    /// versions have `fetch.queue.backoff.ms`.
     private func wakeFetchers() {
         guard let consumer, let (name, password) = log.credentials else { return }
         if let error = rd_kafka_sasl_set_credentials(consumer.handle, name, password) {
@@ -359,7 +357,7 @@ extension KafkaReader {
     }
 }
 
-/// What the cluster knows of the topic and the group.
+/// The cluster's state of the topic and the group.
 extension KafkaReader {
     func identity() throws(LogError) -> String { try log.identity() }
 

@@ -2,8 +2,7 @@ import CRdKafka
 import EventLog
 import Glibc
 
-/// Fetched records, freed together with their last owner. They retain their client, which must
-/// outlive them.
+/// Fetched records, freed together with their last owner. They retain their client, which must outlive them.
 final class KafkaMessages {
     private let client: KafkaClient
     private var messages: [UnsafeMutablePointer<rd_kafka_message_t>] = []
@@ -21,8 +20,7 @@ final class KafkaMessages {
     }
 }
 
-/// Headers of a fetched record, a `rd_kafka_message_t`. librdkafka parses them when the first is
-/// asked for.
+/// Headers of a fetched record, a `rd_kafka_message_t`. librdkafka parses them at the first request.
 enum KafkaHeaders: ForeignHeaders {
     static func isEmpty(_ record: UnsafeMutableRawPointer) -> Bool {
         headers(of: record) == nil

@@ -2,32 +2,32 @@ import DatabaseFiles
 import EventLog
 import Foundation
 
-/// How to reach a Kafka cluster and how to work with it: settings of librdkafka, by its names.
+/// Connection and settings of a Kafka cluster, by the names of librdkafka.
 package struct KafkaSettings: Sendable {
     /// Default memory for fetched records, in bytes.
     static let defaultMemoryBytes = 64 << 20
 
     /// `HOST:PORT` of the first brokers.
     let brokers: [String]
-    /// The configured settings, secrets resolved.
+    /// The configured settings with resolved secrets.
     let written: [String: String]
-    /// The place of each, if known: `pipelines/kafka.yaml:7: settings.sasl.username`.
+    /// The place of each setting, if known: `pipelines/kafka.yaml:7: settings.sasl.username`.
     private let places: [String: String]
-    /// Memory for records, in bytes: those that wait, those in an answer of a broker, and those of the two batches that
-    /// a worker reads and folds. The overhead of librdkafka for each record comes on top, and so do records that
-    /// are compressed to less than a sixteenth.
+    /// Memory for records, in bytes: waiting records, those in a broker's answer, and those in the two batches of a
+    /// worker. It excludes librdkafka's overhead per record, and records that are compressed to less than a
+    /// sixteenth.
     let memoryBytes: Int
-    /// What a batch may have of it.
+    /// The share of one batch.
     var batchBytes: Int { memoryBytes / 4 }
-    /// The name of this instance in its group, which lets it keep its partitions over a restart;
-    /// nil: a new member each time.
+    /// The name of this instance in its group, which lets it keep its partitions over a restart; nil: a new member
+    /// each time.
     let memberName: String?
 
-    /// In the configured settings a value `env:NAME` is an environment variable, and `file:PATH`
-    /// the first line of a file.
+    /// In the configured settings a value `env:NAME` is an environment variable, and `file:PATH` the first line of a
+    /// file.
     ///
-    /// `places` has the place of each, for errors. Throws `badSetting` for a setting that Weir
-    /// controls, a secret in plain text, a missing variable or file, and SASL without what it needs.
+    /// `places` has the place of each setting, for errors. Throws `badSetting` for a setting that Weir controls, a
+    /// secret in plain text, a missing variable or file, and incomplete SASL settings.
     package init(
         brokers: [String], written: [String: String] = [:], places: [String: String] = [:],
         memoryBytes: Int = Self.defaultMemoryBytes, memberName: String? = nil
@@ -49,8 +49,8 @@ package struct KafkaSettings: Sendable {
         try checkSigningIn()
     }
 
-    /// Throws where SASL lacks what it needs. librdkafka takes a missing mechanism for Kerberos, and its errors
-    /// then speak of Kerberos only.
+    /// Throws if SASL settings are incomplete. librdkafka treats a missing mechanism as Kerberos, and its errors then
+    /// mention only Kerberos.
     private func checkSigningIn() throws(LogError) {
         let name = "security.protocol"
         guard let security = written[name]?.uppercased(), security.hasPrefix("SASL_") else {
@@ -148,9 +148,9 @@ extension KafkaSettings {
     var forLookups: [(String, String)] { common + own([]) }
 
     func forReading(group: String?) -> [(String, String)] {
-        // A fetch is of compressed records, and all of an answer is expanded at once. Small records cost librdkafka
-        // more than their bytes, so their number is bounded too.
-        // librdkafka wants room for the longest message in a fetch.
+        // A fetch returns compressed records, and librdkafka expands a whole answer at once. Small records cost
+        // librdkafka more than their bytes, so their number is bounded too. librdkafka requires room for the longest
+        // message in a fetch.
         let longest = written["message.max.bytes"].flatMap { Int($0) } ?? 1_000_000
         let fetchBytes = max(memoryBytes / 32, 1 << 16, longest)
         var settings = common
@@ -167,7 +167,7 @@ extension KafkaSettings {
             ("enable.auto.commit", "false"), ("enable.auto.offset.store", "false"),
             ("auto.offset.reset", "error"), ("enable.partition.eof", "true"),
         ]
-        // librdkafka needs the name of a group; a reader that only looks never joins it.
+        // librdkafka requires a group name; a reader for single records never joins it.
         settings.append(("group.id", group ?? "weir"))
         if let group, let memberName {
             settings.append(("group.instance.id", "\(group)-\(memberName)"))
@@ -175,8 +175,8 @@ extension KafkaSettings {
         return settings
     }
 
-    /// Settings of a consumer for single records. A broker answers with at least one batch, however
-    /// little is asked for.
+    /// Settings of a consumer for single records. A broker answers with at least one batch, however little a fetch
+    /// requests.
     var forLooking: [(String, String)] {
         let little = [
             ("fetch.message.max.bytes", "1024"), ("fetch.wait.max.ms", "10"),

@@ -18,11 +18,10 @@ extension KafkaLog {
             .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
     }
 
-    /// Creates a topic unless it exists; returns whether it was created. An existing topic is left
-    /// unchanged.
+    /// Creates a topic unless it exists; returns whether it was created. Never changes an existing topic.
     ///
-    /// - Parameter settings: by Kafka's names, and `replicas`: the number of copies, by default
-    ///   that of the brokers. `message.timestamp.type` is `LogAppendTime` unless given.
+    /// - Parameter settings: by Kafka's names, and `replicas`: the number of copies, by default that of the brokers.
+    ///   `message.timestamp.type` is `LogAppendTime` unless given.
     @discardableResult
     package func createTopic(
         _ name: String, partitionCount: Int32, settings: [String: String]
@@ -58,7 +57,7 @@ extension KafkaLog {
             let code = rd_kafka_topic_result_error(result)
             switch code {
             case RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS: return false
-            // The topic is created, but not all brokers know it yet.
+            // The topic exists, but some brokers do not know it yet.
             case RD_KAFKA_RESP_ERR_NO_ERROR, RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT: return true
             default:
                 let explanation = rd_kafka_topic_result_error_string(result).map {
@@ -129,7 +128,7 @@ extension KafkaLog {
         var text = [CChar](repeating: 0, count: 512)
         _ = rd_kafka_AdminOptions_set_request_timeout(
             options, KafkaClient.patienceMilliseconds, &text, text.count)
-        // Only requests that change something have this option: how long the brokers may take.
+        // Only requests with changes have this option: the brokers' timeout.
         if kind == RD_KAFKA_ADMIN_OP_CREATETOPICS {
             _ = rd_kafka_AdminOptions_set_operation_timeout(
                 options, KafkaClient.patienceMilliseconds / 2, &text, text.count)
@@ -167,7 +166,7 @@ extension KafkaLog {
         }
     }
 
-    /// The first offset at or after a time, by partition; -1 where there is none.
+    /// The first offset at or after a time, by partition; otherwise -1.
     func offsets(
         ofTopic name: String, _ times: [(partition: Int32, offset: Int64)]
     ) throws(LogError) -> [Int32: Int64] {
@@ -176,12 +175,11 @@ extension KafkaLog {
             throw .unknownPartition(
                 TopicPartition(topic: name, partition: unknown.partition), partitionCount: count)
         }
-        // The call changes the list that it is given.
+        // The call changes its list.
         var list = KafkaPartitions(name, times)
         var isFirst = true
         let code = patiently { left in
-            // A leader that went away would be asked until the time is up, so the new one is looked
-            // up.
+            // An unreachable former leader would use up the time, so this looks up the new one.
             if !isFirst { _ = try? partitionCount(ofTopic: name) }
             isFirst = false
             list = KafkaPartitions(name, times)
@@ -200,15 +198,14 @@ extension KafkaLog {
         return Dictionary(uniqueKeysWithValues: list.elements.map { ($0.partition, $0.offset) })
     }
 
-    /// The bounds of partitions whose leaders answer, and why the others have none.
+    /// The bounds of partitions, and the errors of partitions without an answering leader.
     func knownBounds(
         ofTopic name: String, _ partitions: [Int32]
     ) throws(LogError) -> (bounds: [PartitionBounds], faults: [Int32: LogError]) {
         let leaders = try leaders(ofTopic: name)
         var found: [PartitionBounds] = []
         var faults: [Int32: LogError] = [:]
-        // Partitions of one leader are asked together, so that each leader that is away is waited
-        // for once.
+        // One request asks for all partitions of a leader, so that an unreachable leader costs one timeout.
         let byLeader = Dictionary(grouping: partitions) { leaders[$0] ?? -1 }
         for (leader, partitions) in byLeader.sorted(by: { $0.key < $1.key }) {
             guard leader >= 0 else {
@@ -227,7 +224,7 @@ extension KafkaLog {
         return (found.sorted { $0.partition < $1.partition }, faults)
     }
 
-    /// The broker that leads each partition; -1 for none.
+    /// The broker that leads each partition; -1 without a leader.
     private func leaders(ofTopic name: String) throws(LogError) -> [Int32: Int32] {
         guard let topic = rd_kafka_topic_new(lookups.handle, name, nil) else {
             throw LogError(rd_kafka_last_error(), operation: "ask about", address: address)

@@ -1,8 +1,8 @@
 import CRdKafka
 import EventLog
 
-/// Appends to the topics of a Kafka cluster. Writes are idempotent and acknowledged by all in-sync
-/// replicas; `append` returns once every record is.
+/// Appends to the topics of a Kafka cluster. Writes are idempotent and acknowledged by all in-sync replicas; `append`
+/// returns once every record is acknowledged.
 final class KafkaWriter: LogWriter {
     private let log: KafkaLog
     private let client: KafkaClient
@@ -32,7 +32,7 @@ final class KafkaWriter: LogWriter {
         var isPurged = false
         while client.events.deliveries.outstanding > 0 {
             if !isPurged, refused != nil || client.events.deliveries.failure != nil {
-                // Records not sent yet must not follow a failure.
+                // Unsent records must not follow a failure.
                 isPurged = true
                 _ = rd_kafka_purge(client.handle, RD_KAFKA_PURGE_F_QUEUE)
             }
@@ -123,7 +123,7 @@ final class KafkaWriter: LogWriter {
             partitionCounts[topic] = (count, .now)
             return count
         } catch {
-            // When the cluster is away, the append itself waits for it.
+            // If the cluster is unreachable, the append itself waits for it.
             switch error {
             case .backend, .unavailable:
                 guard let known else { throw error }
@@ -134,7 +134,7 @@ final class KafkaWriter: LogWriter {
         }
     }
 
-    /// Empty bytes need an address: null would be Kafka's null.
+    /// Empty bytes need an address: a null pointer means Kafka's null.
     private static func start(_ bytes: UnsafeRawBufferPointer?) -> UnsafeRawPointer? {
         bytes.map { $0.baseAddress ?? UnsafeRawPointer(("" as StaticString).utf8Start) }
     }
@@ -174,7 +174,7 @@ struct KafkaDeliveries {
         outstanding += 1
     }
 
-    /// Takes a delivery report. The message carries the index of its record plus 1.
+    /// Handles a delivery report. The message carries the index of its record plus 1.
     mutating func note(_ message: rd_kafka_message_t) {
         outstanding -= 1
         let place = Int(bitPattern: message._private) - 1

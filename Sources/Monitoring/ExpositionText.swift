@@ -21,8 +21,7 @@ struct ExpositionText {
         text += " \(number)\n"
     }
 
-    /// Labels sorted by name, so that their order does not matter. Of several with one name, the
-    /// first counts.
+    /// Labels sorted by name, so that their order does not matter. If a name occurs twice, the first counts.
     static func labels(_ dimensions: [(String, String)]) -> String {
         var values: [String: String] = [:]
         for (name, value) in dimensions {
@@ -33,7 +32,7 @@ struct ExpositionText {
             .map { "\($0.key)=\"\(escapedValue($0.value))\"" }.joined(separator: ",")
     }
 
-    /// Characters that the format does not allow become underscores.
+    /// Replaces characters that the format does not allow with underscores.
     static func metricName(_ label: String) -> String {
         identifier(label, allowsColon: true)
     }

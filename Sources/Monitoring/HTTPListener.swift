@@ -6,10 +6,10 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Listens for HTTP on threads of its own. It uses the bare server, since an application would keep
-/// timers on Swift's own threads.
+/// Listens for HTTP on its own threads. It uses the bare server, because an application would keep timers on Swift's
+/// own threads.
 package final class HTTPListener: Sendable {
-    /// The port is the one that was picked where 0 was asked for.
+    /// The real port, even if 0 was requested.
     package let address: ListenAddress
     private let group: MultiThreadedEventLoopGroup
     /// Drains the server, and keeps it alive; nil after the stop.
@@ -18,13 +18,13 @@ package final class HTTPListener: Sendable {
     private let ended: DispatchSemaphore
     private let isStopped = Atomic<Bool>(false)
 
-    /// How long to wait for the end of connections that were cut off.
+    /// Timeout for the end of closed connections.
     private static let cutSeconds = 5
 
     /// Listens when it returns.
     ///
     /// - Parameters:
-    ///   - threads: connections are shared among so many.
+    ///   - threads: the number of threads that share the connections.
     ///   - maxConnections: further ones wait.
     ///   - backlog: how many may wait in the kernel.
     init(
@@ -32,7 +32,7 @@ package final class HTTPListener: Sendable {
         channel: some ServerChildChannel, logger: Logger
     ) throws(HTTPListeningError) {
         var logger = logger
-        // It is no error when a client goes away or is cut off at the end.
+        // A client that disconnects, or a connection closed at the end, is not an error.
         logger.logLevel = .critical
         group = MultiThreadedEventLoopGroup(numberOfThreads: threads)
         let loop = group.next()
@@ -69,26 +69,23 @@ package final class HTTPListener: Sendable {
         }
     }
 
-    /// Accepts no more, lets requests end for `drainSeconds`, then closes all connections, and
-    /// returns.
+    /// Accepts no more connections, lets requests end for `drainSeconds`, then closes all connections, and returns.
     package func stop(drainSeconds: Int64 = 0) {
         guard !isStopped.exchange(true, ordering: .acquiringAndReleasing) else { return }
         let drained = beginDraining(isWanted: drainSeconds > 0)
         let isDrained = drained.wait(timeout: .now() + .seconds(Int(drainSeconds))) == .success
         task.cancel()
         ended.wait()
-        // Nothing may run on the threads after they have ended.
+        // No work may run on the threads after they have ended.
         if !isDrained { _ = drained.wait(timeout: .now() + .seconds(Self.cutSeconds)) }
-        // The server still fails a promise on one of its threads as it is freed, so the threads end
-        // after it.
+        // The server still fails a promise on one of its threads when it is freed, so the threads end after it.
         drain.withLock { $0 = nil }
         try? group.syncShutdownGracefully()
     }
 
-    /// Stops accepting where that is wanted. The semaphore is signalled after the requests have
-    /// ended.
+    /// Stops accepting if `isWanted`. The semaphore is signalled after the requests have ended.
     private func beginDraining(isWanted: Bool) -> DispatchSemaphore {
-        // Begins at 0: a semaphore that is freed with less than it began with ends the process.
+        // Begins at 0: freeing a semaphore below its initial value ends the process.
         let drained = DispatchSemaphore(value: 0)
         guard isWanted, let drain = drain.withLock({ $0 }) else {
             drained.signal()
@@ -104,10 +101,10 @@ package final class HTTPListener: Sendable {
 }
 
 package struct HTTPListeningError: Error {
-    /// What the system answered.
+    /// The system's error text.
     package let detail: String
 
-    /// Takes what was thrown while a server was started.
+    /// Wraps an error from the start of a server.
     package init(_ error: any Error) {
         detail =
             switch error {
@@ -133,7 +130,7 @@ final class EventLoopExecutor: TaskExecutor {
     }
 }
 
-/// Where a server listens: `HOST:PORT`, with an IPv6 address in brackets.
+/// The address of a server: `HOST:PORT`, with an IPv6 address in brackets.
 package struct ListenAddress: Equatable, Sendable, CustomStringConvertible {
     /// A name or an address, without brackets.
     package let host: String
@@ -145,7 +142,7 @@ package struct ListenAddress: Equatable, Sendable, CustomStringConvertible {
         self.port = port
     }
 
-    /// Nil when the text is no address.
+    /// Nil if the text is not an address.
     package init?(_ text: String) {
         guard let colon = text.lastIndex(of: ":") else { return nil }
         let digits = text[text.index(after: colon)...]
@@ -169,7 +166,7 @@ package struct ListenAddress: Equatable, Sendable, CustomStringConvertible {
         self.init(host: String(host), port: port)
     }
 
-    /// As `init` reads it.
+    /// In the form that `init` reads.
     package var description: String {
         host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
@@ -177,7 +174,7 @@ package struct ListenAddress: Equatable, Sendable, CustomStringConvertible {
 
 /// Times in HTTP's format (RFC 9110, 5.6.7).
 package enum HTTPDate {
-    /// The last second that was written, and its text.
+    /// The last written second and its text.
     private static let last = Mutex<(second: Int, text: String)>((-1, ""))
 
     /// The present time.

@@ -1,8 +1,8 @@
 import CoreMetrics
 import Synchronization
 
-/// Monitoring: metrics in memory, their text for Prometheus, health, and the HTTP endpoint that
-/// serves them. `HTTPListener` is also what the collector listens with.
+/// Monitoring: metrics in memory, their text for Prometheus, health, and the HTTP endpoint that serves them. The
+/// collector uses `HTTPListener` too.
 ///
 /// ```swift
 /// let registry = MetricRegistry([MetricDescription("weir_lag_records", "Records not read yet.")])
@@ -10,12 +10,11 @@ import Synchronization
 /// print(registry.text)
 /// ```
 ///
-/// Any thread may count and print at any time; a lock is held for no longer than adding a number
-/// takes.
+/// Any thread may count and print at any time; locks are held only while a number is added.
 ///
-/// Counters are counters. Gauges and meters are gauges. Recorders that aggregate, and timers (in
-/// seconds), are histograms. A metric that is asked for again is the same one. A metric that is
-/// asked for as another kind counts by itself and is not printed.
+/// Counters are counters. Gauges and meters are gauges. Recorders that aggregate, and timers (in seconds), are
+/// histograms. Requesting a metric again returns the same one. If it is requested as another kind, it counts
+/// separately and is not printed.
 package final class MetricRegistry: MetricsFactory {
     private struct Family {
         var kind: MetricKind
@@ -26,8 +25,7 @@ package final class MetricRegistry: MetricsFactory {
     private let descriptions: [String: MetricDescription]
     private let families = Mutex<[String: Family]>([:])
 
-    /// Metrics without a description are printed without help, and their histograms have the
-    /// buckets of times.
+    /// Metrics without a description are printed without help, and their histograms have the buckets of times.
     package init(_ descriptions: [MetricDescription]) {
         self.descriptions = Dictionary(
             descriptions.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
@@ -76,7 +74,7 @@ package final class MetricRegistry: MetricsFactory {
     }
 }
 
-// MARK: What swift-metrics asks for
+// MARK: The protocol of swift-metrics
 
 extension MetricRegistry {
     package func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
@@ -93,7 +91,7 @@ extension MetricRegistry {
         series(label, dimensions, .gauge) { _ in GaugeSeries() }
     }
 
-    /// A histogram when it aggregates, else a gauge.
+    /// A histogram if it aggregates, otherwise a gauge.
     package func makeRecorder(
         label: String, dimensions: [(String, String)], aggregate: Bool
     ) -> any RecorderHandler {
@@ -133,8 +131,7 @@ package struct MetricDescription: Sendable {
     package let name: String
     /// One sentence, with the unit.
     package let help: String
-    /// Upper bounds of a histogram's buckets, ascending, without the infinite one. Unused for other
-    /// kinds.
+    /// Upper bounds of a histogram's buckets, ascending, without the infinite one. Unused for other kinds.
     package let bounds: [Double]
 
     package init(_ name: String, _ help: String, bounds: [Double] = secondsBounds) {

@@ -13,7 +13,7 @@ protocol MetricSeries: AnyObject, Sendable {
     func write(_ name: String, labels: String, to text: inout ExpositionText)
 }
 
-/// A whole number that only grows. It saturates at the largest one.
+/// A whole number that only grows and saturates at the largest one.
 final class CounterSeries: CounterHandler, MetricSeries {
     private let total = Mutex<Int64>(0)
 
@@ -51,7 +51,7 @@ final class FloatingPointCounterSeries: FloatingPointCounterHandler, MetricSerie
     }
 }
 
-/// The number that was set last.
+/// The last set number.
 final class GaugeSeries: RecorderHandler, MeterHandler, MetricSeries {
     private let current = Mutex<Double>(0)
 
@@ -99,7 +99,7 @@ final class HistogramSeries: RecorderHandler, TimerHandler, MetricSeries {
     func record(_ value: Int64) { record(Double(value)) }
 
     func record(_ value: Double) {
-        // A sum that is once not a number stays so.
+        // One non-finite value would permanently make the sum non-finite.
         guard value.isFinite else { return }
         let bucket = bounds.firstIndex { value <= $0 } ?? bounds.count
         values.withLock { values in

@@ -4,13 +4,13 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// Serves `/metrics`, `/livez` and `/readyz` over HTTP/1.1, on one thread of its own.
+/// Serves `/metrics`, `/livez` and `/readyz` over HTTP/1.1, on its own thread.
 package final class MonitoringEndpoint {
     /// Further connections wait, so that they do not use up the process's file descriptors.
     private static let limits = {
         var limits = ConnectionLimits()
         limits.maxConnections = 64
-        // Whoever scrapes does so from one address.
+        // A scraper uses one address.
         limits.maxConnectionsPerAddress = limits.maxConnections
         limits.idleTimeoutSeconds = 30
         return limits
@@ -19,7 +19,7 @@ package final class MonitoringEndpoint {
     package var address: ListenAddress { listener.address }
     private let listener: HTTPListener
 
-    /// Listens when it returns. `update` is called before metrics are printed.
+    /// Listens when it returns. Calls `update` before it prints metrics.
     package init(
         at address: ListenAddress, registry: MetricRegistry, health: Health, logger: Logger,
         update: @escaping @Sendable () -> Void
@@ -40,7 +40,7 @@ package final class MonitoringEndpoint {
     }
 }
 
-// MARK: What is answered
+// MARK: Responses
 
 extension MonitoringEndpoint {
     private static func routes(
@@ -81,7 +81,7 @@ extension MonitoringEndpoint {
 }
 
 package enum MonitoringError: Error, Equatable, CustomStringConvertible {
-    /// `detail` is what the system answered.
+    /// `detail` is the system's error text.
     case cannotListen(ListenAddress, detail: String)
 
     package var description: String {
@@ -99,14 +99,14 @@ package final class Health: Sendable {
         var fault: String?
     }
 
-    /// A loop that has not turned for longer is stuck.
+    /// A loop without a turn for longer than this is stuck.
     static let stallSeconds = 60
 
     private let allowed: Duration
     private let state: Mutex<State>
 
-    /// A worker that starts now and is not ready. Its loop may wait for records for
-    /// `waitMilliseconds`; that is added to the time after which it counts as stuck.
+    /// A starting worker, which is not ready. Its loop may wait `waitMilliseconds` for records; this extends the time
+    /// after which it counts as stuck.
     package init(waitMilliseconds: Int, now: ContinuousClock.Instant = .now) {
         allowed = .seconds(Self.stallSeconds) + .milliseconds(waitMilliseconds)
         state = Mutex(State(lastTurn: now, fault: "no partition is assigned yet"))
@@ -128,6 +128,6 @@ package final class Health: Sendable {
         return "the worker's loop has not turned for \(rested.components.seconds) s"
     }
 
-    /// Nil when the worker is ready.
+    /// Nil if the worker is ready.
     package var unreadiness: String? { state.withLock { $0.fault } }
 }

@@ -52,7 +52,7 @@ package final class ProcessMetrics: Sendable {
     /// The kernel counts from the machine's start; see proc(5).
     private static var startSeconds: Double? {
         guard let stat = try? String(contentsOfFile: "/proc/self/stat", encoding: .utf8),
-            // The program's name stands in parentheses and may hold anything.
+            // The program's name is in parentheses and may contain anything.
             let nameEnd = stat.lastIndex(of: ")"),
             let system = try? String(contentsOfFile: "/proc/stat", encoding: .utf8),
             let boot = system.split(separator: "\n").first(where: { $0.hasPrefix("btime ") }),

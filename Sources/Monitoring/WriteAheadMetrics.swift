@@ -2,14 +2,14 @@ import CoreMetrics
 import Foundation
 import Synchronization
 
-/// The sizes of the `-wal` files of stores and logs. SQLite writes their contents back after 16 MiB, and cuts a larger
-/// file, unless a reader has had the database open in one transaction for all that time.
+/// The sizes of the `-wal` files of stores and logs. SQLite checkpoints them after 16 MiB, and truncates a larger
+/// file, unless a reader keeps one transaction open for all that time.
 package final class WriteAheadMetrics: Sendable {
     package static let descriptions = [
         MetricDescription(
             "weir_wal_bytes", "Bytes of the -wal file of a store or of an embedded log.")
     ]
-    /// A larger file was not written back for long, or has a single transaction of that size.
+    /// A larger file was not checkpointed for long, or contains a single transaction of that size.
     package static let unusualBytes: Int64 = 32 << 20
 
     private let factory: any MetricsFactory
@@ -20,7 +20,7 @@ package final class WriteAheadMetrics: Sendable {
 
     /// - Parameters:
     ///   - directory: of the stores.
-    ///   - log: path of an embedded log, which may be elsewhere; nil for none.
+    ///   - log: path of an embedded log, which may be elsewhere; nil without one.
     package init(factory: any MetricsFactory, directory: String, log: String?) {
         self.factory = factory
         self.directory = directory
@@ -33,7 +33,7 @@ package final class WriteAheadMetrics: Sendable {
         known.withLock { known in
             known.formUnion(sizes.keys)
             for path in known {
-                // The name without its directory: where stores are is the operator's to know.
+                // The name without its directory, which only the operator should see.
                 let name = (path as NSString).lastPathComponent
                 factory.makeMeter(label: "weir_wal_bytes", dimensions: [("file", name)])
                     .set(sizes[path] ?? 0)
@@ -41,7 +41,7 @@ package final class WriteAheadMetrics: Sendable {
         }
     }
 
-    /// The bytes of each `-wal` file in a directory, and of that of a log, by the paths of their databases.
+    /// The bytes of each `-wal` file in a directory, and of the log's, by the paths of their databases.
     package static func sizes(_ directory: String, log: String?) -> [String: Int64] {
         let end = ".sqlite-wal"
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []

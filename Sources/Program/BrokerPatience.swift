@@ -2,8 +2,8 @@ import EventLog
 import Foundation
 import Logging
 
-/// Repeats a question to a log that does not answer, for a bounded time, so that a worker outlives brokers that restart
-/// or are away for minutes. Nothing is read or folded meanwhile.
+/// Repeats a request to an unresponsive log for a bounded time, so that a worker survives brokers that restart or are
+/// unreachable for minutes. The worker reads and folds nothing during that time.
 package final class BrokerPatience {
     /// A stop was requested while the log did not answer.
     package struct Stopped: Error {}
@@ -16,10 +16,11 @@ package final class BrokerPatience {
     private let report: (_ reason: String?, _ seconds: Double) -> Void
 
     /// - Parameters:
-    ///   - seconds: how long to wait for an answer, from the question on; 0: not at all.
+    ///   - seconds: how long to wait for an answer, from the request on; 0: not at all.
     ///   - isStopped: whether to end the wait.
-    ///   - report: called about five times a second while the log does not answer, with its error and how long it
-    ///     has not answered, and once with nil when it does again.
+    ///   - report: called about five times a second while the log does not answer, with its error and the time since
+    ///     its last
+    ///     answer, and once with nil when it answers again.
     package init(
         seconds: Int, isStopped: @escaping () -> Bool, logger: Logger,
         report: @escaping (_ reason: String?, _ seconds: Double) -> Void = { _, _ in }
@@ -30,7 +31,7 @@ package final class BrokerPatience {
         self.report = report
     }
 
-    /// Asks until there is an answer. Only an error that says that the log does not answer now is waited out.
+    /// Asks until there is an answer. Waits only after errors that mean an unresponsive log.
     ///
     /// - Throws: `Stopped`; `LogError.unavailable` once the time is over; every other error at once.
     package func wait<Answer>(_ ask: () throws -> Answer) throws -> Answer {

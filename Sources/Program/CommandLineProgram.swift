@@ -3,15 +3,15 @@ import Foundation
 import Logging
 import Wording
 
-// What every executable shares: how it starts, stops, reads its options and environment, writes to its two
-// streams, and ends. A program is a `CommandLineProgram`:
+// The common part of all executables: start, stop, options and environment, the two output streams, and the exit. A
+// program is a `CommandLineProgram`:
 //
 //     @main
 //     enum Main {
 //         static func main() { StreamWorker<BidsFold>.start() }
 //     }
 
-/// A command line, or an environment variable in place of an option, that is wrong.
+/// An error in the command line, or in an environment variable that replaces an option.
 package struct UsageError: OperatorError {
     package let description: String
 
@@ -24,13 +24,13 @@ package struct UsageError: OperatorError {
 
 /// A program that works until it is done or asked to stop: options in, exit code out.
 package protocol CommandLineProgram: ParsableCommand {
-    /// Name of the program; of a worker also that of its consumer group.
+    /// Name of the program; for a worker also that of its consumer group.
     static var programName: String { get }
 }
 
 extension CommandLineProgram {
-    /// Parses the command line, runs the program, and ends the process: 0 done, 1 failed with one line
-    /// on standard error, 64 bad usage.
+    /// Parses the command line, runs the program, and ends the process: 0 done, 1 failed with one line on standard
+    /// error, 64 bad usage.
     package static func start() -> Never {
         StandardStream.prepare()
         StopSignal.listen()
@@ -45,7 +45,7 @@ extension CommandLineProgram {
         Foundation.exit(0)
     }
 
-    /// Help and bad usage end as the argument parser says; anything else is one line.
+    /// Help and bad usage end as the argument parser defines; anything else is one line.
     private static func failOrExit(_ error: any Error) -> Never {
         if exitCode(for: error) != .failure || error is CleanExit || error is ValidationError {
             exit(withError: error)
@@ -54,8 +54,8 @@ extension CommandLineProgram {
         Foundation.exit((error as? any OperatorError)?.exitCode ?? 1)
     }
 
-    /// Ends the process as the argument parser would, but says in one line what is wrong with the
-    /// command line, as every other failure is said.
+    /// Ends the process as the argument parser would, but with one line for a wrong command line, as for every other
+    /// failure.
     private static func exit(withError error: any Error) -> Never {
         let code = exitCode(for: error)
         guard code == .validationFailure else {

@@ -1,12 +1,12 @@
 import Foundation
 import Synchronization
 
-/// Says when files of the configuration are to be read again: after they were changed, or at SIGHUP. Looks once
-/// a second, at their times and sizes.
+/// Detects when to reload configuration files: after a change, or at SIGHUP. Compares their times and sizes once a
+/// second.
 package struct ConfigurationWatch {
-    /// Why to read again.
+    /// Why to reload.
     package enum Cause: Equatable {
-        /// Files are others than they were, and were left alone since the last look.
+        /// Files have changed, and then stayed the same until the next look.
         case changed
         /// SIGHUP.
         case asked
@@ -14,7 +14,7 @@ package struct ConfigurationWatch {
 
     private static let interval = Duration.seconds(1)
 
-    /// Files, and directories whose files count, down to the second level.
+    /// Files and directories; the files of a directory count down to the second level.
     package var paths: [String]
     private let signal: ReloadSignal
     private var known: [String: FileStamp]
@@ -23,7 +23,7 @@ package struct ConfigurationWatch {
     private var lastLook = ContinuousClock.now
     private let interval: Duration
 
-    /// Watches what is there now.
+    /// Watches the present state.
     package init(
         _ paths: [String], signal: ReloadSignal = .ofProcess,
         interval: Duration = ConfigurationWatch.interval
@@ -36,10 +36,9 @@ package struct ConfigurationWatch {
         requests = signal.count
     }
 
-    /// Why to read again now; nil when there is no cause.
+    /// Why to reload now; nil without a cause.
     ///
-    /// A change counts at the look after it was seen, when nothing has changed further: a file that is
-    /// just being written is not read half.
+    /// A change counts at the first look without a further change, so that no half-written file is read.
     package mutating func look() -> Cause? {
         let now = ContinuousClock.now
         let isAsked = signal.count != requests
@@ -58,26 +57,26 @@ package struct ConfigurationWatch {
         return .changed
     }
 
-    /// What was read is wrong: the next look is a cause to read it again, since what mends it may be a file
-    /// that is not watched.
+    /// Makes the next look a cause to reload, after faulty contents: their repair may be in a file that is not
+    /// watched.
     package mutating func tryAgain() {
         known = [:]
     }
 }
 
-/// What is wrong with files that are followed. Several parts of one process read the same files: a fault that one
-/// of them has reported is not reported by the others, as long as it stands.
+/// The fault of reloaded files. Several parts of one process read the same files: once one of them has reported a
+/// fault, the others do not report it while it persists.
 package final class StandingFault: Sendable {
-    /// How many stand at each fault.
+    /// How many parts have each fault.
     private static let standing = Mutex<[String: Int]>([:])
     private let own = Mutex<String?>(nil)
 
-    /// Stands at none.
+    /// Starts without a fault.
     package init() {}
 
     deinit { clear() }
 
-    /// Whether a fault, which stands from now on in place of the one before, is to be reported.
+    /// Replaces the current fault; returns whether to report the new one.
     package func isNews(_ fault: String) -> Bool {
         own.withLock { own in
             guard own != fault else { return false }
@@ -90,7 +89,7 @@ package final class StandingFault: Sendable {
         }
     }
 
-    /// Nothing is wrong any more.
+    /// Ends the current fault.
     package func clear() {
         own.withLock { own in
             guard let fault = own else { return }
@@ -104,7 +103,7 @@ package final class StandingFault: Sendable {
     }
 }
 
-/// What a file has that changes with its content.
+/// Properties of a file that change with its content.
 private struct FileStamp: Equatable {
     let device: UInt64
     let inode: UInt64
@@ -120,7 +119,7 @@ private struct FileStamp: Equatable {
         modified = [Int(status.st_mtim.tv_sec), Int(status.st_mtim.tv_nsec)]
     }
 
-    /// The files of these paths that are there.
+    /// The existing files of these paths.
     static func all(_ paths: [String]) -> [String: FileStamp] {
         var stamps: [String: FileStamp] = [:]
         for path in paths { add(path, levels: 2, to: &stamps) }

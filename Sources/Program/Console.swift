@@ -3,35 +3,35 @@ import Logging
 import Synchronization
 import Wording
 
-/// Standard output and standard error. Everything that the programs print goes through `write`: a reader that
-/// went away, a full disk or a closed descriptor is an answer here, and never ends a process.
+/// Standard output and standard error. Programs print everything through `write`: a closed pipe, a full disk or a
+/// closed descriptor is a return value here, and never ends a process.
 package enum StandardStream: Int32, Sendable {
     case output = 1
     case error = 2
 
-    /// To be called by every program before anything else.
+    /// Every program calls this first.
     package static func prepare() {
         FileAccess.begin()
-        // A reader that went away is seen as an error of the write, and so is a limit on the size of files.
+        // A closed pipe, or a limit on the size of files, becomes an error of the write.
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)
-        // A number that is free is given to the next file or connection, and what is meant for standard error
-        // would be written there. The wrong direction keeps writing an error, as it is when it is closed.
+        // The system gives a free number to the next file or connection, which would then receive the text for
+        // standard error. With the wrong direction, writing stays an error, as for a closed descriptor.
         for (descriptor, mode) in [(STDIN_FILENO, O_WRONLY), (1, O_RDONLY), (2, O_RDONLY)]
         where fcntl(descriptor, F_GETFD) < 0 {
             _ = open("/dev/null", mode)
         }
     }
 
-    /// Writes text; returns the error number, or nil when all of it was written.
+    /// Writes text; returns the error number, or nil if everything was written.
     @discardableResult
     package func write(_ text: String) -> Int32? {
         var text = text
         return text.withUTF8 { Self.write(UnsafeRawBufferPointer($0), to: rawValue) }
     }
 
-    /// How many characters a line of the terminal has: by `COLUMNS`, else as the terminal says; nil where it is none,
-    /// or says nothing.
+    /// The characters per line of the terminal, from `COLUMNS` or the terminal's size; nil without a terminal or a
+    /// known size.
     package var terminalColumns: Int? {
         guard isatty(rawValue) == 1 else { return nil }
         if let columns = Environment()["COLUMNS"].flatMap({ Int($0) }), columns > 0 {
@@ -42,7 +42,7 @@ package enum StandardStream: Int32, Sendable {
         return Int(size.ws_col)
     }
 
-    /// Writes bytes to a descriptor; returns the error number, or nil when all of them were written.
+    /// Writes bytes to a descriptor; returns the error number, or nil if all of them were written.
     package static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32? {
         var rest = bytes
         while !rest.isEmpty {
@@ -54,7 +54,7 @@ package enum StandardStream: Int32, Sendable {
             switch count == 0 ? EIO : errno {
             case EINTR: continue
             case EAGAIN:
-                // Whoever shares the stream may have set it not to block.
+                // Another process that shares the stream may have made it non-blocking.
                 var room = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 _ = poll(&room, 1, -1)
             case let fault: return fault
@@ -64,19 +64,19 @@ package enum StandardStream: Int32, Sendable {
     }
 }
 
-/// Standard error: lines that stay and, at a terminal, one below them that is written over. What cannot be
-/// written is lost, and nothing else: nobody may read it any more.
+/// Standard error: lines that stay and, at a terminal, a status line below them. Failed writes are ignored: the
+/// reader may have gone.
 package enum StandardError {
-    /// What is written over just now; empty for nothing.
+    /// The current status line, or empty.
     private static let shown = Mutex("")
 
-    /// Whether a person reads it at a terminal.
+    /// Whether it is a terminal.
     package static let isTerminal = isatty(STDERR_FILENO) == 1
 
-    /// How many characters a line of the terminal has, at most 100.
+    /// The characters per line of the terminal, at most 100.
     package static var columns: Int { min(100, StandardStream.error.terminalColumns ?? .max) }
 
-    /// Writes a line that stays, above the one that is written over. Control characters in it are escaped.
+    /// Writes a line that stays, above the status line. Control characters in it are escaped.
     package static func write(line: String) {
         let line = line.withoutControls
         shown.withLock { shown in
@@ -85,7 +85,7 @@ package enum StandardError {
         }
     }
 
-    /// Writes over the last line; with an empty text, takes it away. To be called at a terminal only.
+    /// Replaces the status line; an empty text removes it. Requires a terminal.
     package static func show(_ text: String) {
         let text = text.withoutControls
         shown.withLock { shown in
@@ -96,14 +96,14 @@ package enum StandardError {
     }
 }
 
-/// Writes what the programs log to standard error, a line each.
+/// Writes log messages to standard error, a line each.
 package struct ConsoleLogHandler: LogHandler {
     let label: String
     package var logLevel: Logger.Level
     package var metadata: Logger.Metadata = [:]
     package var metadataProvider: Logger.MetadataProvider?
 
-    /// Writes what is of this level or above.
+    /// Writes messages of this level or above.
     package init(label: String, level: Logger.Level) {
         self.label = label
         logLevel = level

@@ -2,9 +2,9 @@ import EventLog
 import Foundation
 import Wording
 
-/// The environment variables that options fall back to.
+/// The environment variables that replace missing options.
 package struct Environment {
-    /// Stands for no archive, and for no metrics.
+    /// Means no archive, and no metrics.
     package static let off = "off"
 
     private let variables: [String: String]
@@ -13,27 +13,27 @@ package struct Environment {
         self.variables = variables
     }
 
-    /// A variable; nil when it is not set, or empty.
+    /// A variable; nil if it is unset or empty.
     package subscript(name: String) -> String? {
         variables[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Whether a variable is set, and holds nothing: such as what a command that failed printed.
+    /// Whether a variable is set but empty, for example from the output of a failed command.
     package func isSetToNothing(_ name: String) -> Bool { variables[name]?.isEmpty == true }
 
-    /// The data directories: those of the options, else of `WEIR_DATA`, else `data`.
+    /// The data directories of the options, otherwise of `WEIR_DATA`, otherwise `data`.
     package func dataDirectories(_ options: [String]) -> [String] {
         if !options.isEmpty { return options }
         let listed = self["WEIR_DATA"]?.split(separator: ":").map(String.init) ?? []
         return listed.isEmpty ? ["data"] : listed
     }
 
-    /// Address of the log: that of the option, else of `WEIR_LOG`, else in the first data directory.
+    /// Address of the log: that of the option, otherwise of `WEIR_LOG`, otherwise in the first data directory.
     package func log(_ option: String?, dataDirectories: [String]) -> String {
         option ?? self["WEIR_LOG"] ?? "sqlite:\(dataDirectories.first ?? "data")/log.sqlite"
     }
 
-    /// The file of an archive: that of the option, else of `WEIR_ARCHIVE`; nil for none.
+    /// The file of an archive: that of the option, otherwise of `WEIR_ARCHIVE`; nil for none.
     package func archivePath(_ option: String?) throws(UsageError) -> String? {
         guard let text = option ?? self["WEIR_ARCHIVE"], text != Self.off else { return nil }
         guard case .sqlite(let path)? = try? LogAddress(text) else {
@@ -61,7 +61,7 @@ package struct Environment {
         }
     }
 
-    /// A variable that is a whole number; nil when it is not set.
+    /// A variable that is a whole number; nil if it is unset.
     package func count(_ variable: String) throws(UsageError) -> Int? {
         guard let text = self[variable] else { return nil }
         guard let number = Int(text) else {
@@ -70,7 +70,7 @@ package struct Environment {
         return number
     }
 
-    /// The format of the output: the option, else `WEIR_FORMAT`, else the default.
+    /// The format of the output: the option, otherwise `WEIR_FORMAT`, otherwise the default.
     package func format<Format: RawRepresentable & CaseIterable>(
         _ option: String?, default byDefault: Format
     ) throws(UsageError) -> Format where Format.RawValue == String {

@@ -1,15 +1,15 @@
 import ArgumentParser
 import Foundation
 
-/// Who may read the files that the programs create. Stores, logs and backups hold what devices sent and shared secrets:
-/// by default their owner alone has access.
+/// Access to the files that the programs create. Stores, logs and backups contain data of devices and shared secrets:
+/// by default only their owner has access.
 ///
-/// The mask of the process decides: SQLite, Foundation and `open` create files under it, and SQLite gives its `-wal`
-/// and `-shm` files the mode of the database. Files and directories that exist keep their modes.
+/// The umask of the process decides: SQLite, Foundation and `open` create files under it, and SQLite gives its `-wal`
+/// and `-shm` files the mode of the database. Existing files and directories keep their modes.
 package enum FileAccess {
-    /// Modes 0600 and 0700, or 0640 and 0750 with WEIR_GROUP, whatever mask the process was started with.
+    /// Modes 0600 and 0700, or 0640 and 0750 with WEIR_GROUP, regardless of the umask at the start.
     package static func begin() {
-        // A value that cannot be read is reported by those programs that have the option.
+        // Programs with the option report an unreadable value.
         limit(toGroup: (try? isGroupAllowed(option: false)) ?? false)
     }
 
@@ -32,7 +32,7 @@ package struct FileAccessOptions: ParsableArguments {
 
     package init() {}
 
-    /// Takes effect here, before anything is created.
+    /// Takes effect here, before any file is created.
     package func validate() throws {
         do {
             FileAccess.limit(toGroup: try FileAccess.isGroupAllowed(option: group))

@@ -1,14 +1,14 @@
 import ArgumentParser
 
-/// The text of `--help`: lines that begin with spaces above the usage are examples and stay as they are, so that they can be
-/// copied. All other lines are wrapped.
+/// The text of `--help`: indented lines above the usage are examples and stay unchanged, so that they can be copied.
+/// All other lines are wrapped.
 package enum HelpText {
-    /// The column in which swift-argument-parser writes what an option does.
+    /// The column where swift-argument-parser starts the description of an option.
     private static let optionColumn = 26
     /// Wide enough that swift-argument-parser wraps nothing.
     private static let unwrapped = 100_000
 
-    /// What a program prints for a request for help or for its version.
+    /// The output for a request for help or for the version.
     package static func text<Command: ParsableCommand>(
         _ error: any Error, of command: Command.Type, columns: Int? = nil
     ) -> String {
@@ -30,7 +30,7 @@ package enum HelpText {
         }.joined(separator: "\n")
     }
 
-    /// A line as several, of which all but the first begin with spaces.
+    /// Wraps a line; all lines but the first are indented.
     private static func wrapped(_ line: Substring, to columns: Int, indent: Int) -> String {
         var lines: [String] = []
         var rest = line
@@ -38,7 +38,7 @@ package enum HelpText {
         while rest.count > width {
             let head = rest.prefix(width + 1)
             let isFirst = lines.isEmpty
-            // In the first line the spaces before an option's text are no place to break.
+            // The spaces before an option's description are not break points.
             let searched = isFirst ? head.dropFirst(indent) : head
             guard
                 let space = searched.lastIndex(of: " ")

@@ -6,8 +6,8 @@ import Logging
 
 extension LogAddress {
     /// - Parameters:
-    ///   - mode: what to do when there is no embedded log yet.
-    ///   - kafka: settings of librdkafka; asked for only when this is Kafka.
+    ///   - mode: what to do if the embedded log does not exist yet.
+    ///   - kafka: settings of librdkafka; called only for Kafka.
     package func open(
         _ mode: EmbeddedLog.Mode, logger: Logger, kafka: ([String]) throws -> KafkaSettings
     ) throws -> any LogBackend {
@@ -19,7 +19,8 @@ extension LogAddress {
 }
 
 extension StreamSettings {
-    /// Opens the log as a worker does: a cluster as `kafka.yaml` says, with the worker's own file above that.
+    /// Opens the log as a worker does: a cluster as configured in `kafka.yaml`, with the settings of the worker's own
+    /// file first.
     package func openLog(
         _ address: LogAddress, pipelines: PipelineDirectory, memberName: String? = nil,
         logger: Logger
@@ -29,7 +30,7 @@ extension StreamSettings {
             logger: logger)
     }
 
-    /// Throws what is wrong with the settings of a cluster; what they lead to is not asked anything.
+    /// Throws the fault in the settings of a cluster, without contacting it.
     package func checkSettings(of address: LogAddress?, pipelines: PipelineDirectory) throws {
         guard let address, case .kafka = address else { return }
         _ = try openLog(
@@ -39,10 +40,10 @@ extension StreamSettings {
 }
 
 extension PipelineDirectory {
-    /// Opens a log: a cluster as `kafka.yaml` says.
+    /// Opens a log: a cluster as configured in `kafka.yaml`.
     ///
     /// - Parameters:
-    ///   - settings: settings of librdkafka that come before those of `kafka.yaml`, with their `places`.
+    ///   - settings: settings of librdkafka that override those of `kafka.yaml`, with their `places`.
     package func openLog(
         _ address: LogAddress, _ mode: EmbeddedLog.Mode, settings: [String: String] = [:],
         places: [String: String] = [:], memberName: String? = nil, logger: Logger

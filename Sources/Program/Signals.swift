@@ -1,29 +1,27 @@
 import Foundation
 import Synchronization
 
-/// Whether the process was asked to stop (SIGTERM or SIGINT): the worker then commits what it has
-/// folded and ends.
+/// Whether the process was asked to stop (SIGTERM or SIGINT): the worker then commits its folded records and ends.
 package final class StopSignal: Sendable {
-    /// The process's own.
+    /// The signal of this process.
     package static let ofProcess = StopSignal()
 
     private let requested = Atomic<Bool>(false)
 
-    /// Makes a signal that nobody has given.
     package init() {}
 
-    /// True once a stop was asked for.
+    /// True once a stop was requested.
     package var isRequested: Bool { requested.load(ordering: .relaxed) }
 
-    /// Asks for a stop.
+    /// Requests a stop.
     package func request() {
         requested.store(true, ordering: .relaxed)
     }
 
-    /// Lets SIGTERM and SIGINT ask for a stop. A second one ends the process at once.
+    /// Makes SIGTERM and SIGINT request a stop. A second one ends the process at once.
     package static func listen() {
         _ = ofProcess
-        // A parent may have started this process with them blocked.
+        // A parent may have started this process with the signals blocked.
         var signals = sigset_t()
         sigemptyset(&signals)
         sigaddset(&signals, SIGTERM)
@@ -38,32 +36,30 @@ package final class StopSignal: Sendable {
     }
 }
 
-/// SIGHUP: the process is asked to read again what it reads again while it works.
+/// SIGHUP: asks the process to reload its configuration.
 package final class ReloadSignal: Sendable {
-    /// The process's own.
+    /// The signal of this process.
     package static let ofProcess = ReloadSignal()
     private static let beganAtTerminal = isatty(STDERR_FILENO) == 1
 
     private let requests = Atomic<Int>(0)
 
-    /// Makes a signal that nobody has given.
     package init() {}
 
-    /// How often it was asked for.
+    /// The number of requests.
     package var count: Int { requests.load(ordering: .relaxed) }
 
-    /// Asks for it.
     package func request() {
         requests.add(1, ordering: .relaxed)
     }
 
-    /// Lets SIGHUP ask for it. When the terminal that a program was started at is closed, which is the same
-    /// signal, it asks for a stop instead.
+    /// Makes SIGHUP request a reload. Closing the terminal sends the same signal: for a program started at a terminal
+    /// it requests a stop instead.
     package static func listen() {
         _ = ofProcess
         _ = StopSignal.ofProcess
         _ = beganAtTerminal
-        // A parent may have started this process with it blocked.
+        // A parent may have started this process with the signal blocked.
         var signals = sigset_t()
         sigemptyset(&signals)
         sigaddset(&signals, SIGHUP)

@@ -3,15 +3,15 @@ import EventLog
 import Foundation
 import Monitoring
 
-/// Where the log, the data, the configuration and the metrics of a program are. Each program says in its own
-/// help what an option means to it; what stands for one that is not given is the same for all.
+/// The places of a program's log, data, configuration and metrics. Each program's help explains its options; the
+/// fallbacks of missing options are the same for all.
 package protocol PlaceOptions {
     var log: String? { get }
     var data: String? { get }
     var pipelines: String? { get }
     var metrics: String? { get }
 
-    /// The port of the examples that errors have.
+    /// The port in examples of error messages.
     static var examplePort: Int { get }
 }
 
@@ -26,7 +26,7 @@ extension PlaceOptions {
         }
     }
 
-    /// Where to serve metrics; nil for nowhere.
+    /// Where to serve metrics; nil to serve none.
     package var metricsAddress: ListenAddress? {
         get throws {
             guard let text = metrics ?? Environment()["WEIR_METRICS"], text != Environment.off
@@ -52,14 +52,14 @@ extension PlaceOptions {
         }
     }
 
-    /// - Parameter remedy: what to do when the environment lists several directories.
+    /// - Parameter remedy: what to do if the environment lists several directories.
     package func checkDataDirectory(remedy: String) throws {
         guard data == nil, dataDirectory.contains(":") else { return }
         throw ValidationError("WEIR_DATA '\(dataDirectory)' lists several directories: \(remedy)")
     }
 }
 
-/// The options that all workers have. Each may be given as an environment variable too.
+/// The options of all workers. Each has an environment variable too.
 package struct WorkerOptions: ParsableArguments, PlaceOptions {
     package static let examplePort = 9464
 
@@ -129,10 +129,10 @@ package struct WorkerOptions: ParsableArguments, PlaceOptions {
     /// Whether progress is shown on a terminal.
     package var showsProgress = true
 
-    /// Options that were not given.
+    /// Without any option.
     package init() {}
 
-    /// Options for a worker within another program, which has the terminal for itself.
+    /// Options for a worker within another program, which owns the terminal.
     package init(
         log: LogAddress, data: String, pipelines: String, untilEnd: Bool, archive: String? = nil
     ) {
@@ -140,7 +140,7 @@ package struct WorkerOptions: ParsableArguments, PlaceOptions {
         self.data = data
         self.pipelines = pipelines
         self.untilEnd = untilEnd
-        // Said, so that the environment is not asked.
+        // Explicit, so that the environment is ignored.
         partitions = Self.allPartitions
         self.archive = archive ?? Environment.off
         metrics = Environment.off
@@ -149,7 +149,7 @@ package struct WorkerOptions: ParsableArguments, PlaceOptions {
         showsProgress = false
     }
 
-    /// Checks what can be checked without opening anything.
+    /// Checks everything that needs no open file.
     package mutating func validate() throws {
         try checkAddress()
         do {
@@ -168,7 +168,7 @@ package struct WorkerOptions: ParsableArguments, PlaceOptions {
         get throws { try Environment().isSet("WEIR_UNTIL_END", option: untilEnd) }
     }
 
-    /// The file of the archive; nil when there is none.
+    /// The file of the archive; nil without one.
     package var archivePath: String? {
         get throws(UsageError) { try Environment().archivePath(archive) }
     }
@@ -221,7 +221,7 @@ package struct WorkerOptions: ParsableArguments, PlaceOptions {
 extension Environment {
     private static let mostLanes = 64
 
-    /// How many partitions are folded at the same time: what the option says, or WEIR_LANES, or one a core.
+    /// The number of partitions folded in parallel: the option, otherwise WEIR_LANES, otherwise the number of cores.
     package func laneCount(_ option: Int?) throws -> Int {
         let count =
             try option ?? self.count("WEIR_LANES")

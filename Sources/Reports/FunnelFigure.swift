@@ -142,7 +142,8 @@ package final class FunnelFigure: Figure {
     package func parts(ofColumn name: String) -> NumberParts {
         if case .through = bounds {
             guard name != CampaignReturns.throughDay, name != "maturity" else {
-                return .noSum("is computed from dates, and no record adds to it: docs/reference/returns.md")
+                return .noSum(
+                    "is computed from dates, and no record adds to it: docs/reference/returns.md")
             }
             let known = CampaignReturns.measureNames
             guard known.contains(name) || measures.contains(name), let parts = parts(of: name)
@@ -151,7 +152,8 @@ package final class FunnelFigure: Figure {
         }
         guard FunnelColumn.named(name)?.parts.isEmpty != true else {
             return .noSum(
-                "is worked out of dates or shares, and no record adds to it: docs/reference/funnel.md")
+                "is worked out of dates or shares, and no record adds to it: docs/reference/funnel.md"
+            )
         }
         guard bounds != .absent || name != FunnelColumn.unbounded else {
             return .noSum(

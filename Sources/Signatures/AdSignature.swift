@@ -1,11 +1,11 @@
 import JSON
 
-/// The signed fields of an ad of an ad network; texts are borrowed from the caller.
+/// The signed fields of an ad network's ad; texts are borrowed from the caller.
 ///
 /// Apple's "Generating the signature to validate StoreKit-rendered ads":
 /// <https://developer.apple.com/documentation/storekit/skadnetwork>
 package struct AdSignature {
-    /// Which fields are signed, and in which order.
+    /// The signed fields and their order.
     package enum Layout: Sendable, CaseIterable {
         case v1_0
         case v2_0
@@ -15,9 +15,9 @@ package struct AdSignature {
         case v2_2
         /// Version 3.0, as 2.2.
         case v3_0
-        /// Version 4.0 in an app: the source identifier takes the campaign's place.
+        /// Version 4.0 in an app: the source identifier replaces the campaign.
         case v4_0
-        /// Version 4.0 on the web: the source domain takes the source app's place.
+        /// Version 4.0 on the web: the source domain replaces the source app.
         case v4_0Web
     }
 
@@ -56,19 +56,18 @@ package struct AdSignature {
         self.timestampMilliseconds = timestampMilliseconds
     }
 
-    /// In the order in which they are signed.
+    /// In signing order.
     package var signedFields: [SignedField] { SignedText.fields(visitFields) }
 
     /// Appends the bytes that the network signs.
     ///
-    /// - Returns: false, with nothing appended, when a field of the layout is absent or contains
-    ///   U+2063.
+    /// - Returns: false, with nothing appended, if a field of the layout is absent or contains U+2063.
     package func appendSignedText(to text: inout [UInt8]) -> Bool {
         SignedText.append(to: &text, visitFields)
     }
 
-    /// Whether `signature`, in base64, is a signature of these fields by one of `keys` of the network; nil when
-    /// it is no base64, or a field of the layout is absent.
+    /// Whether `signature`, in base64, is a signature of these fields by one of the network's `keys`; nil if it is
+    /// not base64 or a field of the layout is absent.
     package func isValid(_ signature: UnsafeRawBufferPointer, keys: [VerificationKey]) -> Bool? {
         var arena: [UInt8] = []
         guard let der = Base64.standard.decode(signature, into: &arena),
@@ -83,8 +82,7 @@ package struct AdSignature {
 }
 
 extension AdSignature.Layout {
-    /// The layout of exactly `version`; nil for any other text, and for an ad on the web before
-    /// 4.0.
+    /// The layout of exactly `version`; nil for any other text, and for an ad on the web before 4.0.
     package init?(version: UnsafeRawBufferPointer, isWeb: Bool) {
         switch (SKAdNetworkLayout(version: version), isWeb) {
         case (.v1_0, false): self = .v1_0

@@ -1,11 +1,11 @@
 import JSON
 
-/// One postback to judge: ranges of its signed texts and its signature in the arena of the batch.
-/// It is a plain value, so that handing a batch to threads costs nothing.
+/// One postback to verify: ranges of its signed texts and its signature in the arena of the batch. It is a plain
+/// value, so that passing a batch to threads costs nothing.
 package enum AttestationRequest: Sendable {
-    /// Of an unknown version.
+    /// The version is unknown.
     case unverifiable
-    /// Without a signature, or without a signed field.
+    /// The signature or a signed field is missing.
     case invalid
     case skAdNetwork(SKAdNetworkProof)
     case adAttributionKit(AdAttributionKitProof)
@@ -25,7 +25,7 @@ package enum AttestationRequest: Sendable {
     }
 
     package struct AdAttributionKitProof: Sendable {
-        /// Unescaped; empty when the header has no key id.
+        /// Unescaped; empty if the header has no key id.
         let kid: Range<Int>
         let signingInput: Range<Int>
         /// r and s, 32 bytes each.
@@ -34,9 +34,9 @@ package enum AttestationRequest: Sendable {
     }
 
     /// - Parameters:
-    ///   - jws: the postback's JWS, taken apart into the batch's arena.
-    ///   - kid: the header's unescaped `kid` in the same arena; empty when there is none.
-    ///   - isES256: whether the header's `alg` is ES256 and there is no `crit`.
+    ///   - jws: the postback's JWS, split into parts in the batch's arena.
+    ///   - kid: the header's unescaped `kid` in the same arena; empty if missing.
+    ///   - isES256: whether the header's `alg` is ES256 and it has no `crit`.
     package static func adAttributionKit(
         _ jws: CompactJWS,
         kid: Range<Int>,
@@ -54,13 +54,13 @@ package enum AttestationRequest: Sendable {
 }
 
 extension AttestationRequest {
-    /// Writes the texts to be verified into `arena`.
+    /// Writes the texts to verify into `arena`.
     ///
     /// - Parameters:
     ///   - claims: the signed fields, in memory outside `arena`.
-    ///   - signature: `attribution-signature`, base64, outside `arena`; nil when there is none.
-    ///   - isRelayed: whether the copy came by a relay, which fills in zeros: then it is also tried
-    ///     without a `source-app-id` of 0, without a `fidelity-type` of 0, and without both.
+    ///   - signature: `attribution-signature`, base64, outside `arena`; nil if missing.
+    ///   - isRelayed: whether the copy came through a relay. Relays fill in zeros, so it is also tried without a
+    ///     `source-app-id` of 0, without a `fidelity-type` of 0, and without both.
     ///   - arena: the bytes of the batch.
     package static func skAdNetwork(
         _ claims: SKAdNetworkClaims,
@@ -90,17 +90,17 @@ extension AttestationRequest {
 }
 
 extension SKAdNetworkLayout {
-    /// Whether every field that `form` omits is signed and 0, the value that relays fill in.
+    /// Whether every field that `form` omits is signed and 0, as relays fill it in.
     fileprivate func mayHaveFilledIn(_ form: RelayForm, _ claims: SKAdNetworkClaims) -> Bool {
         (!form.omitsSourceApp || signsSourceApp && claims.sourceAppID == 0)
             && (!form.omitsFidelity || signsFidelity && claims.fidelityType == 0)
     }
 }
 
-/// The fields that are omitted from a postback before its signature is checked.
+/// The fields to omit from a postback before its signature is checked.
 ///
-/// Relays fill in zeros where Apple sent nothing. A relayed copy that does not verify as received
-/// is tried again without them, in the order of the cases.
+/// Relays fill in zeros for fields that Apple did not send. If a relayed copy does not verify as received, it is
+/// tried again without them, in the order of the cases.
 package enum RelayForm: UInt8, Sendable, CaseIterable {
     /// Every field as received.
     case asGiven
@@ -119,19 +119,19 @@ package enum RelayForm: UInt8, Sendable, CaseIterable {
 /// The verdict on one request, and the form of the postback that it applies to.
 package struct AttestationResult: Sendable, Equatable {
     package let verdict: Verdict
-    /// The form that verified and is folded; `asGiven` when none did.
+    /// The form that verified and is folded; `asGiven` if none did.
     package var form = RelayForm.asGiven
 }
 
-/// What the signature of a postback says about its origin.
+/// The origin of a postback according to its signature.
 package enum Verdict: UInt8, Sendable, CaseIterable {
     /// Signed by a production key.
     case valid
     /// Signed by a development key.
     case development
-    /// Not signed, or signed by none of the keys that could have signed it.
+    /// Not signed, or not signed by any key that could have signed it.
     case invalid
-    /// Of an unknown version or with an unknown key id.
+    /// Unknown version or key id.
     case unverifiable
 
     /// 2 for `valid`, 1 for `development`, 0 for the others.

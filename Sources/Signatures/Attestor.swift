@@ -1,11 +1,11 @@
 import Dispatch
 import Synchronization
 
-/// Judges batches of postbacks on several threads.
+/// Verifies batches of postbacks on several threads.
 ///
-/// The module answers whether a postback, an ad or a message of the App Store is from Apple: it
-/// rebuilds the signed text of each format, has Apple's keys built in, and verifies a batch on all
-/// cores. A request is a plain value whose ranges lie in the arena of its batch.
+/// The module checks whether a postback, an ad or an App Store message comes from Apple. It rebuilds the signed text
+/// of each format, contains Apple's keys, and verifies a batch on all cores. A request is a plain value with ranges
+/// in the arena of its batch.
 ///
 ///     let attestor = Attestor(keys: try TrustedKeys(), threadCount: 4)
 ///     var arena: [UInt8] = []
@@ -15,27 +15,26 @@ import Synchronization
 ///     // ... the thread does other work ...
 ///     let verdict = pending.finish()[0].verdict
 ///
-/// Results depend only on the requests and the keys: not on the number of threads, the order of the
-/// batch, or other batches. Any number of batches may be in progress at once.
+/// Results depend only on the requests and the keys: not on the number of threads, the order of the batch, or other
+/// batches. Any number of batches may be in progress at once.
 package struct Attestor: Sendable {
-    /// Half a millisecond of P-256: long compared with taking a chunk, short compared with a batch.
+    /// Half a millisecond of P-256: long compared with claiming a chunk, short compared with a batch.
     private static let requestsPerChunk = 16
 
     private let keys: TrustedKeys
     private let threadCount: Int
     private let queue = DispatchQueue(label: "weir.attestation", attributes: .concurrent)
 
-    /// At most `threadCount` threads, including the caller's, work on a batch; less than 1 counts
-    /// as 1.
+    /// At most `threadCount` threads, including the caller's, work on a batch; less than 1 counts as 1.
     package init(keys: TrustedKeys, threadCount: Int) {
         self.keys = keys
         self.threadCount = max(1, threadCount)
     }
 
-    /// Begins to verify `requests`, whose ranges lie in `bytes`, and returns at once.
+    /// Begins to verify `requests`, with ranges in `bytes`, and returns at once.
     ///
-    /// All threads but one start now; the caller's thread joins them in `finish()`. With a single
-    /// thread all the work is done there.
+    /// All threads but one start now; the caller's thread joins them in `finish()`. With a single thread all work
+    /// happens there.
     package func begin(_ requests: [AttestationRequest], bytes: [UInt8]) -> PendingAttestation {
         let size = Self.requestsPerChunk
         let chunkCount = (requests.count + size - 1) / size
@@ -51,12 +50,11 @@ package struct Attestor: Sendable {
     }
 }
 
-/// A batch that is being verified. Dropping it without `finish()` is harmless.
+/// A batch under verification. Dropping it without `finish()` is harmless.
 package struct PendingAttestation: ~Copyable, Sendable {
     fileprivate let chunks: ConcurrentChunks<[AttestationResult]>
 
-    /// Helps with the rest, waits for other threads, and returns the results in the order of the
-    /// requests.
+    /// Helps with the rest, waits for other threads, and returns the results in the order of the requests.
     package consuming func finish() -> [AttestationResult] {
         chunks.finish().flatMap(\.self)
     }
@@ -75,8 +73,8 @@ package final class ConcurrentChunks<Value: Sendable>: Sendable {
 
     /// Begins `work` on the chunks from 0 to `count - 1`, and returns at once.
     ///
-    /// All but one of `threadCount` threads start now, on `queue`; the caller's thread joins them
-    /// in `finish()`. With a single thread all the work is done there.
+    /// All but one of `threadCount` threads start now, on `queue`; the caller's thread joins them in `finish()`. With
+    /// a single thread all work happens there.
     fileprivate init(
         count: Int, threadCount: Int, on queue: DispatchQueue,
         work: @escaping @Sendable (Int) -> Value
@@ -91,8 +89,7 @@ package final class ConcurrentChunks<Value: Sendable>: Sendable {
         }
     }
 
-    /// Helps with the rest, waits for other threads, and returns the values in the order of the
-    /// chunks.
+    /// Helps with the rest, waits for other threads, and returns the values in the order of the chunks.
     package func finish() -> [Value] {
         takeChunks()
         completed.wait()
@@ -114,14 +111,14 @@ package final class ConcurrentChunks<Value: Sendable>: Sendable {
     }
 }
 
-/// Tools of which each is used by one thread at a time, and the threads that take the chunks of a batch with them.
+/// Tools that one thread at a time can use, and the threads that process the chunks of a batch with them.
 package final class LentTools<Tool: Sendable>: Sendable {
     private let count: Int
     private let idle: Mutex<[Tool]>
     private let available: DispatchSemaphore
     private let queue: DispatchQueue
 
-    /// At most as many threads as there are tools, the caller's among them, work on a batch. There has to be a tool.
+    /// At most one thread per tool, including the caller's, works on a batch. Requires at least one tool.
     package init(_ tools: [Tool], label: String) {
         count = tools.count
         idle = Mutex(tools)

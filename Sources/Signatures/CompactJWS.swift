@@ -2,22 +2,21 @@ import JSON
 
 /// A JWS in compact form, split into its parts: ranges of an arena with the decoded parts.
 ///
-/// The signature covers the parts as received, never JSON that was written again. The caller parses
-/// header and payload.
+/// The signature covers the parts as received, never rewritten JSON. The caller parses header and payload.
 package struct CompactJWS: Sendable, Equatable {
     /// Decoded JSON.
     package let header: Range<Int>
     /// Decoded.
     package let payload: Range<Int>
-    /// What is signed: the encoded header, a dot and the encoded payload.
+    /// The signed text: the encoded header, a dot and the encoded payload.
     let signingInput: Range<Int>
     /// Decoded; may be empty, which matches no key.
     package let signature: Range<Int>
 
-    /// Splits `text` into `arena`, in which `text` must not lie.
+    /// Splits `text` into `arena`; `text` must be outside of it.
     ///
-    /// Nil, with nothing appended, unless there are exactly three parts, each base64url without
-    /// padding, and the first two are not empty.
+    /// Nil, with nothing appended, unless there are exactly three parts, each base64url without padding, and the
+    /// first two are not empty.
     package init?(_ text: UnsafeRawBufferPointer, arena: inout [UInt8]) {
         let start = arena.count
         guard let parts = Self.split(text),
@@ -43,11 +42,11 @@ package struct CompactJWS: Sendable, Equatable {
         signature: UnsafeRawBufferPointer
     )? {
         let dot = UInt8(ascii: ".")
-        // Indices, because an iterator of raw bytes costs a call a byte.
+        // Indices, because an iterator of raw bytes costs a call per byte.
         guard let first = (0..<text.count).first(where: { text[$0] == dot }),
             let second = (first + 1..<text.count).first(where: { text[$0] == dot })
         else { return nil }
-        // A third dot fails with the signature, whose alphabet has none.
+        // A third dot makes the signature fail, because its alphabet excludes dots.
         return (
             UnsafeRawBufferPointer(rebasing: text[..<first]),
             UnsafeRawBufferPointer(rebasing: text[(first + 1)..<second]),

@@ -10,11 +10,11 @@ import Synchronization
 
 /// A P-256 public key.
 ///
-/// Most signatures are by a few keys of Apple's. Half of the time of a verification is for multiplying the key, so the
-/// multiples of one that is used often are computed once; from then on libcrypto adds them up. Both ways have the same
-/// result for every signature.
+/// A few keys of Apple make most signatures, and half the time of a verification multiplies the key. So the multiples
+/// of a frequently used key are computed once, and libcrypto then adds them up. Both ways have the same result for
+/// every signature.
 package final class P256PublicKey: Sendable {
-    /// Computing the multiples takes about as long as they save over so many verifications.
+    /// Computing the multiples takes about as long as they save in this number of verifications.
     private static let usesBeforeMultiples = 1000
 
     private let key: P256.Signing.PublicKey
@@ -25,7 +25,7 @@ package final class P256PublicKey: Sendable {
         self.key = key
     }
 
-    /// Whether `signature` is one by this key of `digest`.
+    /// Whether `signature` is a signature of `digest` by this key.
     func isValidSignature(
         _ signature: P256.Signing.ECDSASignature, for digest: some Digest
     ) -> Bool {
@@ -45,7 +45,7 @@ package final class P256PublicKey: Sendable {
 
     /// Computes the multiples now.
     ///
-    /// - Returns: false when libcrypto cannot; signatures are then verified without them.
+    /// - Returns: false if libcrypto cannot; signatures are then verified without them.
     @discardableResult
     func precomputeMultiples() -> Bool {
         guard let computed = KeyMultiples(x963Point: key.x963Representation) else { return false }
@@ -56,10 +56,10 @@ package final class P256PublicKey: Sendable {
 
 /// Multiples of a point of P-256, and the verification of ECDSA signatures with them (FIPS 186-5, section 6.4.2).
 ///
-/// libcrypto computes multiples of a group's generator only. So there is a second group, the same but for its
-/// generator, which is the key. About 150 KB.
+/// libcrypto computes multiples of a group's generator only. So there is a second group, equal except that its
+/// generator is the key. About 150 KB.
 ///
-/// `@unchecked Sendable`: the groups are never changed after `init`, and a verification makes all else that it changes.
+/// `@unchecked Sendable`: the groups do not change after `init`, and each verification creates its other state.
 private final class KeyMultiples: @unchecked Sendable {
     private let curve: OpaquePointer
     private let keyGroup: OpaquePointer
@@ -94,7 +94,7 @@ private final class KeyMultiples: @unchecked Sendable {
     }
 
     /// - Parameter signature: `r` and `s`, 32 bytes each.
-    /// - Returns: nil when libcrypto could not compute it.
+    /// - Returns: nil if libcrypto could not compute it.
     func isValidSignature(_ signature: Data, for digest: some Digest) -> Bool? {
         guard signature.count == 64, let context = BN_CTX_new() else { return nil }
         BN_CTX_start(context)
@@ -110,7 +110,7 @@ private final class KeyMultiples: @unchecked Sendable {
         let order = EC_GROUP_get0_order(curve)
         let (r, s) = (BN_CTX_get(context), BN_CTX_get(context))
         let (e, w) = (BN_CTX_get(context), BN_CTX_get(context))
-        // The last is nil when any is.
+        // The last is nil if any of them is.
         guard let x = BN_CTX_get(context) else { return nil }
         let isRead = signature.withUnsafeBytes { bytes in
             let bytes = bytes.bindMemory(to: UInt8.self).baseAddress
@@ -123,7 +123,7 @@ private final class KeyMultiples: @unchecked Sendable {
         for number in [r, s] where BN_is_zero(number) == 1 || BN_cmp(number, order) >= 0 {
             return false
         }
-        // u1 = e / s and u2 = r / s; the sum of u1 times the generator and u2 times the key has r as its x.
+        // u1 = e / s and u2 = r / s; the point u1 * generator + u2 * key has x = r.
         guard BN_mod_inverse(w, s, order, context) != nil,
             BN_mod_mul(e, e, w, order, context) == 1, BN_mod_mul(w, r, w, order, context) == 1,
             EC_POINT_mul(curve, sum, e, nil, nil, context) == 1,

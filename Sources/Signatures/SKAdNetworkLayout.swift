@@ -15,7 +15,7 @@ package enum SKAdNetworkLayout: UInt8, Sendable, CaseIterable, Comparable {
     /// Version 4.0, iOS 16.1: `source-identifier`, `source-domain`, `postback-sequence-index`.
     case v4_0
 
-    /// The layout of exactly `version`, or 1.0 when it is nil; nil for any other text.
+    /// The layout of exactly `version`, or 1.0 if it is nil; nil for any other text.
     package init?(version: UnsafeRawBufferPointer?) {
         guard let version else {
             self = .v1_0
@@ -75,9 +75,9 @@ package enum SKAdNetworkLayout: UInt8, Sendable, CaseIterable, Comparable {
 extension SKAdNetworkLayout {
     /// Appends the bytes that Apple signs for `claims` in `form`.
     ///
-    /// - Returns: false, with nothing appended, when a field of the layout is absent, a text
-    ///   contains U+2063, or a source domain is a number. The latter two would let one signature be
-    ///   valid for two postbacks, so such a postback is `invalid`.
+    /// - Returns: false, with nothing appended, if a field of the layout is absent, a text contains U+2063, or a
+    ///   source domain is a number. The latter two would make one signature valid for two postbacks, so such a
+    ///   postback is `invalid`.
     package func appendSignedText(
         of claims: SKAdNetworkClaims,
         form: RelayForm,
@@ -86,7 +86,7 @@ extension SKAdNetworkLayout {
         SignedText.append(to: &text) { visitFields(of: claims, form: form, $0) }
     }
 
-    /// In the order in which Apple signs them.
+    /// In Apple's signing order.
     package func signedFields(of claims: SKAdNetworkClaims, form: RelayForm) -> [SignedField] {
         SignedText.fields { visitFields(of: claims, form: form, $0) }
     }
@@ -124,18 +124,18 @@ extension SKAdNetworkLayout {
         if signsSourceApp, !form.omitsSourceApp, let sourceAppID = claims.sourceAppID {
             visit("source-app-id", .number(sourceAppID))
         } else if signsSourceDomain, let sourceDomain = claims.sourceDomain {
-            // Digits alone would pass for a source app: the signed bytes are the same.
+            // Digits alone could also be a source app: the signed bytes are the same.
             let isNumber = sourceDomain.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
             visit("source-domain", isNumber ? nil : .text(sourceDomain))
         }
     }
 }
 
-/// The fields of a SKAdNetwork postback that Apple signs. The caller lends the memory of the texts
-/// for as long as the claims are used.
+/// The fields of a SKAdNetwork postback that Apple signs. The caller lends the memory of the texts for as long as the
+/// claims are used.
 ///
-/// Texts are unescaped and otherwise as received: Apple signs `ad-network-id` with the case in
-/// which it was registered. Nil means absent or null.
+/// Texts are unescaped and otherwise as received: Apple signs `ad-network-id` in its registered case. Nil means
+/// absent or null.
 package struct SKAdNetworkClaims {
     /// `version`; absent in postbacks of 1.0.
     package var version: UnsafeRawBufferPointer?
@@ -143,7 +143,7 @@ package struct SKAdNetworkClaims {
     package var adNetworkID: UnsafeRawBufferPointer
     /// `campaign-id`, up to 3.0.
     package var campaignID: Int64?
-    /// `source-identifier`, from 4.0; a text, since leading zeros are signed.
+    /// `source-identifier`, from 4.0; a text, because leading zeros are signed.
     package var sourceIdentifier: UnsafeRawBufferPointer?
     /// `app-id`, the advertised app.
     package var appID: Int64

@@ -1,7 +1,6 @@
 /// The text that Apple or a network signs: values joined by U+2063.
 enum SignedText {
-    /// Called with each signed field in order; the value is nil for a required field that is
-    /// absent.
+    /// Called with each signed field in order; the value is nil for a required field that is absent.
     typealias Visitor = (_ name: StaticString, _ value: SignedValue?) -> Void
 
     /// U+2063 INVISIBLE SEPARATOR in UTF-8.
@@ -9,7 +8,7 @@ enum SignedText {
 
     /// Appends the fields of `visit`, joined.
     ///
-    /// - Returns: false, with nothing appended, when a field is absent or contains the separator.
+    /// - Returns: false, with nothing appended, if a field is absent or contains the separator.
     static func append(to text: inout [UInt8], _ visit: (Visitor) -> Void) -> Bool {
         let start = text.count
         var isFirst = true
@@ -58,8 +57,8 @@ enum SignedValue {
 
     /// Whether the value contains U+2063, the separator.
     ///
-    /// Such a text would let one signature be valid for two postbacks: a genuine 2.0 postback of
-    /// network N reads as one of 1.0 whose network is "2.0", the separator and N.
+    /// Such a text would make one signature valid for two postbacks: a genuine 2.0 postback of network N has the same
+    /// bytes as one of 1.0 with the network "2.0", the separator and N.
     var containsSeparator: Bool {
         switch self {
         case .text(let bytes), .lowercased(let bytes):
@@ -88,7 +87,7 @@ private func asciiLowercased(_ byte: UInt8) -> UInt8 {
 package struct SignedField: Sendable, Equatable {
     /// As named in the vendor's format.
     package let name: String
-    /// Nil when the layout requires the field and it is absent.
+    /// Nil if the layout requires the field and it is absent.
     package let value: String?
 
     package init(name: String, value: String?) {

@@ -2,7 +2,7 @@ import Crypto
 import JSON
 import Synchronization
 
-/// The keys that make a postback `valid` or `development`: those of Apple and of configuration.
+/// The keys that make a postback `valid` or `development`: Apple's and configured ones.
 ///
 /// Keys are parsed once and shared by all verifying threads.
 package struct TrustedKeys: Sendable {
@@ -18,12 +18,13 @@ package struct TrustedKeys: Sendable {
     /// `valid` keys come first, so that the order of configuration does not matter.
     private(set) var adAttributionKit: [KeyWithID] = []
 
-    /// Apple's keys, followed by those of configuration.
+    /// Apple's keys, followed by configured ones.
     ///
     /// - Parameters:
-    ///   - production: SubjectPublicKeyInfos in base64 whose SKAdNetwork signatures are `valid`;
-    ///     their curve decides for which versions.
-    ///   - development: those whose SKAdNetwork signatures are `development`.
+    ///   - production: SubjectPublicKeyInfos in base64; their SKAdNetwork signatures are `valid`. Their curve decides
+    ///     for which
+    ///     versions.
+    ///   - development: the same for `development`.
     ///   - adAttributionKit: keys by id. Two keys may share an id: both are tried.
     /// - Throws: the entry that is not such a key.
     package init(
@@ -168,11 +169,11 @@ extension TrustedKeys {
     }
 }
 
-/// Why configured keys cannot be used. Each case has its entry, such as `production[1]`.
+/// Why configured keys are unusable. Each case contains its entry, such as `production[1]`.
 package enum TrustedKeysError: Error, Equatable, CustomStringConvertible {
-    /// The text is not a public key of a curve that postbacks are signed on.
+    /// The text is not a public key on a curve of postback signatures.
     case notAPublicKey(entry: String)
-    /// A P-192 key, which ES256 of AdAttributionKit does not use.
+    /// A P-192 key: AdAttributionKit's ES256 does not use that curve.
     case notP256(entry: String)
     case emptyKeyID(entry: String)
     case unusableVerdict(entry: String, verdict: Verdict)
@@ -195,9 +196,8 @@ package enum TrustedKeysError: Error, Equatable, CustomStringConvertible {
 
 /// The keys of SKAdNetwork on one curve, each with the verdict for its signatures.
 ///
-/// The last key that matched is tried first, since postbacks of one signer arrive together. This
-/// changes no verdict: no key occurs twice, and nobody can make one signature that matches two
-/// given keys.
+/// The last matching key is tried first, because postbacks of one signer arrive together. This changes no verdict: no
+/// key occurs twice, and it is infeasible to make one signature that matches two given keys.
 final class KeyRing<Key: Sendable>: Sendable {
     private let keys: [(key: Key, verdict: Verdict)]
     private let lastFit = Atomic<Int>(0)
@@ -210,7 +210,7 @@ final class KeyRing<Key: Sendable>: Sendable {
             + development.filter { seen.insert($0.spki).inserted }.map { ($0.key, .development) }
     }
 
-    /// The verdict of the key that `fits`; nil when none does.
+    /// The verdict of the key that `fits`; nil if none does.
     func verdict(where fits: (Key) -> Bool) -> Verdict? {
         let likely = lastFit.load(ordering: .relaxed)
         if keys.indices.contains(likely), fits(keys[likely].key) { return keys[likely].verdict }
@@ -239,8 +239,8 @@ package struct AdAttributionKitKey: Sendable, Equatable {
     }
 }
 
-/// Apple's public keys, pinned: Apple prints them in its documentation and has no address to fetch
-/// them from. Each is an X.509 SubjectPublicKeyInfo in base64.
+/// Apple's public keys, pinned: Apple prints them in its documentation and does not serve them at an address. Each is
+/// an X.509 SubjectPublicKeyInfo in base64.
 enum ApplePublicKeys {
     /// SKAdNetwork 1.0 and 2.0.
     static let p192 =

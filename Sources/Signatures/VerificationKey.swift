@@ -18,8 +18,7 @@ package enum VerificationKey: Sendable {
         }
     }
 
-    /// A SubjectPublicKeyInfo in base64, the form in which Apple prints its keys and configuration
-    /// has them.
+    /// A SubjectPublicKeyInfo in base64, as in Apple's documentation and in configuration.
     package init?(base64 text: String) {
         var spki: [UInt8] = []
         let decoded = Array(text.utf8).withUnsafeBytes {
@@ -29,8 +28,8 @@ package enum VerificationKey: Sendable {
         self.init(spki: spki)
     }
 
-    /// Whether `der` is the DER form of an ECDSA signature by this key of the SHA-256 of `text`;
-    /// false for anything else.
+    /// Whether `der` is the DER form of an ECDSA signature by this key of the SHA-256 of `text`; false for anything
+    /// else.
     package func isValidSignature(
         _ der: UnsafeRawBufferPointer,
         over text: UnsafeRawBufferPointer
@@ -50,8 +49,7 @@ extension P256.Signing.ECDSASignature {
     /// Longest DER form of a P-256 signature.
     private static let maximumDERBytes = 72
 
-    /// Nil for anything that is not a signature. Longer input, which the sender controls, is
-    /// refused before it is parsed.
+    /// Nil for anything that is not a signature. Rejects longer input, which the sender controls, before parsing.
     init?(boundedDER der: UnsafeRawBufferPointer) {
         guard der.count <= Self.maximumDERBytes else { return nil }
         try? self.init(derRepresentation: der)
@@ -60,8 +58,8 @@ extension P256.Signing.ECDSASignature {
 
 /// A P-192 public key, parsed once by libcrypto. BoringSSL has no P-192.
 ///
-/// `@unchecked Sendable`: the key is never changed after `init`, reference counts and caches of
-/// libcrypto are thread-safe, and every verification makes a context of its own (1% of its time).
+/// `@unchecked Sendable`: the key does not change after `init`, libcrypto's reference counts and caches are
+/// thread-safe, and every verification creates its own context (1% of its time).
 package final class P192PublicKey: @unchecked Sendable {
     private let key: OpaquePointer
 
@@ -124,15 +122,15 @@ package final class P192PublicKey: @unchecked Sendable {
 
 /// The digest of a shared secret that a store keeps, to detect a change of the secret.
 ///
-/// Stores folded from the same log under the same configuration must be equal, so the salt cannot
-/// be random. It is the bundle id, which distinguishes equal secrets of two apps. A short secret
-/// could be guessed from a plain hash, so the digest is PBKDF2-HMAC-SHA-256, whose rounds make each
-/// guess expensive. Apple's own secrets, 128 random bits, cannot be guessed in any case.
+/// Stores folded from the same log under the same configuration must be equal, so the salt is not random. It is the
+/// bundle id, which distinguishes equal secrets of two apps. A plain hash would let an attacker guess a short secret,
+/// so the digest is PBKDF2-HMAC-SHA-256, which makes each guess expensive. Apple's own secrets, 128 random bits,
+/// cannot be guessed.
 package enum SharedSecretDigest {
-    /// Takes about a tenth of a second for each secret, once at each start.
+    /// About a tenth of a second for each secret, once at each start.
     private static let rounds: Int32 = 200_000
 
-    /// 64 hex digits; nil when memory for it is missing.
+    /// 64 hex digits; nil if memory is exhausted.
     package static func digest(_ secret: [UInt8], bundleID: String) -> String? {
         let salt = Array("weir shared secret \(bundleID)".utf8)
         var derived = [UInt8](repeating: 0, count: 32)

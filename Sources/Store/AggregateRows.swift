@@ -3,13 +3,14 @@ import Streams
 
 /// Writes the rows of one aggregate within a transaction.
 ///
-/// A row's number is its hour's, of `slots`, and its key's: rows of an hour of a partition lie together.
+/// A row's number consists of its hour's number, from `slots`, and its key's: rows of an hour of a partition are
+/// adjacent.
 final class AggregateRows {
     private let table: AggregateTable
     private let db: Database
-    /// Statements that add to some of the measures, by these measures as bits.
+    /// Statements that add to some of the measures, with these measures as bits.
     private var additions: [UInt64: StatementRow] = [:]
-    // Most rows change in the same few measures as the one before.
+    // Most rows change in the same few measures as the previous one.
     private var lastAddition: (measures: UInt64, statement: StatementRow)?
 
     init(_ table: AggregateTable, _ db: Database) {
@@ -17,10 +18,10 @@ final class AggregateRows {
         self.db = db
     }
 
-    /// Adds a batch's sums: one row written for each row touched, in order of their numbers.
+    /// Adds a batch's sums: writes each affected row once, in order of their numbers.
     ///
-    /// The tables are STRICT: a sum beyond 64 bits would become a floating-point number, which SQLite
-    /// then refuses to store. That is how an overflow is noticed.
+    /// The tables are STRICT: a sum beyond 64 bits would become a floating-point number, which SQLite then rejects.
+    /// This detects an overflow.
     func add(_ deltas: Deltas, _ symbols: SymbolTable, _ numbers: RowNumbers) throws {
         let known = numbers.table(for: deltas)
         var order: [(number: Int64, row: Int, isKnown: Bool)] = []
@@ -58,7 +59,7 @@ final class AggregateRows {
         return RowNumbers.number(slot: slot, key: key)
     }
 
-    /// The number of a row's key, which is made when it is not there.
+    /// The number of a row's key; creates a missing key.
     private func key(
         ofRow row: Int, of deltas: Deltas, _ symbols: SymbolTable
     ) throws -> Int64 {
@@ -71,7 +72,7 @@ final class AggregateRows {
         return try select.stepForInteger()
     }
 
-    /// Adds to the sums of a row. Measures that nothing is added to are left as they are.
+    /// Adds to the sums of a row. Skips measures without a change.
     private func add(_ measures: UnsafeBufferPointer<Int64>, toRow number: Int64) throws {
         var changed: UInt64 = 0
         for index in measures.indices where measures[index] != 0 { changed |= 1 << UInt64(index) }
@@ -109,10 +110,10 @@ final class AggregateRows {
     }
 }
 
-/// The numbers of the rows that were written lately, by generation of a `Deltas`: writing to a row by its number saves
-/// looking for its key.
+/// The numbers of recently written rows, by generation of a `Deltas`: writing to a row by its number saves the search
+/// for its key.
 ///
-/// Only numbers of what is committed, and of what the transaction under way has made, are here: a rollback
+/// It contains only numbers of committed rows and of rows that the running transaction has created: a rollback
 /// forgets all.
 final class RowNumbers {
     private struct Place: Hashable {
@@ -125,22 +126,22 @@ final class RowNumbers {
     /// A year of hours of some partitions.
     private static let slotLimit = 100_000
 
-    /// How many bits of a row's number are its key's; those above are its slot's.
+    /// The bits of a row's number for its key; the higher bits are its slot's.
     static let keyBits: Int64 = 32
 
     static func number(slot: Int64, key: Int64) -> Int64 { slot << keyBits | key }
 
-    /// The numbers of the rows that a batch's table knows, as far as they are known themselves.
+    /// The known numbers of the rows of a batch's table.
     func table(for deltas: Deltas) -> RowNumberTable {
         if let table = tables[ObjectIdentifier(deltas.generation)] { return table }
-        // A generation that nobody else holds has ended.
+        // Without another reference, the generation has ended.
         tables = tables.filter { !$0.value.isLastToHoldGeneration }
         let table = RowNumberTable(deltas.generation)
         tables[ObjectIdentifier(deltas.generation)] = table
         return table
     }
 
-    /// The number of an hour of a partition, which is made when it is not there.
+    /// The number of an hour of a partition; creates a missing slot.
     func slot(of place: (partition: Int32, hour: Hour), in db: Database) throws -> Int64 {
         let known = Place(partition: place.partition, hour: place.hour)
         if let slot = slots[known] { return slot }
@@ -163,7 +164,7 @@ final class RowNumbers {
         return slot
     }
 
-    /// Number of generations whose rows are known.
+    /// Number of generations with known rows.
     var generationCount: Int { tables.count }
 
     func removeAll() {
@@ -174,7 +175,7 @@ final class RowNumbers {
 
 /// The numbers of one aggregate's rows, by the rows of one generation of its `Deltas`.
 final class RowNumberTable {
-    /// Numbers from 1, by rows; 0 is one that is not known.
+    /// Numbers from 1, by row; 0 means unknown.
     struct Numbers {
         private var all: [Int64] = []
 
@@ -196,6 +197,6 @@ final class RowNumberTable {
         self.generation = generation
     }
 
-    /// Whether no `Deltas` has this generation any more.
+    /// Whether this is the last reference to the generation.
     var isLastToHoldGeneration: Bool { isKnownUniquelyReferenced(&generation) }
 }

@@ -4,17 +4,17 @@ import JSON
 import Streams
 
 extension AggregateStore {
-    /// The partitions that the store knows, in order of their numbers.
+    /// The partitions in the store, in order of their numbers.
     package func partitionStates() throws(StoreError) -> [PartitionState] {
         try read { try StoreReader.partitionStates($0) }
     }
 
-    /// Begins a partition, or begins one anew of which nothing is folded yet.
+    /// Begins a partition, or resets one without folded records.
     ///
     /// - Parameters:
     ///   - firstOffset: where folding begins.
     ///   - logStart: offset of the log's oldest record; nil for `firstOffset`.
-    ///   - emitFrom: documents and dead letters of records below this offset count as emitted already.
+    ///   - emitFrom: documents and dead letters of records below this offset count as published.
     package func beginPartition(
         _ partition: Int32, at firstOffset: Int64, logStart: Int64? = nil, emitFrom: Int64
     ) throws(StoreError) {
@@ -35,8 +35,8 @@ extension AggregateStore {
         }
     }
 
-    /// From now on, records below an offset emit nothing: the group is past it. Where nothing is folded yet, those
-    /// from there on do, whatever was said before: the topic may be another one of its name since then.
+    /// From now on, records below an offset publish nothing: the group is past it. If the partition has no folded
+    /// records, this replaces earlier values, because the topic may have been recreated.
     package func setEmission(partition: Int32, to offset: Int64) throws(StoreError) {
         try commit { try Self.raise(partition, emitFrom: offset, deadLetters: offset, $0) }
     }
@@ -53,7 +53,7 @@ extension AggregateStore {
             arguments: [offset, deadLetters, partition])
     }
 
-    /// Marks as published what another store of the same records has published: documents of records below
+    /// Marks everything as published that another store of the same records has published: documents of records below
     /// `offset`, and dead letters below `deadLetters`.
     package func takeOverEmission(
         partition: Int32, from offset: Int64, deadLetters: Int64
@@ -76,12 +76,12 @@ extension AggregateStore {
         try read { try StoreReader.epochs($0, partition: partition) }
     }
 
-    /// Records which configuration is in force from the partition's next offset on, unless it already is.
+    /// Records the configuration in force from the partition's next offset on, unless it already is.
     package func recordEpoch(
         partition: Int32, configuration: FoldConfiguration
     ) throws(StoreError) {
         try commit { db in
-            // An epoch in which nothing was folded is as if it had never been; its window too.
+            // An epoch without folded records does not count, and its window does not either.
             try db.execute(
                 sql: """
                     DELETE FROM epochs WHERE partition = ?1 AND from_offset =
@@ -103,7 +103,7 @@ extension AggregateStore {
         }
     }
 
-    /// Notes that refused records below an offset, and outbox rows below a sequence, are published.
+    /// Notes that rejected records below an offset, and outbox rows below a sequence, are published.
     package func noteEmitted(
         partition: Int32, deadLettersNext: Int64, outboxEmitted: Int64
     ) throws(StoreError) {
@@ -118,7 +118,7 @@ extension AggregateStore {
     }
 }
 
-/// How far a partition is folded.
+/// The progress of folding a partition.
 package struct PartitionState: Equatable, Sendable {
     package var partition: Int32
     /// Offset at which folding began.
@@ -130,30 +130,30 @@ package struct PartitionState: Equatable, Sendable {
     /// Largest record timestamp so far, in milliseconds since 1970.
     package var watermarkMilliseconds: Int64
     package var records: Int64
-    /// An earlier store emitted the documents and dead letters of records below this offset.
+    /// An earlier store published the documents and dead letters of records below this offset.
     package var emitFrom: Int64
-    /// Refused records below this offset are published.
+    /// Rejected records below this offset are published.
     package var deadLettersNext: Int64
-    /// Sequence that the next outbox row gets.
+    /// Sequence of the next outbox row.
     package var outboxNext: Int64
     /// Outbox rows below this sequence are published.
     package var outboxEmitted: Int64
-    /// `RecordView.fingerprint` of the last folded record; empty when there was none.
+    /// `RecordView.fingerprint` of the last folded record; otherwise empty.
     package var lastRecord: String
 
-    /// The lowest offset at which this partition's log can start, or nil when it is not needed: once something is
-    /// folded, fingerprints identify the log, and a replay may choose where to begin. The start of a log never
-    /// decreases, so a lower one belongs to another topic.
+    /// The lowest offset at which this partition's log can start. Nil once something is folded, because fingerprints
+    /// then identify the log, and for a replay that chose its start. The start of a log never decreases, so a lower
+    /// one belongs to another topic.
     package var oldestExpected: Int64? {
         records == 0 && firstOffset <= logStart ? logStart : nil
     }
 
-    /// How far a copy of the partition is, beside others. One of which nothing is folded is behind all that have a
-    /// record: it may have begun late, with an earlier topic of the name.
+    /// The progress of this copy of the partition compared with others. A copy without folded records ranks below all
+    /// that have some: it may have begun late, with an earlier topic of the name.
     package var extent: Int64 { records == 0 ? -1 : nextOffset }
 }
 
-// MARK: What is to be published
+// MARK: Data to publish
 
 extension AggregateStore {
     /// Outbox rows of a partition from a sequence on, in order; at most `limit` of them.
@@ -173,8 +173,7 @@ extension AggregateStore {
         }
     }
 
-    /// Number of outbox rows of a partition that are not published yet, and whose origin lies below an
-    /// offset.
+    /// Number of unpublished outbox rows of a partition with an origin below an offset.
     package func dueCount(partition: Int32, below offset: Int64) throws(StoreError) -> Int64 {
         guard emits else { return 0 }
         return try read { db in
@@ -189,7 +188,7 @@ extension AggregateStore {
         } ?? 0
     }
 
-    /// Number of outbox rows and rejected records that are not published yet.
+    /// Number of unpublished outbox rows and rejected records.
     package func unpublishedCount() throws(StoreError) -> Int64 {
         try read { db in
             try Int64.fetchOne(

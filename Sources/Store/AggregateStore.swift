@@ -4,19 +4,18 @@ import Foundation
 import GRDB
 import Streams
 
-/// The store of one stream, opened by its one worker: aggregates, dedupe memory, refused records, outbox
-/// and the next offsets, in one SQLite file.
+/// The store of one stream, opened by its only worker: aggregates, dedupe memory, refused records, outbox and the
+/// next offsets, in one SQLite file.
 ///
-/// All commits and checkpoints happen on one connection (with two that checkpoint, SQLite 3.40 can corrupt
-/// the file), and are durable when they return. Used from one thread.
+/// All commits and checkpoints happen on one connection, because two that checkpoint can corrupt the file with SQLite
+/// 3.40. They are durable when they return. Used from one thread.
 package final class AggregateStore {
     package let path: String
-    /// Name of the stream.
     package let stream: String
     /// Whether the stream has documents for partners.
     let emits: Bool
     let queue: DatabaseQueue
-    /// The ids that the stream remembers for ever; nil for one that does not.
+    /// The ids that the stream remembers permanently; nil for a stream with a window.
     private var ids: StoredIDs?
     private let lock: StoreLock
     private let rowNumbers = RowNumbers()
@@ -25,8 +24,8 @@ package final class AggregateStore {
 
     private static let pageSize = 8192
 
-    /// Opens the store of a fold's stream, and creates it when there is none. One that was emptied is refused: a new
-    /// file gets its name only once it has its tables, so that no crash leaves an empty one.
+    /// Opens the store of a fold's stream, and creates it if it is missing. Rejects an emptied file: a new file gets
+    /// its name only once it has its tables, so no crash leaves an empty one.
     package init(
         path: String, fold: (some StreamFold).Type, topic: String, logIdentity: String,
         partitionCount: Int32
@@ -52,7 +51,7 @@ package final class AggregateStore {
         queue = try StoreError.naming("open", path) {
             let queue = try Self.open(path)
             try queue.inDatabase { db in
-                // A link to a file that is not there yet, or what an earlier version left when it was killed.
+                // A link to a missing file, or the remains of an earlier version that was killed.
                 if try StoreSchema.checkVersion(db, path: path) == 0 {
                     try StoreSchema.mark.make(schema, in: db, fill)
                 }
@@ -71,17 +70,19 @@ package final class AggregateStore {
     }
 
     deinit {
-        // Order matters: the last commit first, then the connection, whose closing checkpoints, and then the lock.
+        // The order matters: first the last commit, then the connection, because closing it checkpoints, and then the
+        // lock.
         _ = try? awaitCommit()
         try? queue.close()
     }
 
     private static var configuration: Configuration {
-        // A checkpoint every 16 MiB: batches write the same pages again and again, and a checkpoint
-        // copies the last copy of each only. A -wal that a reader made grow is cut once it is gone. The cache holds the rows of the hours being folded;
-        // a larger one would only fill up with history.
-        // `Configuration.journalMode` would commit an empty transaction that is not synced: what a loss of power
-        // leaves of it and the next one is no log of a program that syncs each commit.
+        // Checkpoints every 16 MiB: batches write the same pages again and again, and a checkpoint copies only the
+        // last version of each. If a reader made the -wal grow, it is truncated afterwards. The cache holds the rows
+        // of the hours that are being folded; a larger one would only fill up with history.
+        //
+        // `Configuration.journalMode` would commit an empty transaction without a sync. After a power loss the log
+        // would then differ from that of a program that syncs each commit.
         var configuration = CheckedPages.configuration(
             pageSize: pageSize,
             pragmas: """
@@ -89,13 +90,13 @@ package final class AggregateStore {
                 PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 2048;
                 PRAGMA journal_size_limit = 16777216
                 """)
-        // A batch's transaction is open until its commit, which is the next in the queue.
+        // A batch's transaction stays open until its commit, which is the next item of the queue.
         configuration.allowsUnsafeTransactions = true
         return configuration
     }
 
-    /// While another process looks into a new file, it cannot be given its write-ahead log, and SQLite does
-    /// not wait for that by itself.
+    /// While another process reads a new file, it cannot switch to a write-ahead log, and SQLite does not wait for
+    /// that by itself.
     private static func open(_ path: String) throws -> DatabaseQueue {
         let deadline = ContinuousClock.now + .seconds(10)
         while true {
@@ -109,8 +110,8 @@ package final class AggregateStore {
         }
     }
 
-    /// The topic that the store folds, and when the store began: its identity, which tells it from others of
-    /// its name, and its number of partitions.
+    /// The folded topic. Its identity, which distinguishes it from others of its name, and its number of partitions
+    /// are from the beginning of the store.
     package func origin() throws(StoreError) -> (
         topic: String, logIdentity: String, partitionCount: Int32
     ) {
@@ -140,7 +141,7 @@ package final class AggregateStore {
         try awaitCommit()
     }
 
-    /// Runs `body` in a transaction whose commit goes on by itself.
+    /// Runs `body` in a transaction, and commits it in the background.
     private func beginCommit(_ body: (Database) throws -> Void) throws(StoreError) {
         try awaitCommit()
         do {
@@ -161,9 +162,9 @@ package final class AggregateStore {
         commitUnderWay = CommitUnderWay(on: queue)
     }
 
-    /// Waits until everything that was stored is durable.
+    /// Waits until all stored data is durable.
     ///
-    /// - Returns: when the pending commit became durable; nil when none was pending.
+    /// - Returns: when the pending commit became durable; nil without a pending commit.
     @discardableResult
     package func awaitCommit() throws(StoreError) -> ContinuousClock.Instant? {
         guard let commit = commitUnderWay else { return nil }
@@ -176,29 +177,29 @@ package final class AggregateStore {
         }
     }
 
-    /// Waits until the disk has answered, whatever it said: `awaitCommit` still tells.
+    /// Waits for the disk's answer, but leaves the result to `awaitCommit`.
     package func quiesce() { queue.inDatabase { _ in } }
 
-    /// From now on, commits expect the partition to be where the state says.
+    /// From now on, commits expect the partition at this state.
     package func expect(_ state: PartitionState) {
         positions[state.partition] = state.nextOffset
     }
 
-    /// Stores what a fold made of a batch, all of it in one transaction, and clears the fold. The commit
-    /// waits for the disk while the next batch is folded: it is durable when `awaitCommit` returns.
-    /// Storing the next batch awaits it too.
+    /// Stores the results of a fold for a batch in one transaction, and clears the fold. The commit waits for the
+    /// disk while the next batch is folded: it is durable when `awaitCommit` returns. Storing the next batch awaits
+    /// it too.
     ///
-    /// When a sum would overflow, the batch is folded again record by record, so that the one record
-    /// is rejected. On an error nothing of the batch is stored.
+    /// If a sum would overflow, the batch is folded again record by record, so that only that record is rejected. On
+    /// an error nothing of the batch is stored.
     ///
-    /// - Returns: what became of the batch's records.
+    /// - Returns: the outcomes of the batch's records.
     package func store(
         _ fold: some StreamFold, batch: RecordBatch
     ) throws(StoreError) -> StoredBatch {
         try store(FoldLanes([fold]), batch: batch)
     }
 
-    /// Stores what the lanes of a stream made of a batch, as above.
+    /// Stores the results of a stream's lanes for a batch, as above.
     package func store<Fold: StreamFold>(
         _ lanes: FoldLanes<Fold>, batch: RecordBatch
     ) throws(StoreError) -> StoredBatch {
@@ -246,9 +247,9 @@ package final class AggregateStore {
 
     private func write(_ fold: some StreamFold, to transaction: StoreTransaction) throws {
         let symbols = fold.effects.symbols
-        // A sum must not overflow at any point within the batch. Every intermediate value lies between the stored
-        // sum less all that is taken back and the stored sum plus all that is added. When both fit, none
-        // overflowed; otherwise the batch is folded record by record.
+        // A sum must not overflow at any point within the batch. Every intermediate value is between the stored sum
+        // minus all subtractions and the stored sum plus all additions. If both fit, none overflows; otherwise the
+        // batch is folded record by record.
         for (index, table) in fold.deltas.enumerated()
         where fold.deltas[..<index].contains(where: { $0.table.name == table.table.name }) {
             try transaction.requireRoom(for: table, symbols: symbols)
@@ -262,7 +263,7 @@ package final class AggregateStore {
         try transaction.add(fold.effects.hours)
     }
 
-    /// Folds a batch again, record by record. Returns how many ids are new.
+    /// Folds a batch again, record by record. Returns the number of new ids.
     private func refold<Fold: StreamFold>(
         _ lanes: FoldLanes<Fold>, batch: RecordBatch, positions: inout [Int32: Int64],
         stored: inout StoredBatch
@@ -291,7 +292,7 @@ package final class AggregateStore {
         return newIDs
     }
 
-    /// Writes one record's effects unless a sum overflows; then nothing of them is written.
+    /// Writes one record's effects, or nothing if a sum overflows.
     private func tryToWrite<Fold: StreamFold>(
         _ fold: Fold, to transaction: StoreTransaction, positions: inout [Int32: Int64]
     ) throws -> Bool {
@@ -316,7 +317,7 @@ package final class AggregateStore {
 }
 
 extension AggregateStore: FoldMemory {
-    /// Gives a fold what is stored of a partition.
+    /// Restores a fold from the stored state of a partition.
     package func restore(_ state: PartitionState, in fold: some StreamFold) throws(StoreError) {
         try StoreError.naming("read", path) {
             try fold.restore(
@@ -351,8 +352,8 @@ extension AggregateStore: FoldMemory {
         }
     }
 
-    /// Number of ids that a fold remembers: of a window those in memory, of which dead ones are dropped
-    /// first when there are more than `bound`; else all that were ever stored.
+    /// Number of ids that a fold remembers: all stored ids, or with a window those in memory. If these exceed
+    /// `bound`, expired ids are dropped first.
     package func rememberedIDs(of lanes: FoldLanes<some StreamFold>, atMost bound: Int) -> Int {
         if let ids { return ids.count }
         let held = lanes.folds.reduce(0) { $0 + $1.windowIDs(atMost: .max) }

@@ -2,7 +2,7 @@ import Dispatch
 import GRDB
 import Streams
 
-/// A commit that was begun: it waits for the disk while the next batch is folded.
+/// A started commit: it waits for the disk while the next batch is folded.
 ///
 /// `@unchecked Sendable`: the result is written before the semaphore is signalled, and read after that.
 final class CommitUnderWay: @unchecked Sendable {
@@ -10,8 +10,7 @@ final class CommitUnderWay: @unchecked Sendable {
     private var failure: (any Error)?
     private var end = ContinuousClock.now
 
-    /// Commits the transaction that is open on the queue's connection. What the queue is given next waits for
-    /// it.
+    /// Commits the open transaction of the queue's connection. Later work of the queue waits for it.
     init(on queue: DatabaseQueue) {
         queue.asyncWriteWithoutTransaction { [self] db in
             do {
@@ -25,7 +24,7 @@ final class CommitUnderWay: @unchecked Sendable {
         }
     }
 
-    /// Waits until the commit is durable, and returns since when; throws why it is not. To be called once.
+    /// Waits until the commit is durable, and returns since when; throws why it is not. Call it once.
     func wait() throws -> ContinuousClock.Instant {
         done.wait()
         if let failure { throw failure }

@@ -4,24 +4,24 @@ import Foundation
 import GRDB
 import Streams
 
-/// How a promoted set of stores differs from the documents that were published before it, for one postback
-/// of one partner.
+/// The difference between a promoted set of stores and the documents that were published earlier, for one postback of
+/// one partner.
 package struct Correction: Sendable {
-    /// In what it differs.
+    /// The kind of difference.
     package enum Kind: String, CaseIterable, Sendable {
-        /// Its content is another one.
+        /// Its content differs.
         case changed
         /// It was never published.
         case added
         /// It would not have been published.
         case withdrawn
-        /// Only the numbers of the revisions differ: nothing is to be sent.
+        /// Only the numbers of the revisions differ, so the correction is not sent.
         case unchanged
-        /// The set begins behind its first record, and does not know what it would have said: nothing is to be sent.
+        /// The set begins after its first record and cannot compare it, so the correction is not sent.
         case notCompared = "not_compared"
     }
 
-    /// How far sending is.
+    /// The progress of sending.
     package enum State: String, CaseIterable, Sendable {
         /// Not sent.
         case due
@@ -29,28 +29,27 @@ package struct Correction: Sendable {
         case sending
         /// In the log.
         case sent
-        /// A better copy was published since: not sent any more.
+        /// A better copy was published since, so the correction is not sent any more.
         case obsolete
         /// Not to be sent.
         case none
     }
 
-    /// The set's own document; of a withdrawn one the document that was published last.
+    /// The set's own document; for a withdrawn one the last published document.
     package var postback: PartnerPostback
     package var kind: Kind
     package var state: State
-    /// The set's own last revision of a record below `boundary`; 0 when it has none.
+    /// The set's own last revision of a record below `boundary`, or 0.
     package var ownRevision: Int64
-    /// The last revision that was published before; 0 when none was.
+    /// The last revision published earlier, or 0.
     package var publishedRevision: Int64
-    /// The document that was published last; nil when none was, when it is not known, and for what is
-    /// unchanged.
+    /// The last published document; nil without one, if unknown, and for unchanged postbacks.
     package var publishedDocument: PartnerDocument?
-    /// The content that was published last; nil when none was, or it is not known.
+    /// The last published content; nil without one or if unknown.
     package var publishedContent: PostbackContent?
-    /// The revision that the correction has, or would have: no other document gets that number.
+    /// The revision of the correction, even if it is not sent: no other document gets that number.
     package var revision: Int64
-    /// Offset in the postback's partition. The set itself publishes the documents of records from there on.
+    /// Offset in the postback's partition. From there on the set itself publishes the documents of records.
     package var boundary: Int64
 
     package init(
@@ -69,10 +68,10 @@ package struct Correction: Sendable {
         self.boundary = boundary
     }
 
-    /// What is added to the set's own revisions when it publishes better copies later.
+    /// The amount to add to the set's own revisions when it publishes better copies later.
     package var revisionOffset: Int64 { revision - ownRevision }
 
-    /// `id:revision` of the document that it replaces; nil when there is none.
+    /// `id:revision` of the replaced document, if any.
     package var supersedes: String? {
         publishedRevision > 0 ? "\(postback.id):\(publishedRevision)" : nil
     }
@@ -99,14 +98,14 @@ package struct PostbackContent: Hashable, Sendable {
         bytes = Array(hash.finalize().prefix(16))
     }
 
-    /// The content of a correction that was withdrawn: nothing is known but that.
+    /// The content of a withdrawn correction, which is otherwise unknown.
     package static let withdrawn = PostbackContent(bytes: Array(repeating: 0, count: 16))
 }
 
-/// What a promoted set of stores corrects: `corrections.sqlite` beside its `postbacks.sqlite`.
+/// The corrections of a promoted set of stores: `corrections.sqlite` beside its `postbacks.sqlite`.
 ///
-/// It has what is to be sent to partners and what was sent, and the number from which the set's own revisions
-/// go on: none is published twice, and none is lower than one before.
+/// It contains the documents to send to partners, their state, and the number from which the set's own revisions
+/// continue: revision numbers never repeat and never decrease.
 package final class CorrectionStore {
     package let path: String
     private let queue: DatabaseQueue
@@ -122,14 +121,15 @@ package final class CorrectionStore {
         try self.init(path: path)
     }
 
-    /// Those of the store of a stream that is in force, as `presentPath` finds them.
+    /// The corrections of a stream's store in force, at `presentPath`.
     package convenience init?(of stream: String, in sets: PromotionJournal) throws(StoreError) {
         guard let path = try Self.presentPath(of: stream, in: sets) else { return nil }
         try self.init(path: path)
     }
 
-    /// Where those of the store in force are; nil when no promotion has put it there. Throws `correctionsGone` when one
-    /// did and they are not there, and `emptied` when nothing is in the file: numbers of revisions would be published twice.
+    /// The path of the corrections of the store in force; nil if no promotion has put it in force. Throws
+    /// `correctionsGone` if a promotion did and they are missing, and `emptied` if the file is empty: revision
+    /// numbers would be published twice.
     package static func presentPath(
         of stream: String, in sets: PromotionJournal
     ) throws(StoreError) -> String? {
@@ -151,7 +151,7 @@ package final class CorrectionStore {
         do throws(StoreError) {
             queue = try Self.open(path)
         } catch {
-            // Its words say to move the file away and fold again, which would use numbers of revisions twice.
+            // The error would advise to move the file away and fold again, which would use revision numbers twice.
             guard case .notAStore(_, let detail) = error else { throw error }
             throw .damaged(path: path, detail: detail)
         }
@@ -174,8 +174,8 @@ package final class CorrectionStore {
         }
     }
 
-    /// Writes the corrections of a set that is not in force, in the place of those that it had when it was. Durable when
-    /// it returns; a crash leaves the new ones, or none that can be used.
+    /// Writes the corrections of a set that is not in force, and replaces those of its last time in force. Durable
+    /// when it returns; a crash leaves either the new ones or unusable ones.
     package static func replace(
         in directory: String, _ write: ((Correction) throws -> Void) throws -> Void
     ) throws {
@@ -184,7 +184,7 @@ package final class CorrectionStore {
         }
     }
 
-    /// The corrections, in order of partition and origin; those of these kinds, in these states.
+    /// The corrections of these kinds and states, in order of partition and origin.
     package func forEach(
         kinds: Set<Correction.Kind> = [.changed, .added, .withdrawn],
         states: Set<Correction.State> = Set(Correction.State.allCases),
@@ -192,7 +192,7 @@ package final class CorrectionStore {
     ) throws {
         var last: Int64 = 0
         while true {
-            // A piece at a time, so that what is sent can be marked in between.
+            // In chunks, so that the caller can mark sent ones in between.
             let piece = try read { db in
                 try Row.fetchAll(
                     db,
@@ -212,7 +212,7 @@ package final class CorrectionStore {
         }
     }
 
-    /// What is known of a partner postback; nil when nothing differs.
+    /// The correction of a partner postback; nil without a difference.
     package func correction(of id: String, partition: Int32) throws(StoreError) -> Correction? {
         try read { db in
             try Row.fetchOne(
@@ -226,7 +226,7 @@ package final class CorrectionStore {
         }
     }
 
-    /// Notes how far sending is. Durable when it returns.
+    /// Notes the state of sending. Durable when it returns.
     package func note(_ state: Correction.State, of rows: [Int64]) throws(StoreError) {
         guard !rows.isEmpty else { return }
         try StoreError.naming("write", path) {

@@ -4,14 +4,14 @@ import Foundation
 import GRDB
 import Streams
 
-/// The keys whose rows are read.
+/// The keys of the rows to read.
 enum WantedKeys: Sendable {
     case all
-    /// So few that their rows are looked for one by one.
+    /// So few that their rows are looked up one by one.
     case few([Int64])
     case many(Set<Int64>)
 
-    /// Finding a row by its number takes about as long as reading so many.
+    /// Finding a row by its number takes about as long as reading this number of rows.
     private static let rowsASearch = 16
 
     init(_ keys: [Int64], of count: Int) {
@@ -62,10 +62,10 @@ struct SlotRows {
     }
 }
 
-/// The sums of a day's rows by the numbers of their keys.
+/// The sums of a day's rows by key number.
 struct DaySums: Sendable {
     private let measureCount: Int
-    /// Of each key the place of its sums, from 1; 0 for one that has none.
+    /// For each key the position of its sums, from 1; otherwise 0.
     private var places: [Int32] = []
     private var keys: [Int64] = []
     private var sums: [Int64] = []
@@ -76,7 +76,7 @@ struct DaySums: Sendable {
         places = []
     }
 
-    /// Calls `body` with the sums of each key; with several of one where a sum would not fit 64 bits.
+    /// Calls `body` with the sums of each key, or with several for a key if a sum would not fit 64 bits.
     func forEach(_ body: (_ key: Int64, _ measures: [Int64]) throws -> Void) rethrows {
         for (index, key) in keys.enumerated() {
             try body(key, Array(sums[index * measureCount..<(index + 1) * measureCount]))
@@ -106,14 +106,14 @@ struct DaySums: Sendable {
     }
 }
 
-/// Adds up the rows of days, of which the next ones are read on other threads while one is taken.
+/// Adds up the rows of days. Other threads read the next days while one is taken.
 ///
-/// The other threads have connections of their own. They read nothing unless they see the same state of the same file;
-/// the taker reads whatever they did not.
+/// The other threads have their own connections. They read only if they see the same state of the same file; the
+/// taker reads the rest.
 ///
-/// `@unchecked Sendable`: all that changes is changed with `condition` locked.
+/// `@unchecked Sendable`: `condition` guards all mutable state.
 final class DayReading: @unchecked Sendable {
-    /// With fewer rows other connections cost more than they save.
+    /// With fewer rows, additional connections cost more than they save.
     private static let rowsWorthIt = 200_000
 
     fileprivate enum Day {
@@ -131,7 +131,7 @@ final class DayReading: @unchecked Sendable {
     private let group = DispatchGroup()
     private let condition = NSCondition()
     private var days: [Day]
-    /// The day that was taken last.
+    /// The last day that was taken.
     private var taken = 0
     private var isOver = false
 
@@ -143,7 +143,7 @@ final class DayReading: @unchecked Sendable {
         self.days = days.map { _ in .waiting }
     }
 
-    /// Whether there are enough rows, of so many keys, to share them among threads.
+    /// Whether there are enough rows, of this number of keys, to share them among threads.
     func isLong(keys: Int) -> Bool {
         if case .few = wanted { return false }
         return slots.count > 1 && slots.reduce(0) { $0 + $1.count } * keys > Self.rowsWorthIt
@@ -153,13 +153,13 @@ final class DayReading: @unchecked Sendable {
     ///
     /// - Parameter db: the taker's connection, within a transaction.
     func readBeside(_ db: Database) {
-        // A file that is not in place any more is not what the others would open.
+        // If the file is not in place, the others would open a different one.
         guard let file = FileIdentity(path), (try? CheckedPages.requireInPlace(db)) != nil,
             let state = try? StoreReader.partitionStates(db)
         else { return }
         for _ in 0..<threadCount {
             group.enter()
-            // A new thread has the priority of the one that begins it.
+            // A new thread inherits the priority of its creator.
             Thread.detachNewThread {
                 self.read(file, state)
                 self.group.leave()
@@ -167,7 +167,7 @@ final class DayReading: @unchecked Sendable {
         }
     }
 
-    /// What a commit changes that changes a sum is how far the partitions are.
+    /// A commit that changes a sum also changes the progress of the partitions.
     private func read(_ file: FileIdentity, _ state: [PartitionState]) {
         try? CheckedPages.openToRead(path).read { db in
             guard try StoreReader.partitionStates(db) == state else { return }
@@ -178,9 +178,9 @@ final class DayReading: @unchecked Sendable {
         }
     }
 
-    /// The next day that nobody reads yet, so far as days are read ahead.
+    /// Claims the next unclaimed day within the read-ahead.
     ///
-    /// - Parameter orWait: whether to wait until there is one; it is nil then only at the end.
+    /// - Parameter orWait: whether to wait for one; then nil means the end.
     private func claim(orWait: Bool) -> Int? {
         condition.withLock { () -> Int? in
             while !isOver {
@@ -197,7 +197,7 @@ final class DayReading: @unchecked Sendable {
         }
     }
 
-    /// Reads a day that was claimed; false when that failed, and it waits for the taker.
+    /// Reads a claimed day; false on a failure, and then the taker reads it.
     private func read(_ day: Int, _ rows: SlotRows) -> Bool {
         let sums = try? DaySums(of: slots[day], rows, measureCount: table.measures.count)
         condition.withLock {
@@ -207,7 +207,7 @@ final class DayReading: @unchecked Sendable {
         return sums != nil
     }
 
-    /// The sums of a day; to be called with each day in order.
+    /// The sums of a day; call it with each day in order.
     ///
     /// - Parameter rows: those of the taker's connection.
     func take(_ day: Int, _ rows: SlotRows) throws -> DaySums {
@@ -215,7 +215,7 @@ final class DayReading: @unchecked Sendable {
             taken = day
             condition.broadcast()
         }
-        // While another thread reads the day, a later one is read here.
+        // While another thread reads the day, this one reads a later day.
         while isUnderWay(day), let other = claim(orWait: false), read(other, rows) {}
         let known: DaySums? = condition.withLock {
             while days[day].isUnderWay { condition.wait() }
@@ -228,7 +228,7 @@ final class DayReading: @unchecked Sendable {
 
     private func isUnderWay(_ day: Int) -> Bool { condition.withLock { days[day].isUnderWay } }
 
-    /// Waits until no other thread reads.
+    /// Waits until all other threads have stopped.
     func end() {
         condition.withLock {
             isOver = true
@@ -244,12 +244,12 @@ extension DayReading.Day {
     fileprivate var isUnderWay: Bool { if case .underWay = self { true } else { false } }
 }
 
-/// Tells a file from another one at the same path.
+/// Distinguishes a file from another one at the same path.
 private struct FileIdentity: Equatable {
     private let device: UInt
     private let inode: UInt
 
-    /// Nil when there is no file.
+    /// Nil if the file is missing.
     init?(_ path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }

@@ -4,32 +4,32 @@ import Foundation
 import GRDB
 import Synchronization
 
-/// The sums of days that were read before, for pages that show the same ones again and again.
+/// A cache of day sums, for pages that show the same ones repeatedly.
 ///
-/// A row of a stream with a window is of the hour that its records are of, so that a worker which goes on with a store
-/// changes the rows of a day with records of its hours only, whose number stands in the store. Sums count as long as
-/// that stays, and as nothing but the end of the write-ahead log was written: a file that was replaced, restored or folded
-/// anew may have the same numbers of other records.
+/// In a stream with a window each row belongs to the hour of its records. So a worker that continues a store changes
+/// the rows of a day only with records of its hours, and the store has their numbers. Sums stay valid as long as
+/// these numbers are the same and only the end of the write-ahead log was written: a file that was replaced, restored
+/// or folded again may have the same numbers of other records.
 package final class DaySumCache: Sendable {
     struct Place: Hashable {
         let path: String
         /// The aggregate, its columns and its measures.
         let table: [String]
-        /// The columns of the keys whose rows they are; nil for all.
+        /// The columns of the keys of these rows; nil for all.
         let keys: [[StoredValue]]?
         let day: String
     }
 
-    /// What a day's sums follow from.
+    /// The inputs that determine a day's sums.
     struct Origin: Equatable {
         let place: Place
         let file: FileState
-        /// SHA-256 of what the store says of all its hours and partitions.
+        /// SHA-256 of the day's hours in the store, with their records and fingerprints.
         let records: SHA256Digest
         let configurations: SHA256Digest
     }
 
-    /// A row of a day: its columns, of which the time may be any of the day's, and its measures.
+    /// A row of a day: its columns, with any time of the day, and its measures.
     typealias DayRow = (columns: [StoredValue], measures: [Int64])
 
     private struct Entry {
@@ -37,7 +37,7 @@ package final class DaySumCache: Sendable {
         let rows: [DayRow]
         var lastUse: Int
 
-        /// What it takes in memory, as rows.
+        /// Its size in memory, as a number of rows.
         var size: Int { rows.count + 8 }
     }
 
@@ -86,10 +86,10 @@ package final class DaySumCache: Sendable {
     }
 }
 
-/// What the sums of each day of some partitions follow from, in one state of a store.
+/// The inputs that determine the sums of each day of some partitions, in one state of a store.
 struct DayOrigins {
     private let path: String
-    /// Nil when the file is not the one at its path any more.
+    /// Nil if the file is not the one at its path any more.
     private let file: FileState?
     private let records: [String: SHA256Digest]
     private let configurations: SHA256Digest
@@ -124,7 +124,7 @@ struct DayOrigins {
         configurations = SHA256.hash(data: Data(text.utf8))
     }
 
-    /// Nil for a day of which no records are known.
+    /// Nil for a day without known records.
     func origin(
         of day: String, in table: [String], keys: [[StoredValue]]?
     ) -> DaySumCache.Origin? {
@@ -138,14 +138,14 @@ struct DayOrigins {
     }
 }
 
-/// What changes with each write to a store's file, a checkpoint too, and with each write-ahead log that is begun; not
-/// with what a worker appends to that log.
+/// Changes with each write to a store's file, including a checkpoint, and with each new write-ahead log, but not with
+/// a worker's appends to that log.
 struct FileState: Equatable {
     private let numbers: [Int]
-    /// The header of the log, which has its salts; empty without one.
+    /// The header of the log, which has its salts; empty without a log.
     private let log: Data
 
-    /// Nil when there is no file, or the disk fails.
+    /// Nil if the file is missing or the disk fails.
     init?(_ path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }

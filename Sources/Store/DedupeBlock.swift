@@ -2,10 +2,10 @@ import Foundation
 import GRDB
 import Streams
 
-/// The blocks of 24-byte entries that a dedupe memory is stored in: one for each large batch, while
-/// small batches share one.
+/// The stored blocks of a dedupe memory, with 24-byte entries: one block for each large batch, a shared one for small
+/// batches.
 enum DedupeBlock {
-    /// A block below this size takes the next batch's entries too.
+    /// A block below this size also takes the next batch's entries.
     private static let sharedBytes = 16_384
     private static let entryBytes = 24
 
@@ -34,8 +34,8 @@ enum DedupeBlock {
         ])
     }
 
-    /// When a configuration with another window begins, drops what was dead under the old one: blocks
-    /// hold dead entries for a while, which must not come alive again.
+    /// When a configuration with another window begins, drops entries that had expired under the old one: blocks keep
+    /// expired entries for a while, and these must not become valid again.
     static func keepAlive(
         partition: Int32, under configuration: FoldConfiguration, in db: Database
     ) throws {

@@ -1,24 +1,24 @@
 import EventLog
 
-/// Reads folded records again, to see whether a log still holds them.
+/// Reads folded records again, to check that a log still holds them.
 package struct FingerprintCheck {
-    /// Per partition, the first folded record whose offset now holds a different record.
+    /// Per partition, the first folded record with a different record at its offset now.
     package private(set) var others: [RecordFingerprint] = []
     /// Partitions that did not answer in time.
     package private(set) var unread: Set<Int32> = []
 
     private static let waitMilliseconds = 100
 
-    /// Compares records that lie within the bounds of their partitions. Where a log has no record at an
-    /// offset any more, as after compaction, there is nothing to compare.
+    /// Compares records within the bounds of their partitions. If a log has no record at an offset any more, for
+    /// example after compaction, it skips the comparison.
     ///
-    /// - Parameter reader: of the topic, that was not subscribed yet.
+    /// - Parameter reader: a reader of the topic that was not subscribed yet.
     package init(
         _ fingerprints: [RecordFingerprint], with reader: any LogReader,
         patience: Duration = .seconds(10)
     ) throws(LogError) {
         guard !fingerprints.isEmpty else { return }
-        // The next one of each partition is at the end.
+        // The next one of each partition is last.
         var left = Dictionary(grouping: fingerprints, by: \.partition)
             .mapValues { $0.sorted { $0.offset > $1.offset } }
         let batch = RecordBatch()
@@ -48,7 +48,7 @@ package struct FingerprintCheck {
         unread = Set(left.keys)
     }
 
-    /// Whether a record is what it was, or is not there any more; nil while that is not known.
+    /// Whether a record is unchanged or gone; nil while unknown.
     private static func compare(
         _ known: RecordFingerprint, _ batch: RecordBatch, _ position: Int64?
     ) -> Bool? {
@@ -67,7 +67,7 @@ extension GroupOffset {
         self.init(next, note: mark.map { "\(Self.tag) \($0.offset) \($0.fingerprint)" } ?? "")
     }
 
-    /// The record that the worker had folded; nil when another program committed the offset.
+    /// The record that the worker had folded; nil if another program committed the offset.
     package func mark(in partition: Int32) -> RecordFingerprint? {
         let parts = note.split(separator: " ")
         guard parts.count >= 3, parts[0] == Self.tag, let offset = Int64(parts[1]), offset < next
@@ -76,17 +76,17 @@ extension GroupOffset {
             partition: partition, offset: offset, fingerprint: String(parts[2]))
     }
 
-    /// Begins a note of Weir's: other programs write metadata of their own.
+    /// Marks a note of Weir: other programs write their own metadata.
     private static var tag: String { "weir" }
 }
 
 extension LogChange {
-    /// Why an offset of a group does not belong to this log; nil when all of them may. Records below an offset count as
-    /// published. With the offset of a deleted topic, dead letters and documents of the new topic would never be
+    /// Why an offset of a group does not belong to this log; nil if all of them may. Records below an offset count as
+    /// published: with the offset of a deleted topic, dead letters and documents of the new topic would never be
     /// published.
     ///
     /// - Parameters:
-    ///   - watched: of the store that is to go on. An offset that it is beyond changes nothing.
+    ///   - watched: partitions of the store that continues. Offsets below its progress are ignored.
     ///   - openReader: opens a reader of the log itself, without an archive.
     package static func ofGroup(
         _ committed: [Int32: GroupOffset], _ bounds: [PartitionBounds], of topic: String,

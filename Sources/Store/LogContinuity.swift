@@ -1,15 +1,15 @@
 import EventLog
 import Wording
 
-/// The log that a store has folded, as the store remembers it. A program compares it with the log before it
-/// goes on with its store, and `weir check` at any time.
+/// A store's record of the log that it has folded. A program compares it with the log before it continues its store,
+/// and `weir check` does so at any time.
 package struct FoldedLog {
     /// Path of the store.
     package let store: String
     package let topic: String
-    /// What told the log from others when the store began; empty when it is to begin anew.
+    /// The log's identity when the store began; empty for a reset store.
     package let logIdentity: String
-    /// How many partitions the topic had; nil where that does not matter.
+    /// The number of partitions of the topic; nil if irrelevant.
     package let partitionCount: Int32?
 
     package init(store: String, topic: String, logIdentity: String, partitionCount: Int32? = nil) {
@@ -19,9 +19,9 @@ package struct FoldedLog {
         self.partitionCount = partitionCount
     }
 
-    /// Why the store cannot go on with a topic; nil when it can.
+    /// Why the store cannot continue with a topic; nil if it can.
     ///
-    /// - Parameter accepted: the number of partitions that an operator takes as it is.
+    /// - Parameter accepted: the number of partitions that an operator accepts as it is.
     package func refusal(
         of reader: any LogReader, accepting accepted: Int32? = nil
     ) throws(LogError) -> LogChange? {
@@ -39,7 +39,7 @@ package struct FoldedLog {
             topic: topic, folded: partitionCount, now: now, store: store)
     }
 
-    /// Why a partition that goes on at an offset cannot go on; nil when it can.
+    /// Why a partition cannot continue at an offset; nil if it can.
     package static func refusal(
         of place: TopicPartition, nextOffset: Int64, in bounds: PartitionBounds, store: String
     ) -> LogChange? {
@@ -54,13 +54,14 @@ package struct FoldedLog {
         return nil
     }
 
-    /// Everything that keeps the store from going on with a topic: of the whole or, where that is well, of
-    /// each partition.
+    /// All reasons why the store cannot continue with a topic: those of the whole, or otherwise those of each
+    /// partition.
     ///
     /// - Parameters:
-    ///   - nextOffsets: where its partitions go on.
-    ///   - oldestExpected: the lowest offset at which the log of a partition can start of which nothing is folded:
-    ///     where it starts earlier, the worker begins the partition anew.
+    ///   - nextOffsets: where its partitions continue.
+    ///   - oldestExpected: for partitions without folded records, the lowest offset at which their log can start. If
+    ///     it starts
+    ///     earlier, the worker resets the partition.
     package func refusals(
         of reader: any LogReader, nextOffsets: [Int32: Int64],
         oldestExpected: [Int32: Int64] = [:]
@@ -79,38 +80,38 @@ package struct FoldedLog {
     }
 }
 
-/// Why a store cannot go on with a log: the log is not, or no longer, the one that was folded.
+/// Why a store cannot continue with a log: the log is not, or no longer, the one that was folded.
 package enum LogChange: OperatorError {
     /// The log no longer holds records that the store has not folded.
     case logStartsLater(TopicPartition, nextOffset: Int64, earliest: Int64, store: String)
-    /// The log no longer holds documents for partners that nobody has taken over.
+    /// The log no longer holds documents for partners that were not ingested yet.
     case documentsGone(TopicPartition, nextOffset: Int64, earliest: Int64)
-    /// The log ends before the documents for partners that were taken over.
+    /// The log ends before the ingested documents for partners.
     case documentsEndEarlier(TopicPartition, nextOffset: Int64, end: Int64, store: String)
-    /// The topic of documents for partners was deleted and created again since the store began.
+    /// The topic of documents for partners was recreated since the store began.
     case documentsOfOtherTopic(topic: String, store: String)
-    /// The document that was taken over is not the one that stands in its place now.
+    /// An ingested document differs from the one at its offset now.
     case otherDocuments(TopicPartition, offset: Int64, store: String)
     /// The log starts at a lower offset than when the store began the partition, and nothing is folded yet.
     case logStartsEarlier(TopicPartition, expected: Int64, earliest: Int64, store: String)
     /// The group has an offset beyond the log's end.
     case groupBeyondEnd(TopicPartition, offset: Int64, end: Int64)
-    /// The group has an offset whose worker had read another record than the log has.
+    /// The group's offset belongs to a worker that had read a different record than the log has.
     case groupOfOther(TopicPartition, offset: Int64, record: Int64)
-    /// The log ends before what the store has folded.
+    /// The log ends before the store's progress.
     case logEndsEarlier(TopicPartition, nextOffset: Int64, end: Int64, store: String)
-    /// The topic was deleted and created again since the store began.
+    /// The topic was recreated since the store began.
     case otherTopic(topic: String, store: String)
     /// The store folds another topic than the pipeline names.
     case topicRenamed(store: String, folded: String, configured: String)
-    /// A partition was asked for that the topic does not have.
+    /// The requested partition is missing in the topic.
     case unknownPartition(Int32, topic: String)
-    /// The record that was folded last is not the one that stands in its place now.
+    /// The last folded record differs from the one at its offset now.
     case otherRecords(TopicPartition, offset: Int64, store: String)
-    /// The topic has another number of partitions than the store has folded.
+    /// The topic's number of partitions differs from the store's.
     case partitionCountChanged(topic: String, folded: Int32, now: Int32, store: String)
 
-    /// The same of a store of deliveries, which cannot be made anew from a log.
+    /// The same for a store of deliveries, which cannot be recreated from a log.
     package var ofDocuments: LogChange {
         switch self {
         case .logStartsLater(let place, let next, let earliest, _):

@@ -1,29 +1,29 @@
 import EventLog
 
-/// A store of what was read of a topic, by which the topic is recognised.
+/// A store of records of a topic, which identify the topic.
 package protocol WatchedStore: AnyObject {
     var path: String { get }
-    /// Whether it holds documents for partners, which cannot be made anew from a log.
+    /// Whether it holds documents for partners, which cannot be recreated from a log.
     var holdsDocuments: Bool { get }
 
-    /// What told the log from others when the store began.
+    /// The log's identity when the store began.
     func logIdentity() throws(StoreError) -> String
 
-    /// The partitions of which something was read, in order.
+    /// The partitions with at least one read record, in order.
     func watched() throws(StoreError) -> [WatchedPartition]
 
-    /// A few records of a partition at or after an offset that were read, in order.
+    /// A few read records of a partition at or after an offset, in order.
     func fingerprints(
         of partition: WatchedPartition, from offset: Int64
     ) throws(StoreError) -> [RecordFingerprint]
 }
 
-/// How far a store is with a partition.
+/// A store's progress in a partition.
 package struct WatchedPartition {
     package let partition: Int32
     /// The first record that was not read.
     package let nextOffset: Int64
-    /// The last record by which the log is recognised.
+    /// The last record that identifies the log.
     package let last: RecordFingerprint?
 
     package init(partition: Int32, nextOffset: Int64, last: RecordFingerprint?) {
@@ -34,7 +34,7 @@ package struct WatchedPartition {
 }
 
 extension PartitionState {
-    /// Nil when nothing is folded.
+    /// Nil without folded records.
     package var watched: WatchedPartition? {
         guard records > 0 else { return nil }
         return WatchedPartition(partition: partition, nextOffset: nextOffset, last: lastFingerprint)
@@ -93,7 +93,7 @@ package struct LogIdentityCheck {
         guard try reader.identity() == store.logIdentity() else {
             throw store.refusal(.otherTopic(topic: topic, store: store.path))
         }
-        // How many there are is asked elsewhere.
+        // Another check compares the number of partitions.
         let count = try reader.partitionCount()
         let states = folded.filter { $0.partition < count }
         let (bounds, faults) = try reader.knownBounds(of: states.map(\.partition))

@@ -1,26 +1,26 @@
 import DatabaseFiles
 import Foundation
 
-/// Which stores of a data directory are in force.
+/// The stores in force of a data directory.
 ///
-/// A stream's store lies at `<data>/<stream>.sqlite` until a promotion says otherwise. Promotions stand in
-/// `<data>/sets.json` in their order; the last one that names a stream says where its store is. The file is
-/// replaced as a whole, so a reader sees a promotion or does not.
+/// A stream's store is at `<data>/<stream>.sqlite` until a promotion changes this. `<data>/sets.json` lists the
+/// promotions in order; the last one with a stream contains the place of its store. The file is replaced as a whole,
+/// so a reader sees either all or nothing of a promotion.
 package struct PromotionJournal: Sendable {
-    /// The data directory, as it was given.
+    /// The data directory, as given.
     package let directory: String
-    /// What was promoted, the oldest first.
+    /// Promotions, the oldest first.
     package private(set) var promotions: [StorePromotion]
 
     package static let fileName = "sets.json"
-    /// What the journal calls the data directory itself.
+    /// The journal's name of the data directory itself.
     static let ownSet = "."
 
     private struct Journal: Codable {
         var promotions: [StorePromotion]
     }
 
-    /// A directory without promotions, or one that is not there, has its own stores in force.
+    /// In a missing directory, or one without promotions, its own stores are in force.
     package init(directory: String) throws(StoreError) {
         self.directory = directory
         let path = Self.join(directory, Self.fileName)
@@ -40,9 +40,9 @@ package struct PromotionJournal: Sendable {
         }
     }
 
-    /// For a program that goes on from what it reads: what it sees is durable. Whoever promoted may have been killed, or
-    /// met a failing disk, between the replacing of the file and the sync of its directory; a loss of power would
-    /// bring the old set back in force under what was done from the new one.
+    /// For a program that acts on the journal: makes its present content durable. The promoting process may have been
+    /// killed, or met a failing disk, between the replacement of the file and the sync of its directory. A power loss
+    /// would then put the old set back in force, below work based on the new one.
     package init(settledIn directory: String) throws(StoreError) {
         try self.init(directory: directory)
         if !promotions.isEmpty {
@@ -54,12 +54,13 @@ package struct PromotionJournal: Sendable {
         resolve(set(of: stream))
     }
 
-    /// The store of a stream, there or not.
+    /// The path of a stream's store, which may be missing.
     package func path(of stream: String) -> String {
         Self.join(directory(of: stream), "\(stream).sqlite")
     }
 
-    /// The store of a stream. Throws when it was promoted and is gone or empty: no new one may begin there.
+    /// The path of a stream's store. Throws if it was promoted and is missing or empty: a new one must not begin
+    /// there.
     package func presentPath(of stream: String) throws(StoreError) -> String {
         let path = path(of: stream)
         guard set(of: stream) != Self.ownSet else { return path }
@@ -70,7 +71,7 @@ package struct PromotionJournal: Sendable {
         return path
     }
 
-    /// The store of a stream that was in force at an instant (milliseconds since 1970).
+    /// The store of a stream in force at an instant (milliseconds since 1970).
     package func path(of stream: String, atMilliseconds instant: Int64) -> String {
         let moves = moves(of: stream)
         let set =
@@ -79,8 +80,8 @@ package struct PromotionJournal: Sendable {
         return Self.join(resolve(set), "\(stream).sqlite")
     }
 
-    /// The promotions of a stream after an instant and up to another (milliseconds since 1970), each with
-    /// the store that was in force before and the one that was from then on.
+    /// The promotions of a stream after an instant and up to another (milliseconds since 1970), each with the stores
+    /// in force before and after it.
     package func promotions(
         of stream: String, afterMilliseconds start: Int64, throughMilliseconds end: Int64
     ) -> [(promotion: StorePromotion, from: String, to: String)] {
@@ -94,7 +95,7 @@ package struct PromotionJournal: Sendable {
         }
     }
 
-    /// Whether the last promotion took back what one before it had put in force.
+    /// Whether the last promotion reverted the previous one.
     package var isBack: Bool {
         var inForce: [StorePromotion] = []
         var isBack = false
@@ -108,10 +109,10 @@ package struct PromotionJournal: Sendable {
         return isBack
     }
 
-    /// Data directories in the order in which their copies of a partition count where they are folded equally far:
-    /// the one whose store of the stream came into force last is first, then as they were given.
+    /// Data directories in the order of precedence of their equally advanced copies of a partition: first the one
+    /// with the most recently promoted store of the stream, then in the given order.
     ///
-    /// - Parameter instant: up to when promotions count, in milliseconds since 1970.
+    /// - Parameter instant: only promotions up to this instant count, in milliseconds since 1970.
     package static func lastPromotedFirst(
         _ directories: [PromotionJournal], of stream: String, atMilliseconds instant: Int64 = .max
     ) -> [PromotionJournal] {
@@ -123,22 +124,22 @@ package struct PromotionJournal: Sendable {
             .map { directories[$0] }
     }
 
-    /// Whether a promotion has put the stores of a set in force, or others in their place.
+    /// Whether a promotion put the stores of a set in force or replaced them.
     package func names(_ set: String) -> Bool {
         promotions.contains { promotion in
             promotion.streams.values.contains { $0.to == set || $0.from == set }
         }
     }
 
-    /// Whether a promotion has put the store of a stream in force that is.
+    /// Whether a promotion put the present store of a stream in force.
     package func hasPromoted(_ stream: String) -> Bool { !moves(of: stream).isEmpty }
 
-    /// Where the store of a stream is, as the journal writes it.
+    /// The place of a stream's store, as written in the journal.
     package func set(of stream: String) -> String {
         moves(of: stream).last?.move.to ?? Self.ownSet
     }
 
-    /// A directory as the journal writes it: relative to the data directory when it lies below.
+    /// A directory as written in the journal: relative to the data directory if it is below it.
     package func set(at path: String) -> String {
         let own = Self.absolute(directory)
         let other = Self.absolute(path)
@@ -153,8 +154,8 @@ package struct PromotionJournal: Sendable {
         return set.hasPrefix("/") ? set : Self.join(directory, set)
     }
 
-    /// Puts a promotion in force. It is durable when this returns. When it throws, nothing has changed, or a loss of
-    /// power may take the promotion back until somebody reads it as settled.
+    /// Puts a promotion in force, durably when this returns. If it throws, either nothing has changed, or a power
+    /// loss may revert the promotion until `init(settledIn:)` reads it.
     package mutating func append(_ promotion: StorePromotion) throws(StoreError) {
         let path = Self.join(directory, Self.fileName)
         let encoder = JSONEncoder()
@@ -169,7 +170,7 @@ package struct PromotionJournal: Sendable {
         promotions.append(promotion)
     }
 
-    /// Every promotion that names a stream, with what it says of it.
+    /// Every promotion of a stream, with its change for the stream.
     private func moves(
         of stream: String
     ) -> [(promotion: StorePromotion, move: StorePromotion.Move)] {
@@ -195,17 +196,17 @@ package struct PromotionJournal: Sendable {
     }
 }
 
-/// A change of the stores that are in force, as `sets.json` has it.
+/// A change of the stores in force, as written in `sets.json`.
 package struct StorePromotion: Codable, Equatable, Sendable {
     package enum Kind: String, Codable, Sendable {
-        /// To a set that was replayed.
+        /// To a replayed set.
         case promote
         /// Back to a set that had been in force.
         case rollback
     }
 
-    /// The directories whose store of a stream is in force from then on, and was until then. They are
-    /// relative to the data directory when they lie below it (`.` is that itself), else absolute.
+    /// The directories with a stream's store in force after and before the promotion. They are relative to the data
+    /// directory if they are below it (`.` is the directory itself), otherwise absolute.
     package struct Move: Codable, Equatable, Sendable {
         package var to: String
         package var from: String
@@ -219,7 +220,7 @@ package struct StorePromotion: Codable, Equatable, Sendable {
     /// Since 1970.
     package var atMilliseconds: Int64
     package var kind: Kind
-    /// The streams that it changed.
+    /// The changed streams.
     package var streams: [String: Move]
 
     package init(atMilliseconds: Int64, kind: Kind, streams: [String: Move]) {

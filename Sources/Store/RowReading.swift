@@ -1,14 +1,14 @@
 import GRDB
 import Streams
 
-/// Which rows of an aggregate are read.
+/// The rows of an aggregate to read.
 package struct RowChoice {
     /// Whether to read the rows of an hour.
     package var isHourWanted: (String) -> Bool
-    /// Whether to read rows with these columns, the time of which is empty; nil for all.
+    /// Whether to read rows with these columns (their time is empty); nil for all.
     package var isKeyWanted: (([StoredValue]) -> Bool)?
 
-    /// All rows, unless closures say otherwise.
+    /// All rows by default.
     package init(
         isHourWanted: @escaping (String) -> Bool = { _ in true },
         isKeyWanted: (([StoredValue]) -> Bool)? = nil
@@ -24,11 +24,11 @@ final class RowReading {
 
     private let db: Database
     private let path: String
-    /// Nil where other records than those of its hours may change the rows of a day.
+    /// Nil if records outside of a day's hours may change the day's rows.
     private let keptDays: DaySumCache?
-    /// The hours of the store with their slots, once they were read.
+    /// The hours of the store with their slots, once read.
     private var knownHours: [(text: String, slots: [Slot])]?
-    /// The places of hours among them.
+    /// The positions of the hours in `knownHours`.
     private var hourPlaces: [String: Int] = [:]
     private var tables: [String: AggregateKeys] = [:]
 
@@ -38,7 +38,7 @@ final class RowReading {
         self.keptDays = keptDays
     }
 
-    /// The hours that rows count, each with its number in each partition.
+    /// The hours with rows, each with its number in each partition.
     func hours() throws -> [(text: String, slots: [(number: Int64, partition: Int32)])] {
         if let knownHours { return knownHours }
         var hours: [(text: String, slots: [Slot])] = []
@@ -57,7 +57,7 @@ final class RowReading {
         return hours
     }
 
-    /// Calls `body` with each key of an aggregate, and its columns, of which the time is empty.
+    /// Calls `body` with each key of an aggregate and its columns, with an empty time.
     func forEachKey(
         of table: AggregateTable, _ body: (_ key: Int64, _ columns: [StoredValue]) throws -> Void
     ) throws {
@@ -100,15 +100,15 @@ final class RowReading {
         }
     }
 
-    /// Calls `body` with the sums of each day's rows that have the same columns but for the hour, which is one of the
-    /// day's, and the partition. Where a sum would not fit 64 bits, there are several.
+    /// Calls `body` with the sums of each day's rows that differ only in hour and partition. The hour column is one
+    /// of the day's hours. If a sum would not fit 64 bits, there are several.
     func forEachDay(
         of table: AggregateTable, partitions: Set<Int32>, _ choice: RowChoice,
         _ body: (_ columns: [StoredValue], _ measures: [Int64]) throws -> Void
     ) throws {
         let keys = try keys(of: table)
         let wanted = try keys.wanted(by: choice)
-        // In order of their texts, so that the hours of a day lie together. What has no day has an empty one.
+        // In order of their texts, so that the hours of a day are adjacent. A text without a day has an empty one.
         var days: [(hour: String, slots: [Int64], isWhole: Bool)] = []
         for hour in try hours() {
             if days.last.map({ Self.day(of: $0.hour) }) != Self.day(of: hour.text) {
@@ -147,7 +147,7 @@ final class RowReading {
         }
     }
 
-    /// What the sums of each whole day follow from; nil for others, and where kept ones are of no use.
+    /// The inputs of the sums of each whole day; nil for other days, and if the cache is of no use.
     private func origins(
         of days: [(hour: String, slots: [Int64], isWhole: Bool)], in table: AggregateTable,
         _ keys: AggregateKeys, _ wanted: WantedKeys, _ partitions: Set<Int32>
@@ -155,7 +155,7 @@ final class RowReading {
         var columns: [[StoredValue]]?
         switch wanted {
         case .all: break
-        // Numbers of keys are those of a file. Their columns mean the same in all.
+        // Key numbers differ between files; their columns have the same meaning in all.
         case .few(let numbers):
             columns = try numbers.map { try keys.columns(ofKey: $0, time: .text("")) }
         case .many: return days.map { _ in nil }
@@ -184,17 +184,17 @@ final class RowReading {
     }
 }
 
-/// The keys of an aggregate's rows, each read when the first row has it.
+/// The keys of an aggregate's rows, each read at its first row.
 private final class AggregateKeys {
     private let table: AggregateTable
     private let path: String
     private let kinds: [AggregateTable.ColumnKind]
-    /// The place of the hour, or of the day, which are the slot's.
+    /// The index of the hour or day column, which belongs to the slot.
     private let timePlace: Int?
     private let db: Database
     private let row: StatementRow
     private var known: [Int64: [StoredValue]] = [:]
-    /// Keys that are kept; about fifty megabytes.
+    /// The most cached keys; about fifty megabytes.
     private static let mostKnown = 100_000
 
     init(_ table: AggregateTable, _ db: Database, path: String) throws {
@@ -212,14 +212,13 @@ private final class AggregateKeys {
                     """))
     }
 
-    /// The columns of the row that a key has in a slot.
+    /// The columns of a key's row in a slot.
     ///
     /// - Parameter time: the hour or the day of the slot.
     func columns(ofKey key: Int64, time: StoredValue) throws -> [StoredValue] {
         with(time, try known[key] ?? read(key))
     }
 
-    /// The columns, with a time in its place.
     func with(_ time: StoredValue, _ columns: [StoredValue]) -> [StoredValue] {
         guard let timePlace else { return columns }
         var columns = columns
@@ -227,7 +226,6 @@ private final class AggregateKeys {
         return columns
     }
 
-    /// The keys whose rows are wanted.
     func wanted(by choice: RowChoice) throws -> WantedKeys {
         guard let isWanted = choice.isKeyWanted else { return .all }
         let wanted = try numbers().filter { isWanted(try columns(ofKey: $0, time: .text(""))) }
@@ -238,7 +236,7 @@ private final class AggregateKeys {
         try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table.sqlName)_keys") ?? 0
     }
 
-    /// Throws `damaged` for a key that is not there.
+    /// Throws `damaged` for a missing key.
     func require(_ key: Int64) throws {
         if known[key] == nil { _ = try read(key) }
     }

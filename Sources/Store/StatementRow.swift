@@ -2,12 +2,12 @@ import GRDB
 import GRDBSQLite
 import Streams
 
-/// Binds and runs a prepared statement, row by row, straight from borrowed bytes: a value costs no
+/// Binds and runs a prepared statement, row by row, directly from borrowed bytes, so that a value needs no
 /// allocation.
 final class StatementRow {
     private let statement: Statement
     private let handle: OpaquePointer
-    /// The place that was bound last, from 1.
+    /// The index of the last bound value, from 1.
     private var place: Int32 = 0
 
     init(_ statement: Statement) {
@@ -15,7 +15,7 @@ final class StatementRow {
         handle = statement.sqliteStatement
     }
 
-    /// Makes the statement ready for the values of a row.
+    /// Prepares the statement for the values of a row.
     func begin() {
         sqlite3_reset(handle)
         place = 0
@@ -48,7 +48,7 @@ final class StatementRow {
         text.withUnsafeBytes { bind(text: $0) }
     }
 
-    /// The bytes have to stay until `step`.
+    /// The bytes must stay until `step`.
     func bind(blob: UnsafeRawBufferPointer?) {
         guard let blob else {
             bindNull()
@@ -117,7 +117,7 @@ final class StatementRow {
         return integer
     }
 
-    /// Runs the statement up to its next row; false when there is no more.
+    /// Runs the statement up to its next row; false at the end.
     func next() throws -> Bool {
         let code = sqlite3_step(handle)
         if code == SQLITE_ROW { return true }
@@ -129,7 +129,7 @@ final class StatementRow {
     /// A column of the present row, from 0.
     func integer(_ column: Int) -> Int64 { sqlite3_column_int64(handle, Int32(column)) }
 
-    /// A column of the present row, from 0, with whatever NULs it has.
+    /// A column of the present row, from 0, including any NULs.
     func text(_ column: Int) -> String {
         let bytes = sqlite3_column_blob(handle, Int32(column))
         let count = Int(sqlite3_column_bytes(handle, Int32(column)))

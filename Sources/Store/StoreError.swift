@@ -3,34 +3,34 @@ import Foundation
 import GRDB
 import Wording
 
-/// What can go wrong with a store: what, where, and what to do about it.
+/// A fault of a store, its place and the remedy.
 package enum StoreError: OperatorError, Equatable, Sendable {
     case noStore(path: String)
     case notAStore(path: String, detail: String)
-    /// The file holds something else than what was written to it.
+    /// The file does not hold the bytes that were written to it.
     case damaged(path: String, detail: String)
-    /// The file is there, and nothing is in it any more.
+    /// The file exists but is empty.
     case emptied(path: String)
-    /// The same of a store that its worker can fold anew.
+    /// The same for a store that its worker can fold again.
     case emptiedStore(path: String)
     case otherStream(path: String, found: String, wanted: String)
     case newerVersion(path: String, found: Int, known: Int)
-    /// The store has a schema of before the first release, which is not migrated.
+    /// The store has a schema from before the first release, which is not migrated.
     case olderVersion(path: String, found: Int)
-    /// A table of the store has other columns than the program declares: another version of Weir folded it.
+    /// A table has other columns than the program declares: another version of Weir folded the store.
     case otherColumns(path: String, table: String, columns: [String])
     case locked(path: String, owner: String)
-    /// Another worker has folded records of the partition meanwhile.
+    /// Another worker has folded records of the partition at the same time.
     case fenced(path: String, partition: Int32, expected: Int64)
-    /// The journal of promotions is not understood.
+    /// The journal of promotions is not readable.
     case badSets(path: String, detail: String)
     case promotionUnderWay(path: String)
-    /// A store that was promoted is not there any more.
+    /// A promoted store is missing.
     case promotedStoreGone(path: String, journal: String)
-    /// What was corrected of the set in force is not there any more.
+    /// The corrections of the set in force are missing.
     case correctionsGone(path: String)
     case disk(operation: String, path: String, detail: String)
-    /// The file, or what lies beside it, was moved away, removed or replaced while it was open.
+    /// The file, or a companion file of SQLite, was moved, removed or replaced while open.
     case moved(operation: String, path: String, detail: String)
     /// Anything else that SQLite reported.
     case backend(operation: String, path: String, detail: String)
@@ -79,7 +79,7 @@ package enum StoreError: OperatorError, Equatable, Sendable {
 }
 
 extension StoreError {
-    /// Runs `body`. Its errors say what was done to which file.
+    /// Runs `body`. Its errors contain the operation and the file.
     package static func naming<Result>(
         _ operation: String, _ path: String, _ body: () throws -> Result
     ) throws(StoreError) -> Result {

@@ -2,12 +2,12 @@ import DatabaseFiles
 import Foundation
 import GRDB
 
-/// What marks a file of SQLite as one of ours: `PRAGMA application_id`, and as `user_version` its schema.
+/// Identifies an SQLite file as one of Weir's: `PRAGMA application_id`, and its schema as `user_version`.
 package struct StoreMark: Sendable {
     let applicationID: Int32
-    /// One more for every migration.
+    /// Grows by one with every migration.
     package let version: Int
-    /// What is said of another program's file.
+    /// The error text for another program's file.
     package let foreign: String
 
     package init(applicationID: Int32, version: Int, foreign: String) {
@@ -16,8 +16,7 @@ package struct StoreMark: Sendable {
         self.foreign = foreign
     }
 
-    /// The version that a file has; 0 when there is nothing in it yet. Throws for a file of another program,
-    /// and for one of a later version.
+    /// The version of a file; 0 for an empty one. Throws for a file of another program or of a later version.
     package func check(_ db: Database, path: String) throws -> Int {
         let (application, found) = try read(db)
         let isNew = try application == 0 && found == 0 && Self.isEmpty(db)
@@ -47,7 +46,7 @@ package struct StoreMark: Sendable {
         guard try !isEmpty(db) else { throw StoreError.emptied(path: path) }
     }
 
-    /// Makes the tables of a new file, in one transaction with what `body` writes.
+    /// Creates the tables of a new file, in one transaction with the writes of `body`.
     package func make(
         _ schema: String, in db: Database, _ body: (Database) throws -> Void
     ) throws {
@@ -62,14 +61,14 @@ package struct StoreMark: Sendable {
         }
     }
 
-    /// Makes a file with these tables and what `body` writes, in the place of one that is there. Durable when it returns; a
-    /// crash leaves a whole file or none.
+    /// Replaces a file by one with these tables and the writes of `body`. Durable when it returns; a crash leaves a
+    /// whole file or none.
     package func makeFile(
         _ schema: String, at path: String, pageSize: Int? = nil,
         _ body: (Database) throws -> Void
     ) throws {
         let new = path + ".new"
-        // What is left beside an old file would be rolled back into the new one, or read as its write-ahead log.
+        // Remains of an old file would be rolled back into the new one, or read as its write-ahead log.
         for file in [path, new].flatMap({ [$0, $0 + "-journal", $0 + "-wal", $0 + "-shm"] })
         where access(file, F_OK) == 0 {
             guard unlink(file) == 0 else {
@@ -89,11 +88,11 @@ package struct StoreMark: Sendable {
     }
 }
 
-/// The right to work on a store: an exclusive lock on a file beside it, which ends with the process.
+/// The right to work on a store: a lock on a file beside it, which ends with the process.
 package final class StoreLock {
     private let descriptor: Int32
 
-    /// Makes the directory of a store and takes its lock.
+    /// Creates the directory of a store and acquires its lock.
     package convenience init(
         newStore path: String, operation: String = "create"
     ) throws(StoreError) {
@@ -108,13 +107,13 @@ package final class StoreLock {
         try self.init(storePath: path)
     }
 
-    /// Throws `locked` when another process has the lock.
+    /// Throws `locked` if another process has the lock.
     package convenience init(storePath: String) throws(StoreError) {
         try self.init(LockFile.descriptor(storePath + ".lock"), LOCK_EX, of: storePath)
     }
 
-    /// Keeps others from working on a store while it is copied. Several may have this at the same time, also without the
-    /// right to write there. Nil when no lock file can be made: then nobody works on the store as long as there is none.
+    /// Keeps workers away from a store during a copy. Several processes may hold this at the same time, also without
+    /// write access there. Nil if the lock file cannot be created: then no worker can use the store either.
     package convenience init?(copying storePath: String) throws(StoreError) {
         guard let descriptor = try LockFile.descriptor(toRead: storePath + ".lock") else {
             return nil
@@ -125,7 +124,7 @@ package final class StoreLock {
     private init(_ file: Int32, _ mode: Int32, of storePath: String) throws(StoreError) {
         descriptor = file
         guard flock(descriptor, mode | LOCK_NB) == 0 else {
-            // Closed by `deinit`, which runs although this throws.
+            // `deinit` closes it even though this throws.
             throw .locked(path: storePath, owner: LockFile.owner(descriptor))
         }
         LockFile.setOwner(descriptor)
@@ -136,21 +135,21 @@ package final class StoreLock {
     }
 }
 
-/// A promotion that is under way in a data directory: `promotion.lock`, locked while its process lives.
+/// A running promotion in a data directory: `promotion.lock`, locked while its process lives.
 ///
-/// While it is there, workers of the directory finish their batch, give their stores up, and wait. A file
-/// that nobody has locked any more was left by a promotion that died, and means nothing.
+/// While the file exists, workers of the directory finish their batch, release their stores, and wait. An unlocked
+/// file is the remains of a killed promotion and has no effect.
 package final class PromotionRequest {
     private let path: String
     private let descriptor: Int32
 
     private static let fileName = "promotion.lock"
-    /// Whoever looks at the file locks it for an instant.
+    /// A process that inspects the file locks it for an instant.
     private static let tries = 50
     private static let pauseMicroseconds: UInt32 = 20_000
 
-    /// Asks all workers of a data directory to give their stores up. Throws `promotionUnderWay` while
-    /// another process promotes.
+    /// Asks all workers of a data directory to release their stores. Throws `promotionUnderWay` while another process
+    /// promotes.
     package init(directory: String) throws(StoreError) {
         path = PromotionJournal.join(directory, Self.fileName)
         descriptor = try Self.lock(path)
@@ -165,7 +164,7 @@ package final class PromotionRequest {
     private static func lock(_ path: String) throws(StoreError) -> Int32 {
         for _ in 0..<tries {
             let descriptor = try LockFile.descriptor(path)
-            // Whoever removed the file of a dead promotion may have taken this one's name away.
+            // A process that removed the file of a killed promotion may have unlinked this one.
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0, isCurrent(descriptor, path) {
                 return descriptor
             }
@@ -175,12 +174,12 @@ package final class PromotionRequest {
         throw .promotionUnderWay(path: path)
     }
 
-    /// Whether a promotion may be under way: one look at a name.
+    /// Whether a promotion may be running: checks only that the file exists.
     package static func isMade(in directory: String) -> Bool {
         access(PromotionJournal.join(directory, fileName), F_OK) == 0
     }
 
-    /// Whether a promotion is under way. The file of a dead one is removed.
+    /// Whether a promotion is running. Removes the file of a killed one.
     package static func isHeld(in directory: String) -> Bool {
         let path = PromotionJournal.join(directory, fileName)
         let descriptor = open(path, O_RDWR | O_CLOEXEC)
@@ -191,7 +190,7 @@ package final class PromotionRequest {
         return false
     }
 
-    /// Whether the open file is the one that has the name now.
+    /// Whether the open file is the one with the name now.
     private static func isCurrent(_ descriptor: Int32, _ path: String) -> Bool {
         var open = stat()
         var named = stat()
@@ -200,7 +199,7 @@ package final class PromotionRequest {
     }
 }
 
-/// A file that is there to be locked, and says which process has locked it.
+/// A file for locking, which contains the id of the locking process.
 private enum LockFile {
     static func descriptor(_ path: String) throws(StoreError) -> Int32 {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
@@ -210,7 +209,7 @@ private enum LockFile {
         return descriptor
     }
 
-    /// The same for who may not write there; nil when there is no file and it cannot be made.
+    /// The same without write access; nil if the file is missing and cannot be created.
     static func descriptor(toRead path: String) throws(StoreError) -> Int32? {
         do throws(StoreError) {
             return try descriptor(path)
@@ -227,7 +226,7 @@ private enum LockFile {
         _ = owner.withCString { pwrite(descriptor, $0, strlen($0), 0) }
     }
 
-    /// The owner, as words that follow an error; empty when it is not known.
+    /// The owner, as words that follow an error; empty if unknown.
     static func owner(_ descriptor: Int32) -> String {
         var buffer = [UInt8](repeating: 0, count: 32)
         let count = pread(descriptor, &buffer, buffer.count, 0)
@@ -237,8 +236,8 @@ private enum LockFile {
     }
 }
 
-/// A small file that is replaced as a whole: after a crash at any instant it has the old content or the new.
-/// All functions are durable when they return.
+/// A small file that is replaced as a whole: after a crash it has either the old or the new content. All functions
+/// are durable when they return.
 package enum DurableFile {
     package static func replace(_ path: String, with bytes: Data) throws(StoreError) {
         let new = path + ".new"
@@ -260,19 +259,19 @@ package enum DurableFile {
         try move(new, to: path)
     }
 
-    /// Moves a file that is durable to the path of another.
+    /// Moves a durable file to the path of another.
     package static func move(_ new: String, to path: String) throws(StoreError) {
         guard rename(new, path) == 0 else { throw failure("replace", path) }
         try syncName(of: path)
     }
 
-    /// Syncs the directory of a file, so that a loss of power cannot bring the file before it back.
+    /// Syncs the directory of a file, so that a power loss cannot restore the previous file.
     package static func syncName(of path: String) throws(StoreError) {
         let parent = (path as NSString).deletingLastPathComponent
         let directory = open(parent.isEmpty ? "." : parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard directory >= 0 else { throw failure("write", parent) }
         defer { close(directory) }
-        // EINVAL: a file system that knows no sync of directories.
+        // EINVAL: the file system does not support the sync of a directory.
         guard fsync(directory) == 0 || errno == EINVAL else { throw failure("write", parent) }
     }
 

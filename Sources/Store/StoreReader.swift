@@ -18,9 +18,9 @@ package final class StoreReader {
         (queue, stream) = try Self.open(path)
     }
 
-    /// Keeps up to 64 MiB of what is read in memory, for whoever asks several questions one after the other.
+    /// Caches up to 64 MiB of read pages, for several queries in a row.
     ///
-    /// - Parameter days: sums of days that were read before, and those that are read now.
+    /// - Parameter days: the cache of day sums to use and extend.
     package func keepPages(_ days: DaySumCache) throws(StoreError) {
         keptDays = days
         try StoreError.naming("read", path) {
@@ -28,7 +28,7 @@ package final class StoreReader {
         }
     }
 
-    /// Throws `noStore` when there is no file, and `disk` when nobody can say.
+    /// Throws `noStore` if the file is missing, and `disk` if its existence is unknown.
     package static func requireFile(_ path: String) throws(StoreError) {
         guard access(path, F_OK) != 0 else { return }
         guard errno == ENOENT else {
@@ -37,13 +37,13 @@ package final class StoreReader {
         throw .noStore(path: path)
     }
 
-    /// Throws `emptied` for a file that is there without a byte: SQLite would begin a new one in its place.
+    /// Throws `emptied` for an existing file of 0 bytes: SQLite would begin a new one in its place.
     package static func requireContent(_ path: String) throws(StoreError) {
         var found = stat()
         guard stat(path, &found) != 0 || found.st_size > 0 else { throw .emptied(path: path) }
     }
 
-    /// The same of a store, which its worker can fold anew.
+    /// The same for a store, which its worker can fold again.
     static func requireStoreContent(_ path: String) throws(StoreError) {
         do throws(StoreError) {
             try requireContent(path)
@@ -55,8 +55,8 @@ package final class StoreReader {
     private static func open(
         _ path: String
     ) throws(StoreError) -> (DatabaseQueue, stream: String) {
-        // A worker that ends just now takes the write-ahead log away from under this connection, which
-        // SQLite reports as a failed disk. A disk that really failed does so again.
+        // A worker that ends at this moment removes the write-ahead log that this connection opens. SQLite reports
+        // this as a failed disk. A real disk failure occurs again.
         var triesLeft = 5
         while true {
             do {
@@ -87,9 +87,9 @@ package final class StoreReader {
         try StoreError.naming("read", path) { try queue.read(body) }
     }
 
-    /// Throws `damaged` when the records of a partition do not add up to what became of them, or to those of
-    /// its hours. Then every page passes its checksum, and the tables come from different points in time: for
-    /// example an older file under a newer `-wal`.
+    /// Throws `damaged` if the records of a partition do not match the sum of their outcomes, or of its hours. Then
+    /// every page passes its checksum but the tables come from different points in time: for example an older file
+    /// with a newer `-wal`.
     static func requireSums(_ db: Database, path: String) throws {
         let row = try Row.fetchOne(
             db,
@@ -151,9 +151,8 @@ package final class StoreReader {
 extension StoreReader {
     /// Calls `body` with one consistent state of the store.
     ///
-    /// - Parameter verifying: looks, when it is the first, whether the store agrees with itself: not needed
-    ///   where nothing is counted.
-    /// - Throws: `damaged` when it does not.
+    /// - Parameter verifying: whether the first snapshot checks the store's sums. Not needed if nothing is counted.
+    /// - Throws: `damaged` if the check fails.
     package func snapshot<Result>(
         verifying: Bool = true, _ body: (StoreSnapshot) throws -> Result
     ) throws(StoreError) -> Result {

@@ -1,19 +1,19 @@
 import GRDB
 import Streams
 
-/// The tables of stores. Aggregates follow from their descriptions; the comments stay in the file: `.schema` in
-/// the sqlite3 shell shows them.
+/// The tables of stores. Aggregates follow from their descriptions. The comments stay in the file: `.schema` in the
+/// sqlite3 shell shows them.
 enum StoreSchema {
     /// "Weir".
     static let mark = StoreMark(
         applicationID: 0x5765_6972, version: 8, foreign: "a database of something else")
-    /// Rows of older ones count by other rules.
+    /// Rows of older versions count by other rules.
     private static let oldestVersion = 8
 
     /// The reasons of refused records that are not rejections, in SQL.
     static let otherReasons = RefusedRecord.otherReasons.map { "'\($0)'" }.joined(separator: ", ")
 
-    /// The schema's version; 0 for a file that has none yet.
+    /// The schema's version; 0 for a file without one.
     static func checkVersion(_ db: Database, path: String) throws -> Int {
         let version = try mark.check(db, path: path)
         guard try version >= oldestVersion || (version == 0 && !mark.isOn(db)) else {
@@ -22,7 +22,7 @@ enum StoreSchema {
         return version
     }
 
-    /// The schema of a store: what every store has, the memory of its fold, and its aggregates.
+    /// The schema of a store: the common tables, the memory of its fold, and its aggregates.
     static func text(of fold: (some StreamFold).Type) -> String {
         var parts = [common, slots]
         if fold.hasWindow { parts.append(dedupe) }
@@ -32,8 +32,8 @@ enum StoreSchema {
         return parts.joined(separator: "\n")
     }
 
-    /// Throws `otherColumns` when a table has not the columns that are declared: a measure was added, or went,
-    /// since the store was made.
+    /// Throws `otherColumns` if a table lacks a declared column or has another one: a measure was added or removed
+    /// since the store was created.
     static func requireColumns(
         of tables: [AggregateTable], in db: Database, path: String
     ) throws {
@@ -125,7 +125,7 @@ enum StoreSchema {
         ) STRICT, WITHOUT ROWID;
         """
 
-    /// The hours that rows of aggregates count.
+    /// The hours with rows of aggregates.
     private static let slots = """
         CREATE TABLE slots (
           -- Hours of partitions, each with a number: the upper half of the numbers of the rows that count in it.
@@ -137,7 +137,7 @@ enum StoreSchema {
 
         """
 
-    /// The memory of streams whose ids are remembered for a window.
+    /// The memory of streams that remember ids for a window.
     private static let dedupe = """
         CREATE TABLE dedupe (
           -- Ids that were seen lately. An entry is 24 bytes: the first 16 of the SHA-256 of the id's
@@ -150,7 +150,7 @@ enum StoreSchema {
         ) STRICT;
         """
 
-    /// What is for partners, where a stream has something for them.
+    /// Documents for partners, in streams that have them.
     private static let outbox = """
         CREATE TABLE outbox (
           -- What is published to partners, in order.
@@ -172,10 +172,9 @@ enum StoreSchema {
 }
 
 extension AggregateTable {
-    /// An aggregate is kept as two tables: its keys, and its sums under the numbers of an hour's slot and of a
-    /// key. A key is written once and not for every hour, most rows that a batch touches are short ones that
-    /// are there already, and the rows of an hour lie together. The view that joins them has the
-    /// aggregate's name.
+    /// An aggregate has two tables: its keys, and its sums under the numbers of an hour's slot and of a key. So a key
+    /// is written once and not for every hour, a batch mostly updates short existing rows, and the rows of an hour
+    /// are adjacent. The view that joins them has the aggregate's name.
     fileprivate var schema: String {
         let keyLines = keyColumns.map {
             "  \($0.name) \($0.kind.sqlType) NOT NULL," + Self.comment($0.note.schemaText)
@@ -216,12 +215,12 @@ extension AggregateTable {
         note.isEmpty ? "" : " -- \(note)"
     }
 
-    /// The columns of keys: the hour, or the day that it begins, is the slot's.
+    /// The columns of keys: the hour or day belongs to the slot.
     var keyColumns: [Column] { columns.filter { !$0.kind.isTime } }
 
     fileprivate var keyNames: [String] { keyColumns.map(\.name) }
 
-    /// Makes a key, unless it is there.
+    /// Inserts a key unless it exists.
     var insertKeySQL: String {
         """
         INSERT INTO \(sqlName)_keys (\(keyNames.joined(separator: ", ")))
@@ -246,8 +245,7 @@ extension AggregateTable {
             """
     }
 
-    /// Adds to some measures, given as bits, of the row of a number: the measures in order, then the
-    /// number.
+    /// Adds to some measures, given as bits, of the row with a number: the measures in order, then the number.
     func addSQL(_ changed: UInt64) -> String {
         let sums = measures.enumerated().filter { changed >> UInt64($0.offset) & 1 == 1 }
             .map { "\($0.element) = \($0.element) + ?" }
@@ -295,7 +293,7 @@ extension MemoryTable {
         return "INSERT OR REPLACE INTO \(name) VALUES (\(places))"
     }
 
-    /// The columns after the key. Texts are read as bytes: GRDB would end them at a NUL.
+    /// The columns after the key. Texts are read as bytes, because GRDB would end them at a NUL.
     var rowSQL: String {
         let names = columns.dropFirst().map {
             $0.kind == .text ? "CAST(\($0.name) AS BLOB)" : $0.name

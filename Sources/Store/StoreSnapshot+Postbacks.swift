@@ -3,7 +3,7 @@ import GRDB
 import Streams
 
 extension StoreSnapshot {
-    /// Calls `body` with the outbox rows of a partition that come of records below an offset, in order.
+    /// Calls `body` with the outbox rows of a partition from records below an offset, in order.
     package func forEachOutboxRow(
         of partition: Int32, below offset: Int64 = .max,
         _ body: (_ sequence: Int64, PartnerPostback) throws -> Void
@@ -21,7 +21,7 @@ extension StoreSnapshot {
         ).map(PartnerPostback.init(outbox:))
     }
 
-    /// The ids of the documents for partners that come of records from an offset on.
+    /// The ids of the documents for partners from records at or after an offset.
     package func outboxIDs(of partition: Int32, from offset: Int64) throws -> Set<String> {
         guard try hasOutbox() else { return [] }
         return try String.fetchSet(
@@ -29,8 +29,7 @@ extension StoreSnapshot {
             arguments: [partition, offset])
     }
 
-    /// The offsets below which everything of a partition is published: what is for partners, and dead
-    /// letters.
+    /// The offsets below which all documents for partners, and all dead letters, of a partition are published.
     package func publishedOffsets(
         of state: PartitionState
     ) throws -> (outbox: Int64, deadLetters: Int64) {
@@ -87,17 +86,17 @@ extension PartnerPostback {
 
 /// The best accepted copy of a postback.
 package struct AcceptedPostback: Sendable {
-    /// Which postback it is, within the partition.
+    /// Identifies the postback within the partition.
     package var id: [UInt8]
     package var offset: Int64
     package var timestampMilliseconds: Int64
-    /// Whether the signature is by a production key of Apple's or of the configuration.
+    /// Whether a production key of Apple's or of the configuration made the signature.
     package var isValid: Bool
 }
 
-/// The best copy of a postback with the document that was made of it.
+/// The best copy of a postback with its document.
 package struct PublishedPostback: Sendable {
-    /// Which postback it is, within the partition.
+    /// Identifies the postback within the partition.
     package var id: [UInt8]
     package var offset: Int64
     package var adNetworkID: String
@@ -106,12 +105,12 @@ package struct PublishedPostback: Sendable {
     package var appID: Int64
     /// As `PartnerDocument.stored`.
     package var document: String
-    /// Whether the signature is by a production key of Apple's or of the configuration.
+    /// Whether a production key of Apple's or of the configuration made the signature.
     package var isValid: Bool
 }
 
 extension PublishedPostback {
-    /// - Parameter postback: the document of the copy, for whichever partner it is.
+    /// - Parameter postback: the document of the copy, for any partner.
     package init(_ accepted: AcceptedPostback, _ postback: PartnerPostback) {
         self.init(
             id: accepted.id, offset: accepted.offset, adNetworkID: postback.adNetworkID,
@@ -121,7 +120,7 @@ extension PublishedPostback {
 }
 
 extension StoreSnapshot {
-    /// The best accepted copies of the postbacks of a partition from an offset on, in order, so many at most.
+    /// The best accepted copies of the postbacks of a partition from an offset on, in order; at most `limit`.
     package func acceptedPostbacks(
         of partition: Int32, from offset: Int64, limit: Int
     ) throws -> [AcceptedPostback] {
@@ -145,24 +144,24 @@ extension StoreSnapshot {
         }
     }
 
-    /// How many postbacks of a partition were accepted, each counted once.
+    /// The number of accepted postbacks of a partition, without copies.
     package func acceptedPostbackCount(of partition: Int32) throws -> Int64 {
         try Int64.fetchOne(
             db, sql: "SELECT count(*) FROM postback_ids WHERE partition = ?", arguments: [partition]
         ) ?? 0
     }
 
-    /// Calls `body` with the best accepted copy of each postback of a partition that was published, in
-    /// order of their offsets: one for a postback, however many partners got it.
+    /// Calls `body` with the best accepted copy of each published postback of a partition, in order of their offsets:
+    /// once for each postback, regardless of the number of its partners.
     ///
     /// - Parameters:
     ///   - offset: only copies from here on.
-    ///   - partner: only what this partner got; nil for what any of them got.
+    ///   - partner: only postbacks of this partner; nil for those of any partner.
     package func forEachPublishedPostback(
         of partition: Int32, from offset: Int64 = .min, partner: String?,
         _ body: (PublishedPostback) throws -> Void
     ) throws {
-        // Older revisions are those of copies that are no longer the best.
+        // Older revisions belong to copies that are no longer the best.
         let rows = try Row.fetchCursor(
             db,
             sql: """
@@ -188,15 +187,15 @@ extension StoreSnapshot {
         }
     }
 
-    /// Calls `body` with each postback of a partition that was published, and whose best copy, from an offset on, was
-    /// not; in order of the offsets of these.
+    /// Calls `body` with each published postback of a partition that has an unpublished best copy at or after an
+    /// offset; in order of the offsets of these copies.
     ///
-    /// - Parameter partner: only what this partner got; nil for what any of them got.
+    /// - Parameter partner: only postbacks of this partner; nil for those of any partner.
     package func forEachWithdrawnPostback(
         of partition: Int32, from offset: Int64, partner: String?,
         _ body: (_ id: [UInt8], _ offset: Int64) throws -> Void
     ) throws {
-        // Names of partners hold neither of the signs between them.
+        // Names of partners contain neither of the two separators.
         let rows = try Row.fetchCursor(
             db,
             sql: """
@@ -213,28 +212,28 @@ extension StoreSnapshot {
     }
 }
 
-/// A copy of a postback that was decoded, as it is stored.
+/// A stored copy of a decoded postback.
 package struct StoredPostbackCopy: Sendable {
     package var partition: Int32
     package var offset: Int64
-    /// Which postback it is a copy of, within the partition.
+    /// Identifies its postback within the partition.
     package var id: [UInt8]
-    /// How it came: `device`, `developer-copy` or `relay`.
+    /// Its route: `device`, `developer-copy` or `relay`.
     package var route: String
     package var timestampMilliseconds: Int64
     /// `valid`, `development`, `invalid` or `unverifiable`.
     package var verdict: String
-    /// 0 to 63; nil when absent.
+    /// 0 to 63; nil if absent.
     package var conversionValue: Int64?
-    /// `low`, `medium` or `high`; nil when absent.
+    /// `low`, `medium` or `high`; nil if absent.
     package var coarseValue: String?
-    /// Nil or empty when absent.
+    /// Nil or empty if absent.
     package var country: String?
     package var adNetworkID: String
     /// The source identifier, or below 4.0 the campaign id.
     package var campaign: String
     package var appID: Int64
-    /// The publisher's app, 0 when absent.
+    /// The publisher's app; 0 if absent.
     package var sourceAppID: Int64
     /// 0 to 2; 0 below 4.0.
     package var sequenceIndex: Int64
@@ -243,7 +242,7 @@ package struct StoredPostbackCopy: Sendable {
 }
 
 extension StoreSnapshot {
-    /// The last copy of a postback below an offset, as text that is another one for any other copy; nil without one.
+    /// The last copy of a postback below an offset, as text that differs for any other copy; nil without one.
     package func lastPostbackCopy(of partition: Int32, below offset: Int64) throws -> String? {
         try String.fetchOne(
             db,
@@ -256,8 +255,8 @@ extension StoreSnapshot {
             arguments: [partition, offset])
     }
 
-    /// Calls `body` with every copy of the postbacks of these partitions: those of one postback follow
-    /// each other, in order of their offsets.
+    /// Calls `body` with every copy of the postbacks of these partitions. Copies of one postback are adjacent, in
+    /// order of their offsets.
     package func forEachPostbackCopy(
         partitions: Set<Int32>, _ body: (StoredPostbackCopy) throws -> Void
     ) throws {

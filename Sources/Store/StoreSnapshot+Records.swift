@@ -5,11 +5,10 @@ import GRDB
 import JSON
 import Streams
 
-// Where records are in the log, and what tells them from others there: with it a part of the log is found and
-// folded again.
+// The positions and fingerprints of records in the log. They allow to find a part of the log and fold it again.
 
 extension StoreSnapshot {
-    /// Where the records of each hour of a partition are, in order of the hours.
+    /// The offsets of each hour's records in a partition, in order of the hours.
     package func hours(of partition: Int32) throws -> [HourRange] {
         try Row.fetchAll(
             db,
@@ -46,8 +45,8 @@ extension StoreSnapshot {
         }
     }
 
-    /// The offsets of a range whose records are copies of postbacks with these values, or were refused: no
-    /// other can count for them.
+    /// The offsets in a range of copies of postbacks with these values, and of refused records: no other record can
+    /// count for them.
     ///
     /// - Parameter values: by columns of `postback_copies`.
     package func postbackOffsets(
@@ -76,7 +75,7 @@ extension StoreSnapshot {
             arguments: StatementArguments(range + wanted + range))
     }
 
-    /// The offsets of a range whose records were rejected because a sum would have overflowed.
+    /// The offsets in a range of records that were rejected because a sum would have overflowed.
     package func overflows(partition: Int32, offsets: Range<Int64>) throws -> Set<Int64> {
         try Int64.fetchSet(
             db,
@@ -91,11 +90,12 @@ extension StoreSnapshot {
     }
 }
 
-/// A folded record with what tells it from any other one in its place. By a few of them a log is recognised.
+/// A folded record with a fingerprint that distinguishes it from any other at its offset. A few of them identify a
+/// log.
 package struct RecordFingerprint: Hashable, Sendable {
     package var partition: Int32
     package var offset: Int64
-    /// As `RecordView.fingerprint` says it.
+    /// `RecordView.fingerprint`.
     package var fingerprint: String
 
     package init(partition: Int32, offset: Int64, fingerprint: String) {
@@ -106,7 +106,7 @@ package struct RecordFingerprint: Hashable, Sendable {
 }
 
 extension PartitionState {
-    /// The last folded record; nil when none was.
+    /// The last folded record; nil without one.
     package var lastFingerprint: RecordFingerprint? {
         guard !lastRecord.isEmpty else { return nil }
         return RecordFingerprint(
@@ -115,11 +115,11 @@ extension PartitionState {
 }
 
 extension StoreSnapshot {
-    /// Which hours to sample, counted back from the last.
+    /// The hours to sample, counted back from the last.
     private static let steps = [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
 
-    /// A few folded records of a partition at or after an offset, in order: the last one, the first of the
-    /// last hour, the last ones of hours further and further back, and the first that was folded.
+    /// A few folded records of a partition at or after an offset, in order: the last one, the first of the last hour,
+    /// the last ones of hours at growing distances, and the first folded one.
     ///
     /// - Parameter hours: how many of the latest hours to include without gaps.
     package func fingerprints(
@@ -138,8 +138,8 @@ extension StoreSnapshot {
             fingerprints.insert(ends.last)
             if step == 0 { fingerprints.insert(ends.first) }
         }
-        // A store that began with a topic of which nothing is left, and went on with another one, shows there: hours
-        // may have records of both.
+        // This reveals a store that began with a deleted topic and continued with another one: hours may have records
+        // of both.
         let earliest = try Row.fetchOne(
             db.cachedStatement(
                 sql: """
@@ -152,8 +152,8 @@ extension StoreSnapshot {
             .sorted { $0.offset < $1.offset }
     }
 
-    /// The folded records of a partition whose fingerprints are kept, in order: the first and the last of
-    /// each hour, and the last of all.
+    /// The folded records of a partition with stored fingerprints, in order: the first and the last of each hour, and
+    /// the last of all.
     package func allFingerprints(of state: PartitionState) throws -> [RecordFingerprint] {
         var fingerprints = Set([state.lastFingerprint].compactMap { $0 })
         let rows = try Row.fetchCursor(
@@ -177,8 +177,8 @@ extension StoreSnapshot {
 }
 
 extension RecordView {
-    /// Tells this record from another one at the same offset: the first 16 bytes of SHA-256 over
-    /// timestamp, key and value, each with its length, in hex.
+    /// Distinguishes this record from another one at the same offset: the first 16 bytes of SHA-256 over timestamp,
+    /// key and value, each with its length, in hex.
     package var fingerprint: String {
         var hash = SHA256()
         withUnsafeBytes(of: timestampMilliseconds.littleEndian) { hash.update(bufferPointer: $0) }

@@ -3,7 +3,7 @@ import Foundation
 import GRDB
 import Streams
 
-/// A value of a column, as it is stored.
+/// A stored column value.
 package enum StoredValue: Hashable, Comparable, Sendable {
     /// A 64-bit integer; booleans are 0 and 1.
     case integer(Int64)
@@ -20,7 +20,7 @@ package enum StoredValue: Hashable, Comparable, Sendable {
         }
     }
 
-    /// Texts are equal when their bytes are.
+    /// Texts are equal if their bytes are.
     package static func == (left: StoredValue, right: StoredValue) -> Bool {
         switch (left, right) {
         case (.integer(let left), .integer(let right)): left == right
@@ -51,14 +51,14 @@ package struct StoredRefusal: Sendable {
     package var partition: Int32
     package var offset: Int64
     package var timestampMilliseconds: Int64
-    /// As its header said it.
+    /// From its header.
     package var type: String
     package var reason: String
     package var detail: String
     package var key: [UInt8]?
     /// As `RecordHeaders` reads them.
     package var headers: [UInt8]
-    /// Its value; nil for a tombstone, and for one that was too large to keep.
+    /// Its value; nil for a tombstone, and if it was too large to keep.
     package var value: [UInt8]?
     /// SHA-256 in hex of a value that was too large to keep.
     package var valueSHA256: String?
@@ -70,12 +70,12 @@ package struct StoreSnapshot {
     private let stream: String
     package let path: String
     private let rows: RowReading
-    /// The topic that is folded.
+    /// The folded topic.
     package let topic: String
-    /// What told the topic from others of its name when the store began.
+    /// The topic's identity when the store began, which distinguishes it from others of its name.
     package let logIdentity: String
 
-    /// - Parameter keptDays: sums of days that were read before; nil to read all of them.
+    /// - Parameter keptDays: the cache of day sums; nil to read all of them.
     init(_ db: Database, path: String, keptDays: DaySumCache? = nil) throws {
         self.db = db
         self.path = path
@@ -87,8 +87,8 @@ package struct StoreSnapshot {
         rows = RowReading(db, path: path, keptDays: hasWindow ? keptDays : nil)
     }
 
-    /// An error of SQLite as one of this store; nil when it is of another. While several stores are read, the
-    /// error does not say of which it is.
+    /// An error of SQLite as an error of this store; nil if it belongs to another. With several open stores the error
+    /// does not identify its store.
     package func fault(_ error: any Error) -> StoreError? {
         guard let error = error as? DatabaseError,
             db.lastErrorCode.primaryResultCode == error.resultCode
@@ -96,7 +96,7 @@ package struct StoreSnapshot {
         return StoreError(error, operation: "read", path: path)
     }
 
-    /// The partitions that the store knows, in order of their numbers.
+    /// The partitions in the store, in order of their numbers.
     package func partitionStates() throws -> [PartitionState] {
         try StoreReader.partitionStates(db)
     }
@@ -105,8 +105,8 @@ package struct StoreSnapshot {
         try StoreReader.epochs(db, partition: partition)
     }
 
-    /// The configuration that a partition's last record was folded under; nil when none was folded. A later one,
-    /// under which nothing was folded, does not count.
+    /// The configuration of a partition's last folded record; nil without one. A later configuration without folded
+    /// records does not count.
     package func configurationOfLastRecord(
         of partition: PartitionState
     ) throws -> FoldConfiguration? {
@@ -127,12 +127,11 @@ package struct StoreSnapshot {
         }
     }
 
-    /// The hours that rows may count, in no order.
+    /// The hours that rows may count, in any order.
     package func hourTexts() throws -> [String] { try rows.hours().map(\.text) }
 
-    /// Calls `body` with the partition, the columns and the measures of each row of an aggregate that
-    /// counts one of these partitions, in no order.
-    ///
+    /// Calls `body` with the partition, the columns and the measures of each row of an aggregate in these partitions,
+    /// in any order.
     package func forEachRow(
         of table: AggregateTable, partitions: Set<Int32>, _ choice: RowChoice = RowChoice(),
         _ body: (_ partition: Int32, _ columns: [StoredValue], _ measures: [Int64]) throws -> Void
@@ -140,15 +139,14 @@ package struct StoreSnapshot {
         try rows.forEach(of: table, partitions: partitions, choice, body)
     }
 
-    /// Calls `body` with each key that rows of an aggregate have, and its columns, of which the time is empty.
+    /// Calls `body` with each key of an aggregate and its columns, with an empty time.
     package func forEachKey(
         of table: AggregateTable, _ body: (_ key: Int64, _ columns: [StoredValue]) throws -> Void
     ) throws {
         try rows.forEachKey(of: table, body)
     }
 
-    /// Calls `body` with the key and the measures of each row of an hour that counts one of these partitions, in no
-    /// order.
+    /// Calls `body` with the key and the measures of each row of an hour in these partitions, in any order.
     package func forEachRow(
         of table: AggregateTable, partitions: Set<Int32>, inHour hour: String,
         _ body: (_ key: Int64, _ measures: [Int64]) throws -> Void
@@ -156,8 +154,8 @@ package struct StoreSnapshot {
         try rows.forEach(of: table, partitions: partitions, inHour: hour, body)
     }
 
-    /// Calls `body` with the sums of each day's rows that have the same columns but for the hour, which is one of the
-    /// day's, and the partition; in no order. Where a sum would not fit 64 bits, there are several.
+    /// Calls `body` with the sums of each day's rows that differ only in hour and partition; in any order. The hour
+    /// column is one of the day's hours. If a sum would not fit 64 bits, there are several.
     package func forEachDay(
         of table: AggregateTable, partitions: Set<Int32>, _ choice: RowChoice = RowChoice(),
         _ body: (_ columns: [StoredValue], _ measures: [Int64]) throws -> Void
@@ -165,8 +163,7 @@ package struct StoreSnapshot {
         try rows.forEachDay(of: table, partitions: partitions, choice, body)
     }
 
-    /// The refused records of a partition from an offset on, in order, without their bytes; at most
-    /// `limit` of them.
+    /// The refused records of a partition from an offset on, in order, without their bytes; at most `limit` of them.
     package func refused(
         partition: Int32, from offset: Int64 = .min, limit: Int = .max
     ) throws -> [StoredRefusal] {
@@ -174,14 +171,14 @@ package struct StoreSnapshot {
             db, partition: partition, from: offset, limit: limit, withBytes: false)
     }
 
-    /// A refused record with its bytes; nil when none lies there.
+    /// A refused record with its bytes; otherwise nil.
     package func refusal(partition: Int32, offset: Int64) throws -> StoredRefusal? {
         let found = try StoredRefusal.fetch(
             db, partition: partition, from: offset, limit: 1, withBytes: true)
         return found.first { $0.offset == offset }
     }
 
-    /// Calls `body` with each id of a partition that is remembered, as text that is equal for equal memory, in order.
+    /// Calls `body` with each remembered id of a partition, as text that is equal for equal memory, in order.
     package func forEachRememberedID(
         of partition: PartitionState, _ body: (String) -> Void
     ) throws {
@@ -189,7 +186,7 @@ package struct StoreSnapshot {
             return try forEachDigest(of: partition.partition, body)
         }
         let window = DedupeWindow(
-            // Under the last configuration nothing may be folded yet.
+            // The last configuration may have no folded records yet.
             windowMilliseconds: try epochs(of: partition.partition)
                 .last { $0.fromOffset < partition.nextOffset }?
                 .configuration.dedupeWindowMilliseconds ?? 0,
@@ -202,7 +199,7 @@ package struct StoreSnapshot {
         }
     }
 
-    /// Ids, revisions and partners of what a partition has for partners, in order.
+    /// Ids, revisions and partners of a partition's documents, in order.
     package func outboxIDs(of partition: Int32) throws -> [String] {
         guard try db.tableExists("outbox") else { return [] }
         return try String.fetchAll(
@@ -215,7 +212,7 @@ package struct StoreSnapshot {
             arguments: [partition])
     }
 
-    /// Calls `body` with what of a fold's memory belongs to the digest, in order.
+    /// Calls `body` with the parts of a fold's memory that belong to the digest, in order.
     private func forEachDigest(of partition: Int32, _ body: (String) -> Void) throws {
         var parts: [String] = []
         let fold = Streams.stream(named: stream)
@@ -230,12 +227,12 @@ package struct StoreSnapshot {
         while let digest = try digests.next() { body(digest) }
     }
 
-    /// A text that was read as bytes: GRDB would end it at a NUL.
+    /// A text that was read as bytes, because GRDB would end it at a NUL.
     static func text(_ bytes: Data) -> String { String(decoding: bytes, as: UTF8.self) }
 }
 
 extension StoredRefusal {
-    /// The row that a store has of a refused record, without its bytes.
+    /// The stored row of a refused record, without its bytes.
     package init(_ refusal: RefusedRecord, of record: RecordView) {
         self.init(
             partition: record.partition, offset: record.offset,
@@ -271,7 +268,7 @@ extension StoredRefusal {
 }
 
 extension AggregateStore {
-    /// Calls `body` with the state of the store as it is, for reading.
+    /// Calls `body` with the present state of the store, for reading.
     package func snapshot<Result>(
         _ body: (StoreSnapshot) throws -> Result
     ) throws(StoreError) -> Result {

@@ -8,16 +8,16 @@ private struct RecordPosition: Hashable {
     var offset: Int64
 }
 
-/// One transaction of a store: what a batch changes.
+/// One transaction of a store: the changes of a batch.
 package final class StoreTransaction {
     let db: Database
-    /// Number of ids written that were not in the store before, where they are remembered forever.
+    /// Number of ids written that were not in the store before, in streams that remember them permanently.
     var newIDs = 0
     private let batch: RecordBatch
     private let rowNumbers: RowNumbers
     private let memory: any FoldMemory
     private let ids: StoredIDs?
-    /// The indices and fingerprints of the records of the batch that were looked for.
+    /// The indices and fingerprints of the searched records of the batch.
     private var places: [RecordPosition: Int] = [:]
     private var fingerprints: [RecordPosition: String] = [:]
     /// Statements that write a row of memory, by the names of tables.
@@ -40,18 +40,18 @@ package final class StoreTransaction {
         try AggregateRows(deltas.table, db).add(deltas, symbols, rowNumbers)
     }
 
-    /// Throws `StoreError.overflow` unless these could be added to the stored sums before anything else is.
-    /// Nothing is changed.
+    /// Throws `StoreError.overflow` unless these could be added to the stored sums before all others. Changes
+    /// nothing.
     func requireRoom(for deltas: Deltas, symbols: SymbolTable) throws {
         guard deltas.count > 0 else { return }
         try db.inSavepoint {
-            // What is made is rolled back at once, so its numbers must not be remembered.
+            // New rows are rolled back at once, so their numbers must not be remembered.
             try AggregateRows(deltas.table, db).add(deltas, symbols, RowNumbers())
             return .rollback
         }
     }
 
-    /// Stores the records that were refused, with their bytes.
+    /// Stores the refused records with their bytes.
     func keep(_ refused: [RefusedRecord]) throws {
         guard !refused.isEmpty else { return }
         let statement = try db.cachedStatement(
@@ -92,7 +92,7 @@ package final class StoreTransaction {
         }
     }
 
-    /// Stores where the records of hours are, and the fingerprints of the first and the last of them.
+    /// Stores the offsets of hours' records, and the fingerprints of the first and the last of them.
     func add(_ hours: [HourRange]) throws {
         let update = StatementRow(
             try db.cachedStatement(
@@ -122,7 +122,7 @@ package final class StoreTransaction {
         }
     }
 
-    /// Moves a partition to its next offset; false when it is not where it is expected.
+    /// Moves a partition to its next offset; false if its present one is not `expected`.
     func advance(_ progress: PartitionProgress, from expected: Int64) throws -> Bool {
         let statement = try db.cachedStatement(
             sql: """
@@ -130,7 +130,7 @@ package final class StoreTransaction {
                   last_record = ?
                 WHERE partition = ? AND next_offset = ?
                 """)
-        // The last record of a partition is the last one of its hour, which was looked up for that.
+        // The last record of a partition is the last one of its hour, which was already looked up.
         try StatementRow(statement).run([
             .integer(progress.nextOffset), .integer(progress.watermarkMilliseconds),
             .integer(progress.records),
@@ -140,7 +140,7 @@ package final class StoreTransaction {
         return db.changesCount == 1
     }
 
-    /// The fingerprint of a record that `find` has found in the batch; else empty.
+    /// The fingerprint of a record that `find` has found in the batch; otherwise empty.
     private func fingerprint(_ partition: Int32, _ offset: Int64) -> String {
         let place = RecordPosition(partition: partition, offset: offset)
         if let known = fingerprints[place] { return known }
@@ -150,8 +150,8 @@ package final class StoreTransaction {
         return fingerprint
     }
 
-    /// Finds records in the batch, which has those of a partition in order of their offsets: from its end
-    /// on, where most of them lie.
+    /// Finds records in the batch, where those of a partition are in order of their offsets. Searches from its end,
+    /// where most of them are.
     private func find(_ wanted: [(partition: Int32, offset: Int64)]) {
         var missing: [Int32: [Int64]] = [:]
         var count = 0

@@ -2,8 +2,8 @@ import Foundation
 import GRDB
 import Streams
 
-/// The ids of a table that are remembered for ever: on disk, with a small filter in memory that recognises
-/// nearly all new ids.
+/// The permanently remembered ids of a table: on disk, with a small filter in memory that recognises nearly all new
+/// ids.
 final class StoredIDs {
     private unowned let store: AggregateStore
     private let table: MemoryTable
@@ -22,13 +22,13 @@ final class StoredIDs {
 
     private(set) var count = 0
 
-    /// Adds an id that is being stored to the filter.
+    /// Adds an id to the filter while it is being stored.
     func insert(_ id: RecordID, partition: Int32) {
         filter.insert(id, partition: partition)
     }
 
-    /// Counts ids that were stored and had not been there before, and makes the filter larger when it has
-    /// become too full to be of use. Not to be called within a commit.
+    /// Counts newly stored ids, and enlarges the filter once it is too full to be useful. Not to be called within a
+    /// commit.
     func noteStored(_ newIDs: Int) throws(StoreError) {
         count += newIDs
         if filter.isFull { try fillFilter() }
@@ -48,7 +48,7 @@ final class StoredIDs {
     }
 }
 
-/// A blocked Bloom filter: 16 bits an id, all of an id's bits in one word of 64.
+/// A blocked Bloom filter: 16 bits per id, all bits of an id in one 64-bit word.
 struct IDFilter {
     private var words: [UInt64]
     private let capacity: Int
@@ -60,7 +60,7 @@ struct IDFilter {
         words = Array(repeating: 0, count: self.capacity / 4)
     }
 
-    /// True when it holds more ids than it was made for.
+    /// True if it holds more ids than its capacity.
     var isFull: Bool { count > capacity }
 
     func mayContain(_ id: RecordID, partition: Int32) -> Bool {
@@ -83,7 +83,7 @@ struct IDFilter {
 }
 
 extension RecordID {
-    /// The 16 bytes that ids are stored as.
+    /// The 16 stored bytes of an id.
     func write(to bytes: UnsafeMutableRawBufferPointer, at start: Int = 0) {
         bytes.storeBytes(of: high.bigEndian, toByteOffset: start, as: UInt64.self)
         bytes.storeBytes(of: low.bigEndian, toByteOffset: start + 8, as: UInt64.self)
@@ -103,7 +103,7 @@ extension RecordID {
         return bytes
     }
 
-    /// Zeros for what is no id.
+    /// Zeros for bytes that are not an id.
     init(bytes: Data) {
         self = bytes.withUnsafeBytes { $0.count >= 16 ? RecordID($0) : RecordID(high: 0, low: 0) }
     }

@@ -2,11 +2,11 @@ import Foundation
 import JSON
 import Streams
 
-/// The content of a signed token: the event that its holder may report, and until when.
+/// The content of a signed token: the event that its holder may report, and the expiry.
 package struct EventToken: Equatable, Sendable {
     package var use: TokenUse
     package var type: String
-    /// The event, a JSON object. It is appended like this, with the open members filled in.
+    /// The event, a JSON object. It is appended unchanged, except for the filled-in open members.
     package var event: String
     /// The members that the query fills in.
     package var openMembers: [String]
@@ -15,7 +15,7 @@ package struct EventToken: Equatable, Sendable {
     /// The token expires at this second since 1970.
     package var expiresAtSeconds: Int64
 
-    /// Throws what is wrong with the content.
+    /// Throws the fault of the content.
     package init(
         use: TokenUse, type: String, event: String, openMembers: [String], target: String,
         expiresAtSeconds: Int64
@@ -45,7 +45,7 @@ package struct EventToken: Equatable, Sendable {
         self.expiresAtSeconds = expiresAtSeconds
     }
 
-    /// Whether a text may be the header `Location`: a web address in visible ASCII.
+    /// Whether a text is valid for the header `Location`: a web address in visible ASCII.
     private static func isTarget(_ text: String) -> Bool {
         let rest = ["https://", "http://"].first { text.hasPrefix($0) }.map {
             text.dropFirst($0.count)
@@ -59,11 +59,10 @@ package struct EventToken: Equatable, Sendable {
 }
 
 package enum TokenFault: Error, Equatable, Sendable, CustomStringConvertible {
-    /// It has not the form of a token, or no known key signed it for this use.
+    /// It does not have the form of a token, or no known key signed it for this use.
     case forged
     case expired
-    /// It holds for longer than its topic's worker remembers ids, so that it could count more than
-    /// once.
+    /// It is valid for longer than its topic's worker remembers ids, so it could count more than once.
     case lastsTooLong(longestSeconds: Int64)
     /// It is longer than `TokenKeys.maxBytes`.
     case tooLong(byteCount: Int)
@@ -154,7 +153,7 @@ extension EventToken {
 }
 
 extension EventToken {
-    /// Throws when an event lacks a member that tokens of this use must fix.
+    /// Throws if an event lacks a member that tokens of this use must fix.
     package static func checkFixedMembers(of event: JSONValue, use: TokenUse) throws(TokenFault) {
         for name in use.fixedMembers where event.member(name)?.string?.isEmpty != false {
             throw .bad(
@@ -164,7 +163,7 @@ extension EventToken {
 }
 
 extension JSONValue {
-    /// Nil for other kinds than strings.
+    /// Nil unless it is a string.
     var text: String? { string.map { String(decoding: $0, as: UTF8.self) } }
 }
 
@@ -174,7 +173,7 @@ package enum TokenUse: String, CaseIterable, Sendable {
     case impression = "i"
     /// `GET /c`: something was clicked.
     case click = "c"
-    /// `GET /v1/notices/...`: a bid won, lost or is to be paid.
+    /// `GET /v1/notices/...`: a bid won, lost or must be paid.
     case notice = "n"
 
     /// The claim `aud`.
@@ -194,8 +193,7 @@ package enum TokenUse: String, CaseIterable, Sendable {
         }
     }
 
-    /// The types of event that a token of this use may carry. The first is the default of `weir
-    /// token make`.
+    /// The event types for a token of this use. The first is the default of `weir token make`.
     package var types: [String] {
         switch self {
         case .impression: ["skoverlay.presented", "skadn.impression"]
@@ -212,8 +210,7 @@ package enum TokenUse: String, CaseIterable, Sendable {
         }
     }
 
-    /// The members that the event of a token must have. They tell it from other events, and nothing
-    /// else would bind them.
+    /// The required members of a token's event. They distinguish it from other events, and only they bind the token.
     var fixedMembers: [StaticString] {
         switch self {
         case .impression, .click: []

@@ -1,13 +1,13 @@
 import JSON
 
-/// What the holder of a token may read in the dashboard, and until when.
+/// The data that a token's holder may read in the dashboard, and the expiry.
 package struct ReadToken: Equatable, Sendable {
     /// The claim `aud`: a token with another audience is none of this one.
     static let audience = "dashboard"
     /// The use that a token in the form before JWT is signed for.
     static let oldUse = "r"
 
-    /// Only rows with these values are shown, by column; empty for everything.
+    /// Shows only rows with these values, by column; empty for all rows.
     package var conditions: [Condition]
     /// The token expires at this second since 1970.
     package var expiresAtSeconds: Int64

@@ -14,7 +14,7 @@ package struct TokenKeys: Sendable {
     private let keys: [(id: String, key: SymmetricKey)]
     private let lifetimes: TokenLifetimes
 
-    /// The first key signs. A token is accepted for no longer than `lifetimes` allows its use.
+    /// The first key signs. A token is accepted for no longer than `lifetimes` allows for its use.
     package init(
         _ keys: [CollectorPipeline.TokenKey], lifetimes: TokenLifetimes = TokenLifetimes()
     ) {
@@ -22,12 +22,12 @@ package struct TokenKeys: Sendable {
         self.keys = keys.map { ($0.id, SymmetricKey(data: $0.secret)) }
     }
 
-    /// Nil when there is no key to sign with. Throws `TokenFault.tooLong`.
+    /// Nil without a signing key. Throws `TokenFault.tooLong`.
     package func sign(_ token: EventToken) throws(TokenFault) -> String? {
         try sign(token.payload)
     }
 
-    /// Nil when there is no key to sign with. Throws `TokenFault.tooLong`.
+    /// Nil without a signing key. Throws `TokenFault.tooLong`.
     package func sign(_ token: ReadToken) throws(TokenFault) -> String? {
         try sign(token.payload)
     }
@@ -46,12 +46,12 @@ package struct TokenKeys: Sendable {
         return text
     }
 
-    /// Reads a token of a use, an expired one too.
+    /// Reads a token of a use, even an expired one.
     package func read(_ text: String, for use: TokenUse) throws(TokenFault) -> EventToken {
         try read(text, for: use, atSeconds: nil)
     }
 
-    /// Reads a token for the dashboard that holds at an instant.
+    /// Reads a token for the dashboard that is valid at an instant.
     package func readToken(
         _ text: String, atMilliseconds now: Int64
     ) throws(TokenFault) -> ReadToken {
@@ -88,7 +88,7 @@ package struct TokenKeys: Sendable {
             HMAC<SHA256>.isValidAuthenticationCode(
                 signature, authenticating: Data(signed.utf8), using: key.key)
         else { throw .forged }
-        // The signature is good: errors from here on are for the signer.
+        // The signature is valid: errors from here on are for the signer.
         guard let payload = Self.bytes(parts[1]) else {
             throw .bad("the token's payload is no base64url without padding")
         }
@@ -141,7 +141,7 @@ package struct TokenKeys: Sendable {
         Base64.url.encode(HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: key))
     }
 
-    /// Whether any token can be signed.
+    /// Whether a signing key is missing.
     package var isEmpty: Bool { keys.isEmpty }
 
     /// Reads a token of a use that is valid at an instant: not expired, and not further from its
@@ -171,8 +171,8 @@ package struct TokenKeys: Sendable {
     }
 }
 
-/// How long tokens may hold: no longer than the worker of their topic remembers ids. So one token
-/// is one event, however often it is used.
+/// The longest lifetimes of tokens: no longer than the worker of their topic remembers ids. So one token is one
+/// event, however often it is used.
 package struct TokenLifetimes: Equatable, Sendable {
     private var windowSeconds: [TokenUse: Int64]
 
@@ -185,7 +185,7 @@ package struct TokenLifetimes: Equatable, Sendable {
         .impression: ImpressionsFold.self, .click: OverlayClicksFold.self, .notice: BidsFold.self,
     ]
 
-    /// From the workers' files, or the defaults where a file is missing.
+    /// From the workers' files, or the defaults if a file is missing.
     package init(_ pipelines: PipelineDirectory) throws(ConfigurationError) {
         self.init()
         for (use, stream) in Self.streams where stream.isConfigured(in: pipelines) {
@@ -193,15 +193,15 @@ package struct TokenLifetimes: Equatable, Sendable {
         }
     }
 
-    /// The longest lifetime, in seconds, that a token may be made with: the dedupe window less an
-    /// hour, or less a sixtieth of a short window. The margin is for events that are accepted at
-    /// the token's end and wait for the log. 0 where nothing is remembered.
+    /// The longest lifetime, in seconds, of a new token: the dedupe window less an hour, or less a sixtieth of a
+    /// short window. The margin is for events that are accepted at the token's end and wait for the log. 0 if no ids
+    /// are remembered.
     package func longestSeconds(_ use: TokenUse) -> Int64 {
         windowSeconds(use) - marginSeconds(use)
     }
 
-    /// How long before its end a token is accepted, in seconds. Half of the margin is for clocks
-    /// that differ.
+    /// The longest time, in seconds, before its end when a token is accepted. Half of the margin is for differing
+    /// clocks.
     func acceptedSeconds(_ use: TokenUse) -> Int64 {
         windowSeconds(use) - marginSeconds(use) / 2
     }

@@ -1,14 +1,12 @@
-// What a terminal may show.
+// Texts that are safe on a terminal.
 
 extension String {
-    /// Escapes (`\u{202E}`, `\n`) control characters, line and paragraph separators, characters
-    /// that change the direction of writing, and invisible ones. So no text from outside breaks a
-    /// line, moves a terminal's cursor or reads as something else. For sentences: applied twice, it
-    /// changes nothing more.
+    /// Escapes (`\u{202E}`, `\n`) control characters, line and paragraph separators, characters that change the
+    /// direction of writing, and invisible ones. So no text from outside can break a line, move a terminal's cursor
+    /// or imitate another text. For sentences: applying it twice has no further effect.
     package var withoutControls: String { escaped { $0.isDeceptive } }
 
-    /// The same for a text that stands alone, such as a cell. Backslashes are doubled, so that no
-    /// two texts look alike.
+    /// The same for a text on its own, such as a cell. Backslashes are doubled, so that no two texts look alike.
     package var escaped: String { escaped { $0 == "\\" || $0.isDeceptive } }
 
     private func escaped(_ isEscaped: (Unicode.Scalar) -> Bool) -> String {
@@ -24,8 +22,8 @@ extension String {
         }
     }
 
-    /// JSON text with the same characters from U+007F on as JSON escapes. They can stand only
-    /// inside strings, and a parser reads the same values.
+    /// JSON text with the same characters from U+007F on as JSON escapes. They can occur only inside strings, and a
+    /// parser reads the same values.
     package var withoutControlsInJSON: String {
         guard !utf8.allSatisfy({ $0 < 0x7F }) else { return self }
         return unicodeScalars.reduce(into: "") { text, scalar in

@@ -1,4 +1,4 @@
-// What sentences for operators have in common: counts with their nouns, and names that are not known.
+// Common parts of sentences for operators: counts with their nouns, and unknown names.
 
 /// A count and what is counted: `1 record`, `2 records`.
 package func counted(
@@ -7,7 +7,7 @@ package func counted(
     "\(count) \(count == 1 ? noun : plural ?? noun + "s")"
 }
 
-/// A name that is none of those that are known, in an error: what was probably meant, and all that there are.
+/// An unknown name in an error, with the probable intention and all known names.
 package struct UnknownName: Equatable, Sendable, CustomStringConvertible {
     private let name: String
     private let known: [String]
@@ -17,12 +17,12 @@ package struct UnknownName: Equatable, Sendable, CustomStringConvertible {
         self.known = known
     }
 
-    /// The known name that a slip of the keyboard made this one of; nil when none is close.
+    /// The known name that this one probably misspells; nil if none is close.
     package var suggestion: String? {
         let distances = known.map { (name: $0, distance: Self.distance(name.lowercased(), $0)) }
         guard let closest = distances.min(by: { $0.distance < $1.distance }) else { return nil }
-        // One slip in three characters is a slip, more is another word. Two in a word of four or five are slips where it
-        // begins and ends as the other: `sset` is seat.
+        // One typing error in three characters is a misspelling, more is another word. Two errors in a word of four
+        // or five count if it begins and ends as the known name: `sset` is seat.
         let isAlike =
             name.count > 3 && closest.name.first == name.lowercased().first
             && closest.name.last == name.lowercased().last
@@ -35,7 +35,7 @@ package struct UnknownName: Equatable, Sendable, CustomStringConvertible {
         return suggestion.map { "did you mean \($0)? T\(all.dropFirst())" } ?? all
     }
 
-    /// How many characters have to be inserted, removed, replaced or swapped with their neighbour.
+    /// How many characters to insert, remove, replace or swap with their neighbour.
     private static func distance(_ left: String, _ right: String) -> Int {
         let (left, right) = (Array(left), Array(right))
         var rows = [Array(0...right.count)]

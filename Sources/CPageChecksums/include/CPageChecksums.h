@@ -7,46 +7,44 @@
 
 struct sqlite3;
 
-/// Prepares a connection before its first statement: when it creates its file, each page of that gets
-/// eight reserved bytes with a checksum. A file that is there already stays as it is. Returns a result
-/// code of SQLite.
+/// Prepares a connection before its first statement: if it creates its file, each page gets eight reserved bytes with
+/// a checksum. An existing file stays as it is. Returns an SQLite result code.
 int weir_pages_prepare(struct sqlite3 *connection);
 
 /// Whether the pages of a connection's main file carry checksums.
 bool weir_pages_are_checked(struct sqlite3 *connection);
 
-/// Has `VACUUM INTO` write checksums, in a file whose URI says `weir_pages=1`. Returns a result code.
+/// Makes `VACUUM INTO` write checksums, in a file with `weir_pages=1` in its URI. Returns an SQLite result code.
 int weir_pages_request(struct sqlite3 *connection);
 
-/// Which of the files that a connection has open is no longer the one at its path, because it was moved,
-/// removed or replaced: "" for the main file, "-wal" or "-shm" for what lies beside it; NULL for none.
+/// Finds an open file of a connection that was moved, removed or replaced at its path: "" for the main file, "-wal"
+/// or "-shm" for its companions; NULL if all are in place.
 const char *weir_moved_file(struct sqlite3 *connection);
 
-/// What went wrong with a file.
+/// The fault of a file.
 struct weir_fault {
-    /// Number of the page whose checksum is wrong, from 1.
+    /// Number of the page with a wrong checksum, from 1.
     int64_t page;
-    /// Whether the page is in the write-ahead log: then `page` is the number of its frame, and 0 when it is
-    /// the header of the log that is wrong.
+    /// Whether the damage is in the write-ahead log: then `page` is the number of the frame, or 0 for the log's
+    /// header.
     bool is_in_wal;
-    /// What the operating system said where it refused, which is the case when no page is wrong: an errno,
-    /// or 0 when it is not known.
+    /// The errno if the operating system refused (no page is wrong); 0 if unknown.
     int error_number;
 };
 
-/// Whether a page is wrong, or the header of a write-ahead log.
+/// Whether a page, or the header of a write-ahead log, is wrong.
 static inline bool weir_fault_is_damage(struct weir_fault fault) {
     return fault.page > 0 || fault.is_in_wal;
 }
 
-/// Takes what went wrong last with a file or what belongs to it; false when nothing did lately.
+/// Returns the last fault of a file or its companions and removes it; false without a recent one.
 bool weir_fault_take(const char *path, struct weir_fault *fault);
 
-/// Adds `count` bytes, a multiple of 8, to the checksum that SQLite's write-ahead log uses: two sums over
-/// little-endian words, each of which takes the other along.
+/// Adds `count` bytes, a multiple of 8, to the checksum of SQLite's write-ahead log: two sums over little-endian
+/// words, and each includes the other.
 void weir_sums_add(uint32_t sums[2], const void *bytes, size_t count);
 
-/// The part of a record that a checksum covers; NULL for what is not there.
+/// The part of a record that a checksum covers; NULL for absent parts.
 struct weir_record {
     int64_t offset;
     int64_t timestamp;
@@ -60,8 +58,8 @@ struct weir_record {
     bool has_value;
 };
 
-/// The checksum of a record: the sums of its numbers and lengths, then of its bytes, each filled up with
-/// zeros to a multiple of 8.
+/// The checksum of a record: the sums of its numbers and lengths, then of its bytes, each part padded with zeros to a
+/// multiple of 8.
 int64_t weir_record_sum(const struct weir_record *record);
 
 #endif

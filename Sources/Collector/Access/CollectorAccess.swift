@@ -8,7 +8,7 @@ import Streams
 import Synchronization
 import Tokens
 
-/// Who may send what. It is replaced as a whole while the collector works.
+/// The senders and their permissions. The collector replaces the rules as a whole while it runs.
 final class CollectorAccess: Sendable {
     struct Rules: Sendable {
         let keys: TokenKeys
@@ -42,8 +42,7 @@ extension CollectorAccess.Rules {
     }
 }
 
-/// The producers, their topics and rates. Only the SHA-256 of a key is known, and it is compared in
-/// constant time.
+/// The producers, their topics and rates. Only the SHA-256 of a key is known, and the comparison takes constant time.
 final class Producers: Sendable {
     private struct Producer {
         let digest: [UInt8]
@@ -63,7 +62,7 @@ final class Producers: Sendable {
         }
     }
 
-    /// Nil when the request may send to the stream's topic.
+    /// Nil if the request may send to the stream's topic.
     func refusal(of request: CollectorRequest, stream: any StreamFold.Type) -> CollectorResponse? {
         let header = request.header("authorization")
         guard let key = Self.bearer(header) else {
@@ -102,11 +101,11 @@ final class Producers: Sendable {
     }
 }
 
-/// Allows so many requests a second over time, and a second's worth more at once.
+/// Allows an average number of requests per second, and a burst of one second's worth.
 final class RequestRate: Sendable {
     private let interval: Duration
     private let burst: Duration
-    /// When everything that was taken so far is paid off.
+    /// When all earlier requests are paid off.
     private let paidOff: Mutex<ContinuousClock.Instant>
 
     init(perSecond count: Int, now: ContinuousClock.Instant = .now) {
@@ -115,7 +114,7 @@ final class RequestRate: Sendable {
         paidOff = Mutex(now)
     }
 
-    /// Nil when one more request is allowed, else the seconds to wait.
+    /// Nil if one more request is allowed, otherwise the seconds to wait.
     func take(now: ContinuousClock.Instant = .now) -> Int? {
         paidOff.withLock { paidOff in
             let after = max(paidOff, now) + interval
@@ -129,8 +128,8 @@ final class RequestRate: Sendable {
     }
 }
 
-/// Follows `collector.yaml` and the files of its token keys while the collector works. A change is
-/// applied as a whole, or not at all where anything in it is wrong.
+/// Follows `collector.yaml` and the files of its token keys while the collector runs. A change takes effect as a
+/// whole, or not at all if any part is wrong.
 struct FollowedKeys {
     private let pipelines: PipelineDirectory
     private let logger: Logger
@@ -142,7 +141,7 @@ struct FollowedKeys {
     private var isFromFile: Bool
     private var said: String?
 
-    /// Starts from `first`, which is in force already.
+    /// Starts from `first`, which is already in force.
     init(
         _ pipelines: PipelineDirectory, from first: CollectorPipeline, logger: Logger,
         use: @escaping (CollectorPipeline.Access) -> Void

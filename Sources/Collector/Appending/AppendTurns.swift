@@ -13,11 +13,10 @@ final class AppendTurns: @unchecked Sendable {
         self.writer = writer
     }
 
-    /// Appends the records of several requests and answers them. Returns what is wrong with the
-    /// log; nil when nothing is.
+    /// Appends the records of several requests and answers them. Returns the fault of the log, if any.
     ///
-    /// - Parameter noting: called with the same before anybody is answered, so that `/readyz` never
-    ///   contradicts an answer.
+    /// - Parameter noting: called with the same fault before the answers, so that `/readyz` never contradicts an
+    ///   answer.
     func append(_ turn: [PendingAppend], noting: (LogError?) -> Void) -> LogError? {
         do throws(LogError) {
             let positions = try append(turn.flatMap(\.content.records))
@@ -32,7 +31,7 @@ final class AppendTurns: @unchecked Sendable {
                 return fault
             }
         }
-        // The records of one request are at fault: the others are appended one by one.
+        // The records of one request are at fault, so the requests are appended one by one.
         var fault: LogError?
         for pending in turn { fault = append([pending], noting: noting) ?? fault }
         return fault
@@ -65,7 +64,7 @@ final class AppendTurns: @unchecked Sendable {
 }
 
 extension LogError {
-    /// Whether the error is about the records, and not about the log.
+    /// Whether the error concerns the records, not the log.
     fileprivate var isOfRecords: Bool {
         switch self {
         case .unknownTopic, .unknownPartition: true

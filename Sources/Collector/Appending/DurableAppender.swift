@@ -8,7 +8,7 @@ final class DurableAppender: Sendable {
     private let metrics: CollectorMetrics
     private let logger: Logger
 
-    /// Opens a writer of the log, which only the thread uses from now on. Throws what opening throws.
+    /// Opens a writer of the log, which only the thread uses from now on. Throws errors of opening.
     init(
         _ log: sending any LogBackend, limits: AppendLimits, metrics: CollectorMetrics,
         logger: Logger
@@ -24,9 +24,8 @@ final class DurableAppender: Sendable {
         commits.start { [self] in run(turns) }
     }
 
-    /// Appends records in order and returns their positions, in the same order, once all of them
-    /// are durable. When it throws `full`, none was taken; after other refusals they may be in the
-    /// log or not.
+    /// Appends records in order and returns their positions, in the same order, once all of them are durable. After
+    /// `full` none was accepted; after other refusals the log may contain them or not.
     func append(_ records: [OutgoingRecord]) async throws(AppendRefusal) -> [RecordPosition] {
         guard !records.isEmpty else { return [] }
         return try await commits.submit(AppendContent(records))
@@ -61,10 +60,9 @@ final class DurableAppender: Sendable {
     }
 }
 
-/// Why records were not acknowledged. Whether they are in the log is unknown, except after `full`:
-/// the sender sends them again.
+/// Why records were not acknowledged. Except after `full`, the log may contain them: the sender sends them again.
 enum AppendRefusal: Error, Equatable, Sendable {
-    /// Too much waits for the log.
+    /// Too many records wait for the log.
     case full
     case late
     case log(LogError)
@@ -77,7 +75,7 @@ enum AppendRefusal: Error, Equatable, Sendable {
         }
     }
 
-    /// The reason in words for the sender. It does not say where the log is.
+    /// The reason in words for the sender, without the place of the log.
     var explanation: String {
         switch self {
         case .full: "too much waits for the log: try again"

@@ -14,8 +14,8 @@ struct CloudEvent: Sendable {
     /// `ce_time`: when it happened or was received.
     var time: String
 
-    /// Takes `ce-id`, `ce-source` and `ce-time` from the request's headers. Without them, the id is
-    /// new, the source is the path, and the time is when the request came.
+    /// Uses `ce-id`, `ce-source` and `ce-time` from the request's headers. Without them, the id is new, the source is
+    /// the path, and the time is that of the request.
     init(type: String, request: CollectorRequest) {
         self.type = type
         id = Self.text(request.header("ce-id")) ?? Self.nextID()
@@ -27,7 +27,7 @@ struct CloudEvent: Sendable {
 
     /// The headers of a record with a JSON value.
     ///
-    /// - Parameter via: how a postback came (`ce_via`); nil for other records.
+    /// - Parameter via: the route of a postback (`ce_via`); nil for other records.
     func headers(via: PostbackRoute? = nil) -> [OutgoingRecord.Header] {
         var headers: [OutgoingRecord.Header] = [
             .init("ce_specversion", "1.0"), .init("ce_type", type), .init("ce_id", id),
@@ -38,7 +38,7 @@ struct CloudEvent: Sendable {
         return headers
     }
 
-    /// A header's text, when it is 1 to 256 visible ASCII characters.
+    /// A header's text, if it is 1 to 256 visible ASCII characters.
     private static func text(_ text: String?) -> String? {
         guard let text, (1...256).contains(text.utf8.count),
             text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
@@ -59,7 +59,7 @@ struct CloudEvent: Sendable {
 final class KeyReaders: Sendable {
     private let idle = Mutex<[RecordKeyReader]>([])
 
-    /// Throws what `body` throws, and `overflow` when there is no memory for another reader.
+    /// Throws errors of `body`, and `overflow` if memory for another reader is exhausted.
     func read<Answer>(
         _ body: (RecordKeyReader) throws(Rejection) -> Answer
     ) throws(Rejection) -> Answer {
@@ -70,8 +70,7 @@ final class KeyReaders: Sendable {
         return try body(reader)
     }
 
-    /// The records of an event, each with its key and envelope. Throws what a worker would reject
-    /// the event for.
+    /// The records of an event, each with its key and envelope. Throws the reason if a worker would reject the event.
     func records(
         of event: [UInt8], _ stream: any StreamFold.Type, type: String, _ request: CollectorRequest
     ) throws(Rejection) -> [OutgoingRecord] {

@@ -5,16 +5,15 @@ struct CollectorRoute: Sendable {
     let method: HTTPRequest.Method
     /// A part may be a name in braces, which stands for any one part: `/v1/events/{topic}`.
     let path: String
-    /// Allowed media types of a body, in lower case. A body without a type is taken as the first.
-    /// Empty for a route that takes no body.
+    /// Allowed media types of a body, in lower case. A body without a type counts as the first. Empty for a route
+    /// without a body.
     let mediaTypes: [String]
     /// Most bytes of a body; nil for `CollectorLimits.maxBodyBytes`.
     let maxBodyBytes: Int?
-    /// Refuses a request before its body is read; nil to read it. The request's `body` is empty
-    /// here.
+    /// Rejects a request before its body is read; nil to read it. The request's `body` is still empty.
     let admission: @Sendable (CollectorRequest) -> CollectorResponse?
-    /// Answers a request; what it throws is answered too. It may suspend, but must not block its thread for
-    /// longer than reading a request takes: blocking work belongs on a thread of its own.
+    /// Answers a request; errors become answers too. It may suspend, but must not block its thread for longer than
+    /// reading a request takes: blocking work belongs on another thread.
     private let answer: @Sendable (CollectorRequest) async throws -> CollectorResponse
 
     init(

@@ -4,8 +4,8 @@ import ConversionValues
 import Monitoring
 import Streams
 
-/// The conversion values of installs: `GET /v1/conversion_value` for devices, `POST /v1/launch` and
-/// `POST /v1/event` for servers, and `GET /v1/test/conversion_value` for trying an app.
+/// The conversion values of installs: `GET /v1/conversion_value` for devices, `POST /v1/launch` and `POST /v1/event`
+/// for servers, and `GET /v1/test/conversion_value` for trying an app.
 struct ConversionRoutes: Sendable {
     private let service: ConversionService?
     private let apps: ConversionApps
@@ -14,7 +14,7 @@ struct ConversionRoutes: Sendable {
     /// Far more than any request needs.
     private static let maxBodyBytes = 65_536
 
-    /// Without a service, only the test route answers values.
+    /// Without a service, only the test route returns values.
     init(service: ConversionService?, apps: ConversionApps) {
         self.service = service
         self.apps = apps
@@ -44,7 +44,7 @@ struct ConversionRoutes: Sendable {
         }
     }
 
-    /// What is refused here is answered in the form of these routes.
+    /// Turns rejections into answers in the form of these routes.
     private static func judged<Value>(
         _ body: () throws(Rejection) -> Value
     ) throws(ConversionRefusal) -> Value {
@@ -92,7 +92,7 @@ extension ConversionParameters {
 }
 
 extension CollectorResponse {
-    /// An answer that no cache may keep.
+    /// An answer that caches must not store.
     fileprivate static func conversion(_ status: Int, _ json: String) -> CollectorResponse {
         CollectorResponse(
             status: status, contentType: "application/json", body: Array(json.utf8),
@@ -123,7 +123,7 @@ extension ConversionServiceError: AnsweredError {
 }
 
 extension ConversionApps {
-    /// The apps with a conversion model and those that the configuration names.
+    /// The apps with a conversion model and those named in the configuration.
     init(_ pipelines: PipelineDirectory) throws(ConfigurationError) {
         self.init(
             models: try pipelines.conversionModels(), appsByBundle: try pipelines.appsByBundle(),

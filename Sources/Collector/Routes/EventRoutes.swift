@@ -2,9 +2,9 @@ import EventLog
 import JSON
 import Streams
 
-/// Events of producers with a key: one, or a batch with one a line (NDJSON). Costs come as CSV too.
+/// Events of producers with a key: one, or a batch with one per line (NDJSON). Costs can also be CSV.
 struct EventRoutes: Sendable {
-    /// The outcome of one line of a batch: its range among all records, or why it was refused.
+    /// The outcome of one line of a batch: its range among all records, or the reason for its rejection.
     private enum Line {
         case taken(Range<Int>)
         case refused(reason: String, detail: String)
@@ -37,7 +37,7 @@ struct EventRoutes: Sendable {
         ]
     }
 
-    /// Refuses a request without a key before its body is read.
+    /// Rejects a request without a key before its body is read.
     @Sendable private func refusal(_ request: CollectorRequest) -> CollectorResponse? {
         guard let stream = Self.stream(of: request) else {
             return Self.unknownTopic
@@ -137,7 +137,7 @@ extension EventRoutes {
         .refusal(413, "too_large", "a batch may have \(maxLines) lines")
     }
 
-    /// Adds the records of an event, or why it is refused.
+    /// Adds the records of an event, or the reason for its rejection.
     private func take(
         _ event: [UInt8], _ stream: any StreamFold.Type, _ type: String,
         _ request: CollectorRequest, into all: inout [OutgoingRecord], _ lines: inout [Line]
@@ -151,7 +151,7 @@ extension EventRoutes {
         }
     }
 
-    /// 200 when all lines were taken, 207 when some, 400 when none.
+    /// 200 if all lines were accepted, 207 if some, 400 if none.
     private static func answer(
         _ lines: [Line], _ positions: [RecordPosition]
     ) -> CollectorResponse {

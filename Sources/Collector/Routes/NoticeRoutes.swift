@@ -4,8 +4,7 @@ import Monitoring
 import Streams
 import Tokens
 
-/// Win, billing and loss notices as exchanges send them: GET with OpenRTB's macros substituted in
-/// the query.
+/// Win, billing and loss notices as exchanges send them: GET with OpenRTB's macros substituted in the query.
 struct NoticeRoutes: Sendable {
     let appender: DurableAppender
     let readers: KeyReaders
@@ -29,7 +28,7 @@ struct NoticeRoutes: Sendable {
             readers.records(of: notice.value(type: type), BidsFold.self, type: type, request))
     }
 
-    /// Nil when a request without a token has a producer's key, or needs none.
+    /// Nil if a request without a token has a producer's key or does not need one.
     private func refusalWithoutToken(_ request: CollectorRequest) -> CollectorResponse? {
         if request.header("authorization") != nil {
             return access.rules.producers.refusal(of: request, stream: BidsFold.self)
@@ -58,7 +57,7 @@ struct NoticeRoutes: Sendable {
     }
 }
 
-/// A notice that is put together from a query.
+/// A notice built from a query.
 struct Notice {
     /// The event's members, each value as JSON.
     private var members: [(name: String, json: String)] = []
@@ -67,9 +66,9 @@ struct Notice {
     private static let campaignNumbers = ["campaign_id", "app_id", "source_app_id"]
     private static let campaignTexts = ["ad_network_id", "source_identifier"]
 
-    /// Throws when a macro was not substituted, so that this is found before a day's notices are counted without
-    /// values. An empty parameter counts as absent. Only a billing needs its price to be a number: of wins and losses
-    /// no price is counted, and exchanges encrypt it.
+    /// Throws if a macro was not substituted, so that a day's notices are not counted without values. An empty
+    /// parameter counts as absent. Only a billing requires a number as its price: prices of wins and losses are not
+    /// counted, and exchanges encrypt them.
     init(_ query: QueryParameters, type: String) throws(Rejection) {
         let needsPrice = type == "openrtb.billing"
         for name in query.names where query[name]?.contains("${") == true {
@@ -102,9 +101,8 @@ struct Notice {
         if !campaign.isEmpty { members.append(("campaign", Self.object(campaign))) }
     }
 
-    /// The members of a token replace those of the same names. The seat is the token's or none: it
-    /// tells one notice from another, so whoever chose it could report as many notices as there are
-    /// seats.
+    /// The members of a token replace those of the same names. The seat comes only from the token: it distinguishes
+    /// notices, so a sender that chose it could report as many notices as there are seats.
     mutating func override(with others: [(name: String, json: String)]) {
         members.removeAll { member in
             member.name == "seat" || others.contains { $0.name == member.name }
@@ -112,7 +110,7 @@ struct Notice {
         members += others
     }
 
-    /// Throws when the event lacks a member that its type needs.
+    /// Throws if the event lacks a member that its type requires.
     func value(type: String) throws(Rejection) -> [UInt8] {
         var needed = ["auction_id", "bid_id"]
         if type == "openrtb.billing" { needed.append("price") }
@@ -151,7 +149,7 @@ struct Notice {
         return json.text
     }
 
-    /// A number as JSON; nil for a text that is none, or that no double holds.
+    /// A number as JSON; nil for other texts, and beyond a double.
     private static func number(_ text: String) -> String? {
         if let number = Int64(text) { return "\(number)" }
         guard let number = Double(text), number.isFinite,
@@ -160,7 +158,7 @@ struct Notice {
         return "\(number)"
     }
 
-    /// A number as JSON, whose bounds the worker's decoder knows.
+    /// A number as JSON. The worker's decoder checks its bounds.
     private static func requiredNumber(
         _ text: String, _ name: String
     ) throws(Rejection) -> String {

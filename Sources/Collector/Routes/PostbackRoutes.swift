@@ -1,10 +1,10 @@
 import EventLog
 import Streams
 
-/// Postbacks of SKAdNetwork and AdAttributionKit: from devices, as copies for developers, and from
-/// relays (`?via=relay`). Apple repeats a postback for up to nine days until it is answered 200.
+/// Postbacks of SKAdNetwork and AdAttributionKit: from devices, as copies for developers, and from relays
+/// (`?via=relay`). Apple repeats a postback for up to nine days until it gets a 200.
 struct PostbackRoutes: Sendable {
-    /// By the type of its records.
+    /// The raw value is the type of its records.
     private enum Framework: String {
         case skAdNetwork = "skadnetwork.postback"
         case adAttributionKit = "adattributionkit.postback"
@@ -59,8 +59,7 @@ struct PostbackRoutes: Sendable {
     }
 }
 
-/// App Store server notifications of versions 1 and 2, at one address. The worker judges who sent
-/// them.
+/// App Store server notifications of versions 1 and 2, at one address. The worker verifies their sender.
 struct StoreNotificationRoutes: Sendable {
     private static let topic = "store-notifications"
 

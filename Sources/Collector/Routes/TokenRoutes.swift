@@ -3,8 +3,8 @@ import JSON
 import Streams
 import Tokens
 
-/// `GET /i`, an image of one pixel, and `GET /c`, a redirect. The token alone says what is reported
-/// and where the redirect goes.
+/// `GET /i`, an image of one pixel, and `GET /c`, a redirect. Only the token determines the event and the target of
+/// the redirect.
 struct TokenRoutes: Sendable {
     /// A transparent GIF of one pixel.
     private static let image: [UInt8] = [
@@ -52,9 +52,8 @@ struct TokenRoutes: Sendable {
         return try await appender.answer(records, response(token))
     }
 
-    /// The event of a token, with its open members from the query. A click gets the time at which
-    /// it came, and the token's own id where the event has none: so a token is one click, however
-    /// often it is followed.
+    /// The event of a token, with its open members from the query. A click gets its time of arrival and, without an
+    /// id of its own, the token's id: so a token is one click, however often it is followed.
     private static func value(
         _ event: JSONValue, _ token: EventToken, id: String, _ request: CollectorRequest
     ) throws(Rejection) -> [UInt8] {

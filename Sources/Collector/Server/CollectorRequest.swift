@@ -6,21 +6,21 @@ import Streams
 import Tokens
 
 struct CollectorRequest: Sendable {
-    /// The path without its query and without a slash at its end.
+    /// The path without its query and trailing slash.
     let path: String
     /// What the parts of the path are for which the route has names in braces.
     let parameters: Parameters
     let query: QueryParameters
     let headers: HTTPFields
-    /// In lower case, without parameters. Where the request has none, the route's first media type.
+    /// In lower case, without parameters. If the request has no type, the route's first media type.
     let mediaType: String
     var body: [UInt8]
-    /// Behind a trusted proxy, the address that the proxy names.
+    /// Through a trusted proxy, the address that the proxy names.
     let clientAddress: String
     /// When the request's head was handled, in milliseconds since 1970.
     let receivedAtMilliseconds: Int64
 
-    /// `name` is in lower case. Nil when the header is absent.
+    /// `name` is in lower case. Nil if the header is absent.
     func header(_ name: String) -> String? {
         HTTPField.Name(name).flatMap { headers[$0] }
     }
@@ -55,7 +55,7 @@ struct CollectorResponse: Sendable {
         return .json(status, json)
     }
 
-    /// A refusal after which the client may try again.
+    /// A refusal after which the client may retry.
     static func refusal(
         _ status: Int, _ reason: String, _ detail: String, retryAfterSeconds: Int
     ) -> CollectorResponse {
@@ -65,12 +65,12 @@ struct CollectorResponse: Sendable {
     }
 }
 
-/// An error of a route that says how the request is answered.
+/// An error of a route that defines the answer to the request.
 protocol AnsweredError: Error {
     var answer: CollectorResponse { get }
 }
 
-/// What a worker would reject: 400, or 413 when it is too large.
+/// A record that a worker would reject: 400, or 413 if it is too large.
 extension Rejection: AnsweredError {
     var answer: CollectorResponse {
         .refusal(reason == .tooLarge ? 413 : 400, reason.name, detail)

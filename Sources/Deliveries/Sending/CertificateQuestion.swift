@@ -4,10 +4,10 @@ import NIOPosix
 import NIOSSL
 import Streams
 
-/// Fetches the certificates of a partner and sends nothing. Used after a certificate was not
-/// accepted: the TLS library does not report which one, or why.
+/// Fetches the certificates of a partner and sends nothing. Used after a certificate was not accepted: the TLS
+/// library does not report which one, or why.
 struct CertificateQuestion {
-    /// After this time without certificates the question is given up.
+    /// Timeout for the certificates.
     private static let seconds: Int64 = 5
 
     let host: String
@@ -21,7 +21,7 @@ struct CertificateQuestion {
         .recover { _ in Self.reason([], nowSeconds: 0) }
     }
 
-    /// What is wrong with certificates that are not accepted, the partner's own first.
+    /// The fault of certificates that are not accepted, the partner's own first.
     static func reason(_ certificates: [NIOSSLCertificate], nowSeconds: Int) -> String {
         for (index, certificate) in certificates.enumerated() {
             let which = index == 0 ? "the certificate" : "certificate \(index + 1) of its chain"
@@ -41,7 +41,7 @@ struct CertificateQuestion {
     private func certificates(on loop: any EventLoop) -> EventLoopFuture<[NIOSSLCertificate]> {
         let found = loop.makePromise(of: [NIOSSLCertificate].self)
         var configuration = TLSConfiguration.makeClientConfiguration()
-        // Nothing is verified here, so no roots have to be read.
+        // Nothing is verified here, so no roots need to be read.
         configuration.trustRoots = .certificates([])
         let name = IPAddress(host) == nil ? host : nil
         ClientBootstrap(group: loop)

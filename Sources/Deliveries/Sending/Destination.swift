@@ -6,7 +6,7 @@ package struct Destination: Equatable, Sendable {
     var allowsPrivate: Bool
     var timeoutMilliseconds: Int64
 
-    /// Why nothing may be sent to a host with these addresses; nil when it may.
+    /// Why sending to a host with these addresses is forbidden; nil if it is allowed.
     func refusal(of addresses: [IPAddress]) -> String? {
         guard !allowsPrivate, let refused = addresses.first(where: { $0.refusal != nil }),
             let explanation = refused.refusal
@@ -17,8 +17,7 @@ package struct Destination: Equatable, Sendable {
 }
 
 protocol HostResolver: Sendable {
-    /// The addresses of a name in the order in which to try them; never empty. Waits as long as
-    /// name servers take.
+    /// The addresses of a name in the order in which to try them; never empty. Waits as long as name servers take.
     func addresses(of host: String) throws(ResolutionFault) -> [IPAddress]
 }
 
@@ -85,8 +84,7 @@ struct IPAddress: Hashable, Sendable, CustomStringConvertible {
         self.bytes = bytes
     }
 
-    /// Accepts the usual forms only: four decimal numbers without leading zeros, or IPv6 without
-    /// brackets and zone.
+    /// Accepts the usual forms only: four decimal numbers without leading zeros, or IPv6 without brackets and zone.
     init?(_ text: String) {
         var bytes = [UInt8](repeating: 0, count: 16)
         if inet_pton(AF_INET, text, &bytes) == 1 {
@@ -107,7 +105,7 @@ struct IPAddress: Hashable, Sendable, CustomStringConvertible {
         return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    /// Why a partner may not have this address; nil for a public address.
+    /// Why a partner must not have this address; nil for a public address.
     var refusal: String? {
         if let inner = embeddedIPv4 { return inner.refusal }
         return Self.refused.first { $0.range.contains(bytes) }?.explanation
@@ -122,7 +120,7 @@ struct IPAddress: Hashable, Sendable, CustomStringConvertible {
         return nil
     }
 
-    /// Ranges that no partner has, from the registries of special-purpose addresses, with what they are for.
+    /// Forbidden ranges for partners, from the registries of special-purpose addresses, with their purposes.
     private static let refused = [
         ("0.0.0.0/8", "unspecified"),
         ("10.0.0.0/8", "private"),
@@ -155,8 +153,8 @@ struct IPAddress: Hashable, Sendable, CustomStringConvertible {
         return (range: range, explanation: explanation)
     }
 
-    /// Prefixes of IPv6 before an IPv4 address, and the byte where that starts: `::ffff:0:0/96`,
-    /// `::ffff:0:0:0/96`, `64:ff9b::/96` and `2002::/16`.
+    /// Prefixes of IPv6 before an IPv4 address, and the byte where that starts: `::ffff:0:0/96`, `::ffff:0:0:0/96`,
+    /// `64:ff9b::/96` and `2002::/16`.
     private static let embedding: [([UInt8], Int)] = [
         ([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF], 12),
         ([0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 0, 0], 12),

@@ -12,9 +12,9 @@ package protocol PartnerSender: Sendable {
         completion: @escaping @Sendable (AttemptResult) -> Void)
 }
 
-/// Sends requests over HTTP/1.1 on one thread of its own and resolves names on others. A name is
-/// resolved once, its addresses are checked, and the connection goes to a checked address; the name
-/// stays in the request and in the certificate check. Redirects are not followed.
+/// Sends requests over HTTP/1.1 on its own thread and resolves names on others. A name is resolved once, its
+/// addresses are checked, and the connection goes to a checked address; the name stays in the request and in the
+/// certificate check. Redirects are not followed.
 final class HTTPSender: PartnerSender {
     /// After this time the next address of the name is tried.
     private static let connectSeconds: Int64 = 5
@@ -26,8 +26,8 @@ final class HTTPSender: PartnerSender {
     private let clients: PinnedClients
     private let lookups = Mutex<[String: EventLoopFuture<[IPAddress]>]>([:])
 
-    /// Starts the threads. The names of `partnerCount` partners, at most 64, can be resolved at
-    /// once without waiting for each other.
+    /// Starts the threads. The names of `partnerCount` partners, at most 64, can be resolved at once without waiting
+    /// for each other.
     ///
     /// - Parameter tls: how certificates are checked; nil means by the authorities of the system.
     init(
@@ -98,7 +98,7 @@ final class HTTPSender: PartnerSender {
             case .success(let answer):
                 completion(answer)
             case .failure(let error):
-                // The status decides, even when the rest of the answer failed.
+                // The status decides, even if the rest of the answer failed.
                 if let answer = reading.answer { return completion(answer) }
                 let others = addresses.dropFirst()
                 if Self.neverConnected(error), !others.isEmpty, NIODeadline.now() < deadline {
@@ -143,8 +143,7 @@ final class HTTPSender: PartnerSender {
     }
 }
 
-/// Reads the status and discards the body. A short body is read to its end, so that the connection
-/// can be reused.
+/// Reads the status and discards the body. A short body is read to its end, so that the connection can be reused.
 final class AnswerReading: HTTPClientResponseDelegate {
     private struct TooLong: Error {}
 
@@ -265,8 +264,7 @@ extension HTTPSender {
     }
 }
 
-/// One client for each pair of name and address, so that a request for the name cannot go to
-/// another address.
+/// One client for each pair of name and address, so that a request for the name cannot go to another address.
 final class PinnedClients: Sendable {
     private struct Key: Hashable {
         var host: String
@@ -278,8 +276,7 @@ final class PinnedClients: Sendable {
         var requests: Int
     }
 
-    /// More idle clients than this are shut down: a name whose addresses change would accumulate
-    /// them.
+    /// Shuts down further idle clients: they would accumulate for a name with changing addresses.
     private static let idleCount = 64
 
     private let group: MultiThreadedEventLoopGroup
@@ -294,8 +291,7 @@ final class PinnedClients: Sendable {
         self.tls = tls
     }
 
-    /// The client that connects to `address` for requests to `host`; nil after `stop`. The caller
-    /// releases it.
+    /// The client that connects to `address` for requests to `host`; nil after `stop`. The caller releases it.
     func client(for host: String, at address: IPAddress) -> HTTPClient? {
         let key = Key(host: host, address: address)
         return entries.withLock { entries in

@@ -9,8 +9,7 @@ enum BodyTemplate: Sendable {
     case document
     case json(JSONTemplate)
     case form([FieldTemplate])
-    /// All macros with a value, dots replaced by underscores, without Apple's JSON and lists of
-    /// objects.
+    /// All macros with a value, dots replaced by underscores, without Apple's JSON and lists of objects.
     case everything
 
     var contentType: String? {
@@ -51,8 +50,8 @@ enum BodyTemplate: Sendable {
     }
 }
 
-/// JSON with macros in its strings. A string that is exactly one macro becomes the value itself: a
-/// number stays a number. Any other string stays a string.
+/// JSON with macros in its strings. A string that is exactly one macro becomes the value itself: a number stays a
+/// number. Any other string stays a string.
 indirect enum JSONTemplate: Equatable, Sendable {
     case text(FieldTemplate)
     case literal(String)

@@ -37,13 +37,13 @@ package struct DeliveryDocument: Sendable {
         self.values = values
     }
 
-    /// Partners recognise repeated requests by it.
+    /// Partners recognise repeated requests by this key.
     var idempotencyKey: String { "\(id):\(revision)" }
 
-    /// Nil when the document has no value for the macro.
+    /// Nil if the document has no value for the macro.
     func value(_ macro: Macro) -> PartnerDocument.Value? { values[macro] }
 
-    /// The values that the document has, and those that are derived from them.
+    /// The values of the document, and values derived from them.
     private static func values(of document: JSONValue) -> PartnerDocument.Values {
         var values = PartnerDocument.Values(document)
         for (macro, source) in [
@@ -88,7 +88,7 @@ package struct DeliveryDocument: Sendable {
         return values
     }
 
-    /// What the device sent. For AdAttributionKit without the claims, which are in the JWS.
+    /// The device's data. For AdAttributionKit without the claims, which are in the JWS.
     private static func payload(of postback: JSONValue, isJWS: Bool) -> String {
         let envelope: Set = [
             "jws_string", "ad_interaction_type", "conversion_value", "coarse_conversion_value",

@@ -2,8 +2,8 @@ import Foundation
 import JSON
 import Streams
 
-/// A name that a template may use, such as `{postback.app_id}`. The raw value is the name. It is
-/// also the path of the value in the document, except for values that are derived.
+/// A name for templates, such as `{postback.app_id}`. The raw value is the name. It is also the path of the value in
+/// the document, except for derived values.
 enum Macro: String, CaseIterable, Sendable {
     case id
     case revision
@@ -97,7 +97,7 @@ enum Macro: String, CaseIterable, Sendable {
     case originPartition = "origin.partition"
     case originOffset = "origin.offset"
 
-    /// The macro whose name is closest to an unknown word; nil when none is close.
+    /// The macro with the closest name to an unknown word; nil if none is close.
     static func nearest(to word: String) -> Macro? {
         let distances = allCases.map { ($0, distance($0.rawValue, word)) }
         let least = distances.min { $0.1 < $1.1 }

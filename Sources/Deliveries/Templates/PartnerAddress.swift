@@ -1,7 +1,7 @@
 import ConfigurationValues
 
-/// The address of a partner: a fixed scheme, host and port, then a path and parameters with macros.
-/// No value of a postback can change where a request goes.
+/// The address of a partner: a fixed scheme, host and port, then a path and parameters with macros. No value of a
+/// postback can change where a request goes.
 struct PartnerAddress: Equatable, Sendable {
     let isSecure: Bool
     /// Lower case; an IPv6 address without its brackets.
@@ -12,7 +12,7 @@ struct PartnerAddress: Equatable, Sendable {
     private let path: FieldTemplate
     private let parameters: [FieldTemplate]
 
-    /// Field names that rules about missing values may use.
+    /// Field names for rules about missing values.
     var fieldNames: [String] { ["path"] + parameters.map(\.name) }
 
     init(
@@ -124,7 +124,7 @@ extension StringProtocol {
             && utf8.allSatisfy { $0.isASCIILetterOrDigit || "-._".utf8.contains($0) }
     }
 
-    /// Whether system libraries might take the name for an IPv4 address: its last part is a number.
+    /// Whether system libraries might treat the name as an IPv4 address: its last part is a number.
     fileprivate var looksNumeric: Bool {
         guard let last = split(separator: ".").last else { return true }
         return last.utf8.allSatisfy { (0x30...0x39).contains($0) } || last.hasPrefix("0x")

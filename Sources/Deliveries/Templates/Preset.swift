@@ -99,7 +99,7 @@ enum Preset {
         ("jws-string", "{postback.jws_string}"),
     ]
 
-    /// Of AdAttributionKit: Apple's words with underscores, which no page of the services names.
+    /// For AdAttributionKit: Apple's words with underscores. No page of the services names them.
     private static let adAttributionKit = [
         ("ad_interaction_type", "{postback.ad_interaction_type}"),
         ("conversion_type", "{postback.conversion_type}"),

@@ -1,8 +1,7 @@
 import ConfigurationValues
 import Store
 
-/// The request that a partner's file describes. It is parsed once at start, so that a mistake is
-/// reported then.
+/// The request that a partner's file describes. It is parsed once at start, so that a mistake is reported then.
 package struct RequestTemplate: Sendable {
     let address: PartnerAddress
     private let method: Partner.Delivery.Method
@@ -10,8 +9,7 @@ package struct RequestTemplate: Sendable {
     private let body: BodyTemplate
     private let secrets: [String: Secret]
 
-    /// Parses the templates with secrets masked; the secrets may be missing. Throws at the line of
-    /// the mistake.
+    /// Parses the templates with secrets masked; the secrets may be missing. Throws at the line of the mistake.
     package init(_ delivery: Partner.Delivery) throws(ConfigurationError) {
         try self.init(delivery, reading: .masked)
     }
@@ -130,7 +128,7 @@ package struct RequestTemplate: Sendable {
         secretTexts.reduce(text) { text, secret in text.replacing(secret, with: Secret.mask) }
     }
 
-    /// Longest first, since one secret may be part of another.
+    /// Longest first, because one secret may be part of another.
     private var secretTexts: [String] {
         let ofHeaders = headers.compactMap { header in
             if case .secret(let secret) = header.value { secret.value } else { nil }
@@ -203,14 +201,14 @@ extension String {
             && utf8.allSatisfy { $0.isASCIILetterOrDigit || "!#$%&'*+-.^_`|~".utf8.contains($0) }
     }
 
-    /// Whether the text can be the value of a header: nothing in it ends the line.
+    /// Whether the text is a valid header value: no character in it ends the line.
     var isHeaderValue: Bool { utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
 }
 
 enum RenderingFault: Error, Equatable, CustomStringConvertible {
-    /// A macro has no value and its field says to hold the document.
+    /// A macro has no value, and its field is configured to hold the document.
     case held(field: String, macro: Macro)
-    /// A value is not allowed where the template has it.
+    /// A value is not allowed at its place in the template.
     case unusable(field: String, explanation: String)
 
     var description: String {

@@ -4,12 +4,12 @@ import DatabaseFiles
 import Foundation
 import Store
 
-/// A secret that is part of requests, or a mask in its place. It prints as the mask.
+/// A secret in a request, or a mask in its place. It prints as the mask.
 struct Secret: Equatable, Sendable, CustomStringConvertible, CustomReflectable {
     /// Printed instead of a secret.
     static let mask = "***"
 
-    /// Nil when the secret was not read.
+    /// Nil if the secret was not read.
     let value: String?
 
     var description: String { Self.mask }
@@ -21,14 +21,14 @@ struct Secret: Equatable, Sendable, CustomStringConvertible, CustomReflectable {
     }
 }
 
-/// Whether the secrets that a partner's file names are read.
+/// Whether to read the secrets of a partner's file.
 enum SecretReading: Sendable {
     /// Secrets are not read and may be missing.
     case masked
     /// Secrets are read; paths are relative to the directory.
     case read(directory: String)
 
-    /// The secrets that templates may use, by name.
+    /// The secrets for templates, by name.
     func secrets(
         _ fields: [Partner.Delivery.Field<PositionedText>]
     ) throws(ConfigurationError) -> [String: Secret] {
@@ -37,8 +37,8 @@ enum SecretReading: Sendable {
         return secrets
     }
 
-    /// The secret that a text names: the value of the variable of `env:NAME`, or the first line of the
-    /// file of `file:PATH`. Nil for any other text.
+    /// The secret that a text names: the value of the variable of `env:NAME`, or the first line of the file of
+    /// `file:PATH`. Nil for any other text.
     func secret(_ source: PositionedText) throws(ConfigurationError) -> Secret? {
         let isVariable = source.text.hasPrefix("env:")
         guard isVariable || source.text.hasPrefix("file:") else { return nil }
@@ -59,7 +59,7 @@ enum SecretReading: Sendable {
         return Secret(value: secret)
     }
 
-    /// The lines of a file that are not empty.
+    /// The non-empty lines of a file.
     static func lines(
         of path: String, directory: String, _ source: PositionedText
     ) throws(ConfigurationError) -> [String] {
@@ -75,8 +75,8 @@ enum SecretReading: Sendable {
     }
 }
 
-/// Secrets that requests are signed with, by Standard Webhooks. During a change of secrets both
-/// sign, so that the partner can switch at any time.
+/// Secrets that sign requests, by Standard Webhooks. During a change of secrets both sign, so that the partner can
+/// switch at any time.
 struct SigningSecrets: Sendable {
     private let keys: [SymmetricKey]
 

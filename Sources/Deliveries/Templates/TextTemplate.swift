@@ -2,8 +2,8 @@ import ConfigurationValues
 import Store
 import Streams
 
-/// A text with macros: `{name}` is a value of the document, `{secret.NAME}` a secret of the
-/// partner; `{{` and `}}` are braces.
+/// A text with macros: `{name}` is a value of the document, `{secret.NAME}` a secret of the partner; `{{` and `}}`
+/// are braces.
 struct TextTemplate: Equatable, Sendable {
     enum Piece: Equatable, Sendable {
         case literal(String)
@@ -17,8 +17,7 @@ struct TextTemplate: Equatable, Sendable {
         self.pieces = pieces
     }
 
-    /// Parses `part` of a configured text. Positions in errors count from the start of the whole
-    /// text.
+    /// Parses `part` of a configured text. Positions in errors count from the start of the whole text.
     init(
         _ source: PositionedText, part: Substring? = nil, secrets: [String: Secret]
     ) throws(ConfigurationError) {
@@ -74,7 +73,7 @@ struct TextTemplate: Equatable, Sendable {
 
     private static let secretPrefix = "secret."
 
-    /// The macro, when the text consists of nothing else.
+    /// The macro, if the text consists of nothing else.
     var soleMacro: Macro? {
         guard pieces.count == 1, case .macro(let macro) = pieces[0] else { return nil }
         return macro
@@ -90,7 +89,7 @@ struct TextTemplate: Equatable, Sendable {
         return nil
     }
 
-    /// The text with each value encoded for where it stands. Missing values are empty.
+    /// The text, with each value encoded for its place. Missing values are empty.
     func text(
         _ document: DeliveryDocument, encoded encode: (String) -> String,
         literals: (String) -> String = { $0 }
@@ -111,8 +110,7 @@ struct FieldTemplate: Equatable, Sendable {
     let template: TextTemplate
     let missing: Partner.Delivery.Missing
 
-    /// The value, with macros encoded by `encode` and literal text by `literals`; nil when the
-    /// field is left out.
+    /// The value, with macros encoded by `encode` and literal text by `literals`; nil if the field is omitted.
     func value(
         _ document: DeliveryDocument, encoded encode: (String) -> String,
         literals: (String) -> String = { $0 }
@@ -128,7 +126,7 @@ struct FieldTemplate: Equatable, Sendable {
     }
 }
 
-/// What the fields of a partner are read with: its secrets, and its rules for values that are missing.
+/// The partner's secrets and rules for missing values, which are needed to read fields.
 struct FieldReading {
     let rules: Partner.Delivery.MissingRules
     let secrets: [String: Secret]
@@ -149,14 +147,12 @@ struct FieldReading {
 
 /// Percent-encoding of RFC 3986.
 enum PercentEncoding {
-    /// Encodes everything except unreserved characters, so that a value cannot end the place where
-    /// it stands.
+    /// Encodes everything except unreserved characters, so that a value cannot leave its place.
     static func value(_ text: String) -> String {
         encode(text) { isUnreserved($0) }
     }
 
-    /// Encodes text of a configured address: only characters that no address may contain. `%`
-    /// stays.
+    /// Encodes text of a configured address: only characters that addresses must not contain. `%` stays.
     static func literal(_ text: String) -> String {
         encode(text) { isUnreserved($0) || "!$&'()*+,;=:@/?[]%".utf8.contains($0) }
     }

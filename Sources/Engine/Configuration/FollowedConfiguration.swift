@@ -3,24 +3,24 @@ import Logging
 import Program
 import Store
 
-/// Follows the configuration while a worker works: takes over the catalog's names, and says when what the fold
-/// depends on has changed, which counts from the next start on and from then in an epoch of its own.
+/// Follows the configuration while a worker runs. It applies the catalog's names, and reports a change of the fold's
+/// rules. Such a change takes effect at the next start, in a new epoch.
 package struct FollowedConfiguration {
     private let pipelines: PipelineDirectory
     private let logger: Logger
-    /// Reads what the fold depends on: its hash, and what differs from what the fold works with.
+    /// Reads the fold's rules: their hash, and the differences from the rules in use.
     private let rulesNow: () throws -> (hash: String, differences: [String])
-    /// Takes over a catalog; nil where names are not used.
+    /// Applies a catalog; nil if names are not used.
     private let use: ((Catalog) -> Void)?
     private var names: ConfigurationWatch
     private var rules: ConfigurationWatch
-    /// What the fold works with.
+    /// The hash of the rules in use.
     private let hash: String
-    /// Whether the names are from a file, so that a file that is gone is a mistake.
+    /// Whether the names come from a file, so that a missing file is a mistake.
     private var hasNames: Bool
     private let namesFault = StandingFault()
     private let rulesFault = StandingFault()
-    /// The difference that was reported last; nil for none.
+    /// The last reported difference; nil for none.
     private var reported: [String]?
 
     init(
@@ -38,7 +38,7 @@ package struct FollowedConfiguration {
         rules = ConfigurationWatch([pipelines.path])
     }
 
-    /// To be called now and then.
+    /// Call it periodically.
     mutating func look() {
         if let use, names.look() != nil {
             do {

@@ -1,31 +1,31 @@
 import Store
 import Streams
 
-/// Finds what partners were told under one set of stores and would have been told otherwise under another.
+/// Finds documents that partners got from one set of stores and that differ in another set.
 struct CorrectionSearch {
-    /// The last of the own documents of a set.
+    /// The last of a set's own documents.
     private struct Own {
         var sequence: Int64
         var revision: Int64
         var origin: Int64
-        /// Of the first document of the id.
+        /// The origin of the id's first document.
         var firstOrigin: Int64
         var content: PostbackContent
     }
 
-    /// What was published last for an id.
+    /// The last published document of an id.
     private struct Published {
-        /// 0 when nothing was.
+        /// Or 0.
         var revision: Int64 = 0
-        /// Nil when nothing was, or it is not known what.
+        /// Nil without a document, or if unknown.
         var content: PostbackContent?
-        /// Where the document is.
+        /// The place of the document.
         var document = Document.none
-        /// The record that the first known document of the id comes from.
+        /// The record of the first known document of the id.
         var firstOrigin = Int64.max
     }
 
-    /// Where a document that was published is.
+    /// The place of a published document.
     private enum Document {
         case none
         /// In the outbox of the old set.
@@ -35,14 +35,14 @@ struct CorrectionSearch {
 
     /// The set that was in force.
     let old: StoreSnapshot
-    /// What that one has corrected itself; nil for nothing.
+    /// The corrections of that set itself, if any.
     let oldCorrections: CorrectionStore?
-    /// The set that takes its place.
+    /// The set that replaces it.
     let new: StoreSnapshot
 
     /// Calls `body` with each difference of a partition, in order of the records.
     ///
-    /// - Parameter boundary: the new set publishes by itself what comes of records from this offset on.
+    /// - Parameter boundary: from this offset on the new set publishes the documents of records by itself.
     func forEachCorrection(
         of partition: Int32, boundary: Int64, _ body: (Correction) throws -> Void
     ) throws {
@@ -143,7 +143,7 @@ struct CorrectionSearch {
         }
     }
 
-    /// Nil when everything is as it was.
+    /// Nil without a difference.
     private func correction(
         _ own: Own?, _ published: Published, partition: Int32, boundary: Int64
     ) throws -> Correction? {
@@ -156,7 +156,7 @@ struct CorrectionSearch {
         guard kind != .unchanged || published.revision != own.revision,
             let postback = try new.outboxRow(of: partition, sequence: own.sequence)
         else { return nil }
-        // What was taken back said nothing that could be compared.
+        // A withdrawn document has no content to compare.
         let hasText = kind == .changed && published.content != .withdrawn
         let revision =
             switch kind {
@@ -171,7 +171,7 @@ struct CorrectionSearch {
             publishedContent: published.content, revision: revision, boundary: boundary)
     }
 
-    /// Of an id whose first record lies before the set's beginning: its numbers go on.
+    /// For an id with its first record before the set's beginning: its numbers continue.
     private func notCompared(
         _ own: Own?, _ published: Published, partition: Int32, boundary: Int64
     ) throws -> Correction? {

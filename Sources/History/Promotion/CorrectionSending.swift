@@ -7,8 +7,8 @@ import Program
 import Store
 import Streams
 
-/// Publishes the corrections of the set of stores that is in force, each once unless it is interrupted: then
-/// those that may be in the log already are published again, under the same id.
+/// Publishes the corrections of the set of stores in force, each once unless interrupted: then those that may already
+/// be in the log are published again, under the same id.
 package struct CorrectionSending {
     private static let rowsAtOnce = 100
 
@@ -18,7 +18,9 @@ package struct CorrectionSending {
     private let catalog: Catalog
     private let partnerTopic: EmittedTopic
 
-    /// Names the set's directory, the data directory where it is in force, and the log.
+    /// - Parameters:
+    ///   - directory: the set's directory.
+    ///   - data: the data directory where it is in force.
     package init(directory: String, data: String, source: ReplaySource) throws {
         self.directory = directory
         self.data = data
@@ -27,11 +29,11 @@ package struct CorrectionSending {
         partnerTopic = .partnerPostbacks(named: try source.pipelines.partnerPostbacksTopic())
     }
 
-    /// Publishes what is due, and says how many that were. Ends early when a stop is asked for. Until it ends, no other
-    /// set comes into force. Throws `notInForce` when one has.
+    /// Publishes due corrections, and returns their number. Ends early if a stop is requested. Until it ends, no
+    /// other set can come into force. Throws `notInForce` if another one is.
     ///
-    /// - Parameter onPiece: called behind each piece that was appended, before it is marked as sent; what it
-    ///   throws ends the sending there.
+    /// - Parameter onPiece: called after each appended chunk, before it is marked as sent; its error ends the sending
+    ///   there.
     package func run(stop: StopSignal, onPiece: () throws -> Void = {}) throws -> Int {
         let lock = try lock()
         defer { withExtendedLifetime(lock) {} }
@@ -48,8 +50,8 @@ package struct CorrectionSending {
         var writer: (any LogWriter)?
         func send() throws {
             guard !due.isEmpty, !stop.isRequested else { return due.removeAll() }
-            // One that may be in the log is finished; another is left out when a better copy is there, which the worker
-            // may have published just now.
+            // One that may be in the log is completed. Another is skipped if there is a better copy, which the worker
+            // may have just published.
             let later = try LaterCopies(directory: directory)
             let late = try due.filter {
                 try $0.correction.state == .due && later.has($0.correction)
@@ -97,7 +99,7 @@ package struct CorrectionSending {
         return try CorrectionStore(of: emittingStream, in: sets)
     }
 
-    /// The log that the set was folded from: in another one nobody would see that these are corrections.
+    /// The log that the set was folded from: in another log the corrections could not be recognised as such.
     private func openLog(_ topic: String) throws -> any LogBackend {
         let path = "\(directory)/\(emittingStream).sqlite"
         let folded = try StoreReader(path: path).snapshot {
@@ -116,7 +118,7 @@ package struct CorrectionSending {
     }
 }
 
-/// What a set of stores has published by itself since it was promoted.
+/// Documents that a set of stores has published by itself since its promotion.
 private final class LaterCopies {
     private let reader: StoreReader
     private var ids: [Int32: Set<String>] = [:]

@@ -4,14 +4,14 @@ import Program
 import Store
 import Streams
 
-/// Puts a set of stores in force in the place of another, while workers and readers go on.
+/// Puts a set of stores in force in place of another, while workers and readers continue.
 ///
-/// Workers are asked to give their stores up, which they do between two batches. The set is folded until it
-/// is as far as they were, what differs for partners is written down, and one file is replaced: before that
-/// the old set is in force, after it the new one, whatever happens.
+/// Workers are asked to release their stores, which they do between two batches. The set is folded until it has
+/// reached their progress, the differences for partners are written down, and one file is replaced. Before the
+/// replacement the old set is in force, after it the new one, even if the process crashes.
 package final class Promotion {
     private static let pauseMicroseconds: UInt32 = 20_000
-    /// Who is waited for is told after so long.
+    /// The time after which the program reports what it waits for.
     private static let quietWait = Duration.seconds(3)
 
     private let order: PromotionOrder
@@ -20,7 +20,7 @@ package final class Promotion {
     /// The directory of each stream's new store, by the names of the streams.
     private let targets: [String: String]
 
-    /// Finds out what is to take whose place. Throws `PromotionError` when the directory is no set.
+    /// Determines which store replaces which. Throws `PromotionError` if the directory is not a set.
     package init(_ order: PromotionOrder) throws {
         self.order = order
         sets = try PromotionJournal(settledIn: order.data)
@@ -55,15 +55,15 @@ package final class Promotion {
         return Dictionary(uniqueKeysWithValues: found.map { ($0, directory) })
     }
 
-    /// Refuses what another data directory goes on with, and what a replay that was killed, or is under way, has not begun
-    /// all stores of.
+    /// Rejects a set that is in force for another data directory, and a set of an unfinished replay that has not
+    /// begun all stores.
     private static func requireWhole(
         _ set: String, in directory: String, streams: [String], sets: PromotionJournal
     ) throws {
         guard !sets.names(set), let manifest = try ReplayManifest.read(in: directory) else {
             return
         }
-        // Its stores take over the numbers and the corrections of one data directory.
+        // A set's stores continue the numbers and the corrections of a single data directory.
         if let other = manifest.promotedIn, other != ReplayManifest.absolute(sets.directory),
             case let others = try PromotionJournal(directory: other),
             others.names(others.set(at: directory))
@@ -79,8 +79,8 @@ package final class Promotion {
         }
     }
 
-    /// The set before the present one. Behind a roll-back that is the set that was just left: nobody means
-    /// to put it in force by the same words, while corrections of the roll-back may still be due.
+    /// The set before the present one. After a rollback that is the set that was just left. The same command must not
+    /// put it back in force, and corrections of the rollback may still be due.
     private static func previous(
         _ sets: PromotionJournal, sendsCorrections: Bool
     ) throws(PromotionError) -> [String: String] {
@@ -100,15 +100,15 @@ package final class Promotion {
         set == "." || sets.promotions.contains { $0.streams.values.contains { $0.from == set } }
     }
 
-    /// The streams whose store changes, in bytewise order; none when the set is in force already.
+    /// The streams with a change of store, in bytewise order; empty if the set is already in force.
     package var streams: [String] {
         targets.filter { sets.set(of: $0.key) != sets.set(at: $0.value) }.keys.sorted()
     }
 
-    /// The directory that holds the corrections of the set; nil when it has no postbacks.
+    /// The directory with the corrections of the set; nil if it has no postbacks.
     package var correctionsDirectory: String? { targets[emittingStream] }
 
-    /// Checks what can be checked while everybody goes on, and says what would take whose place.
+    /// Checks everything that can be checked while all programs continue, and returns the replacements.
     package func check() throws -> [PromotedStream] {
         try promotions.map {
             var promoted = try $0.value.check()
@@ -117,7 +117,7 @@ package final class Promotion {
         }
     }
 
-    /// The corrections, as far as both sets are folded now.
+    /// The corrections at the present progress of both sets.
     package func forEachCorrection(_ body: (Correction) throws -> Void) throws {
         guard let postbacks = promotions.first(where: { $0.key == emittingStream }) else {
             return
@@ -128,19 +128,19 @@ package final class Promotion {
     /// Puts the set in force.
     ///
     /// - Parameters:
-    ///   - stop: asks for an end while that leaves the old set in force.
-    ///   - tell: is told whom is waited for.
-    ///   - onStep: called behind each step; what it throws ends the promotion there.
+    ///   - stop: requests an end, as long as the old set is in force.
+    ///   - tell: receives the name of the process that the promotion waits for.
+    ///   - onStep: called after each step; its error ends the promotion there.
     package func run(
         stop: StopSignal, tell: (String) -> Void = { _ in },
         onStep: (PromotionStep) throws -> Void = { _ in }
     ) throws -> [PromotedStream] {
         try catchUpBefore(stop: stop)
-        // A sender may take long: workers go on meanwhile.
+        // A sender may need long, and workers continue during that time.
         _ = try lockCorrections(stop: stop, tell: tell)
         let request = try PromotionRequest(directory: order.data)
         defer { withExtendedLifetime(request) {} }
-        // Whoever promoted just before may have changed what is in force.
+        // Another promotion may have just changed the set in force.
         let before = sets
         sets = try PromotionJournal(settledIn: order.data)
         if case .back = order.target, sets.promotions != before.promotions {
@@ -156,7 +156,7 @@ package final class Promotion {
         var locks: [String: StoreLock] = [:]
         for (stream, _) in promotions {
             locks[stream] = try lock(sets.path(of: stream), stop: stop, tell: tell)
-            // That of the new store is taken again by whoever folds it on.
+            // Folding the new store acquires its lock again.
             _ = try lock("\(targets[stream] ?? "")/\(stream).sqlite", stop: stop, tell: tell)
         }
         defer { withExtendedLifetime(locks) {} }
@@ -174,7 +174,7 @@ package final class Promotion {
             try promotion.publishRest(
                 stream == emittingStream ? correctionsInForce() : nil, stop: stop)
             locks[stream] = try lock(sets.path(of: stream), stop: stop, tell: tell)
-            // A worker of an earlier version may have had the store meanwhile.
+            // A worker of an earlier version may have used the store before the lock.
             try promotion.catchUp(stop: stop)
         }
         try onStep(.published)
@@ -198,8 +198,8 @@ package final class Promotion {
         return promoted
     }
 
-    /// Folds what is left while workers go on, so that they wait for the last of it only. A replay that
-    /// follows does so by itself.
+    /// Folds the backlog while workers continue, so that they wait only for its end. A following replay does so by
+    /// itself.
     private func catchUpBefore(stop: StopSignal) throws {
         for (_, promotion) in promotions {
             do {
@@ -227,7 +227,7 @@ package final class Promotion {
     private var promotion: StorePromotion {
         let now = WallClock.milliseconds
         return StorePromotion(
-            // The journal is in order, whatever the clock says.
+            // The journal stays in order even if the clock jumps.
             atMilliseconds: max(now, (sets.promotions.last?.atMilliseconds ?? 0) + 1), kind: kind,
             streams: streams.reduce(into: [:]) { moves, stream in
                 moves[stream] = StorePromotion.Move(
@@ -235,8 +235,8 @@ package final class Promotion {
             })
     }
 
-    /// Locks the corrections of the set in force, so that nobody sends any between the comparison and the switch. Nil when
-    /// there are none.
+    /// Locks the corrections of the set in force, so that none are sent between the comparison and the switch. Nil
+    /// without corrections.
     private func lockCorrections(
         stop: StopSignal, tell: (String) -> Void
     ) throws -> StoreLock? {
@@ -245,7 +245,7 @@ package final class Promotion {
         return try lock(path, stop: stop, tell: tell)
     }
 
-    /// Takes the lock of a store as soon as its worker has given it up; nil when there is no store.
+    /// Acquires the lock of a store once its worker has released it; nil without a store.
     private func lock(
         _ path: String, stop: StopSignal, tell: (String) -> Void
     ) throws -> StoreLock? {

@@ -2,44 +2,44 @@ import Engine
 import Store
 import Wording
 
-/// Why a set of stores is not put in force: what, where, and what to do.
+/// Why a set of stores is not put in force: fault, place and remedy.
 package enum PromotionError: OperatorError, Equatable, Sendable {
-    /// The directory is no set of stores.
+    /// The directory is not a set of stores.
     case notASet(String, detail: String)
-    /// The replay has not come to some of its topics.
+    /// The replay has not reached some of its topics.
     case unfinished(String, missing: [String])
     /// It was promoted for another data directory.
     case ofOther(String, data: String)
-    /// Nothing was promoted yet, so that there is nothing to go back to.
+    /// A rollback requires an earlier promotion.
     case nothingToGoBackTo(data: String)
-    /// The set before the promotion is in force again already.
+    /// The set before the promotion is already in force again.
     case alreadyBack(inForce: String, other: String)
     /// The stores were folded from another log, or from another topic.
     case otherLog(stream: String, old: String, new: String)
-    /// The set lacks what the present one has.
+    /// The set lacks records that the present one has.
     case lessHistory(store: String, partition: Int32, first: Int64?, wanted: Int64)
-    /// The set begins in the middle of the log, and no present store says that this is enough.
+    /// The set begins in the middle of the log, and no present store shows that this is enough.
     case lostBeginning(store: String, partition: Int32, first: Int64)
-    /// The present store does not know all documents that partners have: it is gone, or its group has published more than it
-    /// has folded.
+    /// The present store does not know all documents that partners have: it is missing, or its group has published
+    /// more than it has folded.
     case unknownDocuments(
         store: String, isThere: Bool, partition: Int32, next: Int64?, published: Int64)
-    /// A worker does not give its store up.
+    /// A worker does not release its store.
     case notGivenUp(store: String, owner: String, seconds: Int)
-    /// The worker of a stream is not known, or not configured.
+    /// The worker of a stream is unknown or not configured.
     case noWorker(stream: String, pipelines: String)
-    /// Corrections are sent or backed up, or a set is promoted, at the same time.
+    /// Another process is sending or backing up corrections, or promoting a set.
     case correctionsInUse(String, owner: String)
-    /// Another promotion has changed which set is the one before.
+    /// Another promotion has changed the previous set.
     case changedMeanwhile(data: String)
-    /// Another set has come into force before the corrections of this one were sent.
+    /// Another set came into force before the corrections of this one were sent.
     case notInForce(String)
-    /// It was stopped before anything was changed.
+    /// It was stopped before any change.
     case stopped
-    /// The set did not get as far as the present one: the log, which begins at `earliest`, lacks what is between.
+    /// The set did not reach the progress of the present one: the log, which begins at `earliest`, lacks the records
+    /// between.
     case behind(store: String, partition: Int32, next: Int64, wanted: Int64, earliest: Int64)
 
-    /// One line.
     package var description: String {
         switch self {
         case .notASet(let directory, let detail):

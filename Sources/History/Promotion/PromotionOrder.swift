@@ -1,6 +1,5 @@
-/// Which set of stores is to be in force from now on.
+/// The set of stores to put in force.
 package struct PromotionOrder: Sendable {
-    /// Which set.
     package enum Target: Equatable, Sendable {
         /// The one in this directory.
         case directory(String)
@@ -8,22 +7,19 @@ package struct PromotionOrder: Sendable {
         case back
     }
 
-    /// The data directory.
     package var data: String
-    /// Which set.
     package var target: Target
-    /// Where the records come from that the set has not folded yet.
+    /// The source of records that the set has not folded yet.
     package var source: ReplaySource
     /// Whether it may hold less than the present one.
     package var acceptsLostHistory: Bool
-    /// On how many threads signatures are verified.
+    /// The number of threads that verify signatures.
     package var threadCount: Int
-    /// Whether to send corrections afterwards; with `back` right after a roll-back, those of the roll-back.
+    /// Whether to send corrections afterwards; with `back` right after a rollback, those of the rollback.
     package var sendsCorrections: Bool
-    /// How long workers may take to give their stores up, in seconds.
+    /// The time for workers to release their stores, in seconds.
     package var patienceSeconds: Int
 
-    /// Takes the parts.
     package init(
         data: String, target: Target, source: ReplaySource, acceptsLostHistory: Bool = false,
         sendsCorrections: Bool = false, threadCount: Int, patienceSeconds: Int = 120
@@ -38,18 +34,17 @@ package struct PromotionOrder: Sendable {
     }
 }
 
-/// What a promotion does one after the other: stopped behind any of it, the old set is in force or the new
-/// one.
+/// The steps of a promotion: if it is stopped after any of them, either the old set or the new one is in force.
 package enum PromotionStep: CaseIterable, Sendable {
-    /// Workers were asked to give their stores up.
+    /// Workers were asked to release their stores.
     case requested
-    /// They have.
+    /// They have released them.
     case given
-    /// The new stores are as far as the old ones.
+    /// The new stores have reached the progress of the old ones.
     case caughtUp
-    /// What the old stores had not noted as published is published.
+    /// Everything that the old stores had not noted as published is published.
     case published
-    /// What was published counts as published for the new stores.
+    /// Everything published counts as published for the new stores.
     case takenOver
     /// The corrections are written.
     case corrected
@@ -57,20 +52,18 @@ package enum PromotionStep: CaseIterable, Sendable {
     case switched
 }
 
-/// A store that takes the place of another.
+/// A replacement of a store.
 package struct PromotedStream: Equatable, Sendable {
-    /// Name of the stream.
     package var stream: String
     /// The directory of the store that is, or was, in force.
     package var from: String
-    /// The directory of the one that takes its place.
+    /// The directory of the store that replaces it.
     package var to: String
-    /// Records that the new store has, or had, to fold to be as far as the old one.
+    /// Records that the new store must fold, or had to fold, to reach the progress of the old one.
     package var behind: Int64
-    /// Why the worker will refuse to go on with it under the present configuration; nil when it will not.
+    /// Why the worker will reject it under the present configuration; nil if it will not.
     package var refusal: String?
 
-    /// Describes a change.
     package init(
         stream: String, from: String, to: String, behind: Int64, refusal: String? = nil
     ) {

@@ -10,21 +10,21 @@ struct StreamPromotion<Fold: StreamFold> {
     let order: PromotionOrder
     /// The directory of the store in force.
     let from: String
-    /// The directory of the one that takes its place.
+    /// The directory of the store that replaces it.
     let to: String
-    /// Whether that has been in force before: it goes on under its own configuration.
+    /// Whether the new store was in force before: it continues under its own configuration.
     let wasInForce: Bool
 
     private var stream: String { Fold.streamName }
     private var oldPath: String { "\(from)/\(stream).sqlite" }
     private var newPath: String { "\(to)/\(stream).sqlite" }
 
-    /// What is to be promoted.
+    /// The relevant state of a store.
     private struct StoreState {
         var topic: String
         var logIdentity: String
         var states: [Int32: PartitionState]
-        /// What is published, by partition.
+        /// Published offsets by partition.
         var published: [Int32: (outbox: Int64, deadLetters: Int64)] = [:]
     }
 
@@ -40,16 +40,17 @@ struct StreamPromotion<Fold: StreamFold> {
         }
     }
 
-    /// Whether there is a store that loses its place.
+    /// Whether there is a store to replace.
     var hasOld: Bool { FileManager.default.fileExists(atPath: oldPath) }
 
-    /// Refuses what would lose something, and says how far the new store is behind.
+    /// Rejects a promotion that would lose data, and returns how far the new store is behind.
     func check() throws -> PromotedStream {
         guard Fold.isConfigured(in: order.source.pipelines) else {
             throw PromotionError.noWorker(stream: stream, pipelines: order.source.pipelines.path)
         }
         var promoted = PromotedStream(stream: stream, from: from, to: to, behind: 0)
-        // Its worker may go on meanwhile: what the group has published is read before the store that published it.
+        // Its worker may continue during the check, so the group's published offsets are read before the store that
+        // published them.
         let published = try publishedDocuments()
         guard hasOld else {
             try requireKnown(published, by: [:])
@@ -78,7 +79,7 @@ struct StreamPromotion<Fold: StreamFold> {
         return promoted
     }
 
-    /// Refuses when documents were published that the present store does not know.
+    /// Throws if published documents are unknown to the present store.
     private func requireKnown(
         _ published: [Int32: Int64], by states: [Int32: PartitionState]
     ) throws {
@@ -90,14 +91,15 @@ struct StreamPromotion<Fold: StreamFold> {
             next: states[first.key]?.nextOffset, published: first.value)
     }
 
-    /// Before which offset the group has published the documents of each partition.
+    /// The offset of each partition below which the group has published all documents.
     private func publishedDocuments() throws -> [Int32: Int64] {
         guard Fold.emits, let reader = try groupReader() else { return [:] }
         defer { reader.close() }
         return try reader.committedOffsets().mapValues(\.next)
     }
 
-    /// Of the topic, as a member of the worker's group that reads nothing; nil for an archive, which has no groups.
+    /// A reader of the topic, as a member of the worker's group that reads nothing; nil for an archive, which has no
+    /// groups.
     private func groupReader() throws -> (any LogReader)? {
         let settings = try Fold.file(in: order.source.pipelines).settings
         let log = try order.source.openLog(settings)
@@ -108,9 +110,9 @@ struct StreamPromotion<Fold: StreamFold> {
         return try log.reader(topic: settings.topic, group: settings.group)
     }
 
-    /// Publishes what the old store has not noted as published, as its worker would. Some of it may be published
-    /// already, by a process that was killed before it noted that: the new store must not give its numbers to
-    /// other documents. The caller has let go of the store's lock.
+    /// Publishes everything that the old store has not noted as published, as its worker would. A process that was
+    /// killed before the note may already have published some, so the new store must not give their numbers to other
+    /// documents. The caller has released the store's lock.
     func publishRest(_ corrections: CorrectionStore?, stop: StopSignal) throws {
         guard hasOld, case let old = try state(oldPath),
             old.published.contains(where: { number, published in
@@ -124,7 +126,7 @@ struct StreamPromotion<Fold: StreamFold> {
         guard isDone else { throw PromotionError.stopped }
     }
 
-    /// Folds on until the new store is as far as the old one.
+    /// Continues folding until the new store has reached the progress of the old one.
     func catchUp(stop: StopSignal) throws {
         guard hasOld else { return }
         let (old, new) = (try state(oldPath), try state(newPath))
@@ -172,8 +174,7 @@ struct StreamPromotion<Fold: StreamFold> {
         }
     }
 
-    /// A set that was replayed as it was recorded follows the old store; any other one its own last
-    /// configuration.
+    /// A set that was replayed as recorded follows the old store; any other one its own last configuration.
     private func configurations(
         _ replay: StreamReplay<Fold>, _ reader: any LogReader
     ) throws -> ReplayConfigurations {
@@ -190,8 +191,8 @@ struct StreamPromotion<Fold: StreamFold> {
         return .own(otherwise: own)
     }
 
-    /// What was published of the old store counts as published for the new one, which publishes what comes
-    /// later. Says from which offsets on that is, by partition, and why the worker would refuse to go on.
+    /// Makes everything published from the old store count as published for the new one, which publishes the rest.
+    /// Returns the offsets, by partition, from which it does so, and why the worker would reject the store.
     func takeOver() throws -> (boundaries: [Int32: Int64], refusal: String?) {
         let known = try publishedDocuments()
         let old = hasOld ? try state(oldPath) : nil
@@ -209,7 +210,7 @@ struct StreamPromotion<Fold: StreamFold> {
         return (boundaries, try store.snapshot(faultInHistory))
     }
 
-    /// Offsets from which on the new store would publish by itself, as far as both are folded.
+    /// Offsets from which the new store would publish by itself, at the present progress of both.
     func boundaries() throws -> [Int32: Int64] {
         guard hasOld else { return [:] }
         let known = try publishedDocuments()
@@ -222,7 +223,7 @@ struct StreamPromotion<Fold: StreamFold> {
         }
     }
 
-    /// Why its worker will refuse to go on with the new store; nil when it will not.
+    /// Why its worker will reject the new store; nil if it will not.
     func refusal() throws -> String? { try StoreReader(path: newPath).snapshot(faultInHistory) }
 
     private func faultInHistory(of store: StoreSnapshot) throws -> String? {
@@ -232,7 +233,7 @@ struct StreamPromotion<Fold: StreamFold> {
 }
 
 extension [Int32: PartitionState] {
-    /// Whether a partition is folded to an offset before this one, or not at all.
+    /// Whether a partition is folded to a lower offset than this one, or not at all.
     fileprivate func isBehind(_ offset: Int64, of partition: Int32) -> Bool {
         offset > self[partition]?.nextOffset ?? 0
     }
@@ -246,7 +247,7 @@ extension StreamFold {
     }
 }
 
-/// What a promotion asks of each stream.
+/// The operations of a promotion on each stream.
 protocol StreamPromoting {
     var hasOld: Bool { get }
     func check() throws -> PromotedStream

@@ -1,8 +1,8 @@
 import EventLog
 
-/// Reads a stretch of each partition and nothing else, as a member of no group: nothing is committed.
+/// Reads a range of each partition and nothing else, without a group: it commits nothing.
 ///
-/// The ends may move on while it reads.
+/// The ends may grow while it reads.
 final class BoundedLogReader: LogReader {
     private static let refreshInterval = Duration.milliseconds(200)
 
@@ -11,15 +11,15 @@ final class BoundedLogReader: LogReader {
     private var ends: [Int32: Int64]
     private let refresh: (() -> [Int32: Int64])?
     private var lastRefresh = ContinuousClock.now
-    /// Partitions that stand at their end, with where they go on.
+    /// Partitions at their end, with the offset where they continue.
     private var paused: [Int32: Int64] = [:]
     private var assigned: Set<Int32> = []
 
     /// Bounds a reader that was not subscribed yet.
     ///
     /// - Parameters:
-    ///   - stretches: for each partition its first offset and the one behind its last.
-    ///   - refresh: asked a few times a second where the partitions end now; nil when that stands.
+    ///   - stretches: for each partition the range of its offsets.
+    ///   - refresh: called a few times a second for the present ends of the partitions; nil if they are fixed.
     init(
         _ reader: any LogReader, stretches: [Int32: Range<Int64>],
         refresh: (() -> [Int32: Int64])? = nil
@@ -34,7 +34,7 @@ final class BoundedLogReader: LogReader {
     func identity() throws(LogError) -> String { try reader.identity() }
     func partitionCount() throws(LogError) -> Int32 { try reader.partitionCount() }
 
-    /// The stretches, as far as the log has them.
+    /// The ranges, as far as the log has them.
     func bounds(of partitions: [Int32]) throws(LogError) -> [PartitionBounds] {
         try reader.bounds(of: partitions).map { bounds in
             var bounds = bounds
@@ -95,7 +95,7 @@ final class BoundedLogReader: LogReader {
         try reader.offset(partition: partition, atOrAfter: timestampMilliseconds)
     }
 
-    /// Nothing was published for anybody.
+    /// Nothing was published.
     func committedOffsets() throws(LogError) -> [Int32: GroupOffset] { [:] }
     func commit(_: [Int32: GroupOffset]) throws(LogError) {}
     func close() { reader.close() }
@@ -104,7 +104,7 @@ final class BoundedLogReader: LogReader {
 
     private func end(of partition: Int32) -> Int64 { ends[partition] ?? .max }
 
-    /// Takes what lies beyond the ends out of the batch, and reads no further there.
+    /// Removes records beyond the ends from the batch, and pauses their partitions.
     private func cut(_ batch: RecordBatch) throws(LogError) {
         var beyond: [Int32: Int64] = [:]
         batch.removeAll { record in
@@ -120,7 +120,7 @@ final class BoundedLogReader: LogReader {
         }
     }
 
-    /// Reads on in partitions whose end has moved.
+    /// Resumes partitions with a new end.
     private func goOn() throws(LogError) {
         guard let refresh, lastRefresh.duration(to: .now) >= Self.refreshInterval else { return }
         lastRefresh = .now

@@ -2,9 +2,9 @@ import Foundation
 import Store
 import Streams
 
-/// How far the live stores of a stream are, and under which configurations they folded what.
+/// The progress of a stream's live stores, and their configurations by offset.
 struct RecordedEpochs {
-    /// What a store knows of a partition.
+    /// A partition in a store.
     struct Partition {
         var firstOffset: Int64
         var nextOffset: Int64
@@ -12,10 +12,10 @@ struct RecordedEpochs {
         var epochs: [Epoch]
     }
 
-    /// By number; of several copies the one that readers take.
+    /// By number; for several copies the one that readers use.
     private(set) var partitions: [Int32: Partition] = [:]
 
-    /// Reads the stores that are in force in some data directories; nil when there is none.
+    /// Reads the stores in force in some data directories; nil without stores.
     ///
     /// - Throws: `StoreError`, and `ReplayError.otherLog` for a store of another log or topic.
     init?(

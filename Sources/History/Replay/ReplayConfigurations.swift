@@ -1,18 +1,18 @@
 import Store
 import Streams
 
-/// Which configuration is in force where.
+/// The configurations in force, by partition and offset.
 enum ReplayConfigurations {
     /// One for everything.
     case one(FoldConfiguration)
-    /// Those that live stores have recorded; for partitions that they do not know the other one.
+    /// Those recorded by live stores; for unknown partitions the other one.
     case recorded(RecordedEpochs, otherwise: FoldConfiguration)
     /// That of each partition's own last epoch; for a partition without one the other one.
     case own(otherwise: FoldConfiguration)
 
     /// The configuration of the record at an offset, and the offset from which another is in force.
     ///
-    /// - Parameter last: the configuration that the partition was folded under last.
+    /// - Parameter last: the last configuration that the partition was folded under.
     func configuration(
         of partition: Int32, at offset: Int64, last: FoldConfiguration?
     ) -> (configuration: FoldConfiguration, end: Int64?) {

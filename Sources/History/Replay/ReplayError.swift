@@ -1,29 +1,28 @@
 import Wording
 
-/// Why nothing can be replayed or promoted: what, where, and what to do.
+/// Why a replay or promotion is impossible: fault, place and remedy.
 package enum ReplayError: OperatorError, Equatable, Sendable {
     /// A live store was folded from another log, or from another topic.
     case otherLog(store: String, topic: String)
-    /// The directory holds something that no replay has put there.
+    /// The directory contains a file that does not come from a replay.
     case notEmpty(directory: String, file: String)
-    /// The directory holds the live stores.
+    /// The directory contains the live stores.
     case isLive(directory: String)
     /// The directory was begun with other settings.
     case otherSettings(directory: String, setting: String, was: String, now: String)
-    /// What stands in the directory was folded under another configuration.
+    /// A store in the directory was folded under another configuration.
     case otherConfiguration(store: String)
-    /// The file that says what is replayed cannot be used.
+    /// The file that describes the replay is unusable.
     case badManifest(path: String, detail: String)
-    /// There is nothing that could be replayed.
+    /// There is nothing to replay.
     case nothing(detail: String)
-    /// None of the topics has a record in the range that is asked for.
+    /// None of the topics has a record in the requested range.
     case emptyRange(topics: [String])
-    /// No worker folds such a topic.
+    /// No worker folds this topic.
     case unknownTopic(String, known: [String])
-    /// It went no further, which should not happen.
+    /// It made no progress, which should not happen.
     case stuck(store: String)
 
-    /// One line.
     package var description: String {
         switch self {
         case .otherLog(let store, let topic):

@@ -2,25 +2,23 @@ import DatabaseFiles
 import Foundation
 import Store
 
-/// What a directory of replayed stores is of: `replay.json` in it. Running the same replay again goes on
-/// where it stopped.
+/// Describes a directory of replayed stores: its file `replay.json`. Running the same replay again continues where it
+/// stopped.
 package struct ReplayManifest: Codable, Equatable, Sendable {
-    /// Name of the file.
     package static let fileName = "replay.json"
 
     /// The topics, in bytewise order.
     package var topics: [String]
-    /// Where it begins and ends.
     package var range: ReplayRange
-    /// Under which configuration it is folded.
+    /// The configuration for folding.
     package var mode: ReplayMode
-    /// The log, as an address.
+    /// The address of the log.
     package var log: String
     /// The archive before the log; nil for none.
     package var archive: String?
     /// The data directories of the live stores.
     package var data: [String]
-    /// The data directory that the set was promoted for, or is being; nil before.
+    /// The data directory of the set's promotion, even before it is complete; otherwise nil.
     package private(set) var promotedIn: String?
 
     private enum CodingKeys: String, CodingKey {
@@ -29,7 +27,7 @@ package struct ReplayManifest: Codable, Equatable, Sendable {
         case promotedIn = "promoted_in"
     }
 
-    /// Describes what is ordered; paths are made absolute.
+    /// Describes an order; makes paths absolute.
     package init(_ order: ReplayOrder, topics: [String]) {
         self.topics = topics.sorted()
         range = order.range
@@ -43,7 +41,7 @@ package struct ReplayManifest: Codable, Equatable, Sendable {
         data = order.dataDirectories.map(Self.absolute)
     }
 
-    /// Reads what a directory is of; nil when no replay has begun there.
+    /// Reads the manifest of a directory; nil if no replay has begun there.
     package static func read(in directory: String) throws -> ReplayManifest? {
         let path = "\(directory)/\(fileName)"
         guard FileManager.default.fileExists(atPath: path) else { return nil }
@@ -60,8 +58,7 @@ package struct ReplayManifest: Codable, Equatable, Sendable {
         }
     }
 
-    /// Makes a directory ready for this replay: a new one, an empty one, or one that the same replay was
-    /// begun in.
+    /// Prepares a directory for this replay: a new one, an empty one, or one in which the same replay was begun.
     package func begin(in directory: String) throws {
         for data in data {
             let sets = try PromotionJournal(directory: data)
@@ -85,7 +82,7 @@ package struct ReplayManifest: Codable, Equatable, Sendable {
         try write(to: directory)
     }
 
-    /// Notes for which data directory the set is promoted.
+    /// Notes the data directory of the set's promotion.
     func note(promotionIn data: String, in directory: String) throws {
         var noted = self
         noted.promotedIn = Self.absolute(data)
@@ -119,7 +116,7 @@ package struct ReplayManifest: Codable, Equatable, Sendable {
 }
 
 extension ReplayRange {
-    /// As people read it.
+    /// For people.
     fileprivate var explanation: String {
         let from = fromOffset.map { "offset \($0)" } ?? fromMilliseconds.map { "\($0) ms" }
         let to = toOffset.map { "offset \($0)" } ?? toMilliseconds.map { "\($0) ms" }

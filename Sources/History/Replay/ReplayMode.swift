@@ -1,7 +1,7 @@
-/// Under which configuration a replay folds.
+/// The configuration of a replay.
 package enum ReplayMode: String, CaseIterable, Codable, Sendable {
-    /// The ones that the live stores have recorded, each from the offset on from which it was in force.
+    /// Those recorded by the live stores, each from the offset from which it was in force.
     case recorded
-    /// The present one, for everything.
+    /// The present one for all records.
     case present
 }

@@ -1,24 +1,19 @@
-/// What is to be folded again: where from, into which directory, and how.
+/// A replay to run: source, target directory and options.
 package struct ReplayOrder: Sendable {
-    /// Where the records come from.
     package var source: ReplaySource
     /// The data directories of the live stores.
     package var dataDirectories: [String]
-    /// The directory that the new stores go to.
+    /// The directory for the new stores.
     package var directory: String
-    /// Where it begins and ends.
     package var range: ReplayRange
-    /// Under which configuration.
     package var mode: ReplayMode
-    /// Most records that are committed together; nil for what the stream's file says. Nothing else depends
-    /// on it.
+    /// Most records of one commit; nil for the value in the stream's file. It affects nothing else.
     package var batchRecords: Int?
-    /// On how many threads signatures are verified. Nothing else depends on it.
+    /// The number of threads that verify signatures. It affects nothing else.
     package var threadCount: Int
     /// Whether progress is shown on a terminal.
     package var showsProgress: Bool
 
-    /// Takes the parts.
     package init(
         source: ReplaySource, dataDirectories: [String], directory: String,
         range: ReplayRange = ReplayRange(), mode: ReplayMode = .recorded,

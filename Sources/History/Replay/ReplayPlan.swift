@@ -1,22 +1,18 @@
-/// What a replay of a stream would read, and what of it is still there.
+/// The records that a replay of a stream would read, and those that still exist.
 package struct ReplayPlan: Sendable {
-    /// A partition.
     package struct Partition: Sendable {
-        /// Its number.
         package var partition: Int32
-        /// The offset at which the replay would go on: that of the first record, or where an earlier run
-        /// has stopped.
+        /// The offset at which the replay would begin, or where an earlier run has stopped.
         package var fromOffset: Int64
-        /// The offset behind the last record.
+        /// The end of the range; excluded.
         package var toOffset: Int64
-        /// What the log holds.
+        /// The offsets in the log.
         package var log: Range<Int64>
-        /// What the archive holds; nil when that is nothing, or there is none.
+        /// The offsets in the archive; nil without an archive or if it is empty.
         package var archive: Range<Int64>?
-        /// What was asked for, or is in the live store, and lies neither in the log nor in the archive.
+        /// Offsets that were requested, or are in the live store, but are missing in both the log and the archive.
         package var gone: Range<Int64>?
 
-        /// Describes a partition.
         package init(
             partition: Int32, fromOffset: Int64, toOffset: Int64, log: Range<Int64>,
             archive: Range<Int64>?, gone: Range<Int64>?
@@ -29,24 +25,21 @@ package struct ReplayPlan: Sendable {
             self.gone = gone
         }
 
-        /// Records to be folded; where the log has gaps there are fewer.
+        /// Records to fold; fewer if the log has gaps.
         package var records: Int64 { toOffset - fromOffset }
     }
 
-    /// Name of the stream.
     package var stream: String
-    /// Name of the topic.
     package var topic: String
-    /// Under which configuration it would be folded.
+    /// The configuration for folding.
     package var mode: ReplayMode
-    /// Whether there was no store to take recorded configurations from.
+    /// Whether no store with recorded configurations exists.
     package var lacksStore: Bool
     /// In order of their numbers.
     package var partitions: [Partition]
-    /// How fast a sample was folded; nil when there was nothing to be folded.
+    /// The speed of folding a sample; nil without records to fold.
     package var recordsPerSecond: Double?
 
-    /// Describes a stream.
     package init(
         stream: String, topic: String, mode: ReplayMode, lacksStore: Bool,
         partitions: [Partition], recordsPerSecond: Double?
@@ -59,26 +52,21 @@ package struct ReplayPlan: Sendable {
         self.recordsPerSecond = recordsPerSecond
     }
 
-    /// Records to be folded.
     package var records: Int64 { partitions.reduce(0) { $0 + $1.records } }
 
-    /// About how long it would take, in seconds; nil when that is not known.
+    /// The estimated time in seconds; nil if unknown.
     package var seconds: Double? {
         if records == 0 { return 0 }
         return recordsPerSecond.map { Double(records) / $0 }
     }
 }
 
-/// The beginning of a partition that was asked for, and is in neither the log nor an archive any more: nothing
-/// that is folded now counts it.
+/// The requested beginning of a partition that is gone from both the log and the archive: new stores do not count it.
 package struct LostHistory: Equatable, Sendable {
-    /// Name of the topic.
     package var topic: String
-    /// The partition's number.
     package var partition: Int32
-    /// The offsets that were asked for and are gone. Where a time says what is asked for, some of them may lie
-    /// before it.
+    /// The requested offsets that are gone. If a time defines the range, some of them may be earlier than that time.
     package var offsets: Range<Int64>
-    /// The timestamp of the first record that is left, in milliseconds since 1970; nil for none.
+    /// The timestamp of the first remaining record, in milliseconds since 1970; nil for none.
     package var firstMilliseconds: Int64?
 }

@@ -1,16 +1,15 @@
-/// Where a replay begins and where it ends, of every partition.
+/// The beginning and end of a replay in every partition.
 package struct ReplayRange: Codable, Equatable, Sendable {
     /// The first offset; nil for the oldest record, unless there is a time.
     package var fromOffset: Int64?
     /// The time of the first record, in milliseconds since 1970.
     package var fromMilliseconds: Int64?
-    /// The offset behind the last record; nil for the end of the log, unless there is a time.
+    /// The end offset, excluded; nil for the end of the log, unless there is a time.
     package var toOffset: Int64?
-    /// A time, in milliseconds since 1970: the first record of that time or later is the first that is
-    /// left out.
+    /// A time, in milliseconds since 1970: the first record of that time or later is excluded, with all later ones.
     package var toMilliseconds: Int64?
 
-    /// All that there is, unless said otherwise.
+    /// Everything by default.
     package init(
         fromOffset: Int64? = nil, fromMilliseconds: Int64? = nil, toOffset: Int64? = nil,
         toMilliseconds: Int64? = nil

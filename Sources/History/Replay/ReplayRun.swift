@@ -13,11 +13,11 @@ package final class ReplayRun {
     private let order: ReplayOrder
     private let programs: [any StreamFold.Type]
     private let manifest: ReplayManifest
-    /// The streams that no live store has recorded a configuration for.
+    /// The streams without a configuration recorded by a live store.
     package let streamsWithoutStore: [String]
 
-    /// Finds the streams of some topics; without any those of the replay that the directory was begun with,
-    /// else all that have a store or whose topic is in the log.
+    /// Finds the streams of some topics. Without topics, these are the streams of the replay that began the
+    /// directory, otherwise all with a store or with their topic in the log.
     package init(_ order: ReplayOrder, topics: [String]) throws {
         self.order = order
         let pipelines = order.source.pipelines
@@ -55,17 +55,17 @@ package final class ReplayRun {
         }
     }
 
-    /// Says what would be read; writes nothing.
+    /// Returns what would be read; writes nothing.
     package func plan() throws -> [ReplayPlan] {
         try programs.map { try $0.planReplay(order) }
     }
 
-    /// Says what was asked for and can be folded by nobody any more, by topic and partition.
+    /// Returns the requested records that no longer exist, by topic and partition.
     package func lostHistory() throws -> [LostHistory] {
         try programs.flatMap { try $0.lostHistory(ofReplay: order) }
     }
 
-    /// A range that holds no record of any of the topics is a mistake.
+    /// A range without a record in any of the topics is a mistake.
     private func refuseEmptyRange() throws {
         guard order.range != ReplayRange() else { return }
         for program in programs where try program.hasRecords(toReplay: order) { return }
@@ -74,13 +74,12 @@ package final class ReplayRun {
 
     /// Folds one stream after the other, up to its end.
     ///
-    /// - Parameter follows: goes on with what is appended, until it is stopped or the directory is put in
-    ///   force.
-    /// - Returns: how far it came, and whether that is as far as it was to go.
+    /// - Parameter follows: continues with new records, until it is stopped or the directory is put in force.
+    /// - Returns: the progress, and whether it is complete.
     package func replay(
         follows: Bool, stop: StopSignal
     ) throws -> (streams: [ReplayedStream], isDone: Bool) {
-        // What is followed may begin with records that are still to come.
+        // A followed range may begin with future records.
         if !follows { try refuseEmptyRange() }
         try manifest.begin(in: order.directory)
         guard follows else {
@@ -110,12 +109,12 @@ package final class ReplayRun {
         }
     }
 
-    /// Each stream on a thread of its own. The first that fails ends the others.
+    /// Each stream on its own thread. The first failure ends the others.
     private func followAll(stop: StopSignal) throws -> [ReplayedStream] {
         let results = Mutex<[(place: Int, result: Result<ReplayedStream, any Error>)]>([])
         let ending = StopSignal()
         var order = order
-        // Several at once would write over each other's line.
+        // Several streams at once would overwrite each other's line.
         order.showsProgress = false
         let done = DispatchSemaphore(value: 0)
         for (place, program) in programs.enumerated() {

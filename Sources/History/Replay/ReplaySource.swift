@@ -5,23 +5,21 @@ import Foundation
 import KafkaLog
 import Logging
 
-/// Where records come from that are folded again: a log, and an archive before it.
+/// The source of records to fold again: a log, and an archive before it.
 package struct ReplaySource: Sendable {
-    /// The log.
     package var log: LogAddress
     /// The archive's file; nil for none.
     package var archivePath: String?
-    /// The configuration, which says how to reach Kafka too.
+    /// The configuration, including the connection to Kafka.
     package var pipelines: PipelineDirectory
 
-    /// Names the places.
     package init(log: LogAddress, archivePath: String?, pipelines: PipelineDirectory) {
         self.log = log
         self.archivePath = archivePath
         self.pipelines = pipelines
     }
 
-    /// Opens the log as readers do that only look.
+    /// Opens the log for reading only.
     package func openLog(_ settings: StreamSettings? = nil) throws -> any LogBackend {
         let logger = Self.logger
         return try log.open(.existing, logger: logger) { brokers in
@@ -34,14 +32,14 @@ package struct ReplaySource: Sendable {
         }
     }
 
-    /// A reader that belongs to no group, behind the archive where that holds the topic.
+    /// A reader without a group, which reads the archive first if that holds the topic.
     func openReader(topic: String, settings: StreamSettings) throws -> any LogReader {
         let reader = try openLog(settings).reader(topic: topic, group: nil)
         guard let archivePath, try openArchive(archivePath, holds: topic) else { return reader }
         return try ArchivedLogReader(path: archivePath, before: reader)
     }
 
-    /// What the archive holds of a topic; nil when that is nothing.
+    /// The bounds of a topic in the archive; nil if it holds nothing of it.
     func archiveBounds(topic: String) throws -> [PartitionBounds]? {
         guard let archivePath, try openArchive(archivePath, holds: topic) else { return nil }
         let reader = try EmbeddedLog(path: archivePath, mode: .existing).reader(
@@ -76,6 +74,5 @@ package struct ReplaySource: Sendable {
 }
 
 extension PipelineDirectory {
-    /// Whether there is something to read.
     var hasAnything: Bool { FileManager.default.fileExists(atPath: path) }
 }

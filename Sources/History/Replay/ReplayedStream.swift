@@ -3,35 +3,32 @@ import Program
 import Store
 import Streams
 
-/// How far a stream was folded again.
+/// The progress of replaying a stream.
 package struct ReplayedStream: Sendable {
-    /// Name of the stream.
     package var stream: String
-    /// Name of the topic.
     package var topic: String
-    /// Whether it went to its end; else it was stopped, or gave way to a promotion.
+    /// Whether it reached its end; otherwise it was stopped, or gave way to a promotion.
     package var isComplete: Bool
-    /// Its partitions as they are now.
+    /// The present state of its partitions.
     package var partitions: [PartitionState]
 }
 
 extension StreamFold {
-    /// Name of the topic.
     package static func topic(in pipelines: PipelineDirectory) throws -> String {
         try file(in: pipelines).settings.topic
     }
 
-    /// Says what a replay would read. Writes nothing but a sample, which it removes.
+    /// Returns what a replay would read. Writes only a sample, which it removes.
     package static func planReplay(_ order: ReplayOrder) throws -> ReplayPlan {
         try StreamReplay<Self>(order, stop: StopSignal()).plan()
     }
 
-    /// What a replay would have to do without.
+    /// The requested records that no longer exist.
     static func lostHistory(ofReplay order: ReplayOrder) throws -> [LostHistory] {
         try StreamReplay<Self>(order, stop: StopSignal()).lostHistory()
     }
 
-    /// Whether the log or the archive has records of what is asked for.
+    /// Whether the log or the archive has records of the requested range.
     static func hasRecords(toReplay order: ReplayOrder) throws -> Bool {
         let replay = try StreamReplay<Self>(order, stop: StopSignal())
         let reader = try replay.openReader()
@@ -39,12 +36,11 @@ extension StreamFold {
         return try replay.stretches(of: reader).values.contains { !$0.isEmpty }
     }
 
-    /// Folds the stream again.
+    /// Replays the stream.
     ///
     /// - Parameters:
-    ///   - isFollowed: it will be followed: where live stores say under which configuration a record is
-    ///     folded, it does not go beyond them.
-    ///   - isWanted: whether somebody else wants the store.
+    ///   - isFollowed: whether it will be followed: if live stores record the configurations, it does not pass them.
+    ///   - isWanted: whether the store is needed elsewhere.
     package static func replay(
         _ order: ReplayOrder, stop: StopSignal, isFollowed: Bool = false,
         isWanted: @escaping () -> Bool = { false }
@@ -57,8 +53,7 @@ extension StreamFold {
         return try replayed(replay, isComplete: end == .reachedEnd)
     }
 
-    /// Folds the stream again and goes on with what is appended, until it is stopped or somebody else
-    /// wants the store.
+    /// Replays the stream and continues with new records, until it is stopped or the store is needed elsewhere.
     package static func followReplay(
         _ order: ReplayOrder, stop: StopSignal, isWanted: @escaping () -> Bool
     ) throws -> ReplayedStream {

@@ -6,9 +6,9 @@ import Store
 extension StreamReplay {
     private static var pauseMicroseconds: UInt32 { 200_000 }
 
-    /// Folds up to the end, and goes on with what is appended until it is stopped or interrupted.
+    /// Folds up to the end, and continues with new records until it is stopped or interrupted.
     ///
-    /// Where live stores say under which configuration a record is folded, it is never ahead of them.
+    /// If live stores record the configurations, it never passes them.
     func follow(interruption: @escaping () -> Bool) throws -> WorkerEnd {
         while true {
             let end = try runToLive(interruption: interruption)
@@ -18,7 +18,7 @@ extension StreamReplay {
         }
     }
 
-    /// Like `run`, and not beyond where live stores are.
+    /// Like `run`, but not beyond the progress of live stores.
     func runToLive(interruption: @escaping () -> Bool) throws -> WorkerEnd {
         let reader = try openReader()
         defer { reader.close() }
@@ -34,7 +34,7 @@ extension StreamReplay {
             partitionCount: reader.partitionCount(), interruption: interruption)
     }
 
-    /// Goes on while one configuration is in force everywhere; `reachedEnd` once another is.
+    /// Continues while one configuration is in force everywhere; `reachedEnd` once another is.
     private func followOn(interruption: @escaping () -> Bool) throws -> WorkerEnd {
         let reader = try openReader()
         defer { reader.close() }
@@ -54,7 +54,7 @@ extension StreamReplay {
         let bounded = BoundedLogReader(
             try openReader(),
             stretches: states.reduce(into: [:]) { stretches, state in
-                // It may have been folded further than the live stores are, before it followed them.
+                // Before it followed the live stores, it may have been folded further than they are.
                 let end = max(watch.ends[state.partition] ?? .max, state.nextOffset)
                 stretches[state.partition] = state.firstOffset..<end
             },
@@ -68,7 +68,7 @@ extension StreamReplay {
         return end == .interrupted && watch.hasChanged && !interruption() ? .reachedEnd : end
     }
 
-    /// Partitions under different configurations are folded on a stretch at a time.
+    /// Partitions under different configurations continue in separate ranges.
     private func waitInstead(interruption: () -> Bool) throws -> WorkerEnd {
         if stop.isRequested { return .stopped }
         if interruption() { return .interrupted }
@@ -77,7 +77,7 @@ extension StreamReplay {
     }
 }
 
-/// How far live stores are while they are followed, and whether their configuration has changed.
+/// The progress of followed live stores, and whether their configuration has changed.
 private final class LiveWatch {
     let isBounded: Bool
     private(set) var ends: [Int32: Int64] = [:]
@@ -93,7 +93,7 @@ private final class LiveWatch {
         if let live { take(live) }
     }
 
-    /// The ends as they are now. Stores that cannot be read now are looked at again later.
+    /// The present ends. If stores are not readable now, a later call reads them again.
     func refresh() -> [Int32: Int64] {
         if let live = try? read() { take(live) }
         return ends

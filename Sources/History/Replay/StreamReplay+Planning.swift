@@ -3,11 +3,11 @@ import Foundation
 import Store
 
 extension StreamReplay {
-    /// Most records that are folded to see how fast that goes.
+    /// Most records of the sample that measures the speed.
     private static var sampleRecords: Int64 { 20_000 }
 
-    /// What would be read, what of it is there, and about how fast; a sample is folded into a temporary
-    /// directory, and nothing else written.
+    /// The records to read, those that still exist, and the approximate speed. Folds a sample in a temporary
+    /// directory, and writes nothing else.
     func plan() throws -> ReplayPlan {
         let reader = try openReader()
         defer { reader.close() }
@@ -37,13 +37,13 @@ extension StreamReplay {
             recordsPerSecond: try rate(of: partitions, reader))
     }
 
-    /// What of the range is in neither the log nor the archive any more.
+    /// The requested records that are gone from both the log and the archive.
     func lostHistory() throws -> [LostHistory] {
         let reader = try openReader()
         defer { reader.close() }
         let lost = try reader.bounds().compactMap { bounds -> LostHistory? in
             if let time = order.range.fromMilliseconds {
-                // A first record before that time says that nothing of that time was before it.
+                // If the first record is older than that time, no record of the range was lost before it.
                 let found = try reader.offset(partition: bounds.partition, atOrAfter: time)
                 guard found.map({ $0 <= bounds.earliestOffset }) ?? bounds.isEmpty else {
                     return nil
@@ -64,14 +64,14 @@ extension StreamReplay {
         }
     }
 
-    /// The first offset that is asked for, whether or not it is there; nil when a time decides.
+    /// The first requested offset, whether or not it still exists; nil if a time decides.
     private func wanted(_ live: RecordedEpochs.Partition?) -> Int64? {
         if let offset = order.range.fromOffset { return offset }
         if order.range.fromMilliseconds != nil { return nil }
         return live?.firstOffset ?? 0
     }
 
-    /// Where an earlier run has stopped.
+    /// Where an earlier run stopped.
     private func foldedOffsets() throws -> [Int32: Int64] {
         guard FileManager.default.fileExists(atPath: storePath) else { return [:] }
         return try StoreReader(path: storePath).snapshot { snapshot in

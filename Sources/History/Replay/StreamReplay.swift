@@ -7,11 +7,10 @@ import Program
 import Store
 import Streams
 
-/// Folds a stream again, into a store of its own: the worker's own loop, between bounds, publishing nothing
-/// and telling no group.
+/// Replays a stream into its own store: the worker's loop within bounds, without publishing and without commits to a
+/// group.
 ///
-/// Where several configurations were in force the loop runs once for each, up to the offset at which the
-/// next begins.
+/// If several configurations were in force, the loop runs once for each, up to the offset at which the next begins.
 struct StreamReplay<Fold: StreamFold> {
     let order: ReplayOrder
     let settings: StreamSettings
@@ -24,10 +23,10 @@ struct StreamReplay<Fold: StreamFold> {
         settings = try Fold.file(in: order.source.pipelines).settings
     }
 
-    /// The store that is folded into.
+    /// The target store.
     var storePath: String { "\(order.directory)/\(Fold.streamName).sqlite" }
 
-    /// Folds up to the end that the log has now, or to the one that was asked for.
+    /// Folds up to the present end of the log, or to the requested one.
     func run(interruption: @escaping () -> Bool = { false }) throws -> WorkerEnd {
         let reader = try openReader()
         defer { reader.close() }
@@ -60,7 +59,7 @@ struct StreamReplay<Fold: StreamFold> {
         try order.source.openReader(topic: settings.topic, settings: settings)
     }
 
-    /// What is asked for of each partition, as far as the log or the archive has it.
+    /// The requested range of each partition, as far as the log or the archive has it.
     func stretches(of reader: any LogReader) throws -> [Int32: Range<Int64>] {
         var stretches: [Int32: Range<Int64>] = [:]
         for bounds in try reader.bounds() {
@@ -82,7 +81,6 @@ struct StreamReplay<Fold: StreamFold> {
         return stretches
     }
 
-    /// Which configuration is in force where.
     func configurations(_ reader: any LogReader) throws -> ReplayConfigurations {
         let recorded = order.mode == .recorded ? try recordedEpochs(reader) : nil
         let present = { try Fold.rules(in: order.source.pipelines).configuration }
@@ -91,12 +89,12 @@ struct StreamReplay<Fold: StreamFold> {
             recorded.partitions[number]?.epochs.isEmpty ?? true
         }
         let any = recorded.partitions.values.compactMap(\.epochs.last?.configuration).first
-        // The present configuration is read only where it is needed: it may be faulty, or not here.
+        // The present configuration is read only if it is needed: it may be faulty or missing.
         guard !unknown, let any else { return .recorded(recorded, otherwise: try present()) }
         return .recorded(recorded, otherwise: any)
     }
 
-    /// What the live stores have recorded; nil when there is none.
+    /// The records of the live stores; nil without a store.
     func recordedEpochs(_ reader: any LogReader) throws -> RecordedEpochs? {
         try RecordedEpochs(
             stream: Fold.streamName, directories: order.dataDirectories,
@@ -107,12 +105,12 @@ struct StreamReplay<Fold: StreamFold> {
 // MARK: Folding
 
 extension StreamReplay {
-    /// A partition that is to be folded on.
+    /// A partition with remaining records.
     private struct Open {
         var partition: Int32
-        /// What is left under its configuration.
+        /// The remaining offsets under its configuration.
         var stretch: Range<Int64>
-        /// What is left under those that come later.
+        /// The remaining records under later configurations.
         var later: Int64
         var configuration: FoldConfiguration
     }
@@ -160,8 +158,7 @@ extension StreamReplay {
         return store
     }
 
-    /// The partitions of which something is left: records, or the note that another configuration is in
-    /// force now.
+    /// The partitions with remaining work: records, or the note of a new configuration.
     private func open(
         _ stretches: [Int32: Range<Int64>], _ configurations: ReplayConfigurations,
         in store: AggregateStore
@@ -223,7 +220,7 @@ extension StreamReplay {
             interruption: interruption, openReader: openReader)
     }
 
-    /// The rules of a configuration: the present ones where they are the same.
+    /// The rules of a configuration: the present ones if they are the same.
     func rules(for configuration: FoldConfiguration) throws -> Fold.Rules {
         if order.mode == .present, let present = try? Fold.rules(in: order.source.pipelines),
             present.configuration.hash == configuration.hash

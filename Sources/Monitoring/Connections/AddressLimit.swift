@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Counts the connections or requests that each address has at once.
+/// Counts the simultaneous connections or requests of each address.
 package final class AddressLimit: Sendable {
     package enum Answer: Equatable, Sendable {
         case within
-        /// To be refused with 429.
+        /// Answer it with 429.
         case over
-        /// To be closed without an answer.
+        /// Close it without an answer.
         case far
     }
 
@@ -36,7 +36,7 @@ package final class AddressLimit: Sendable {
     }
 }
 
-/// The proxies whose `X-Forwarded-For` is believed.
+/// The proxies with a trusted `X-Forwarded-For`.
 package struct TrustedProxies: Sendable {
     private let ranges: [AddressRange]
 
@@ -49,8 +49,8 @@ package struct TrustedProxies: Sendable {
         return ranges.contains { $0.contains(address) }
     }
 
-    /// The client's address: that of the connection, unless it is a proxy's; then the last address
-    /// in `X-Forwarded-For` that is not a proxy's.
+    /// The client's address: that of the connection, or for a proxy's connection the last address in
+    /// `X-Forwarded-For` that is not a proxy's.
     package func client(of peer: String, forwardedFor: String?) -> String {
         guard contains(peer), let forwardedFor else { return peer }
         for part in forwardedFor.split(separator: ",").reversed() {

@@ -5,7 +5,7 @@ package struct AddressRange: Equatable, Sendable {
     private let prefix: [UInt8]
     private let bitCount: Int
 
-    /// Nil when the text is no range. Bits after the prefix length are ignored.
+    /// Nil if the text is not a range. Bits after the prefix length are ignored.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard (1...2).contains(parts.count), let bytes = Self.bytes(of: String(parts[0])) else {
@@ -22,8 +22,8 @@ package struct AddressRange: Equatable, Sendable {
         self.bitCount = bitCount
     }
 
-    /// The 4 or 16 bytes of an address; nil when the text is none. An IPv4 address that is mapped
-    /// into IPv6 has 4.
+    /// The 4 or 16 bytes of an address; nil if the text is not an address. An IPv4 address that is mapped into IPv6
+    /// has 4.
     package static func bytes(of text: String) -> [UInt8]? {
         var short = in_addr()
         if inet_pton(AF_INET, text, &short) == 1 { return withUnsafeBytes(of: short) { Array($0) } }

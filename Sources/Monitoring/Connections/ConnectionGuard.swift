@@ -2,13 +2,11 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// Guards one connection: closes it when the client sends too slowly or does not read, refuses it
-/// when its address has too many, and closes it after an answer that came before its request was
-/// complete.
+/// Guards one connection. It closes the connection if the client sends too slowly, does not read, or gets its answer
+/// before its request is complete. It refuses the connection if its address has too many.
 ///
-/// The first headers have `headerTimeoutSeconds` from the connection on, later ones from their
-/// first byte; when that byte came together with the end of the request before, from the next bytes
-/// on.
+/// The first headers have `headerTimeoutSeconds` from the connection on, later ones from their first byte. If that
+/// byte arrived together with the end of the previous request, they have it from the next bytes on.
 final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -17,8 +15,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
     private enum Phase {
         case awaitingFirstHead, receivingBody, betweenBodies, receivingHead
-        /// What still arrives is dropped. The connection is closed after so many answers, or by the
-        /// timer when none is to come.
+        /// Drops further input. Closes the connection after this number of answers, or by the timer if it is 0.
         case closing(answersToCome: Int)
 
         var isClosing: Bool {
@@ -30,11 +27,11 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    /// How long a client has to read an early answer before the connection is closed.
+    /// The time for a client to read an early answer before the connection closes.
     private static let lingerSeconds = 2
 
     private let limits: ConnectionLimits
-    /// A request that expects `100 Continue` gets it for a body of at most so many bytes.
+    /// A request that expects `100 Continue` gets it for a body of at most this size.
     private let maxBodyBytes: Int
     private let addresses: AddressLimit
     private let proxies: TrustedProxies
@@ -46,7 +43,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private var countedAddress: String?
     private var isOverLimit = false
     private var timer: Scheduled<Void>?
-    /// Answers that the system has not taken yet, since the client does not read.
+    /// Answers that the system has not accepted yet, because the client does not read.
     private var unreadAnswers = 0
     private var readingTimer: Scheduled<Void>?
 
@@ -91,7 +88,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
             case .far:
                 counting.countCutOff("connections_of_address")
                 phase = .closing(answersToCome: 0)
-                // The pipeline is still being made.
+                // The pipeline is still under construction.
                 let loop = context.eventLoop.assumeIsolatedUnsafeUnchecked()
                 return loop.execute { context.close(promise: nil) }
             }
@@ -164,10 +161,10 @@ extension ConnectionGuard {
     private func cutOff(_ context: ChannelHandlerContext) {
         let answersToCome = openRequests - (phase.isReceivingBody ? 1 : 0)
         guard answersToCome > 0 else {
-            // Perhaps nobody reads it in time: the connection is closed together with it.
+            // The client may not read it in time, because the connection closes at the same moment.
             return refuse(.requestTimeout, retryAfterSeconds: nil, for: 0, context)
         }
-        // A 408 now would be taken for the answer to an earlier request.
+        // The client would take a 408 now as the answer to an earlier request.
         phase = .closing(answersToCome: answersToCome)
     }
 
@@ -197,7 +194,7 @@ extension ConnectionGuard {
 
 extension ConnectionGuard {
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        // The answer comes before the body was read; the body is not waited for.
+        // The answer precedes the end of the body, so the rest is not awaited.
         let isEarly = phase.isReceivingBody && openRequests == 1
         let isLast = if case .closing(answersToCome: 1) = phase { true } else { isEarly }
         switch unwrapOutboundIn(data) {
@@ -221,8 +218,7 @@ extension ConnectionGuard {
 }
 
 extension ConnectionGuard {
-    /// Counts an answer until it is written. Each answer that is written restarts the time of those
-    /// after it.
+    /// Counts an answer until it is written. Each written answer restarts the timer of the following ones.
     private func watch(_ written: EventLoopFuture<Void>, _ context: ChannelHandlerContext) {
         unreadAnswers += 1
         if unreadAnswers == 1 { startReadingTimer(context) }
@@ -245,6 +241,6 @@ extension ConnectionGuard {
 }
 
 extension HTTPRequest {
-    /// Nil when the request does not declare the length of its body.
+    /// Nil if the request does not declare the length of its body.
     package var declaredBodyBytes: Int? { headerFields[.contentLength].flatMap { Int($0) } }
 }

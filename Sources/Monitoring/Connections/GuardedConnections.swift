@@ -4,8 +4,8 @@ import HummingbirdCore
 import Logging
 import NIOCore
 
-/// What a server applies to all of its connections: bounds, one request at a time, and the rules of
-/// HTTP/1 for `Host` and for connections that end.
+/// The rules for all connections of a server: bounds, one request at a time, and HTTP/1's rules for `Host` and for
+/// closing connections.
 package struct GuardedConnections: Sendable {
     package let limits: ConnectionLimits
     package let addresses: AddressLimit

@@ -23,7 +23,7 @@ struct LoopBoundChannel<Base: ServerChildChannel>: ServerChildChannel {
     }
 }
 
-/// Gives the connections of an event loop turns, a request at a time.
+/// Gives the connections of an event loop turns, one request at a time.
 package struct OrderedChannel<Base: ServerChildChannel>: ServerChildChannel {
     package typealias Value = Base.Value
 
@@ -60,14 +60,13 @@ package struct OrderedChannel<Base: ServerChildChannel>: ServerChildChannel {
     }
 }
 
-/// Gives the connections of one event loop turns of one request each, and lets the loop look at its
-/// sockets in between. While tasks make further tasks, the loop does not look, and other
-/// connections starve.
+/// Gives the connections of one event loop turns of one request each, and lets the loop poll its sockets in between.
+/// While tasks create further tasks, the loop does not poll, and other connections starve.
 ///
 /// `@unchecked Sendable`: after `init`, everything runs on the loop.
 final class LoopTurns: @unchecked Sendable {
     private static let spell = TimeAmount.milliseconds(1)
-    /// A task that is scheduled in the future makes the loop look at its sockets first.
+    /// A task scheduled in the future makes the loop poll its sockets first.
     private static let pause = TimeAmount.microseconds(50)
 
     private let loop: any EventLoop
@@ -104,7 +103,7 @@ final class LoopTurns: @unchecked Sendable {
 
     private func turn() {
         waiting.popFirst()?()
-        // Runs after the tasks that the turn has begun.
+        // Runs after the tasks that the turn has started.
         loop.execute { self.goOn() }
     }
 }

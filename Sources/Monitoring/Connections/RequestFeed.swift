@@ -1,27 +1,26 @@
 import NIOCore
 
-/// Feeds the decoder of a connection about one request at a time. Bytes of further requests are
-/// held back until it is answered; meanwhile the socket is not read.
+/// Feeds the decoder of a connection about one request at a time. It holds back bytes of further requests until the
+/// request is answered, and stops reading the socket during that time.
 final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// An event for later handlers: bytes of a request arrived, and the decoder has not seen them
-    /// yet.
+    /// An event for later handlers: bytes of a request arrived, before the decoder sees them.
     struct Arrival: Sendable {}
 
-    /// What the next bytes are to the decoder.
+    /// The decoder's use of the next bytes.
     enum Expected: Equatable {
         case head
         /// More bytes of a body, at least 1.
         case body(Int)
-        /// A body whose length is known only at its end.
+        /// A body without a declared length.
         case chunks
     }
 
-    /// How much of a body without a length is passed on at once: further requests may follow it.
+    /// Bytes passed on at once from a body without a length, because further requests may follow it.
     private static let chunkBytes = 4096
 
     /// Set by the handler after the decoder.
@@ -35,7 +34,6 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
     private var isInputClosed = false
     private var context: ChannelHandlerContext?
 
-    /// Whether bytes are held back.
     var holdsBytes: Bool { held.readableBytes > 0 }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -76,7 +74,7 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelReadComplete()
     }
 
-    /// From now on, everything that arrives is read and dropped.
+    /// From now on, reads and drops all input.
     func drop() {
         isDropping = true
         held.clear()
@@ -97,7 +95,7 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
         if !holdsBytes { passOn(context) }
     }
 
-    /// Nothing is held back any more: passes on what waited for that.
+    /// No bytes are held back any more: passes on the events that waited for this.
     private func passOn(_ context: ChannelHandlerContext) {
         held = ByteBuffer()
         if isInputClosed {
@@ -110,7 +108,7 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    /// Bytes up to where the next request may begin. A piece ends at most two requests, or has
+    /// Bytes up to the possible beginning of the next request. A piece ends at most two requests, or has
     /// `chunkBytes`.
     private var pieceLength: Int {
         switch expected {
@@ -120,7 +118,7 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    /// The length of a request's head including the empty line; nil when that has not arrived.
+    /// The length of a request's head including the empty line; nil if that has not arrived.
     private static func headLength(_ bytes: UnsafeRawBufferPointer) -> Int? {
         let feed = UInt8(ascii: "\n")
         let carriage = UInt8(ascii: "\r")

@@ -1,7 +1,7 @@
 import NIOCore
 import NIOHTTP1
 
-/// A refusal of a request by its head: the JSON of the body, and the status.
+/// A rejection of a request by its head: the JSON of the body, and the status.
 private struct HeadRefusal {
     let status: Int
     let reason: String
@@ -10,9 +10,8 @@ private struct HeadRefusal {
     var body: [UInt8] { Array(#"{"error":"\#(reason)","detail":"\#(detail)"}"#.utf8) }
 }
 
-/// Passes on the requests of a connection one at a time: the next one after the one before was
-/// answered and when it is the connection's turn. It also applies HTTP's rules for `Host` and for
-/// connections that are to be closed.
+/// Passes on the requests of a connection one at a time: each after the answer to the previous one, at the
+/// connection's turn. It also applies HTTP's rules for `Host` and for closing connections.
 final class RequestOrder: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -31,18 +30,18 @@ final class RequestOrder: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    /// How long a client that keeps sending has to read its last answer.
+    /// The time for a client that still sends to read its last answer.
     private static let linger = TimeAmount.seconds(2)
 
     private let feed: RequestFeed
     private let turns: LoopTurns
     private let counting: any ConnectionCounting
     private var request: OpenRequest?
-    /// What arrived after a request that is not answered. The feed lets little through.
+    /// Input after an unanswered request. The feed lets little through.
     private var waiting = CircularBuffer<HTTPServerRequestPart>()
     private var waitingError: (any Error)?
     private var isInputClosed = false
-    /// Nothing is passed on any more.
+    /// Passes on no more input.
     private var isClosing = false
     private var context: ChannelHandlerContext?
 
@@ -194,7 +193,7 @@ extension RequestOrder {
         guard let answered = request else { return context.write(data, promise: promise) }
         request = nil
         guard answered.isComplete else {
-            // Whoever answers before the request is complete also closes the connection.
+            // An answer before the request is complete also closes the connection.
             isClosing = true
             context.write(data, promise: promise)
             return feed.drop()
@@ -211,8 +210,8 @@ extension RequestOrder {
         turns.wait { [weak self] in self?.takeTurn() }
     }
 
-    /// Closes after the last answer was written. While the client keeps sending, closing at once
-    /// would reset the connection, and it would lose the answer.
+    /// Closes after the last answer was written. While the client still sends, closing at once would reset the
+    /// connection, and the client would lose the answer.
     private func close(
         after written: EventLoopFuture<Void>, sendsMore: Bool, _ context: ChannelHandlerContext
     ) {
@@ -228,14 +227,14 @@ extension RequestOrder {
 }
 
 extension HTTPRequestHead {
-    /// The refusal of a request by its head alone; nil when there is none.
+    /// The rejection of a request by its head alone; nil if the head is valid.
     fileprivate var refusal: HeadRefusal? {
         if let explanation = hostFault {
             return HeadRefusal(status: 400, reason: "bad_host", detail: explanation)
         }
         let codings = headers["transfer-encoding"]
         guard codings.isEmpty || codings.map({ $0.lowercased() }) == ["chunked"] else {
-            // The body would be taken in its encoded form, as bytes that nobody meant to send.
+            // The body would be accepted in its encoded form, as bytes that the client did not mean.
             return HeadRefusal(
                 status: 400, reason: "transfer_encoding",
                 detail: "send the body with no other coding than chunked")
@@ -243,7 +242,7 @@ extension HTTPRequestHead {
         return nil
     }
 
-    /// Nil when nothing is wrong with `Host`.
+    /// Nil if `Host` is valid.
     private var hostFault: String? {
         let hosts = headers["host"]
         if hosts.count > 1 { return "a request has one Host" }

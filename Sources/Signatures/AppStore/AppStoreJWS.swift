@@ -3,8 +3,7 @@ import JSON
 
 /// A compact JWS with an `x5c` header, parsed but not verified.
 ///
-/// Only `alg`, `crit` and `x5c` of the header are read: anything else that it says about keys is a
-/// claim of the sender.
+/// Of the header, only `alg`, `crit` and `x5c` are read: its other statements about keys are claims of the sender.
 package struct AppStoreJWS: Sendable {
     /// Leaf, intermediate and root.
     private static let chainLength = 3
@@ -36,7 +35,7 @@ package struct AppStoreJWS: Sendable {
         signature = Array(arena[jws.signature])
     }
 
-    /// The payload of a JWS, with nothing verified.
+    /// The payload of a JWS, without any verification.
     ///
     /// - Parameter text: three parts of base64url without padding.
     /// - Returns: the decoded payload; nil unless there are three parts, the first a JSON object.
@@ -80,8 +79,7 @@ struct AppStorePath: Hashable, Sendable {
     /// It issued the leaf.
     let intermediate: [UInt8]
 
-    /// The leaf identifies a path. Its bytes are hashed at once, since an array would hash them one
-    /// by one.
+    /// The leaf identifies a path. Its bytes are hashed at once, because an array would hash them one by one.
     func hash(into hasher: inout Hasher) {
         leaf.withUnsafeBytes { hasher.combine(bytes: $0) }
     }

@@ -3,14 +3,13 @@ import Foundation
 import JSON
 import X509
 
-/// A root certificate that chains of the App Store may end with.
+/// An allowed root certificate for chains of the App Store.
 package struct AppStoreRoot: Sendable {
     let der: [UInt8]
 
     /// Parses the text of a PEM file.
     ///
-    /// - Throws: unless the file has exactly one certificate, which may issue others, and nothing
-    ///   else in PEM.
+    /// - Throws: unless the file has exactly one certificate, which may issue others, and nothing else in PEM.
     package init(pem: String) throws(AppStoreRootFault) {
         let blocks = pem.split(whereSeparator: \.isNewline).filter { $0.hasPrefix("-----BEGIN ") }
         guard blocks.contains(where: { $0.contains(" CERTIFICATE-----") }) else {
@@ -44,8 +43,7 @@ package struct AppStoreRoot: Sendable {
 }
 
 extension AppStoreRoot {
-    /// Apple Root CA - G3, valid from 2014-04-30 to 2039-04-30: the root of everything that the App
-    /// Store signs.
+    /// Apple Root CA - G3, valid from 2014-04-30 to 2039-04-30: the root of everything that the App Store signs.
     package static let appleRootCAG3: AppStoreRoot = {
         var der: [UInt8] = []
         _ = Array(appleRootCAG3Base64.utf8).withUnsafeBytes {
@@ -70,11 +68,11 @@ extension AppStoreRoot {
 package enum AppStoreRootFault: Error, Equatable, Sendable {
     /// No certificate in the file.
     case noCertificate
-    /// The file has several blocks of PEM, and any could be meant.
+    /// The file has several PEM blocks, and any could be meant.
     case severalBlocks(Int)
     /// The certificate is truncated or not one.
     case malformed
-    /// The certificate may not issue an intermediate.
+    /// The certificate must not issue an intermediate.
     case noAuthority
 
     /// The problem and the remedy, without a full stop.
@@ -91,12 +89,12 @@ package enum AppStoreRootFault: Error, Equatable, Sendable {
     }
 }
 
-/// A trusted root, ready to verify what it issued.
+/// A trusted root, ready to verify its certificates.
 struct PinnedRoot: Sendable {
     private let certificate: Certificate
     let validity: Validity
 
-    /// Nil when the certificate may not issue intermediates.
+    /// Nil if the certificate must not issue intermediates.
     init?(_ certificate: Certificate) {
         guard certificate.hasOnlyKnownCriticalExtensions,
             certificate.mayIssue(intermediatesBelow: 1)

@@ -4,9 +4,9 @@ import X509
 
 /// Verifies JWSs of the App Store against pinned roots.
 ///
-/// The verdict depends only on the JWS, the instant and the roots: not on the clock, and not on
-/// earlier verifications. Any number of threads may use one verifier. It remembers the last 64
-/// validated paths, so that usually only one signature has to be checked.
+/// The verdict depends only on the JWS, the instant and the roots: not on the clock, and not on earlier
+/// verifications. Any number of threads may use one verifier. It remembers the last 64 validated paths, so that
+/// usually only one signature has to be checked.
 package final class AppStoreVerifier: Sendable {
     /// Apple uses one path, and two during a change; tests and sandboxes add a few.
     private static let rememberedPaths = 64
@@ -24,8 +24,8 @@ package final class AppStoreVerifier: Sendable {
     /// Verifies the certificates at an instant, and the signature.
     ///
     /// - Parameters:
-    ///   - jws: what was received.
-    ///   - signedAtMilliseconds: when its payload says that it was signed, in milliseconds since 1970.
+    ///   - jws: the received message.
+    ///   - signedAtMilliseconds: the signing time in its payload, in milliseconds since 1970.
     /// - Throws: the first fault, in the order of the cases of `AppStoreFault`.
     package func verify(
         _ jws: AppStoreJWS, signedAtMilliseconds: Int64
@@ -37,8 +37,8 @@ package final class AppStoreVerifier: Sendable {
         else { throw .badSignature }
     }
 
-    /// The leaf and the intermediate of a JWS, and the pinned roots that issued the latter, for
-    /// output. Anything that is not a certificate is left out.
+    /// The leaf and the intermediate of a JWS, and the pinned roots that issued the latter, for output. Omits
+    /// anything that is not a certificate.
     package func certificates(of jws: AppStoreJWS) -> [AppStoreCertificate] {
         let own = [jws.path.leaf, jws.path.intermediate].map { try? Certificate(derEncoded: $0) }
         let anchors = own[1].map { intermediate in roots.filter { $0.issued(intermediate) } } ?? []
@@ -54,13 +54,13 @@ package final class AppStoreVerifier: Sendable {
     }
 }
 
-/// Why a JWS of the App Store is not verified. The first case that applies is reported.
+/// Why a JWS of the App Store is not verified: the first case that applies.
 package enum AppStoreFault: Error, Equatable, Sendable, CaseIterable {
     /// Not three parts of base64url without padding, or one of the first two is empty.
     case notAJWS
     /// The header is not a JSON object.
     case malformedHeader
-    /// The header has `crit`, which asks for an unknown extension of JWS.
+    /// The header has `crit`, which requires an unknown extension of JWS.
     case criticalHeader
     /// The header's `alg` is not exactly ES256.
     case notES256
@@ -68,8 +68,8 @@ package enum AppStoreFault: Error, Equatable, Sendable, CaseIterable {
     case noCertificateChain
     /// `x5c` does not have three certificates.
     case wrongChainLength
-    /// The leaf or the intermediate is not a certificate in base64, or has a critical extension
-    /// that is not checked here.
+    /// The leaf or the intermediate is not a certificate in base64, or has a critical extension that is not checked
+    /// here.
     case badCertificate
     /// The leaf's key is not on P-256.
     case notECLeaf
@@ -77,8 +77,7 @@ package enum AppStoreFault: Error, Equatable, Sendable, CaseIterable {
     case missingLeafOID
     /// The intermediate lacks the mark of Apple's WWDR, 1.2.840.113635.100.6.2.1.
     case missingIntermediateOID
-    /// The extensions of the leaf forbid signing, or those of the intermediate forbid issuing
-    /// certificates.
+    /// The extensions of the leaf forbid signing, or those of the intermediate forbid issuing certificates.
     case wrongUse
     /// The intermediate did not issue the leaf.
     case brokenChain
@@ -88,10 +87,9 @@ package enum AppStoreFault: Error, Equatable, Sendable, CaseIterable {
     case notYetValidAtSigning
     /// A certificate of the path was no longer valid when the JWS was signed.
     case expiredAtSigning
-    /// The signature is not one by the key of the leaf over the received text.
+    /// The signature does not match the leaf's key and the received text.
     case badSignature
 
-    /// In words, without a full stop.
     package var explanation: StaticString {
         switch self {
         case .notAJWS: "not a JWS: three parts of base64url without padding"

@@ -11,15 +11,15 @@ import X509
 /// A path from a leaf to pinned roots that is valid except for the time, which depends on the JWS.
 struct ValidatedPath: Sendable {
     let key: P256PublicKey
-    /// The joint validity of leaf, intermediate and root, for each root that issued the
-    /// intermediate, in the order of configuration; at least one.
+    /// The joint validity of leaf, intermediate and root, for each root that issued the intermediate, in the order of
+    /// configuration; at least one.
     private let validities: [Validity]
 
     /// Validates leaf <- intermediate <- root.
     ///
-    /// The verifier of the library is asynchronous, and it searches for a path. Here the path is
-    /// given, and the callers are plain threads that may not wait for the cooperative pool. What
-    /// remains are three issuers, three validities and the extensions.
+    /// The library's verifier is asynchronous and searches for a path. Here the path is given, and the callers are
+    /// plain threads that must not wait for the cooperative pool. So this checks three issuers, three validities and
+    /// the extensions.
     init(_ path: AppStorePath, roots: [PinnedRoot]) throws(AppStoreFault) {
         guard let leaf = try? Certificate(derEncoded: path.leaf),
             let intermediate = try? Certificate(derEncoded: path.intermediate),
@@ -37,8 +37,7 @@ struct ValidatedPath: Sendable {
         guard !validities.isEmpty else { throw .untrustedRoot }
     }
 
-    /// The fault at an instant in milliseconds since 1970; nil when the path is valid by one of its
-    /// roots.
+    /// The fault at an instant in milliseconds since 1970; nil if the path is valid by one of its roots.
     func fault(atMilliseconds instant: Int64) -> AppStoreFault? {
         var first: AppStoreFault?
         for validity in validities {
@@ -51,8 +50,7 @@ struct ValidatedPath: Sendable {
 
 /// The most recently validated paths, up to a capacity.
 ///
-/// The oldest is removed first. A remembered path depends only on its key, so the contents of this
-/// memory change no verdict.
+/// The oldest is removed first. A remembered path depends only on its key, so this cache changes no verdict.
 struct ValidatedPaths: Sendable {
     private let capacity: Int
     private var paths: [AppStorePath: ValidatedPath] = [:]
@@ -75,8 +73,8 @@ struct ValidatedPaths: Sendable {
     }
 }
 
-/// The validity of a certificate or a path, in seconds since 1970 with both ends included;
-/// certificates have no fractions of a second.
+/// The validity of a certificate or a path, in seconds since 1970 with both ends included; certificates have no
+/// fractions of a second.
 struct Validity: Equatable, Sendable {
     private(set) var notBeforeSeconds: Int64
     private(set) var notAfterSeconds: Int64
@@ -94,7 +92,7 @@ struct Validity: Equatable, Sendable {
         return common
     }
 
-    /// The fault at an instant in milliseconds since 1970; nil for none.
+    /// The fault at an instant in milliseconds since 1970; nil if valid.
     func fault(atMilliseconds instant: Int64) -> AppStoreFault? {
         let isBeforeItsSecond = instant % 1000 < 0
         let seconds = instant / 1000 - (isBeforeItsSecond ? 1 : 0)
@@ -131,7 +129,7 @@ extension Certificate {
     /// Whether the key usage, if present, allows signing.
     var maySign: Bool { allowsUsage(\.digitalSignature) }
 
-    /// Whether it is an authority, and may have `count` intermediates between it and a leaf.
+    /// Whether it is an authority, and allows `count` intermediates between it and a leaf.
     func mayIssue(intermediatesBelow count: Int) -> Bool {
         guard case .isCertificateAuthority(let most)? = try? extensions.basicConstraints else {
             return false
@@ -139,8 +137,7 @@ extension Certificate {
         return (most ?? count) >= count && allowsUsage(\.keyCertSign)
     }
 
-    /// Whether `issuer` is named as the issuer and signed it. A signature with SHA-1 does not
-    /// count.
+    /// Whether `issuer` is named as the issuer and signed it. A signature with SHA-1 does not count.
     func isIssued(by issuer: Certificate) -> Bool {
         self.issuer == issuer.subject && signatureAlgorithm != .sha1WithRSAEncryption
             && issuer.publicKey.isValidSignature(signature, for: self)

@@ -7,9 +7,9 @@ package enum DeliveryState: String, CaseIterable, Sendable {
     case pending
     /// The partner answered 200 to 299.
     case delivered
-    /// Not sent again automatically; the reason says why.
+    /// Not sent again automatically; the reason explains why.
     case dead
-    /// Waits for an operator; the reason says what is missing.
+    /// Waits for an operator; the reason names the missing part.
     case held
     /// A higher revision arrived before this one was sent.
     case superseded
@@ -19,19 +19,19 @@ package enum DeliveryState: String, CaseIterable, Sendable {
 package enum DeliveryReason: String, CaseIterable, Sendable {
     /// All attempts of the schedule failed.
     case exhausted
-    /// Another attempt would not change the status that the partner answered.
+    /// Another attempt would not change the partner's status.
     case refused
     /// The partner answered with a redirect.
     case redirect
     /// The partner answered 410 and is disabled.
     case gone
-    /// The partner has a private address, or another that is not allowed.
+    /// The partner has a private address, or another forbidden one.
     case address
-    /// A value is not allowed where the template has it.
+    /// A value is not allowed at its place in the template.
     case unusable
     /// The record is not a document.
     case unreadable
-    /// A macro has no value and the file of the partner says to hold.
+    /// A macro has no value, and the partner's file is configured to hold.
     case missing
     /// No file for this partner.
     case unknownPartner = "unknown_partner"
@@ -50,20 +50,20 @@ package struct Delivery: Equatable, Sendable {
     package var state: DeliveryState
     /// Why the delivery is dead or held; otherwise empty.
     package var reason: String
-    /// Attempts since the document was taken over or last retried by hand.
+    /// Attempts since the document was ingested or last retried by hand.
     package var attempts: Int
-    /// When the document was taken over from the topic, milliseconds since 1970.
+    /// When the document was ingested, milliseconds since 1970.
     package var createdMilliseconds: Int64
     /// Milliseconds since 1970; nil unless pending.
     package var nextAttemptMilliseconds: Int64?
     /// When the state last changed, milliseconds since 1970.
     package var changedMilliseconds: Int64
 
-    /// Partners recognise repeated requests by it.
+    /// Partners recognise repeated requests by this key.
     package var idempotencyKey: String { "\(id):\(revision)" }
 }
 
-/// An attempt as stored.
+/// A stored attempt.
 package struct StoredAttempt: Equatable, Sendable {
     /// From 1, over all retries.
     package var number: Int
@@ -79,10 +79,10 @@ package struct StoredAttempt: Equatable, Sendable {
 /// Pending deliveries.
 package struct WaitingDeliveries: Equatable, Sendable {
     package var count: Int
-    /// When the oldest was taken over from the topic, milliseconds since 1970; nil without any.
+    /// When the oldest was ingested, milliseconds since 1970; nil without any.
     package var oldestMilliseconds: Int64?
 
-    /// How long the oldest has waited, in seconds; nil without any.
+    /// The waiting time of the oldest in seconds; nil without any.
     package func seconds(at nowMilliseconds: Int64) -> Int64? {
         oldestMilliseconds.map { max(nowMilliseconds - $0, 0) / 1000 }
     }
@@ -129,7 +129,7 @@ extension DeliveryStore {
         }
     }
 
-    /// How many documents of each partner had an attempt that failed, among those that began at `since` or later and
+    /// The number of documents with a failed attempt, by partner, among those that began at `since` or later and
     /// before `until`; milliseconds since 1970.
     package func failures(
         sinceMilliseconds since: Int64, untilMilliseconds until: Int64
@@ -232,7 +232,7 @@ extension StoredAttempt {
     }
 }
 
-/// Which deliveries an operator retries.
+/// The deliveries that an operator retries.
 package enum DeliverySelection: Equatable, Sendable {
     /// All revisions of a document.
     case id(String)
@@ -246,12 +246,11 @@ package enum DeliverySelection: Equatable, Sendable {
 package struct RetriedDeliveries: Equatable, Sendable {
     /// Deliveries that are due now.
     package var retried = 0
-    /// Deliveries that were left: a higher revision exists, the record is not a document, or
-    /// nothing can be sent to the partner.
+    /// Skipped deliveries: a higher revision exists, the record is not a document, or the partner cannot receive any.
     package var left = 0
     /// Disabled partners that are enabled again.
     package var enabled: [String] = []
-    /// Partners whose pause ended.
+    /// Partners with an ended pause.
     package var awakened: [String] = []
 
     package init(
@@ -273,18 +272,17 @@ package struct RetriedDeliveries: Equatable, Sendable {
 }
 
 extension DeliveryStore {
-    /// Makes deliveries due now, from the start of the schedule. A selection by id or partner
-    /// includes pending ones and ends the pause of the partner; a selection by partner also enables
-    /// the partner. A revision below another one is left, since the higher one counts. A running
-    /// worker notices the change at its next turn.
+    /// Makes deliveries due now, from the start of the schedule. A selection by id or partner includes pending ones
+    /// and ends the pause of the partner; a selection by partner also enables the partner. A lower revision is
+    /// skipped, because the higher one counts. A running worker notices the change at its next turn.
     ///
-    /// - Parameter leftPartners: partners that nothing can be sent to; their deliveries are left.
+    /// - Parameter leftPartners: partners that cannot receive documents; their deliveries are skipped.
     package func retry(
         _ selection: DeliverySelection, leaving leftPartners: [String] = [],
         nowMilliseconds now: Int64
     ) throws(StoreError) -> RetriedDeliveries {
         let isOpen = "state IN ('pending', 'dead', 'held')"
-        // Which deliveries are meant, and the partners whose pauses end.
+        // The selected deliveries, and the partners to awaken.
         let (condition, partners, argument): (String, String, String?) =
             switch selection {
             case .id(let id):

@@ -2,12 +2,11 @@ import DatabaseFiles
 import Foundation
 import GRDB
 
-/// The state of every document for partners: `deliveries.sqlite` of the data directory. Unlike the
-/// stores of folds it cannot be rebuilt from the log alone, so it must be kept.
+/// The state of every document for partners: `deliveries.sqlite` of the data directory. Unlike the stores of folds it
+/// cannot be rebuilt from the log alone, so it must be kept.
 ///
-/// One worker delivers from it, and the operator's command changes it at the same time. So it has a
-/// rollback journal, to which any number of processes may commit. A commit is durable when it
-/// returns.
+/// One worker delivers from it, and the operator's command changes it at the same time. Therefore it has a rollback
+/// journal, which allows commits from any number of processes. A commit is durable when it returns.
 package final class DeliveryStore {
     package let path: String
     private let queue: DatabaseQueue
@@ -24,7 +23,7 @@ package final class DeliveryStore {
         self.path = path
         lock = try StoreLock(newStore: path)
         var found = stat()
-        // A link to a disk that is not mounted is there, and no new store takes its place.
+        // A link to a disk that is not mounted exists, so no new store replaces it.
         if lstat(path, &found) != 0 {
             try StoreError.naming("create", path) {
                 try Self.mark.makeFile(Self.schema, at: path) { db in
@@ -36,7 +35,7 @@ package final class DeliveryStore {
             }
         }
         queue = try Self.open(path)
-        // One that begins anew belongs to the log that it finds.
+        // A reset store belongs to the log that it finds.
         guard try self.logIdentity().isEmpty else { return }
         try commit {
             try $0.execute(sql: "UPDATE store SET log_identity = ?", arguments: [logIdentity])
@@ -96,7 +95,7 @@ package final class DeliveryStore {
         }
     }
 
-    /// The topic that is delivered, and the identity of its log when the store was created.
+    /// The delivered topic, and the identity of its log when the store was created.
     package func origin() throws(StoreError) -> (topic: String, logIdentity: String) {
         let row = try read { try Row.fetchOne($0, sql: "SELECT * FROM store") }
         return (row?["topic"] ?? "", row?["log_identity"] ?? "")
@@ -107,7 +106,7 @@ package final class DeliveryStore {
         try read { try String.fetchOne($0, sql: "SELECT identity FROM store") } ?? ""
     }
 
-    /// The first record of each partition that is not taken over yet.
+    /// The first record of each partition that is not ingested yet.
     package func nextOffsets() throws(StoreError) -> [Int32: Int64] {
         try watched().reduce(into: [:]) { $0[$1.partition] = $1.nextOffset }
     }
@@ -152,10 +151,10 @@ extension DeliveryStore: WatchedStore {
     }
 }
 
-/// What is left of a store that begins its topic anew.
+/// The deliveries that remain in a store after a reset of its topic.
 package struct DeliveriesKept {
     package let path: String
-    /// How many partitions it forgot.
+    /// The number of forgotten partitions.
     package let partitions: Int
     package let waiting: WaitingDeliveries
 }
@@ -169,7 +168,7 @@ extension DeliveryStore {
             let partitions = try store.commit { db in
                 try db.execute(sql: "UPDATE store SET log_identity = ''; DELETE FROM partitions")
                 let count = db.changesCount
-                // Those of records that are no documents name places of the topic of before.
+                // Ids of records that are not documents refer to positions in the previous topic.
                 try db.execute(
                     sql: """
                         UPDATE deliveries SET id = id || '#' || number
@@ -280,7 +279,7 @@ extension DeliveryStore {
     /// Migrates from an earlier version.
     private static func migrate(_ db: Database) throws {
         try db.inTransaction(.immediate) {
-            // Another process may have migrated the file in the meantime.
+            // Another process may have migrated the file first.
             let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? mark.version
             if found < 2 { try db.execute(sql: resting) }
             if found < 3 {
