@@ -55,10 +55,10 @@ final class PageSource {
         let stores = try stores(asOf: request.asOfMilliseconds)
         let report = try knownReport(request.dump)
         guard let dump = report as? DumpDescription else {
-            var request = try request.request
-            request.curve = false
-            if !report.abilities.contains(.dates) { request.dateRule = nil }
-            let answer = try request.answer(stores, configuration, as: .json)
+            var reportRequest = try request.request
+            reportRequest.curve = false
+            if !report.abilities.contains(.dates) { reportRequest.dateRule = nil }
+            let answer = try reportRequest.answer(stores, configuration, as: .json)
             let keyCount = answer.report.keyCount
             return PageAnswer(
                 request: request, table: answer.report, keyCount: keyCount,

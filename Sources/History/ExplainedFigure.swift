@@ -11,7 +11,7 @@ extension Explainer {
         if let reason = report.reasonWithoutNumber {
             throw ExplanationError.noFigure(dump: query.name, explanation: reason)
         }
-        return try report.number(query, configuration)
+        return try report.figure(query, configuration)
     }
 
     /// The measures of a figure for which a name stands; nil for all. A rate stands for what it is computed from.

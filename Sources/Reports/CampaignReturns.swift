@@ -204,9 +204,9 @@ struct ReturnsReport: Report {
             as: format)
     }
 
-    func number(
+    func figure(
         _ query: DumpQuery, _ configuration: ReportConfiguration
-    ) throws -> any Figure { try CampaignReturns.number(configuration.funnelQuery(query)) }
+    ) throws -> any Figure { try CampaignReturns.figure(configuration.funnelQuery(query)) }
 
     func isExplained(_ measure: String, in _: ReportRequest) -> Bool { measure != "maturity" }
 

@@ -221,7 +221,7 @@ struct ClickRatesReport: Report {
             rates.table, [missingNotice(rates.missingStreams)], of: self, as: format)
     }
 
-    func number(
+    func figure(
         _ query: DumpQuery, _: ReportConfiguration
     ) throws -> any Figure { try ClickRatesFigure(query) }
 

@@ -94,13 +94,13 @@ extension DumpDescription: Report {
         return query
     }
 
-    package func number(
+    package func figure(
         _ query: DumpQuery, _ configuration: ReportConfiguration
     ) throws -> any Figure { try DumpFigure(configured(query, configuration)) }
 
     package func provableFigure(
         _ query: DumpQuery, _ configuration: ReportConfiguration
-    ) throws -> any Figure { try number(query, configuration) }
+    ) throws -> any Figure { try figure(query, configuration) }
 
     package func isExplained(_ measure: String, in request: ReportRequest) -> Bool {
         !request.curve && request.dateRule == nil && measure != "maturity"

@@ -393,7 +393,7 @@ struct FunnelReport: Report {
             of: self, as: format)
     }
 
-    func number(
+    func figure(
         _ query: DumpQuery, _ configuration: ReportConfiguration
     ) throws -> any Figure {
         try FunnelFigure(configuration.funnelQuery(query), bounds: .ofRevenue)

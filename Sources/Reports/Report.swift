@@ -49,7 +49,7 @@ package protocol Report: Sendable {
     /// Why no record adds to its rows, and what to explain instead; nil for rows that `number` explains.
     var reasonWithoutNumber: String? { get }
     /// What the rows are made of, to be explained.
-    func number(_ query: DumpQuery, _ configuration: ReportConfiguration) throws -> any Figure
+    func figure(_ query: DumpQuery, _ configuration: ReportConfiguration) throws -> any Figure
     /// What the rows are made of, to be proved: sums of stored rows alone.
     func provableFigure(
         _ query: DumpQuery, _ configuration: ReportConfiguration
@@ -165,7 +165,7 @@ extension Report {
 
     package var reasonWithoutNumber: String? { nil }
 
-    package func number(
+    package func figure(
         _ query: DumpQuery, _: ReportConfiguration
     ) throws -> any Figure { try DumpFigure(query) }
 

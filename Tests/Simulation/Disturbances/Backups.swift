@@ -2,6 +2,7 @@ import CSimulatedSystem
 import DatabaseFiles
 import Deliveries
 import Foundation
+import Store
 
 extension Simulation {
     func backUp(_ worker: SimulatedWorker) throws -> Bool {

@@ -1,6 +1,7 @@
 import CSimulatedSystem
 import Deliveries
 import Foundation
+import Store
 
 // An operator sees that partners are well, and retries what they have refused.
 

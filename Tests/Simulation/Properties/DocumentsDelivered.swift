@@ -1,6 +1,7 @@
 import Deliveries
 import EventLog
 import Foundation
+import Store
 
 extension SimulatedDocuments {
     /// Each document's highest revision was delivered, where its partner has an address; nothing waits, and nothing was
