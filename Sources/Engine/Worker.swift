@@ -261,8 +261,8 @@ package final class Worker<Fold: StreamFold> {
             guard let offset = followed.nextOffset, offset > followed.groupOffset?.next ?? 0 else {
                 continue
             }
-            follower.partitions[partition]?.groupOffset = GroupOffset(
-                offset, mark: try follower.mark(of: partition, below: offset))
+            let mark = try follower.mark(of: partition, below: offset)
+            follower.partitions[partition]?.groupOffset = GroupOffset(offset, mark: mark)
         }
         // Of a partition without a folded record nothing was published, and its topic may be deleted and created again
         // before the first record comes.
