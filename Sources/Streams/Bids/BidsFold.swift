@@ -3,6 +3,9 @@ import JSON
 import Signatures
 
 package final class BidsFold: WindowedFold {
+    /// Named, since the rules of a `WindowedFold` are `WindowedRules` by default.
+    package typealias Rules = BidsRules
+
     package let state: WindowedState
     private var decoder = BidsDecoder()
     /// Nil when no network has a key.
