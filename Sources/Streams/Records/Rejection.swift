@@ -7,7 +7,7 @@ package enum RejectionReason: UInt8, CaseIterable, Comparable, Sendable {
     /// Arrays and objects are nested deeper than 64.
     case tooDeep
     case malformedJSON
-    /// The topic has no such type, or the record is a CloudEvent in structured mode.
+    /// The topic does not have the type, or the record is a CloudEvent in structured mode.
     case unknownType
     /// A required field is absent, null or, for an id, empty.
     case missingField

@@ -7,7 +7,7 @@ struct DottedVersion: Comparable {
     }
 
     /// Reads the leading digits of each of the first four parts, up to a part without digits; nil if the first part has
-    /// none.
+    /// no digits.
     init?(_ text: UnsafeRawBufferPointer) {
         var position = 0
         for part in 0..<4 {
