@@ -23,7 +23,7 @@ package struct FollowedPartition {
     var isUnfolded = false
     /// Whether a stop left records unpublished. Their offset is not committed, so that the next start publishes them.
     var isUnpublished = false
-    /// An older copy of a store folds records up to this offset again, which a newer copy has already folded.
+    /// An older copy of a store ingests its lost records again up to this offset.
     package var repeatedUntil: Int64?
     /// Added to the metadata of each committed offset.
     package var groupNote = ""

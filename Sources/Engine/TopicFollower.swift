@@ -148,7 +148,7 @@ extension TopicFollower {
         }
     }
 
-    /// Whether an older copy of a store still folds records again that a newer copy has folded.
+    /// Whether an older copy of a store still ingests its lost records again.
     package var isRepeating: Bool { partitions.contains { $1.repeatedUntil != nil } }
 
     package func endRepetitions() {
