@@ -116,8 +116,8 @@ package final class WindowedState: FoldState {
         }
     }
 
-    /// Returns whether an id of the current record is new, and remembers it. A record with an admitted id must not be
-    /// rejected afterwards.
+    /// Returns whether an id of the current record is new, and remembers it. A stream must not reject a record after
+    /// this call.
     @inline(__always)
     func admit(_ id: RecordID) -> Bool {
         guard recalled == nil else { return answers.recallIsNew() }
