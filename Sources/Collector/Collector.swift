@@ -11,9 +11,9 @@ import Wording
 /// The HTTP intake of Weir. Devices, Apple, exchanges and SDKs send postbacks, notifications, events and notices. The
 /// collector answers 2xx only after the record is durable in the log.
 ///
-/// A request passes the connections of `Monitoring`, `Server/`, `Routes/` (what is answered, and as which record), `Access/` (producers' keys and signed
-/// tokens) and `Appending/` (many requests become one durable append). All of it runs on threads of
-/// its own, so that it can run beside other parts in one process.
+/// A request passes the connections of `Monitoring`, `Server/`, `Routes/` (requests to records and answers), `Access/`
+/// (producers' keys and signed tokens) and `Appending/` (many requests become one durable append). All of it runs on
+/// its own threads, so that it can share a process with other parts.
 ///
 /// ```swift
 /// let collector = try Collector(
@@ -22,7 +22,7 @@ import Wording
 /// defer { collector.stop() }
 /// ```
 package final class Collector: Sendable {
-    /// The port is the one that was picked where 0 was asked for.
+    /// The address with the actual port, if the configured one is 0.
     package var address: ListenAddress { listener.address }
     let appender: DurableAppender
     let routes: [CollectorRoute]
@@ -48,9 +48,8 @@ package final class Collector: Sendable {
     /// - Parameters:
     ///   - log: only the collector uses it from now on.
     ///   - registry: for its metrics; nil for none.
-    ///   - fault: why it is unready for another reason than the log, for `/readyz`.
-    ///   - parts: what runs in the same process. `/readyz` names those that have failed, and is ready
-    ///     all the same.
+    ///   - fault: the reason for unreadiness besides the log, for `/readyz`.
+    ///   - parts: the other parts of the process. `/readyz` names failed ones, and stays ready.
     ///   - more: further routes.
     /// - Throws: `CollectorError` or `LogError`.
     init(

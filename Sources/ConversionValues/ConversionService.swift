@@ -61,15 +61,15 @@ package final class ConversionService: Sendable {
             AnswerContent(request: request, nowMilliseconds: nowMilliseconds))
     }
 
-    /// Why the service cannot be relied on; nil when it can.
+    /// The reason why the service is unreliable; nil if it is reliable.
     package var unreadiness: String? { commits.fault?.explanation }
 
-    /// After so many seconds no request waits any more: those without an answer get `stopped`.
+    /// After this time all waits end: requests without an answer get `stopped`.
     package func endWaits(inSeconds seconds: Double) { commits.endWaits(inSeconds: seconds) }
 
-    /// Accepts no more requests, answers the waiting ones, and returns after that or when time is up.
+    /// Accepts no more requests, answers the waiting ones, and returns after that or after a timeout.
     ///
-    /// - Parameter withinSeconds: how long it may take; nil for as long as a request may wait.
+    /// - Parameter withinSeconds: the timeout; nil for the longest wait of a request.
     package func stop(withinSeconds: Double? = nil) { commits.stop(withinSeconds: withinSeconds) }
 
     /// The ledger, and with it the lock on its file, is freed before this returns.

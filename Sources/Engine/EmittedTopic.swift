@@ -7,7 +7,7 @@ package struct EmittedTopic: Equatable, Sendable {
     /// Its settings, by Kafka's names.
     package let settings: [String: String]
 
-    /// Documents for partners. A document has the fields of the postback and, beside it, those of its JWS.
+    /// Documents for partners. A document has the fields of the postback and those of its JWS.
     package static func partnerPostbacks(named name: String) -> EmittedTopic {
         EmittedTopic(name, retentionDays: 90, maxMessageBytes: 4 << 20)
     }

@@ -1,44 +1,45 @@
 import EventLog
 import Store
 
-/// All that is known of a partition that is followed.
+/// The state of a followed partition.
 package struct FollowedPartition {
-    /// The first record that is not stored; nil for a partition that is not taken.
+    /// The first record that is not stored; nil for an unassigned partition.
     package internal(set) var nextOffset: Int64?
-    /// Where the log ended when the partition was taken.
+    /// The end of the log when the partition was assigned.
     package internal(set) var end: Int64 = 0
-    /// Where the next record is expected in the log.
+    /// The expected offset of the next record in the log.
     var readOffset: Int64?
-    /// Timestamp of the newest record, in milliseconds since 1970.
+    /// The newest record's timestamp, in milliseconds since 1970.
     var newestMilliseconds: Int64?
-    /// `PartitionState.oldestExpected` of a partition of which nothing is folded, until its first record is read; 0
-    /// where the log may start anywhere.
+    /// `PartitionState.oldestExpected` of a partition without folded records, until its first record is read; 0 if the
+    /// log may start anywhere.
     var oldestExpected: Int64?
-    /// The last record that is stored, of a partition that was just taken: it is read again, and must still be what it
-    /// was.
+    /// The last stored record of a newly assigned partition: it is read again, and must be unchanged.
     var lastStored: RecordFingerprint?
-    /// What the group is told. A store that is being rebuilt repeats the offset that another store committed.
+    /// The offset to commit to the group. A store that is being rebuilt repeats the offset that another store
+    /// committed.
     var groupOffset: GroupOffset?
-    /// Whether nothing is folded yet.
+    /// Whether no record is folded yet.
     var isUnfolded = false
-    /// Whether something was not published before a stop: the group is not told, so that the next start publishes it.
+    /// Whether a stop left records unpublished. Their offset is not committed, so that the next start publishes them.
     var isUnpublished = false
-    /// Until where an older copy of a store takes over again what it once had.
+    /// An older copy of a store ingests its lost records again up to this offset.
     package var repeatedUntil: Int64?
-    /// Added to the note of each offset that the group is told.
+    /// Added to the metadata of each committed offset.
     package var groupNote = ""
-    /// Stored records: the last one as of the look before, and the last one of each batch since. What is stored later
-    /// may be of another log. They are kept when the partition is dropped: they tell what the store has of it.
+    /// Stored records: the last one at the previous check, and the last one of each batch since then. Records stored
+    /// later may belong to another log. The marks outlive the assignment, because they describe the content of the
+    /// store.
     var marks: [RecordFingerprint] = []
-    /// Whether the hours that the store has were compared since the partition was taken.
+    /// Whether the store's hours were compared since the assignment.
     var isCompared = false
-    /// Whether the log is looked at before anything else of it is stored.
+    /// Whether the log must be checked before more of it is stored.
     var isDoubted = false
 
-    /// So many marks are kept at most; of more, every second one is.
+    /// The maximum number of marks; beyond it, every second one is dropped.
     private static let marksKept = 4096
 
-    /// Begins where a store of aggregates is.
+    /// Begins at the position of a store of aggregates.
     mutating func begin(at state: PartitionState, _ committed: GroupOffset?) {
         groupOffset = committed
         newestMilliseconds = state.watermarkMilliseconds

@@ -3,35 +3,34 @@ import Foundation
 import Program
 import Store
 
-/// Follows a topic for a store: reads it, and sees to it that the log still holds what the store has, while both are at
-/// work. A topic may be made anew at any time, and a log lose its end and be written on, and Kafka tells readers of
-/// neither.
+/// Reads a topic for a store, and checks during the work that the log still contains the store's records. A topic may
+/// be recreated at any time, or a log may lose its end and continue with other records. Kafka reports neither to
+/// readers.
 package final class TopicFollower {
     package let reader: any LogReader
     private let store: any WatchedStore
-    /// Nil where nothing else can be read of the log.
+    /// Nil if the log allows no other reads.
     private let check: LogIdentityCheck?
     private let interval: Duration
-    /// Waits for a log that does not answer; nil for not at all.
+    /// Waits for a log that does not answer; nil: does not wait.
     private let patience: BrokerPatience?
-    /// Those that are not taken have only marks.
+    /// Unassigned partitions have only marks.
     package var partitions: [Int32: FollowedPartition] = [:]
     private var hasSubscribed = false
     private var lastLook = ContinuousClock.now
     private var lastTimeDoubt: ContinuousClock.Instant?
-    /// Whether there is a reason to look since the last look.
+    /// Whether a doubt arose since the last check.
     private var isDoubtNew = false
     package private(set) var lastOffsetCommit = ContinuousClock.now
     package var hasUncommittedOffsets = false
 
-    /// A record that is older than the newest one by more than this does not come out of order, but out of
-    /// another log.
+    /// A record that is older than the newest one by more than this comes from another log, not from disorder.
     private static let timeBound: Int64 = 86_400_000
-    /// Records out of order are a reason to look no more often than this.
+    /// Minimum interval between checks because of records out of order.
     private static let timeDoubtPause = Duration.seconds(10)
-    /// How long a log that gives reason to doubt it may take to answer.
+    /// Timeout for the answer of a doubted log.
     private static let doubtPatience = Duration.seconds(20)
-    /// Offsets that do not change are committed again after so long: brokers forget old ones.
+    /// Unchanged offsets are committed again after this time, because brokers delete old ones.
     private static let offsetsKept = Duration.seconds(3600)
 
     package init(
@@ -47,7 +46,7 @@ package final class TopicFollower {
         }
     }
 
-    /// Asks the log, and waits while it does not answer.
+    /// Queries the log, and waits while it does not answer.
     package func waiting<Answer>(_ ask: () throws -> Answer) throws -> Answer {
         try patience?.wait(ask) ?? ask()
     }
@@ -58,7 +57,7 @@ package final class TopicFollower {
         try reader.subscribe(assignment)
     }
 
-    /// Reads on. What ends that may be that the topic is another one now, which is then said instead.
+    /// Reads on. If reading fails, checks whether the topic was recreated, and reports that instead.
     package func read(
         into batch: RecordBatch, maxRecords: Int, maxBytes: Int, waitMilliseconds: Int
     ) throws -> LogReading {
@@ -83,19 +82,19 @@ package final class TopicFollower {
     }
 }
 
-// MARK: Partitions coming and going
+// MARK: Assignment of partitions
 
 extension TopicFollower {
-    /// Of the partitions that are taken.
+    /// The next offsets of the assigned partitions.
     package var nextOffsets: [Int32: Int64] { partitions.compactMapValues(\.nextOffset) }
 
     package var ends: [Int32: Int64] {
         partitions.filter { $1.nextOffset != nil }.mapValues(\.end)
     }
 
-    /// Looks at partitions before anything of them is stored, and at what the store has of others: readers take
-    /// the copy that is furthest, which must not be of another log. Throws a `LogChange` when the log is another
-    /// one, and `LogError` when it does not answer.
+    /// Checks partitions before any of their records is stored, and the store's other partitions: readers use the most
+    /// advanced copy, which must not come from another log. Throws a `LogChange` if the log is another one, and
+    /// `LogError` if it does not answer.
     package func look(before numbers: [Int32]) throws {
         guard check != nil else { return }
         try waiting {
@@ -110,7 +109,7 @@ extension TopicFollower {
         try waiting { try reader.committedOffsets() }
     }
 
-    /// Where the log starts and ends. Throws when offsets of the group are of another log.
+    /// The start and end of the log. Throws if the group's offsets belong to another log.
     package func bounds(
         of numbers: [Int32], comparing committed: [Int32: GroupOffset]
     ) throws -> [PartitionBounds] {
@@ -119,14 +118,14 @@ extension TopicFollower {
         return bounds
     }
 
-    /// Throws when the log has no longer, or not yet, what follows.
+    /// Throws if the log does not contain the next record any more, or not yet.
     package func require(_ nextOffset: Int64, in bounds: PartitionBounds) throws {
         let refusal = FoldedLog.refusal(
             of: place(bounds.partition), nextOffset: nextOffset, in: bounds, store: store.path)
         if let refusal { throw store.refusal(refusal) }
     }
 
-    /// A partition goes on at an offset.
+    /// Continues a partition at an offset.
     package func take(_ bounds: PartitionBounds, at nextOffset: Int64) {
         var partition = partitions[bounds.partition] ?? FollowedPartition()
         partition.nextOffset = nextOffset
@@ -135,21 +134,21 @@ extension TopicFollower {
         partitions[bounds.partition] = partition
     }
 
-    /// Forgets a partition, but for its marks.
+    /// Drops a partition's state except its marks.
     package func drop(_ number: Int32) {
         var dropped = FollowedPartition()
         dropped.marks = partitions[number]?.marks ?? []
         partitions[number] = dropped
     }
 
-    /// Whether everything was read that was in the log when the partitions were taken.
+    /// Whether all records are read that the log contained at the assignment.
     package var isAtEnd: Bool {
         ends.allSatisfy { partition, end in
             reader.position(partition: partition).map { $0 >= end } ?? true
         }
     }
 
-    /// Whether an older copy of a store still takes over again what it once had.
+    /// Whether an older copy of a store still ingests its lost records again.
     package var isRepeating: Bool { partitions.contains { $1.repeatedUntil != nil } }
 
     package func endRepetitions() {
@@ -160,17 +159,17 @@ extension TopicFollower {
         }
     }
 
-    /// How many records were not stored of those that were in the log when the partitions were taken.
+    /// The number of records that the log contained at the assignment and that are not stored yet.
     var recordsLeft: Int64 {
         partitions.values.reduce(0) { $0 + max(0, $1.end - ($1.nextOffset ?? 0)) }
     }
 }
 
-// MARK: What was read
+// MARK: Checks of read records
 
 extension TopicFollower {
-    /// A topic that was created anew, or a log that lost its end and was written on, has other records
-    /// where the stored ones were. The last stored one is read again to see that, and left out.
+    /// A recreated topic, or a log that lost its end and continued, has other records at the stored offsets. The last
+    /// stored record is read again to detect that, and skipped.
     func checkLastStored(in batch: RecordBatch) throws {
         var left = partitions.values.count { $0.lastStored != nil }
         var index = 0
@@ -194,12 +193,12 @@ extension TopicFollower {
         }
     }
 
-    /// A gap in the offsets is normal, unless the log was trimmed ahead of the store. Offsets that come
-    /// again, and times long past, are a reason to doubt that the log is the same.
+    /// A gap in the offsets is normal, unless the log was trimmed beyond the store's position. Repeated offsets and
+    /// much older times raise a doubt about the log.
     ///
-    /// - Parameter minded: whether times are.
+    /// - Parameter areMinded: whether times are checked.
     package func checkContinuity(of batch: RecordBatch, times areMinded: Bool) throws {
-        // Records of a partition come one after the other: what is known of it is looked up once a run.
+        // Consecutive records mostly share a partition: its state is looked up once per run.
         var index = 0
         while index < batch.count {
             let partition = batch.position(index).partition
@@ -227,8 +226,8 @@ extension TopicFollower {
         }
     }
 
-    /// Throws when the topic was created anew before any of its records was folded: the new one may have records
-    /// before the position of the reader, and nothing of it was published below the group's offset.
+    /// Throws if the topic was recreated before any of its records was folded. The new topic may have records before
+    /// the reader's position, and none of them below the group's offset was published.
     private func checkBeginning(of partition: Int32, expected: Int64) throws {
         let committed = partitions[partition]?.groupOffset.map { [partition: $0] } ?? [:]
         guard expected > 0 || !committed.isEmpty else { return }
@@ -257,10 +256,11 @@ extension TopicFollower {
         }
     }
 
-    /// Looks at a batch that is stored next, if there is reason to doubt, until the log answers. Then keeps the last
-    /// record of each partition in mind, and returns them. With a mark for each batch, the first one that the log still
-    /// has is of the topic that was stored before, as long as it has any record of that: however soon a new topic is
-    /// trimmed.
+    /// If there is a doubt, checks the log before a batch is stored, until the log answers. Then marks the last record
+    /// of each partition, and returns the marks.
+    ///
+    /// Each batch has a mark. So if the log still has records of the previously stored topic, its first remaining mark
+    /// belongs to that topic, even after early trimming of a new topic.
     @discardableResult
     package func confirm(_ batch: RecordBatch) throws -> [Int32: RecordFingerprint] {
         guard check != nil else { return [:] }
@@ -285,8 +285,8 @@ extension TopicFollower {
         return last
     }
 
-    /// A stored record that tells the log of a partition: the last one as of the look before, since what is stored later
-    /// may be of another log; nil when nothing is stored.
+    /// A stored record that identifies a partition's log: the last one at the previous check, because records stored
+    /// later may belong to another log. Nil without stored records.
     package func mark(of partition: Int32, below offset: Int64) throws -> RecordFingerprint? {
         guard check != nil else { return nil }
         if let mark = partitions[partition]?.marks.first, mark.offset < offset {
@@ -295,12 +295,12 @@ extension TopicFollower {
         return try store.watched().first { $0.partition == partition }?.last
     }
 
-    /// Keeps a record in mind that the log was just seen to have.
+    /// Marks a record that the log has just been checked to contain.
     package func mark(_ known: RecordFingerprint) {
         partitions[known.partition, default: FollowedPartition()].marks = [known]
     }
 
-    /// Everything below an offset is stored.
+    /// Records that everything below an offset is stored.
     package func advance(_ partition: Int32, to nextOffset: Int64) {
         partitions[partition]?.nextOffset = nextOffset
         partitions[partition]?.isUnfolded = false
@@ -317,13 +317,13 @@ extension TopicFollower {
 
     private var isDoubting: Bool { partitions.contains { $1.isDoubted } }
 
-    /// Everything that is stored may be another log's now.
+    /// All stored partitions may belong to another log now.
     private func doubt() {
         for number in nextOffsets.keys { partitions[number]?.isDoubted = true }
         isDoubtNew = true
     }
 
-    /// Notes that the times of a partition's records have jumped back, if they have.
+    /// Raises a doubt if the times of a partition's records jumped back.
     private func note(_ milliseconds: Int64, after newest: Int64, in partition: Int32) {
         guard max(milliseconds, 0) < max(newest, 0) - Self.timeBound,
             lastTimeDoubt.map({ $0.duration(to: .now) > Self.timeDoubtPause }) ?? true
@@ -332,8 +332,7 @@ extension TopicFollower {
         partitions[partition]?.isDoubted = true
     }
 
-    /// Looks at those of these partitions that there is reason to doubt, until they answer: nothing may be
-    /// stored of them before.
+    /// Checks the doubted partitions among these, until they answer: their records must not be stored earlier.
     private func resolveDoubts(_ numbers: Set<Int32>) throws {
         let deadline = ContinuousClock.now + Self.doubtPatience
         while case let wanted = numbers.filter({ partitions[$0]?.isDoubted ?? false }),
@@ -353,14 +352,13 @@ extension TopicFollower {
         }
     }
 
-    /// Looks now and then without a reason, and after one. A log that does not answer now is asked again
-    /// later.
+    /// Checks the log periodically, and after a doubt. A log that does not answer is checked again later.
     package func lookPeriodically() throws {
         guard isDoubtNew || lastLook.duration(to: .now) > interval else { return }
         try lookNow(isThorough: isDoubting)
     }
 
-    /// Looks at all that the store has, as far as the log answers.
+    /// Checks all partitions of the store, as far as the log answers.
     func lookNow(isThorough: Bool = true) throws {
         guard check != nil else { return }
         lastLook = .now
@@ -390,15 +388,15 @@ extension TopicFollower {
     }
 }
 
-// MARK: What the group is told
+// MARK: Offsets of the group
 
 extension TopicFollower {
-    /// Whether offsets are to be committed where nothing is read.
+    /// Whether to commit offsets even if no records arrive.
     package var isCommitDue: Bool {
         hasUncommittedOffsets || lastOffsetCommit.duration(to: .now) > Self.offsetsKept
     }
 
-    /// Commits offsets, which may be none.
+    /// Commits offsets; the dictionary may be empty.
     package func commit(_ offsets: [Int32: GroupOffset]) throws {
         lastOffsetCommit = .now
         if !offsets.isEmpty { try reader.commit(offsets) }

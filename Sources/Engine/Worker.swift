@@ -11,8 +11,8 @@ package final class Worker<Fold: StreamFold> {
     private let lanes: Lanes<Fold>
     private let store: AggregateStore
     private let follower: TopicFollower
-    /// Nil when this worker must not publish. What was folded from an archive stays due until a worker goes on with
-    /// the original log.
+    /// Nil if this worker must not publish. Results folded from an archive stay due until a worker continues with the
+    /// original log.
     private let emitter: Emitter?
     private let settings: WorkerSettings
     private let configuration: FoldConfiguration
@@ -30,7 +30,7 @@ package final class Worker<Fold: StreamFold> {
     private let batches = [RecordBatch(), RecordBatch()]
     private var filling = 0
     private var lastCount = ContinuousClock.now
-    /// What was stored last, while it waits for the disk.
+    /// The last stored batch, while it waits for the disk.
     private var awaited: AwaitedBatch?
 
     package init(
@@ -215,7 +215,7 @@ package final class Worker<Fold: StreamFold> {
         try checkMemory()
     }
 
-    /// Waits until stored data is durable, and notes it.
+    /// Waits until stored data is durable, and records it.
     private func finishCommit() throws {
         guard let batch = awaited else { return }
         awaited = nil
@@ -264,8 +264,8 @@ package final class Worker<Fold: StreamFold> {
             let mark = try follower.mark(of: partition, below: offset)
             follower.partitions[partition]?.groupOffset = GroupOffset(offset, mark: mark)
         }
-        // Of a partition without a folded record nothing was published, and its topic may be deleted and created again
-        // before the first record comes.
+        // A partition without folded records has published nothing, and its topic may be recreated before the first
+        // record arrives.
         try follower.commit(
             follower.partitions.compactMapValues { $0.isUnfolded ? nil : $0.groupOffset })
     }
@@ -359,13 +359,13 @@ extension Worker {
             ])
     }
 
-    /// Now and then asks how many partitions the topic has: with more of them keys land elsewhere. A log
-    /// that does not answer now is asked again later.
+    /// Periodically reads the number of partitions: a larger number changes the partitions of keys. A log that does not
+    /// answer is asked again later.
     private func checkPartitionCount(always: Bool = false) throws {
         guard always || lastCount.duration(to: .now) > settings.lookInterval else { return }
         lastCount = .now
         guard let now = try? follower.reader.partitionCount(), now != partitionCount else { return }
-        // One that was made anew may have another number too.
+        // A recreated topic may have another number too.
         try follower.lookNow()
         throw LogChange.partitionCountChanged(
             topic: follower.reader.topic, folded: partitionCount, now: now, store: store.path)

@@ -5,8 +5,8 @@ import Monitoring
 import Store
 import Streams
 
-/// What a worker's loop tells those who watch it. The loop calls it a batch and a turn at a time, never a
-/// record; docs/reference/metrics.md says what each metric means.
+/// The metrics of a worker's loop. The loop updates them per batch and per turn, never per record;
+/// docs/reference/metrics.md describes each metric.
 package final class WorkerMetrics {
     private let topic: String
     private let group: String

@@ -2,15 +2,15 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// What one caller of a `GroupCommit` submits.
+/// A caller's content for a `GroupCommit`.
 package protocol GroupedContent: Sendable {
     var recordCount: Int { get }
-    /// What it takes up while it waits, in bytes.
+    /// Its size while it waits, in bytes.
     var byteCount: Int { get }
 }
 
-/// Commits what many callers submit, in groups and on one thread: what arrives while one group is made durable goes
-/// into the next. Any task or thread may submit. Each caller gets one answer, by its deadline.
+/// Commits the content of many callers, in groups and on one thread: content that arrives during a commit joins the
+/// next group. Any task or thread may submit. Each caller gets one answer, by its deadline.
 ///
 /// The owner starts the thread, which takes a group at a time with `nextTurn`, answers it, and ends it with `endTurn`.
 package final class GroupCommit<
@@ -19,12 +19,12 @@ package final class GroupCommit<
     package typealias Pending = PendingRequest<Content, Success, Failure>
 
     package struct Limits: Sendable {
-        /// Records that may wait; beyond them requests are refused.
+        /// The maximum number of waiting records; further requests are rejected.
         let queuedRecords: Int
         let queuedBytes: Int
-        /// Records that are committed together at most. Those of one request are never split.
+        /// The maximum number of records in one commit, except that a request is never split.
         let turnRecords: Int
-        /// How long a request waits.
+        /// The longest wait of a request.
         let deadlineSeconds: Double
 
         package init(
@@ -37,9 +37,9 @@ package final class GroupCommit<
         }
     }
 
-    /// What requests get that are not committed.
+    /// The errors of requests that are not committed.
     package struct Refusals: Sendable {
-        /// Nothing of the request was taken.
+        /// The request was rejected as a whole.
         let full: Failure
         let late: Failure
         let stopped: Failure
@@ -59,9 +59,9 @@ package final class GroupCommit<
         var turn: [Pending] = []
         var isThreadWaiting = false
         var isStopped = false
-        /// No request waits beyond this instant.
+        /// All waits end at this instant.
         var waitsEnd: ContinuousClock.Instant?
-        /// Why no group is taken for now.
+        /// The reason why commits are suspended.
         var hindrance: Failure?
         var lastFault: (fault: Failure, instant: ContinuousClock.Instant)?
 
@@ -84,9 +84,9 @@ package final class GroupCommit<
         }
     }
 
-    /// How often overdue requests are looked for.
+    /// The interval between searches for overdue requests.
     private static var watchSeconds: Double { 0.1 }
-    /// How long a fault counts. After that, clients may try again even when nobody has submitted anything meanwhile.
+    /// The lifetime of a fault. After that, clients may retry even without submissions since then.
     private static var faultCounts: Duration { .seconds(5) }
 
     private let limits: Limits
@@ -113,13 +113,12 @@ package final class GroupCommit<
         }
     }
 
-    /// Returns once the content is committed. When it throws `full`, nothing was taken; after other refusals the
-    /// content may have been committed or not.
+    /// Returns once the content is committed. After `full`, the content is not committed; after other errors it may be.
     package func submit(_ content: Content) async throws(Failure) -> Success {
         let pending = Pending(content, deadline: .now + .seconds(limits.deadlineSeconds))
         let (refusal, wakes) = state.withLock { state -> (Failure?, Bool) in
             guard !state.isStopped else { return (refusals.stopped, false) }
-            // When nothing waits, a request is taken however large it is.
+            // If the queue is empty, a request of any size is accepted.
             let isFull =
                 state.queuedRecords + content.recordCount > limits.queuedRecords
                 || state.queuedBytes + content.byteCount > limits.queuedBytes
@@ -133,7 +132,7 @@ package final class GroupCommit<
         return try await pending.wait().get()
     }
 
-    /// What is wrong; nil when nothing is.
+    /// The present fault, if any.
     package var fault: Failure? {
         state.withLock { state in
             guard let last = state.lastFault, last.instant.duration(to: .now) < Self.faultCounts
@@ -142,21 +141,21 @@ package final class GroupCommit<
         }
     }
 
-    /// How many records wait, including the group that is being committed.
+    /// The number of waiting records, including the group that is being committed.
     package var depth: Int {
         state.withLock { $0.queuedRecords + State.recordCount($0.turn) }
     }
 
     package var isStopped: Bool { state.withLock(\.isStopped) }
 
-    /// After so many seconds no request waits any more: those without an answer get `stopped`.
+    /// After this time all waits end: requests without an answer get `stopped`.
     package func endWaits(inSeconds seconds: Double) {
         state.withLock { $0.waitsEnd = .now + .seconds(seconds) }
     }
 
-    /// Takes no more, commits what waits, and returns when everything was answered, or when time is up.
+    /// Accepts no more requests, commits the waiting ones, and returns when all are answered, or after a timeout.
     ///
-    /// - Parameter seconds: how long it may take; nil for as long as a request may wait.
+    /// - Parameter seconds: the timeout; nil for the longest wait of a request.
     package func stop(withinSeconds seconds: Double? = nil) {
         let (isFirst, wakes) = state.withLock { state in
             defer {
@@ -167,7 +166,7 @@ package final class GroupCommit<
         }
         guard isFirst else { return }
         if wakes { wake.signal() }
-        // A log that hangs does not delay the end: by then every request was answered.
+        // A hanging log does not delay the end: all requests are answered by then.
         _ = ended.wait(timeout: .now() + (seconds ?? limits.deadlineSeconds + 1))
         refuseAll(refusals.stopped)
     }
@@ -176,7 +175,7 @@ package final class GroupCommit<
 // MARK: The thread
 
 extension GroupCommit {
-    /// Waits for the next group. Nil at the end.
+    /// Waits for the next group; nil at the end.
     package func nextTurn() -> [Pending]? {
         while true {
             let (turn, isOver) = state.withLock { state -> ([Pending], Bool) in
@@ -200,12 +199,12 @@ extension GroupCommit {
         return state.removeFirst(count)
     }
 
-    /// The group was committed or refused, and its requests were answered or are now.
+    /// Ends the group, which was committed or rejected; all its requests have answers.
     package func endTurn() {
         state.withLock { $0.turn = [] }
     }
 
-    /// Notes what is wrong; nil when nothing is. Returns whether that is news.
+    /// Records the present fault, or nil. Returns whether the state changed.
     @discardableResult
     package func note(_ fault: Failure?) -> Bool {
         state.withLock { state in
@@ -214,25 +213,25 @@ extension GroupCommit {
         }
     }
 
-    /// Notes why no group is taken for now; nil when groups are taken. Overdue requests get that meanwhile.
+    /// Sets the reason why commits are suspended, or nil to resume them. Overdue requests get this error.
     package func hinder(_ reason: Failure?) {
         state.withLock { $0.hindrance = reason }
     }
 
-    /// Answers all that wait.
+    /// Answers all waiting requests.
     package func refuseAll(_ refusal: Failure) {
         let left = state.withLock { $0.turn + $0.removeFirst($0.queue.count) }
         for pending in left { pending.answer(.failure(refusal)) }
     }
 
-    /// Answers overdue requests. True when no more are taken and none waits.
+    /// Answers overdue requests. Returns true at the end: the group commit is stopped and no request waits.
     private func answerLate() -> Bool {
         let now = ContinuousClock.now
         let (late, refusal, isOver) = state.withLock { state -> ([Pending], Failure, Bool) in
             let isEnding = state.waitsEnd.map { $0 <= now } ?? false
-            // All wait equally long, so the overdue ones stand first.
+            // All requests wait equally long, so the overdue ones come first.
             func isOverdue(_ pending: Pending) -> Bool { isEnding || pending.deadline <= now }
-            // Who was answered submits again.
+            // A caller with an answer submits again.
             let late =
                 Array(state.turn.prefix(while: isOverdue))
                 + state.removeFirst(state.queue.prefix(while: isOverdue).count)
@@ -260,7 +259,7 @@ package final class PendingRequest<Content: Sendable, Success: Sendable, Failure
     }
 
     package let content: Content
-    /// The requester gives up at this time.
+    /// The caller gives up at this time.
     package let deadline: ContinuousClock.Instant
     private let state = Mutex<State>(.waiting)
 

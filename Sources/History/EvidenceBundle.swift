@@ -66,7 +66,7 @@ final class EvidenceBundle {
     typealias Mask = (ExplainedRecord) -> [UInt8]?
 
     private let figure: any Figure
-    /// The measure that is proved, with what it is worked out of; nil for all.
+    /// The proved measure, with the measures that it is computed from; nil for all.
     private let proved: ProvedMeasure?
     private let mask: Mask
     private let rules: RuleSource

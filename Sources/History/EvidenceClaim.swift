@@ -7,9 +7,9 @@ import Wording
 /// Compares a manifest's description of its number with the rows: whether each row belongs to it, and its
 /// contribution.
 struct EvidenceClaim {
-    /// The rows that are asked for; nil when no dump can be asked so.
+    /// The requested rows; nil if a dump cannot select them.
     let figure: (any Figure)?
-    /// The same for the values that postbacks brought, which are given to models that the file lacks.
+    /// The same for the values of postbacks, which belong to models that the file lacks.
     private let broughtFigure: (any Figure)?
     private let manifest: EvidenceManifest
     private let rows: [EvidenceRow]
@@ -30,7 +30,7 @@ struct EvidenceClaim {
         }
     }
 
-    /// Whether refused records are counted, and no rows.
+    /// Whether it counts rejected records instead of rows.
     var isOfRefusals: Bool { figure?.sources.allSatisfy(\.tables.isEmpty) ?? false }
 
     /// The contradictions.
@@ -72,8 +72,8 @@ struct EvidenceClaim {
         return query
     }
 
-    /// What the manifest asks for, but for conditions on some columns, and on those of the catalog, which is not in the
-    /// file. Sales are those of apps by their bundles: which is whose is not in the file either.
+    /// The manifest's query, without conditions on some columns and on those of the catalog, which is not in the file.
+    /// The file does not map bundles to apps either: all bundles count for the requested app.
     private static func figure(
         of report: (any Report)?, _ manifest: EvidenceManifest, _ rows: [EvidenceRow],
         without columns: Set<String> = []

@@ -24,7 +24,7 @@ struct EvidenceRefold {
     private let notes: [StreamPartition: RefoldNotes]
     private let configurations: [StreamPartition: [EvidenceConfiguration]]
     private let roots: [AppStoreRoot]
-    /// What refused records are asked for; nil when none can be.
+    /// The query for refused records; nil if they cannot be queried.
     private let figure: (any Figure)?
     private var sums: [RowKey: [Int128]] = [:]
     private var tables: [String: AggregateTable] = [:]
@@ -33,7 +33,7 @@ struct EvidenceRefold {
     private var maskedCount: Int64 = 0
     /// The ids of records that were accepted without any memory of them: each must be unique.
     private var ids: Set<NewID> = []
-    /// Refused records that count as such.
+    /// Refused records that count as refused.
     private(set) var refusals: Int64 = 0
 
     /// The most faults that are listed individually.

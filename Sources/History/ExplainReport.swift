@@ -3,7 +3,7 @@ import Reports
 import Streams
 import Wording
 
-/// The records that a number is made of, for a list of them.
+/// The records of a number, for a list.
 package struct ExplainReport {
     package struct Entry {
         package var topic: String
@@ -11,7 +11,7 @@ package struct ExplainReport {
         package var offset: Int64
         package var timestampMilliseconds: Int64
         package var type: String
-        /// Why it is left out or refused, or what it takes the place of; nil for others.
+        /// The reason why it is left out or refused, or the record that it replaces; nil for others.
         package var reason: String?
         package var amounts: FigureAmounts
     }
@@ -19,21 +19,21 @@ package struct ExplainReport {
     package let dump: String
     package let conditions: [String]
     private let limit: Int
-    /// Records of before this time are in the sums and in no list.
+    /// Records before this time are included in sums, but not listed.
     private let fromMilliseconds: Int64?
     package private(set) var counted: [Entry] = []
     package private(set) var leftOut: [Entry] = []
-    /// How many records there are to list.
+    /// The number of records to list.
     package private(set) var countedCount: Int64 = 0
     package private(set) var leftOutCount: Int64 = 0
-    /// What those that count add.
+    /// The sums over counted records.
     package private(set) var listed = FigureAmounts()
-    /// Whether what may be of others is left out: counts of records, and the words of refusals, which quote the
+    /// Whether to omit data that may belong to others: counts of records, and explanations of refusals, which quote the
     /// other copy.
     package var hidesUntold = false
-    /// What a rate divides; nil where a sum is explained.
+    /// The parts of a rate; nil for a sum.
     package var division: FunnelDivision?
-    /// Which parts of a cost count; nil for what is no cost.
+    /// The counted parts of a cost; nil for other numbers.
     package var cost: String?
 
     package init(
@@ -45,7 +45,7 @@ package struct ExplainReport {
         self.fromMilliseconds = fromMilliseconds
     }
 
-    /// Adds a record; true when it is listed.
+    /// Adds a record; returns whether it is listed.
     package mutating func add(_ record: ExplainedRecord) -> Bool {
         if let fromMilliseconds,
             record.folded.record.timestampMilliseconds < fromMilliseconds
@@ -97,7 +97,7 @@ package struct ExplainReport {
             + explanation.summary
     }
 
-    /// What the records since the asked time add, a line for each measure; nothing where none was asked for.
+    /// The sums over the records since the requested time, a line for each measure; empty without such a time.
     package func additions(_ explanation: Explanation) -> [String] {
         guard let fromMilliseconds else { return [] }
         let time = UTC.text(milliseconds: fromMilliseconds)

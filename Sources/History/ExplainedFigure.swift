@@ -1,9 +1,9 @@
 import Reports
 
 extension Explainer {
-    /// What the rows of a query are made of, to be explained.
+    /// The figure to explain for the rows of a query.
     ///
-    /// - Throws: `ExplanationError.noFigure` for rows that add up to nothing.
+    /// - Throws: `ExplanationError.noFigure` for rows without sums.
     package static func figure(
         _ query: DumpQuery, _ configuration: ReportConfiguration
     ) throws -> any Figure {
@@ -14,7 +14,7 @@ extension Explainer {
         return try report.figure(query, configuration)
     }
 
-    /// The measures of a figure for which a name stands; nil for all. A rate stands for what it is computed from.
+    /// The measures of a figure for a name; nil for all. A rate gives the measures that it is computed from.
     package static func measures(_ name: String?, of figure: any Figure) throws -> [String]? {
         guard let name else { return nil }
         switch figure.parts(ofColumn: name) {

@@ -4,22 +4,22 @@ import Reports
 import Store
 import Streams
 
-/// Finds the records behind a figure, and adds them up.
+/// Finds the records that a figure counts, and adds them up.
 package struct Explainer {
-    /// Opens a reader of a topic, of the log or of an archive before it.
+    /// Opens a reader of a topic, in the log or in an earlier archive.
     package typealias OpenReader = (_ topic: String) throws -> any LogReader
 
     package let stores: OpenStores
     private let openReader: OpenReader
     private let address: String
     let rules: RuleSource
-    /// Whether the answer is still wanted: once it is false, explaining ends with `CancellationError`.
+    /// Whether the answer is still needed: once it is false, explaining ends with `CancellationError`.
     package var isWanted: @Sendable () -> Bool = { true }
 
     /// - Parameters:
-    ///   - openReader: opens a reader of the log that they were folded from.
+    ///   - openReader: opens a reader of the log that the stores were folded from.
     ///   - address: the address of the log, for messages.
-    ///   - rules: completes the configurations that the stores have recorded.
+    ///   - rules: completes the recorded configurations of the stores.
     package init(
         stores: OpenStores, openReader: @escaping OpenReader, address: String, rules: RuleSource
     ) {
@@ -29,15 +29,14 @@ package struct Explainer {
         self.rules = rules
     }
 
-    /// Calls `body` with each record that adds to a figure or was left out of it, partition by partition in
-    /// order of the offsets, and says whether they add up.
+    /// Calls `body` with each record that adds to a figure or was left out of it, by partition and in order of the
+    /// offsets, and returns whether they add up.
     ///
     /// - Parameters:
-    ///   - measures: those that are asked for, given the figure once the stores were looked at; nil for all
-    ///     that are not 0.
-    ///   - progress: called now and then with how many more offsets were read, and how many are left.
-    /// - Throws: `InspectionError` when there is no store, `ExplanationError`, `LogError`,
-    ///   `RecordedConfigurationFault`; what `body` throws.
+    ///   - measures: selects measures, given the figure after the stores are scanned; nil for all that are not 0.
+    ///   - progress: called periodically with the numbers of offsets read since the last call and remaining.
+    /// - Throws: `InspectionError` without a store, `ExplanationError`, `LogError`, `RecordedConfigurationFault`;
+    ///   errors of `body`.
     package func explain(
         _ figure: any Figure, measures: (any Figure) throws -> [String]? = { _ in nil },
         progress: @escaping (_ count: Int, _ left: Int64) -> Void = { _, _ in },
@@ -48,7 +47,7 @@ package struct Explainer {
             atEnd: { _ in }, body)
     }
 
-    /// The same in one state of the stores. First visits the rows that count, and finally the stores.
+    /// Explains within one snapshot of the stores. First visits the rows that count, and finally the stores.
     func explain(
         _ figure: any Figure, measures: (any Figure) throws -> [String]?,
         progress: @escaping (_ count: Int, _ left: Int64) -> Void = { _, _ in },
@@ -126,7 +125,7 @@ package struct Explainer {
             }
         }
         guard !parts.isEmpty else { return }
-        // What a figure is asked about rows, it keeps; and lanes ask on threads of their own.
+        // A figure caches its answers about rows, and lanes query it on their own threads.
         let asking = NSLock()
         let figure = run.figure
         let folding = try LogRefolding(
@@ -164,8 +163,8 @@ package struct Explainer {
         }
     }
 
-    /// The offsets of postbacks that may have to do with the figure, so that no other's signature is
-    /// verified; nil for all records of the range.
+    /// The offsets of postbacks that may belong to the figure, to skip verifying the others; nil for all records of the
+    /// range.
     private static func candidates(
         _ values: [String: StoredValue], in slice: StoreSlice, partition: Int32,
         offsets: Range<Int64>
@@ -176,14 +175,14 @@ package struct Explainer {
     }
 }
 
-/// Progress of reading ranges, in offsets, for a person who waits.
+/// Progress of reading ranges, in offsets, for a waiting person.
 private struct Progress {
     private let report: (_ count: Int, _ left: Int64) -> Void
     private var left: Int64
     /// The position in the present range up to which offsets were reported.
     private var reported: Int64?
 
-    /// How many offsets are reported together.
+    /// The number of offsets in one report.
     private static let piece: Int64 = 1000
 
     init(

@@ -2,15 +2,15 @@ import Reports
 import Store
 import Streams
 
-/// A record that has to do with a figure.
+/// A record with a relation to a figure.
 package struct ExplainedRecord {
     /// Its relation to the number.
     package enum Role: Equatable, Sendable {
         /// It adds to the figure.
         case counted
-        /// It would be in the figure if it had not been left out, and why it was.
+        /// It would be in the figure without this reason for leaving it out.
         case leftOut(String)
-        /// It lies in the same hours and was left out; whether it would be in the figure cannot be told.
+        /// It was left out in the same hours; whether it would be in the figure is unknown.
         case untold(String)
     }
 
@@ -19,20 +19,20 @@ package struct ExplainedRecord {
     /// The record with all its effects.
     package let folded: FoldedRecord
     package let role: Role
-    /// What it adds to each of the figure's measures.
+    /// Its additions to each of the figure's measures.
     package let amounts: FigureAmounts
 }
 
-/// What is found out about a figure, record by record.
+/// The results about a figure, record by record.
 struct ExplainerRun {
     let figure: any Figure
-    /// What postbacks of the figure have in common.
+    /// The values that all postbacks of the figure share.
     let postbackValues: [String: StoredValue]
     /// Indices of the requested measures; nil for all.
     private let wanted: [Int]?
     private let testPlace: Int?
     private var found = FigureAmounts()
-    /// How many records add to each measure.
+    /// The number of records that add to each measure.
     private var adding = FigureAmounts()
     private var counted: Int64 = 0
     private var leftOut: Int64 = 0
@@ -48,7 +48,7 @@ struct ExplainerRun {
         testPlace = figure.measures.firstIndex(of: "test")
     }
 
-    /// Takes a record, and hands it on when it has to do with the figure.
+    /// Adds a record, and passes it on if it relates to the figure.
     mutating func take(
         _ folded: FoldedRecord, _ stream: String, _ topic: String,
         _ body: (ExplainedRecord) throws -> Void
@@ -77,7 +77,7 @@ struct ExplainerRun {
                 stream: stream, topic: topic, folded: folded, role: role, amounts: amounts))
     }
 
-    /// Notes records of a partition that the log no longer has, or has in excess.
+    /// Records the number of records of a partition that the log lacks, or has in excess.
     mutating func note(
         missing records: Int64, _ readings: [RangeReading], topic: String, partition: Int32
     ) {
@@ -92,7 +92,7 @@ struct ExplainerRun {
         }
     }
 
-    /// What was found, beside what the stores have.
+    /// The results, compared with the stores.
     func explanation(_ scan: FigureScan) -> Explanation {
         let stored = scan.sums
         let names = figure.measures
@@ -118,7 +118,7 @@ struct ExplainerRun {
             untold: untoldOfConcern, missing: missing)
     }
 
-    /// Topics that have nothing to do with the figure are left out, unless none has.
+    /// Topics unrelated to the figure are omitted, unless all are unrelated.
     private var untoldOfConcern: [Explanation.Untold] {
         untold.filter { concerned.isEmpty || concerned.contains($0.key) }
             .sorted { $0.key < $1.key }
@@ -148,7 +148,7 @@ struct ExplainerRun {
         return wanted.contains { amounts[$0] != 0 }
     }
 
-    /// Why a record is left out that concerns the figure.
+    /// The reason why a record related to the figure is left out.
     private func reasonLeftOut(
         _ folded: FoldedRecord, _ amounts: FigureAmounts
     ) -> String? {
@@ -197,7 +197,7 @@ struct ExplainerRun {
         }
     }
 
-    /// Why a record without enough data to assign it is left out.
+    /// The reason why a record without enough data to assign it is left out.
     private static func reasonUntold(_ folded: FoldedRecord) -> String? {
         switch folded.outcome {
         case .accepted, .duplicates, .conflicts: nil

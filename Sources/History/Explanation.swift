@@ -146,7 +146,7 @@ package enum ExplanationError: OperatorError, Equatable, Sendable {
     case unknownMeasure(String, dump: String, known: [String])
     /// The measure is not a sum over records.
     case noSum(String, dump: String, explanation: String)
-    /// The rows of the dump are no sums.
+    /// The rows of the dump are not sums.
     case noFigure(dump: String, explanation: String)
     /// The rows are of several currencies, which are never added up.
     case severalCurrencies(measure: String, dump: String, currencies: [String])

@@ -8,13 +8,13 @@ struct StreamPartition: Hashable {
     var partition: Int32
 }
 
-/// Exact amounts by the measures of a figure, which become known one by one.
+/// Exact amounts by a figure's measures, which become known one by one.
 package struct FigureAmounts: Sendable {
     private(set) var amounts: [Int128] = []
 
     package init() {}
 
-    /// The amount of a measure, by its place in the figure.
+    /// The amount of a measure, by its index in the figure.
     package subscript(measure: Int) -> Int128 { measure < amounts.count ? amounts[measure] : 0 }
 
     var isZero: Bool { amounts.allSatisfy { $0 == 0 } }
@@ -37,7 +37,7 @@ package struct FigureAmounts: Sendable {
     }
 }
 
-/// What the stores hold of a figure: its sums, and the hours of its rows.
+/// A figure in the stores: its sums, and the hours of its rows.
 struct FigureScan {
     typealias RowBody = (StreamPartition, AggregateTable, [StoredValue], [Int64]) throws -> Void
 
@@ -45,7 +45,7 @@ struct FigureScan {
     private var hours: [StreamPartition: Set<Hour>] = [:]
     /// The first hour with records that may count on the days of its rows; nil without such rows.
     private var firstOfDays: Hour?
-    /// The currencies of amounts of money, by the measure of the figure that they add to.
+    /// The currencies of amounts of money, by the figure's measure.
     private(set) var currencies: [Int: Set<String>] = [:]
 
     /// The currency of a measure's amounts; nil for several or without a named one.
@@ -54,7 +54,7 @@ struct FigureScan {
         return known.first.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Looks at all rows of the slices, and calls `body` with each that counts.
+    /// Scans all rows of the slices, and calls `body` with each that counts.
     init(_ figure: any Figure, _ slices: [StoreSlice], _ body: RowBody) throws {
         try figure.begin(slices)
         for (stream, tables) in figure.sources {
@@ -110,7 +110,7 @@ struct FigureScan {
     }
 }
 
-/// The part of a partition whose records may have to do with a figure.
+/// The part of a partition that may contain records of a figure.
 struct RecordRanges {
     let hours: Set<Hour>
     /// In order and disjoint.
@@ -135,12 +135,12 @@ struct RecordRanges {
 }
 
 extension FigureScan {
-    /// How many hours are looked at as a whole when a time is asked for: what was left out of them may lie
-    /// in others than those of the rows.
+    /// The maximum number of hours to search completely for a limited time: records that were left out may be in other
+    /// hours than the rows.
     private static let wholeHours = 48
 
-    /// Where the records lie that may have to do with the figure: in the hours of its rows. Of rows of days, in
-    /// all, or where no record comes before the day, from the day before the first one on.
+    /// The ranges of records that may belong to the figure: the hours of its rows. Rows of days need all hours or, if
+    /// records never arrive earlier than the day before, the hours since the day before the first one.
     func ranges(
         _ figure: any Figure, _ slices: [StoreSlice]
     ) throws -> [StreamPartition: RecordRanges] {

@@ -8,20 +8,20 @@ import Program
 import Reports
 import Store
 
-/// What commands and pages read: where stores, log and configuration are, and what time it is.
+/// The inputs of commands and pages: the places of stores, log and configuration, and the present time.
 package struct Installation: Sendable {
     /// The directories of stores.
     package let directories: [String]
-    /// The address of the log, as it was given.
+    /// The address of the log, as given.
     private let log: String
-    /// The archive to read first, as it was given; nil for that of the environment.
+    /// The archive to read first, as given; nil for the environment's archive.
     private let archive: String?
     package let configuration: ReportConfiguration
-    /// The time that was given instead of the clock's, as it was written; nil for the clock.
+    /// The time given instead of the clock's, as written; nil for the clock.
     package let givenTime: String?
     private let readPresent: @Sendable () throws -> Present
 
-    /// - Parameter present: the time of the clock, unless another one is given.
+    /// - Parameter present: the clock's time, unless another one is given.
     package init(
         directories: [String], log: String, archive: String?, configuration: ReportConfiguration,
         givenTime: String?, present: @escaping @Sendable () throws -> Present
@@ -43,17 +43,17 @@ package struct Installation: Sendable {
     /// The stores, read at the present.
     package func stores() throws -> OpenStores { try stores(present) }
 
-    /// - Parameter present: the time of the clock, where reports end at it.
+    /// - Parameter present: the clock's time, if reports end at it.
     package func stores(_ present: Present?) throws -> OpenStores {
         try OpenStores(directories: directories, present: present)
     }
 
-    /// The stores of deliveries that exist.
+    /// The existing stores of deliveries.
     package func deliveryStores() throws -> [DeliveryStore] {
         try directories.compactMap { try DeliveryStore.existing(in: $0) }
     }
 
-    /// Opens the log, which exists.
+    /// Opens the existing log.
     package func openLog() throws -> any LogBackend {
         try pipelines.openLog(LogAddress(log), .existing)
     }
@@ -73,8 +73,7 @@ package struct Installation: Sendable {
         try Self.reader(of: topic, in: openLog(), archivePath: archivePath)
     }
 
-    /// Tells how much of an hour had been appended at an instant. The log is opened when it is
-    /// first needed.
+    /// Reports the part of an hour that was appended by an instant. The log is opened on first use.
     package func hours() throws -> FoldedHours {
         let path = try archivePath
         return FoldedHours(
@@ -82,7 +81,7 @@ package struct Installation: Sendable {
             address: LogAddress.masked(log), rules: .pipelines(pipelines))
     }
 
-    /// The records that postbacks were decoded from. The log is opened when it is first needed.
+    /// The records of decoded postbacks. The log is opened on first use.
     package func loggedPostbacks() throws -> LoggedPostbacks {
         let path = try archivePath
         return LoggedPostbacks(
@@ -104,7 +103,7 @@ package struct Installation: Sendable {
 }
 
 extension PipelineDirectory {
-    /// Opens a log for commands and pages: a cluster as `kafka.yaml` says, where there is a configuration.
+    /// Opens a log for commands and pages: a cluster as configured in `kafka.yaml`, if there is a configuration.
     package func openLog(
         _ address: LogAddress, _ mode: EmbeddedLog.Mode
     ) throws -> any LogBackend {

@@ -81,8 +81,8 @@ package final class AddedRow {
     package let table: AggregateTable
     /// One value for each column; booleans are 0 and 1.
     package let columns: [StoredValue]
-    /// What the row gives to the number that is explained, and whether it would count if it were
-    /// trusted and winning: worked out once.
+    /// The row's contribution to the explained number, and whether the row would count if it were trusted and winning;
+    /// computed once.
     private var known: (terms: [FigureTerm]?, concerns: Bool)?
     /// Whether a record is of interest because it adds to the row.
     fileprivate private(set) var isWanted = true
@@ -95,7 +95,7 @@ package final class AddedRow {
         if let isWanted { self.isWanted = isWanted(self) }
     }
 
-    /// What the row has to do with a number. A row is only ever held against one.
+    /// The row's relation to a number. A row is only ever compared with one.
     func contribution(to figure: any Figure) -> (terms: [FigureTerm]?, concerns: Bool) {
         if let known { return known }
         let found = (

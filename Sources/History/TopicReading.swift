@@ -19,7 +19,7 @@ package enum ReadLimit: Equatable {
     }
 }
 
-/// Reads a range of a topic, partition by partition, and then what is appended to it.
+/// Reads a range of a topic, partition by partition, and then the records appended to it.
 package struct TopicReading {
     private let reader: any LogReader
     private let batch = RecordBatch()
@@ -31,12 +31,12 @@ package struct TopicReading {
     private static let batchRecords = 1000
     private static let batchBytes = 4 << 20
     private static let waitMilliseconds = 1000
-    /// A log that gives nothing for this long before the end of a range has failed.
+    /// A log that returns no records for this long before the end of a range has failed.
     private let patience: Duration
 
-    /// Selects everything that is in the topic now, within the limits.
+    /// Selects all records in the topic now, within the limits.
     ///
-    /// - Parameter patience: how long the log may give nothing before the end of a range is met.
+    /// - Parameter patience: the longest time without records before the end of a range.
     package init(
         _ reader: any LogReader, partition: Int32?, from: ReadLimit?, to: ReadLimit?,
         patience: Duration = .seconds(30)
@@ -61,8 +61,8 @@ package struct TopicReading {
         }
     }
 
-    /// Calls `body` with each record of the range. Its end is that at the start. Waits for fetches
-    /// that are not answered yet, and skips offsets without a record.
+    /// Calls `body` with each record of the range. The range ends at the topic's end at the start. Waits for pending
+    /// fetches, and skips offsets without a record.
     package mutating func readRange(_ body: (RecordView) throws -> Void) throws {
         for index in ranges.indices {
             let (partition, _, end) = ranges[index]
@@ -77,7 +77,7 @@ package struct TopicReading {
                         try body(record)
                     }
                 }
-                // What was appended meanwhile is left to those who follow.
+                // `follow` reads the records appended since the start.
                 let position = min(reader.position(partition: partition) ?? 0, end)
                 if position > ranges[index].next {
                     ranges[index].next = position
@@ -96,7 +96,7 @@ package struct TopicReading {
                 + "see weir lag and the cluster, then read on with --from \(offset)")
     }
 
-    /// Calls `body` with each record after the range, for ever, and `pause` after each batch.
+    /// Calls `body` with each record after the range, indefinitely, and `pause` after each batch.
     package mutating func follow(
         _ body: (RecordView) throws -> Void, pause: () throws -> Void
     ) throws {
@@ -116,7 +116,7 @@ package struct TopicReading {
         }
     }
 
-    /// Fills the batch; false when nothing came.
+    /// Fills the batch; returns false if it stays empty.
     private func readBatch(waitMilliseconds: Int) throws(LogError) -> Bool {
         try reader.read(
             into: batch, maxRecords: Self.batchRecords, maxBytes: Self.batchBytes,

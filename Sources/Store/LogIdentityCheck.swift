@@ -57,8 +57,8 @@ extension AggregateStore: WatchedStore {
     }
 }
 
-/// Compares a log with what a store has of it: a topic may be made anew, and a log lose its end and be written on, and
-/// Kafka tells readers of neither.
+/// Compares a log with a store's records. A topic may be recreated, or a log may lose its end and continue with other
+/// records. Kafka reports neither to readers.
 package struct LogIdentityCheck {
     /// Opens a reader of the topic that is closed after a look.
     package typealias OpenReader = () throws -> any LogReader
@@ -73,14 +73,14 @@ package struct LogIdentityCheck {
         self.openReader = openReader
     }
 
-    /// Compares partitions as far as they answer. Throws a `LogChange` when the log is another one, and `LogError` when
-    /// it does not answer at all.
+    /// Compares partitions as far as they answer. Throws a `LogChange` if the log is another one, and `LogError` if it
+    /// does not answer at all.
     ///
     /// - Parameters:
-    ///   - marks: records of a partition that are stored, in order. They may themselves come from a log that replaced
-    ///     the one of the store. Its fingerprints of hours reveal that.
-    ///   - needsHours: whether these are compared too.
-    /// - Returns: the partitions that were compared, and those that do not answer.
+    ///   - marks: stored records of a partition, in order. They may themselves come from a log that replaced the
+    ///     store's one. Its fingerprints of hours reveal that.
+    ///   - needsHours: whether to compare the fingerprints of hours too.
+    /// - Returns: the compared partitions, and those that do not answer.
     package func look(
         at partitions: Set<Int32>, marks: (Int32) -> [RecordFingerprint] = { _ in [] },
         needsHours: (Int32) -> Bool = { _ in true }
@@ -125,13 +125,13 @@ package struct LogIdentityCheck {
         return (states.filter { !unread.contains($0.partition) }, unread)
     }
 
-    /// The same of partitions all of which have to answer.
+    /// Compares partitions that must all answer.
     package func requireAnswers(of partitions: Set<Int32>) throws {
         guard let first = try look(at: partitions).unread.min() else { return }
         throw LogError.unanswered(TopicPartition(topic: topic, partition: first))
     }
 
-    /// Throws a `LogChange` when offsets of the group are of another log, and `LogError` when the log does not answer.
+    /// Throws a `LogChange` if the group's offsets belong to another log, and `LogError` if the log does not answer.
     package func compare(_ committed: [Int32: GroupOffset], in bounds: [PartitionBounds]) throws {
         let change = try LogChange.ofGroup(
             committed, bounds, of: topic, watched: try store.watched(),
@@ -144,7 +144,7 @@ package struct LogIdentityCheck {
     ) -> [RecordFingerprint] {
         let held = (marks + [state.last].compactMap { $0 })
             .filter { $0.offset >= earliest && $0.offset < state.nextOffset }
-        // The first ones, in case a new topic has no record where the first one was, and those 1, 2, 4, ... before the
+        // The first ones, in case a new topic has no record at the first offset, and those 1, 2, 4, ... before the
         // last.
         return held.enumerated().filter { place, _ in
             let back = held.count - 1 - place
@@ -154,7 +154,7 @@ package struct LogIdentityCheck {
 }
 
 extension WatchedStore {
-    /// A change of the log, in the words for what the store holds.
+    /// A change of the log, in words for the store's content.
     package func refusal(_ change: LogChange) -> LogChange {
         holdsDocuments ? change.ofDocuments : change
     }

@@ -96,7 +96,7 @@ struct TokenClaims {
     static let jwt = TokenClaims(
         expiry: "exp", type: "type", event: "event", target: "to", openMembers: "open",
         conditions: "where")
-    /// Of tokens in the form before JWT.
+    /// The names in tokens of the form before JWT.
     static let old = TokenClaims(
         expiry: "x", type: "t", event: "e", target: "u", openMembers: "o", conditions: "w")
 
@@ -124,8 +124,7 @@ extension EventToken {
         return json.text
     }
 
-    /// Reads the payload of a token that was signed for a use. The errors are for whoever signed
-    /// it.
+    /// Reads the payload of a token that was signed for a use. The errors are for the signer.
     init(_ payload: JSONValue, _ names: TokenClaims, use: TokenUse) throws(TokenFault) {
         let expiry = try names.expirySeconds(of: payload)
         guard let type = payload.member(names.type)?.text else {
@@ -167,7 +166,7 @@ extension JSONValue {
     var text: String? { string.map { String(decoding: $0, as: UTF8.self) } }
 }
 
-/// What a token is for. Its audience names the use: a token of one use is none of another.
+/// The use of a token. The audience names the use, so that a token is invalid for other uses.
 package enum TokenUse: String, CaseIterable, Sendable {
     /// `GET /i`: something was shown.
     case impression = "i"

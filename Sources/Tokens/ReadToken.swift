@@ -2,9 +2,9 @@ import JSON
 
 /// The data that a token's holder may read in the dashboard, and the expiry.
 package struct ReadToken: Equatable, Sendable {
-    /// The claim `aud`: a token with another audience is none of this one.
+    /// The claim `aud`; tokens with another audience are invalid.
     static let audience = "dashboard"
-    /// The use that a token in the form before JWT is signed for.
+    /// The use in the signature of a token in the form before JWT.
     static let oldUse = "r"
 
     /// Shows only rows with these values, by column; empty for all rows.
@@ -40,7 +40,7 @@ package struct ReadToken: Equatable, Sendable {
         return json.text
     }
 
-    /// Reads the payload of a token. The errors are for whoever signed it.
+    /// Reads the payload of a token. The errors are for the signer.
     init(_ payload: JSONValue, _ names: TokenClaims) throws(TokenFault) {
         let expiry = try names.expirySeconds(of: payload)
         guard let wanted = payload.member(names.conditions), wanted.isObject else {

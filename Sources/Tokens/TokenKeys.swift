@@ -5,8 +5,8 @@ import Foundation
 import JSON
 import Streams
 
-/// Signs and reads tokens: JWTs that are signed with HS256 (RFC 7519, RFC 7515), whose header names the key in `kid`.
-/// Tokens in the form before JWT, `key id.payload.signature`, are read by version 0.1 only.
+/// Signs and reads tokens: JWTs that are signed with HS256 (RFC 7519, RFC 7515). The header names the key in `kid`.
+/// Only version 0.1 also reads tokens in the form before JWT, `key id.payload.signature`.
 package struct TokenKeys: Sendable {
     package static let maxBytes = 8 << 10
     private static let algorithm = "HS256"
@@ -101,15 +101,15 @@ package struct TokenKeys: Sendable {
         return try token(value, .jwt)
     }
 
-    /// The key that the header of a JWT names; nil where it is none of ours, or the header says that the signature is
-    /// of another kind.
+    /// The key that the header of a JWT names; nil if the key is unknown or the header declares another kind of
+    /// signature.
     private func key(
         ofHeader text: String, _ parser: JSONParser
     ) -> (id: String, key: SymmetricKey)? {
         guard let bytes = Self.bytes(text),
             let header = bytes.withUnsafeBytes({ try? parser.parse($0) }), header.isObject,
             header.member("alg")?.text == Self.algorithm,
-            // It lists members that a reader must understand, and this one knows none.
+            // It lists extensions that a reader must understand, and this reader supports none.
             header.firstMember("crit") == nil,
             let id = header.member("kid")?.text
         else { return nil }
@@ -157,13 +157,12 @@ package struct TokenKeys: Sendable {
         return token
     }
 
-    /// An id for the event of a token that has none: the same for the same token text.
+    /// An id for the event of a token without one: the same for the same token text.
     package static func eventID(of text: String) -> String {
         Base64.url.encode(SHA256.hash(data: Data(text.utf8)).prefix(16))
     }
 
-    /// Decodes base64url without padding. Of the texts that decode to the same bytes only the
-    /// canonical one is read.
+    /// Decodes base64url without padding. Only the canonical text of some bytes is accepted.
     private static func bytes(_ text: String) -> [UInt8]? {
         var bytes: [UInt8] = []
         let range = Array(text.utf8).withUnsafeBytes { Base64.url.decode($0, into: &bytes) }

@@ -2,7 +2,7 @@ import ConfigurationFiles
 import EventLog
 import Logging
 
-/// Appends the records of all requests to a log, in groups and on a thread of its own. Any task or thread may append.
+/// Appends the records of all requests to a log, in groups and on its own thread. Any task or thread may append.
 final class DurableAppender: Sendable {
     private let commits: GroupCommit<AppendContent, [RecordPosition], AppendRefusal>
     private let metrics: CollectorMetrics
@@ -25,20 +25,19 @@ final class DurableAppender: Sendable {
     }
 
     /// Appends records in order and returns their positions, in the same order, once all of them are durable. After
-    /// `full` none was accepted; after other refusals the log may contain them or not.
+    /// `full` no record was accepted; after other refusals the log may contain them.
     func append(_ records: [OutgoingRecord]) async throws(AppendRefusal) -> [RecordPosition] {
         guard !records.isEmpty else { return [] }
         return try await commits.submit(AppendContent(records))
     }
 
-    /// Takes no more, makes durable what waits, and returns when everything was appended or
-    /// refused.
+    /// Accepts no more requests, makes the waiting records durable, and returns when all requests are answered.
     func stop() { commits.stop() }
 
-    /// Why the log cannot be relied on; nil when it can.
+    /// The reason why the log is unreliable; nil if it is reliable.
     var unreadiness: String? { commits.fault?.explanation }
 
-    /// How many records wait, including the group that is being appended.
+    /// The number of waiting records, including the group that is being appended.
     var depth: Int { commits.depth }
 
     private func run(_ turns: AppendTurns) {
@@ -60,7 +59,8 @@ final class DurableAppender: Sendable {
     }
 }
 
-/// Why records were not acknowledged. Except after `full`, the log may contain them: the sender sends them again.
+/// The reason why records were not acknowledged. Except after `full`, the log may contain them: the sender sends them
+/// again.
 enum AppendRefusal: Error, Equatable, Sendable {
     /// Too many records wait for the log.
     case full

@@ -3,7 +3,7 @@ import HTTPTypes
 /// A method and path that the collector answers.
 struct CollectorRoute: Sendable {
     let method: HTTPRequest.Method
-    /// A part may be a name in braces, which stands for any one part: `/v1/events/{topic}`.
+    /// A part may be a name in braces, which matches any one part: `/v1/events/{topic}`.
     let path: String
     /// Allowed media types of a body, in lower case. A body without a type counts as the first. Empty for a route
     /// without a body.
@@ -41,8 +41,8 @@ struct CollectorRoute: Sendable {
     }
 }
 
-/// `/livez` and `/readyz`, for GET and HEAD. `/readyz` names other parts of the process that have
-/// failed, and says why the status is 200 anyway: a balancer that took the collector away would lose records.
+/// `/livez` and `/readyz`, for GET and HEAD. `/readyz` names other parts of the process that have failed, and explains
+/// why the status is 200 anyway: without the collector, a balancer would lose records.
 enum HealthRoutes {
     static func routes(
         unreadiness: @escaping @Sendable () -> String?,

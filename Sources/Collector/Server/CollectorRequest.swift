@@ -8,7 +8,7 @@ import Tokens
 struct CollectorRequest: Sendable {
     /// The path without its query and trailing slash.
     let path: String
-    /// What the parts of the path are for which the route has names in braces.
+    /// The parts of the path that match the route's names in braces.
     let parameters: Parameters
     let query: QueryParameters
     let headers: HTTPFields

@@ -53,7 +53,7 @@ extension RouteRefusal {
     }
 }
 
-/// A route behind the checks that all routes share.
+/// A route with the checks that all routes share.
 private struct CheckedRoute: Sendable {
     let route: CollectorRoute
     let maxBodyBytes: Int

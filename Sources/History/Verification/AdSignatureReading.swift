@@ -8,7 +8,7 @@ struct AdSignatureReading {
     let form: AdSignatureForm
     let keys: [VerificationKey]
 
-    /// The network's id in lower case; nil when it is missing.
+    /// The network's id in lower case; nil if missing.
     static func network(of document: JSONValue) -> String? {
         let form = AdSignatureForm(of: document)
         return form.flatMap { document.member($0.names.network)?.string }
@@ -75,7 +75,7 @@ struct AdSignatureReading {
         ad.campaignID = try optionalInteger(form.names.campaign, in: document)
         ad.sourceAppID = try optionalInteger(form.names.sourceApp, in: document)
         ad.sourceDomain = document.member("source_domain")?.string
-        // An SKAdImpression is a view-through ad: it does not say so.
+        // An SKAdImpression is a view-through ad without stating it.
         let fidelity = try optionalInteger("fidelity", in: place)
         ad.fidelityType = form == .impression ? fidelity ?? 0 : fidelity
         let identifier = document.member(form.names.sourceIdentifier)
@@ -133,7 +133,7 @@ enum AdSignatureForm {
     /// The `skadn` object of an OpenRTB bid.
     case openRTB
 
-    /// The form of a document; nil when it is no ad.
+    /// The form of a document; nil unless it is an ad.
     init?(of document: JSONValue) {
         if document.firstMember("adNetworkIdentifier") != nil {
             self = .impression
@@ -148,7 +148,7 @@ enum AdSignatureForm {
         }
     }
 
-    /// The document's names of what is signed.
+    /// The document's names for the signed fields.
     var names:
         (
             network: StaticString, campaign: StaticString, sourceIdentifier: StaticString,

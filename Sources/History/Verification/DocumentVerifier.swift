@@ -16,10 +16,10 @@ package final class DocumentVerifier {
 
     /// - Parameters:
     ///   - trustedKeys: for postbacks.
-    ///   - adKeys: keys that any ad may be signed with; none: those of the catalog count.
-    ///   - catalogKeys: keys of networks, by their ids in lower case.
-    ///   - notifications: whose notifications of the App Store count.
-    ///   - isRelayed: whether postbacks came by a relay.
+    ///   - adKeys: accepted keys for any ad; if empty, those of the catalog count.
+    ///   - catalogKeys: keys of networks, by network id in lower case.
+    ///   - notifications: the trust in App Store notifications.
+    ///   - isRelayed: whether postbacks came through a relay.
     package init(
         trustedKeys: TrustedKeys, adKeys: [VerificationKey] = [],
         catalogKeys: [String: [VerificationKey]] = [:],
@@ -39,8 +39,8 @@ package final class DocumentVerifier {
             trust: notifications, parser: payloadParser, innerParser: innerParser)
     }
 
-    /// Says what a document is and whether its signature holds. Of a record's line, as `weir
-    /// publish` reads it, the value is the document, and `ce_via` says whether it came by a relay.
+    /// Determines the kind of a document, and judges its signature. In a record's line, as for `weir publish`, the
+    /// value is the document, and `ce_via` indicates a relay.
     package func verify(_ text: UnsafeRawBufferPointer) -> SignedDocument {
         let line = try? RecordLine.record(text, topic: "", partitionCount: .max)
         guard let line, let value = line.value else {
@@ -58,7 +58,7 @@ package final class DocumentVerifier {
         do throws(JSONFault) {
             value = try parser.parse(text)
         } catch {
-            // The worker's own words for what is no JSON.
+            // The worker's own explanation for invalid JSON.
             return postback(text, .skAdNetwork, title: "document", isRelayed: isRelayed)
         }
         guard let wrapped = value.member("postback"), wrapped.isObject else {
@@ -121,7 +121,7 @@ package final class DocumentVerifier {
             signed: inspection.signedFields, unsigned: inspection.unsignedFields)
     }
 
-    /// The bytes of the first member `postback` of a document that is known to be an object.
+    /// The bytes of the first member `postback` of a document, which must be an object.
     private static func postback(in text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         var scanner = JSONScanner(text)
         scanner.skipSpace()
@@ -134,10 +134,10 @@ package final class DocumentVerifier {
     }
 }
 
-/// The JSON documents of a file: one over many lines, or many after one another.
+/// The JSON documents of a file: one over many lines, or many in sequence.
 ///
-/// A JWS on its own line is a document. Text that is not JSON is one too: up to the end of its line
-/// when the line looks like a whole document, else up to the end of the file.
+/// A JWS on its own line is a document. Text that is not JSON is one too: up to the end of its line if the line looks
+/// like a whole document, otherwise up to the end of the file.
 package struct DocumentSequence: Sequence, IteratorProtocol {
     private let bytes: UnsafeRawBufferPointer
     private var position = 0
@@ -184,8 +184,8 @@ extension ReportConfiguration {
     /// Verifies single documents with Apple's keys and those of the configuration.
     ///
     /// - Parameters:
-    ///   - adKeys: keys that any ad may be signed with; none: those of the catalog count.
-    ///   - isRelayed: whether postbacks came by a relay.
+    ///   - adKeys: accepted keys for any ad; if empty, those of the catalog count.
+    ///   - isRelayed: whether postbacks came through a relay.
     package func verifier(
         adKeys: [VerificationKey] = [], isRelayed: Bool = false
     ) throws -> DocumentVerifier {

@@ -6,7 +6,7 @@ import Reports
 import Signatures
 import Streams
 
-/// Reads notifications of the App Store, judges what is signed in them, and lists their fields.
+/// Reads notifications of the App Store, judges their signatures, and lists their fields.
 struct NotificationReading {
     let trust: NotificationTrust
     /// For payloads, one at a time.
@@ -30,8 +30,7 @@ struct NotificationReading {
             text, of: .notification, unsigned: SignedField.members(of: body, notIn: &seen))
     }
 
-    /// A JWS without a body around it: a notification, a transaction, or something else that the
-    /// App Store signs.
+    /// A JWS without a body around it: a notification, a transaction, or another document that the App Store signs.
     func document(
         _ jws: UnsafeRawBufferPointer, of kind: AppStorePayload.Kind? = nil,
         unsigned: [SignedField] = []
@@ -52,7 +51,7 @@ struct NotificationReading {
             findings: ([judgement] + inner).map { .judged($0) })
     }
 
-    /// The body of version 1, in which nothing is signed.
+    /// The body of version 1, which has no signatures.
     ///
     /// - Parameters:
     ///   - body: the body, parsed by another parser.
@@ -78,7 +77,7 @@ struct NotificationReading {
             ])
     }
 
-    /// What a JWS without a body around it is.
+    /// The kind of a JWS without a body around it.
     private static func kind(of payload: JSONValue) -> AppStorePayload.Kind {
         if payload.member("notificationType") != nil { return .notification }
         return .inner(payload.member("receiptType") != nil ? .appTransaction : .transaction)
@@ -155,39 +154,38 @@ struct NotificationReading {
         + "environment, whose signatures nobody can verify"
 }
 
-/// Whose store notifications count, by `store-notifications.yaml`.
+/// The notifications that count, as configured in `store-notifications.yaml`.
 package struct NotificationTrust {
     struct App {
         var bundleID: String
-        /// The App Store id that notifications of Production have to name; nil when it is not asked for.
+        /// The required App Store id in Production; nil to skip the check.
         var appAppleID: Int64?
         var sharedSecrets: [String]
     }
 
     let verifier: AppStoreVerifier
-    /// nil: there is no configuration.
+    /// Nil without a configuration.
     private let apps: [App]?
     private let environments: Set<AppStoreEnvironment>
 
-    /// Trusts Apple's root alone and knows no app.
+    /// Trusts only Apple's root, without apps.
     init() {
         self.init(roots: [.appleRootCAG3], apps: nil, environments: [])
     }
 
-    /// Without apps (nil) neither apps nor environments are judged.
+    /// Without apps (nil), apps and environments are not judged.
     init(roots: [AppStoreRoot], apps: [App]?, environments: Set<AppStoreEnvironment>) {
         verifier = AppStoreVerifier(roots: roots)
         self.apps = apps
         self.environments = environments
     }
 
-    /// Whether a worker counts notifications of an environment whoever signed them.
+    /// Whether a worker counts notifications of an environment without a valid signature.
     func allowsUnverified(_ environment: AppStoreEnvironment?) -> Bool {
         environment.map { $0.isLocal && environments.contains($0) } ?? false
     }
 
-    /// Why a worker does not count a notification whose signature holds, or need not; nil when it
-    /// does count it.
+    /// The reason why a worker does not count a notification with a valid or unnecessary signature; nil if it counts.
     func note(on payload: AppStorePayload) -> String? {
         guard let apps else {
             return "bundle and environment are not judged: there is no store-notifications.yaml"
@@ -231,14 +229,14 @@ package struct NotificationTrust {
             : (.valid, carried + "is one of its bundle in store-notifications.yaml")
     }
 
-    /// Words for what a worker counts as untrusted.
+    /// The explanation for a notification that a worker counts as untrusted.
     static func untrusted(_ explanation: String) -> String {
         "weir-store-notifications counts it as untrusted: \(explanation)"
     }
 }
 
 extension NotificationTrust {
-    /// What the configuration says; without a `store-notifications.yaml`, Apple's root alone.
+    /// The configured trust; without a `store-notifications.yaml`, only Apple's root.
     init(configured directory: PipelineDirectory) throws(ConfigurationError) {
         guard StoreNotificationsFold.isConfigured(in: directory) else {
             self.init()

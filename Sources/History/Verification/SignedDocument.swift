@@ -3,9 +3,9 @@ import Reports
 import Signatures
 import Streams
 
-/// What a document is, and what is known of its signatures.
+/// The kind of a document, and the findings about its signatures.
 package struct SignedDocument {
-    /// What is known of one signature.
+    /// The finding about one signature.
     package enum Finding {
         /// The signature was judged.
         case judged(Judgement)
@@ -13,16 +13,16 @@ package struct SignedDocument {
         case rejected(Rejection)
     }
 
-    /// A verdict with what it covers.
+    /// A verdict with the fields that it covers.
     package struct Judgement {
         var verdict: Verdict
-        /// Which of several signatures it is; nil where there is one.
+        /// The name of one of several signatures; nil for a single one.
         var part: String?
-        /// What speaks against it; where nothing is signed, also what speaks for it.
+        /// The evidence against it; without a signature, also the evidence for it.
         var reason: String?
-        /// An explanation of the verdict, where it needs one.
+        /// An explanation of the verdict, if needed.
         var note: String?
-        /// The form of a relayed copy that verified; nil for other documents.
+        /// The verified form of a relayed copy; nil for other documents.
         var form: RelayForm?
         /// The certificates of a JWS, the leaf first; the last is pinned.
         var certificates: [AppStoreCertificate] = []
@@ -44,11 +44,11 @@ extension SignedDocument {
 }
 
 extension SignedDocument {
-    /// What the exit code reports, the worst last.
+    /// The result for the exit code, the worst last.
     package enum Result: Comparable {
         /// Every signature is valid.
         case genuine
-        /// A signature is not valid, or no known key can judge it.
+        /// A signature is invalid, or no known key can judge it.
         case notGenuine
         /// A worker would reject the document.
         case unjudged
@@ -67,7 +67,7 @@ extension SignedDocument {
                 }
             }
         }
-        // A document without a signature shows nothing to be genuine.
+        // A document without a signature does not prove anything.
         return results.max() ?? .unjudged
     }
 }
@@ -79,7 +79,7 @@ package enum SignedDocumentKind: String {
     case notificationV1 = "appstore-notification-v1"
     case notificationV2 = "appstore-notification-v2"
 
-    /// The kind that a document looks like.
+    /// The apparent kind of a document.
     init(of document: JSONValue) {
         if document.firstMember("jws-string") != nil {
             self = .adAttributionKitPostback
@@ -110,7 +110,7 @@ extension SignedDocument {
         findings.reduce("\(title.withoutControls)\n") { $0 + Self.table($1) }
     }
 
-    /// The only finding stands in the object itself; several are listed in it.
+    /// A single finding is written into the object itself; several are listed in it.
     package func write(to json: inout JSONText) {
         json.object { json in
             json.member("document", title)
@@ -200,8 +200,8 @@ extension RelayForm {
 }
 
 extension SignedField {
-    /// Every value of a document that is neither an object nor an array, by its path:
-    /// `data.bundleId`, `items[0].id`. Empty objects and arrays are listed as such.
+    /// Every value of a document except objects and arrays, by its path: `data.bundleId`, `items[0].id`. Empty objects
+    /// and arrays are listed too.
     ///
     /// The parser bounds the depth.
     static func leaves(of value: JSONValue, path: String = "") -> [SignedField] {

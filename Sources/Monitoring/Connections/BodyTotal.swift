@@ -1,8 +1,8 @@
 import HummingbirdCore
 import Synchronization
 
-/// Counts the bytes of all bodies that are being received or answered, in total and by address, so
-/// that no address takes what the others need.
+/// Counts the bytes of all bodies that are being received or answered, in total and by address, so that one address
+/// cannot exhaust them.
 package final class BodyTotal: Sendable {
     private struct Counts {
         var all = 0
@@ -18,7 +18,7 @@ package final class BodyTotal: Sendable {
         self.maxCountOfAddress = maxCountOfAddress
     }
 
-    /// False, and nothing is added, when a sum would exceed its bound.
+    /// Returns false without adding if a sum would exceed its bound.
     fileprivate func add(_ count: Int, of address: String) -> Bool {
         counts.withLock { counts in
             let ofAddress = counts.byAddress[address, default: 0] + count
@@ -41,14 +41,14 @@ package final class BodyTotal: Sendable {
     }
 }
 
-/// Why a body is not received to its end.
+/// The reason why a body is not received completely.
 package enum BodyRefusal: Error, Equatable {
     case tooLarge(maxCount: Int)
     /// Too many bodies are being received.
     case tooBusy
 }
 
-/// A body that was received. `total` counts it as long as it lives.
+/// A received body. `total` counts it during its lifetime.
 package struct BodyBytes: ~Copyable {
     package private(set) var bytes: [UInt8] = []
     private let address: String
@@ -59,7 +59,7 @@ package struct BodyBytes: ~Copyable {
         self.total = total
     }
 
-    /// Receives the body of a request. What goes wrong with the connection is thrown too.
+    /// Receives the body of a request. Throws connection errors too.
     package static func receive(
         _ request: Request, from address: String, counted total: BodyTotal, maxCount: Int
     ) async throws -> BodyBytes {

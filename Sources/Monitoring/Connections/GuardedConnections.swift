@@ -10,7 +10,7 @@ package struct GuardedConnections: Sendable {
     package let limits: ConnectionLimits
     package let addresses: AddressLimit
     package let proxies: TrustedProxies
-    /// Of the bodies that all connections are sending.
+    /// The total of the bodies that all connections are sending.
     package let bodies: BodyTotal
     private let maxBodyBytes: Int
     private let counting: any ConnectionCounting
@@ -20,11 +20,11 @@ package struct GuardedConnections: Sendable {
     private static let forwardedFor = HTTPField.Name("X-Forwarded-For")
 
     /// - Parameters:
-    ///   - maxBodyBytes: of the longest body that any path takes.
-    ///   - maxBodyBytesInFlight: of all bodies at once. An address may hold a quarter of them, and at least
-    ///     one body of the greatest length.
-    ///   - trusted: proxies whose `X-Forwarded-For` is believed. Their connections are not counted;
-    ///     count the requests of their clients with `addresses`.
+    ///   - maxBodyBytes: the longest body of any path.
+    ///   - maxBodyBytesInFlight: all bodies at once. An address may use a quarter of it, and at least one body of the
+    ///     maximum length.
+    ///   - trusted: proxies with a trusted `X-Forwarded-For`. Their connections are not counted; count the requests of
+    ///     their clients with `addresses`.
     package init(
         _ limits: ConnectionLimits, maxBodyBytes: Int = 0, maxBodyBytesInFlight: Int = 0,
         trusted: [AddressRange] = [],
@@ -40,8 +40,8 @@ package struct GuardedConnections: Sendable {
         proxies = TrustedProxies(trusted)
     }
 
-    /// A channel without TLS. Requests have the client's address in their context, answers their date, and those of
-    /// HEAD no body.
+    /// A channel without TLS. Requests get the client's address in their context, answers get their date, and those to
+    /// HEAD lose their body.
     package func channel(
         _ responder: some HTTPResponder<ServedContext>
     ) -> OrderedChannel<HTTP1Channel> {
@@ -84,7 +84,7 @@ package struct GuardedConnections: Sendable {
 
     /// Listens over a channel of `channel` when it returns.
     ///
-    /// - Parameter threads: connections are shared among so many.
+    /// - Parameter threads: the number of threads that share the connections.
     package func listen(
         at address: ListenAddress, threads: Int = 1, over channel: some ServerChildChannel,
         logger: Logger

@@ -1,15 +1,15 @@
 import JSON
 
-/// The decoded parameters of a query or a form. Of several with one name, the first counts.
+/// The decoded parameters of a query or a form. The first value of a name counts.
 package struct QueryParameters: Sendable, Equatable {
     private var values: [String: String] = [:]
-    /// Names that stand there more than once, of which the first value counts.
+    /// Names that occur more than once.
     package private(set) var repeated: Set<String> = []
 
     static let maxCount = 256
 
-    /// Reads `name=value&name=value`. Nil when an escape is malformed, when bytes are not UTF-8, or
-    /// when there are more than `maxCount` parameters.
+    /// Reads `name=value&name=value`. Nil if an escape is malformed, if bytes are not UTF-8, or beyond `maxCount`
+    /// parameters.
     package init?(_ text: some StringProtocol) {
         for (count, pair) in text.utf8.split(separator: UInt8(ascii: "&")).enumerated() {
             guard count < Self.maxCount else { return nil }

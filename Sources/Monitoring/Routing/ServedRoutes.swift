@@ -3,7 +3,7 @@ import Hummingbird
 import JSON
 import Logging
 
-/// What is known of a request beside itself.
+/// The context of a request: its addresses and its connection.
 package struct ServedContext: RequestContext {
     package struct Source: RequestContextSource {
         /// Nothing is logged for each request.
@@ -16,7 +16,7 @@ package struct ServedContext: RequestContext {
 
         /// - Parameters:
         ///   - peer: the address of the connection.
-        ///   - client: behind a trusted proxy, the address that the proxy names.
+        ///   - client: the address of the client, which a trusted proxy names.
         ///   - close: ends the connection at once.
         package init(
             peer: String, client: String, close: @escaping @Sendable () -> Void = {}
@@ -41,7 +41,7 @@ package struct ServedContext: RequestContext {
 }
 
 extension Request {
-    /// What follows the path and a question mark.
+    /// The target after the question mark.
     package var query: Substring {
         guard let target = head.path, let mark = target.utf8.firstIndex(of: UInt8(ascii: "?"))
         else { return "" }
@@ -49,18 +49,17 @@ extension Request {
     }
 }
 
-/// Why a request reaches no route.
+/// The reason why a request has no route.
 package enum RouteRefusal: Sendable {
     case notFound
-    /// The path has routes, but of other methods. They are added as `Allow`.
+    /// The path has routes, but for other methods. They are added as `Allow`.
     case otherMethod(allowed: String)
-    /// The client of a trusted proxy has too many requests at once. `Retry-After` is added.
+    /// A trusted proxy's client has too many simultaneous requests. `Retry-After` is added.
     case tooManyRequests
 }
 
-/// The routes of a server, in Hummingbird's router, and what is the same for all servers: a path is
-/// compared in its simplest form, other methods are answered 405, and the requests of a proxy's
-/// client are counted.
+/// The routes of a server, in Hummingbird's router, with the behaviour that all servers share. Paths are compared in
+/// their simplest form, other methods get a 405, and the requests of a proxy's client are counted.
 package struct ServedRoutes: HTTPResponder {
     package typealias Refuse =
         @Sendable (RouteRefusal, Request, ServedContext) async throws -> Response
@@ -70,7 +69,7 @@ package struct ServedRoutes: HTTPResponder {
     private let addresses: AddressLimit
     private let refuse: Refuse
 
-    /// Methods that no route has are this one to the router.
+    /// The router gets this method in place of methods without a route.
     private static let other = HTTPRequest.Method.trace
 
     /// - Parameter refuse: the answer, without the headers that a refusal adds.
@@ -95,7 +94,7 @@ package struct ServedRoutes: HTTPResponder {
                 }
             }
         }
-        // Applies to what is added after it: the answer of no route.
+        // Applies to later additions: the answer without a route.
         router.add(middleware: NoRoute(refuse: refuse))
         self.router = router.buildResponder()
         self.methods = methods
@@ -125,9 +124,9 @@ package struct ServedRoutes: HTTPResponder {
         return Request(head: head, body: request.body)
     }
 
-    /// A target with its path in the simplest form (RFC 3986, section 6.2.2.2): escapes of letters, digits and
-    /// `-._~` are decoded once, and several slashes are one. All other escapes stay, `%2F` among them. Neither
-    /// `.` nor `..` means anything in a path: no route has such a part. Nil when it may be in that form.
+    /// A target with its path in the simplest form (RFC 3986, section 6.2.2.2): escapes of letters, digits and `-._~`
+    /// are decoded once, and repeated slashes become one. Other escapes stay, including `%2F`. `.` and `..` have no
+    /// special meaning, because no route has such a part. Nil if the path may already have this form.
     private static func normalised(_ target: String) -> String? {
         let end = target.utf8.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
         var rest = target.utf8[..<end]
@@ -152,7 +151,7 @@ package struct ServedRoutes: HTTPResponder {
     }
 }
 
-/// Answers what has no route.
+/// Answers requests without a route.
 private struct NoRoute: RouterMiddleware {
     typealias Context = ServedContext
 

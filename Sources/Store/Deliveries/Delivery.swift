@@ -148,7 +148,7 @@ extension DeliveryStore {
         }
     }
 
-    /// For each partner: the number of pending deliveries, and when the oldest was taken over.
+    /// For each partner: the number of pending deliveries, and the time when the oldest was ingested.
     package func pending() throws(StoreError) -> [String: (count: Int, oldestMilliseconds: Int64)] {
         try read { db in
             let rows = try Row.fetchAll(

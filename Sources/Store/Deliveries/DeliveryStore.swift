@@ -17,8 +17,8 @@ package final class DeliveryStore {
 
     package static func path(in directory: String) -> String { "\(directory)/deliveries.sqlite" }
 
-    /// Opens the store for the worker, and creates it when it is missing. One that was emptied is refused: what was
-    /// pending or held in it would be forgotten.
+    /// Opens the store for the worker, and creates a missing one. An emptied store is rejected, because its pending and
+    /// held deliveries would be lost.
     package init(path: String, topic: String, logIdentity: String) throws(StoreError) {
         self.path = path
         lock = try StoreLock(newStore: path)
@@ -50,7 +50,7 @@ package final class DeliveryStore {
         queue = try Self.open(path)
     }
 
-    /// The store of a data directory; nil where there is none.
+    /// The store of a data directory; nil if it is missing.
     package static func existing(in directory: String) throws(StoreError) -> DeliveryStore? {
         let path = path(in: directory)
         guard FileManager.default.fileExists(atPath: path) else { return nil }
@@ -101,7 +101,7 @@ package final class DeliveryStore {
         return (row?["topic"] ?? "", row?["log_identity"] ?? "")
     }
 
-    /// What tells this store, and copies of it, from those of other instances.
+    /// Distinguishes this store and its copies from those of other instances.
     package func identity() throws(StoreError) -> String {
         try read { try String.fetchOne($0, sql: "SELECT identity FROM store") } ?? ""
     }
@@ -160,8 +160,8 @@ package struct DeliveriesKept {
 }
 
 extension DeliveryStore {
-    /// Has a store whose topic is another one take it over from its beginning. Deliveries stay, so that documents that come
-    /// again are recognised. Throws `locked` while an instance runs on it.
+    /// Resets a store after its topic was replaced, so that it reads the new one from the beginning. Deliveries stay,
+    /// so that repeated documents are recognised. Throws `locked` while an instance uses it.
     package static func reset(_ path: String) throws(StoreError) -> DeliveriesKept {
         let store = try DeliveryStore(existing: path)
         return try withExtendedLifetime(StoreLock(storePath: path)) { () throws(StoreError) in
@@ -267,8 +267,7 @@ extension DeliveryStore {
         ) STRICT, WITHOUT ROWID;
         """
 
-    /// Whether the file has its tables, migrated to this version when this returns. Throws for a
-    /// file of another program.
+    /// Whether the file has its tables, migrated to this version. Throws for a file of another program.
     package static func isMade(_ db: Database, path: String) throws -> Bool {
         let version = try mark.check(db, path: path)
         guard try version > 0 || mark.isOn(db) else { return false }

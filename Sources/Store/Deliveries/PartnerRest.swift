@@ -20,15 +20,15 @@ package struct PartnerRest: Equatable, Sendable {
         self.untilMilliseconds = untilMilliseconds
     }
 
-    /// Also when it ends so far ahead that the clock must have gone back since it was set.
+    /// Also true if the end is so far ahead that the clock must have gone back since it was set.
     package func isOver(nowMilliseconds: Int64) -> Bool {
         let left = untilMilliseconds - nowMilliseconds
         return left <= 0 || left > pauseMilliseconds + DeliveryStore.clockSlackMilliseconds
     }
 }
 
-/// A partner that gets nothing until its address changes or an operator retries. It answered 410,
-/// so it wants nothing more at this address, or 401 or 403, so it would refuse every document.
+/// A partner that gets nothing until its address changes or an operator retries. Its answer was 410 (this address is
+/// closed), or 401 or 403 (it would reject every document).
 package struct DisabledPartner: Equatable, Sendable {
     package var name: String
     package var status: Int
@@ -41,7 +41,7 @@ package struct DisabledPartner: Equatable, Sendable {
     /// The reason, as a phrase that follows the name.
     package var explanation: String { "is disabled, since it answered \(status)" }
 
-    /// What the operator does before enabling the partner.
+    /// The operator's action before enabling the partner.
     package var remedy: String {
         status == 410
             ? "ask it, mend its url, or"

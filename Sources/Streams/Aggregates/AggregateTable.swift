@@ -1,7 +1,7 @@
-/// An aggregate: columns that name a row, and measures that add up.
+/// An aggregate: key columns that identify a row, and measures that add up.
 ///
-/// It is declared once, by the `RowKey` of its rows. How rows are hashed, compared, stored and dumped, the
-/// SQL of stores and the pages that list columns follow from that declaration:
+/// The `RowKey` of its rows declares it once. Hashing, comparison, storage and dumps of rows, the SQL of stores and the
+/// column lists of pages follow from that declaration:
 ///
 ///     struct LossReasonsKey: RowKey {
 ///         var seat: Symbol
@@ -10,37 +10,34 @@
 ///         enum Measure: Int, AggregateMeasure { case losses }
 ///
 ///         static let table = AggregateTable(
-///             "loss-reasons", "Losses by OpenRTB's loss reason code.",
-///             columns, measures: Measure.self)
+///             "loss-reasons", "Losses by OpenRTB's loss reason code.", columns, measures: Measure.self)
 ///         static let columns: KeyColumns<Self> = [.text("seat", \.seat), .integer("reason", \.reason)]
 ///     }
 ///
-/// Readers name properties of the key, as `LossReasonsKey.column(\.seat)`, and no places of columns.
+/// Readers refer to properties of the key, as in `LossReasonsKey.column(\.seat)`, not to column indices.
 package struct AggregateTable: Sendable {
-    /// What a column holds.
     package enum ColumnKind: Sendable {
         /// An hour, as text.
         case hour
-        /// A day in UTC, as text: `2026-11-21`; empty for none.
+        /// A day in UTC as text: `2026-11-21`; empty if unknown.
         case day
         /// UTF-8 text, compared as bytes.
         case text
         case integer
-        /// True or false, stored as 1 or 0.
+        /// Stored as 1 or 0.
         case boolean
 
-        /// Whether it is when a row counts, which its key does not say.
+        /// Whether the column is the time of the row, which is not part of the key.
         package var isTime: Bool { self == .hour || self == .day }
     }
 
-    /// What a number is counted in. Where nothing is declared it follows from the name: `_micros`, or a count.
+    /// The unit of a number. Without a declaration it follows from the name: `_micros`, or a count.
     package enum Unit: String, Sendable {
         case count
         /// Millionths of a unit of the row's currency.
         case micros = "micros of the row's currency"
-        /// The same, of prices for a thousand impressions.
+        /// Millionths of a unit for a thousand impressions.
         case cpmMicros = "micros of the row's currency, CPM"
-        /// Since 1970.
         case milliseconds = "milliseconds since 1970"
 
         fileprivate init(ofMeasure name: String) {
@@ -48,12 +45,12 @@ package struct AggregateTable: Sendable {
         }
     }
 
-    /// What the name of a column or a measure does not say; may be empty.
+    /// A note on a column or a measure, beyond its name; may be empty.
     package struct Note: ExpressibleByStringLiteral, Sendable {
         package let text: String
         package let unit: Unit?
-        /// Whether the schema of stores says it too. Notes that came later are on `docs/reference/dumps.md` alone: the
-        /// text of a schema stays what it is in the stores that exist.
+        /// Whether the schema of stores contains the note too. Later notes appear only in `docs/reference/dumps.md`,
+        /// because the schema text of existing stores must not change.
         package let isInSchema: Bool
 
         package init(_ text: String, unit: Unit? = nil, isInSchema: Bool = true) {
@@ -71,12 +68,11 @@ package struct AggregateTable: Sendable {
         }
     }
 
-    /// A day on which rows count, by what their records say. It is empty where they say none.
+    /// A day on which rows count, taken from their records; empty if the records contain none.
     package struct Day: Sendable {
-        /// Name of the column.
         let name: String
         let note: Note
-        /// Whether no record comes earlier than the day before the one on which it counts.
+        /// Whether every record arrives on the day before its day, or later.
         package let isAtMostTomorrow: Bool
 
         package init(_ name: String, _ note: Note, isAtMostTomorrow: Bool = false) {
@@ -86,15 +82,14 @@ package struct AggregateTable: Sendable {
         }
     }
 
-    /// A column of the row's key.
     package struct Column: Sendable {
-        /// The name, in the store and in dumps.
+        /// The column's name in the store and in dumps.
         package let name: String
         package let kind: ColumnKind
         package let note: Note
-        /// False for one that tells rows apart in the store, and that dumps show only when it is asked for.
+        /// False for a column that dumps contain only on request; the store needs it to distinguish rows.
         package let isDefault: Bool
-        /// The texts of a column that counts up, in their order; empty for any other column. Stores sort them as texts.
+        /// The texts of a column that counts up, in order; empty for other columns. Stores sort them as texts.
         package let steps: [String]
 
         package init(
@@ -109,27 +104,26 @@ package struct AggregateTable: Sendable {
         }
     }
 
-    /// Name of the dump, with dashes.
+    /// The dump's name, with dashes.
     package let name: String
-    /// What its rows are.
     package let note: String
-    /// The columns, in the order in which rows are sorted. The first is when a row counts: the hour of the record's
-    /// timestamp, or a day that follows from what the record says.
+    /// The columns, in the sort order of rows. The first is the time: the hour of the record's timestamp, or a day from
+    /// the record's content.
     package private(set) var columns: [Column]
     /// Names of the measures: signed 64-bit sums.
     package private(set) var measures: [String]
     private let measureNotes: [String: Note]
 
-    /// The day on which rows count, in place of the hour of their records; nil for those of hours.
+    /// The day on which rows count; nil if they count in the hour of their records.
     package let day: Day?
 
-    /// Whether rows count on a day that follows from what their records say, and not in the hour of these.
+    /// Whether rows count on a day from their records' content instead of in the records' hour.
     package var hasDays: Bool { day != nil }
 
-    /// Name of the SQL view: the dump's name with underscores.
+    /// The SQL view's name: the dump's name with underscores.
     package var sqlName: String { name.replacing("-", with: "_") }
 
-    /// - Parameter day: of rows that count on one.
+    /// - Parameter day: the day column, for rows that count on days.
     package init<Key, Measure: AggregateMeasure>(
         _ name: String, _ note: String, _ columns: KeyColumns<Key>, measures: Measure.Type,
         notes: [Measure: Note] = [:], day: Day? = nil
@@ -151,8 +145,8 @@ package struct AggregateTable: Sendable {
         note(ofMeasure: name).unit ?? Unit(ofMeasure: name)
     }
 
-    /// The same rows with only some of their columns and measures, by their places, in this order, for reading. Several
-    /// of its rows may be alike.
+    /// The table with only some columns and measures, selected by index, in this order; for reading. Several of its
+    /// rows may be equal.
     package func selecting(_ columns: [Int], measures: [Int]) -> AggregateTable {
         var selected = self
         selected.columns = columns.map { self.columns[$0] }
@@ -161,7 +155,7 @@ package struct AggregateTable: Sendable {
     }
 }
 
-/// The measures of an aggregate, in the table's order: their raw values count from 0.
+/// The measures of an aggregate; raw values are indices in the table, from 0.
 package protocol AggregateMeasure: CaseIterable, RawRepresentable<Int>, Hashable, Sendable {}
 
 extension AggregateMeasure {
@@ -178,14 +172,14 @@ package enum ColumnValue {
     case hour(Hour)
     /// The day that an hour begins.
     case day(Hour)
-    /// A text of the fold's symbol table.
+    /// A text in the fold's symbol table.
     case symbol(Symbol)
     case text(StaticString)
     case integer(Int64)
     case boolean(Bool)
 }
 
-/// The key of an aggregate's row, beside the partition and the hour or day that every row has.
+/// The key of an aggregate's row, without the partition and the hour or day that every row has.
 ///
 /// All its stored properties are columns.
 package protocol RowKey: Equatable, Sendable {
@@ -196,18 +190,18 @@ package protocol RowKey: Equatable, Sendable {
     static var columns: KeyColumns<Self> { get }
 }
 
-/// A word that stands in a column; its type has no payload and a case a word.
+/// A word in a column; the type has one case for each word, without payloads.
 package protocol ColumnWord: Sendable {
-    /// The word as it is stored and printed.
+    /// The word as stored and printed.
     var name: StaticString { get }
 }
 
-/// Columns that are stored properties of a key. Their values are read from the key's memory: a key path
-/// costs more than the rest of a row's work.
+/// Columns that are stored properties of a key. Values are read from the key's memory, because a key path costs more
+/// than the rest of a row's work.
 package struct KeyColumns<Key>: Sendable, ExpressibleByArrayLiteral {
     struct Field: Sendable {
         let column: AggregateTable.Column
-        /// The place and the size of the property in the key's memory.
+        /// The byte range of the property in the key's memory.
         var bytes: Range<Int>
         let value: @Sendable (UnsafeRawPointer) -> ColumnValue
     }
@@ -249,7 +243,7 @@ package struct KeyColumns<Key>: Sendable, ExpressibleByArrayLiteral {
         field(.init(name, .boolean, note, isDefault: isDefault), path) { .boolean($0) }
     }
 
-    /// The columns of a property that several keys have in common.
+    /// The columns of a property that several keys share.
     package static func group<Group>(
         _ path: KeyPath<Key, Group>, _ columns: KeyColumns<Group>
     ) -> KeyColumns {
@@ -282,7 +276,7 @@ package struct KeyColumns<Key>: Sendable, ExpressibleByArrayLiteral {
         return offset
     }
 
-    /// The bytes of the columns, as few ranges as there can be; padding lies between them.
+    /// The bytes of the columns, in as few ranges as possible; padding separates them.
     var ranges: [Range<Int>] {
         all.map(\.bytes).sorted { $0.lowerBound < $1.lowerBound }.reduce(into: []) { ranges, next in
             if let last = ranges.last, last.upperBound == next.lowerBound {

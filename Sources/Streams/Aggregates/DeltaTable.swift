@@ -1,20 +1,19 @@
-/// What a batch adds to the rows of one aggregate, folded in memory before it is written.
+/// The amounts that a batch adds to the rows of one aggregate, folded in memory before they are written.
 ///
-/// A row stays known when the batch is forgotten, with sums of 0: most batches touch the rows of the one
-/// before. The rows are bounded: when there are too many, all are forgotten and counted anew. This class is
-/// what a store sees; `DeltaTable` knows the keys.
+/// Rows stay known after the batch, with sums of 0, because most batches touch the rows of the previous one. The number
+/// of rows is bounded: beyond the bound all are forgotten. Stores use this class; `DeltaTable` knows the keys.
 package class Deltas {
     package let table: AggregateTable
     fileprivate let measureCount: Int
-    /// The measures of all rows, one row after the other.
+    /// The measures of all rows, row after row.
     fileprivate final var sums: [Int64] = []
     fileprivate final var isTouched: [Bool] = []
     fileprivate final var touched: [Int] = []
 
-    /// Under one generation, a row's index stands for the same key.
+    /// Within one generation, a row's index refers to the same key.
     package fileprivate(set) final var generation = RowGeneration()
 
-    /// True once a sum of this batch no longer fits 64 bits; its value is then meaningless.
+    /// True once a sum of this batch exceeds 64 bits; its value is then meaningless.
     package fileprivate(set) final var hasOverflowed = false
 
     fileprivate init(_ table: AggregateTable) {
@@ -24,7 +23,7 @@ package class Deltas {
 
     package final var count: Int { touched.count }
 
-    /// Forgets the batch, and the rows too unless the symbols in their keys stay valid.
+    /// Forgets the batch, and the rows unless the symbols in their keys stay valid.
     package final func removeAll(keepingRows: Bool) {
         hasOverflowed = false
         guard keepingRows, isTouched.count < 65_536 else { return forgetRows() }
@@ -70,7 +69,7 @@ package class Deltas {
         preconditionFailure("a table of deltas knows its keys")
     }
 
-    /// The first row of the generation that has the key of this one, in whatever partition and hour.
+    /// The first row of the generation with the key of this row, in any partition and hour.
     package func firstRow(likeRow row: Int) -> Int {
         preconditionFailure("a table of deltas knows its keys")
     }
@@ -81,7 +80,7 @@ package class Deltas {
     }
 }
 
-/// `Deltas` by the keys of one aggregate.
+/// `Deltas` with the keys of one aggregate.
 package final class DeltaTable<Key: RowKey>: Deltas {
     private struct Row {
         var partition: Int32
@@ -94,22 +93,22 @@ package final class DeltaTable<Key: RowKey>: Deltas {
     private let ranges = Key.columns.ranges
     private var rows: [Row] = []
     private var slots = RowSlots()
-    /// Of the rows that are the first with their key.
+    /// The slots of the first rows with their keys.
     private var firsts = RowSlots()
 
     package init() {
         super.init(Key.table)
     }
 
-    /// The index of the row where a record counts, for `add`; the row is made when it is not there.
+    /// The index of the record's row, for `add`; creates a missing row.
     @inline(__always)
     package func row(_ key: Key, at place: FoldPosition) -> Int {
         row(key, partition: place.partition, hour: place.hour)
     }
 
-    /// The index of a row, for `add`; the row is made when it is not there.
+    /// The index of a row, for `add`; creates a missing row.
     ///
-    /// - Parameter hour: when it counts; of a table of days, the hour that begins the day.
+    /// - Parameter hour: the time of the row; for a table of days, the first hour of the day.
     @inline(__always)
     package func row(_ key: Key, partition: Int32, hour: Hour) -> Int {
         let hash = hash(key)
@@ -204,20 +203,20 @@ private struct RowSlots {
     private var rows: [Int32] = Array(repeating: -1, count: 256)
     private var count = 0
 
-    /// The slot where the search for a hash begins.
+    /// The slot where the search for a hash starts.
     @inline(__always)
     func home(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash) & (rows.count - 1) }
 
     @inline(__always)
     func next(_ slot: Int) -> Int { (slot + 1) & (rows.count - 1) }
 
-    /// The row in a slot; negative when it is free.
+    /// The row in a slot; negative if the slot is free.
     @inline(__always)
     subscript(slot: Int) -> Int { Int(rows[slot]) }
 
-    /// Puts a row in the free slot that the search for it ended at.
+    /// Puts a row in the free slot where the search for it ended.
     ///
-    /// - Parameter hash: of a row that is here.
+    /// - Parameter hash: the hash of a row in this table.
     mutating func insert(_ row: Int, at slot: Int, hash: (Int) -> UInt64) {
         rows[slot] = Int32(row)
         count += 1
@@ -232,12 +231,11 @@ private struct RowSlots {
     }
 }
 
-/// Tells the rows that a `DeltaTable` knows from those that it knew before it forgot them; compared by
-/// identity.
+/// Distinguishes a `DeltaTable`'s present rows from forgotten ones; compared by identity.
 package final class RowGeneration: Sendable {}
 
-/// Hashes keys for tables in memory. Seeded anew in each process, so that nobody can choose keys
-/// that collide; what is stored never depends on it.
+/// Hashes keys for tables in memory. Each process has a random seed, so that clients cannot choose colliding keys.
+/// Stored data never depends on the hash.
 package struct RowHasher {
     private static let seed = UInt64.random(in: .min ... .max)
     private static let multiplier: UInt64 = 0x9E37_79B9_7F4A_7C15

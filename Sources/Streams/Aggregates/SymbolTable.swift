@@ -1,28 +1,28 @@
 import JSON
 
-/// A text of a `SymbolTable`, as a number: equal texts of one table have equal symbols.
+/// A text of a `SymbolTable` as a number: equal texts of one table have equal symbols.
 package struct Symbol: Hashable, Sendable {
     let number: UInt32
 
     package static let empty = Symbol(number: 0)
 }
 
-/// Interns the texts that aggregate keys are made of, straight from UTF-8 bytes.
+/// Interns the texts in aggregate keys, directly from UTF-8 bytes.
 ///
-/// Texts compare as bytes, without Unicode normalisation. The table is emptied between batches once it is
-/// large, so that it never grows with history.
+/// Texts compare as bytes, without Unicode normalisation. A large table is emptied between batches, so that it does not
+/// grow with history.
 package struct SymbolTable {
     private var bytes: [UInt8] = []
     private var ends: [Int] = [0]
     private var hashes: [UInt64] = [0]
     private var slots: [UInt32] = Array(repeating: 0, count: 256)
 
-    /// Makes a table that knows the empty text only.
+    /// Creates a table with only the empty text.
     package init() {}
 
     package var isLarge: Bool { ends.count > 65_536 || bytes.count > 1 << 20 }
 
-    /// Forgets all texts but the empty one; symbols handed out before are no longer valid.
+    /// Forgets all texts except the empty one; earlier symbols become invalid.
     package mutating func removeAll() {
         bytes.removeAll(keepingCapacity: true)
         ends.removeSubrange(1...)

@@ -1,9 +1,9 @@
-/// A column of an aggregate, which reads itself from rows. It is made of the property that the column shows, so that
-/// the name of another column, or of one of another table, does not compile:
+/// A column of an aggregate, which reads itself from rows. It is declared with a property of the key, so that a wrong
+/// column name or table does not compile:
 ///
 ///     let verdict = PostbacksKey.column(\.verdict)
 package struct TableColumn<Key: RowKey, Value>: Sendable {
-    /// The place among the table's columns.
+    /// The index among the table's columns.
     package let place: Int
 
     fileprivate init(place: Int) {
@@ -15,7 +15,7 @@ package struct TableColumn<Key: RowKey, Value>: Sendable {
 package protocol ReadColumns<Key>: Sendable {
     associatedtype Key: RowKey
 
-    /// Their places among the table's columns.
+    /// The indices among the table's columns.
     var places: [Int] { get }
 }
 
@@ -24,7 +24,7 @@ extension TableColumn: ReadColumns {
 }
 
 extension RowKey {
-    /// The hour of rows, or their day.
+    /// The hour or day of rows.
     package static var time: TableColumn<Self, String> { TableColumn(place: 0) }
 
     package static func column(_ path: KeyPath<Self, Symbol>) -> TableColumn<Self, String> {
@@ -45,12 +45,12 @@ extension RowKey {
 }
 
 extension ColumnWord {
-    /// The word as it is in rows.
+    /// The word as stored in rows.
     package var text: String { "\(name)" }
 }
 
 extension KeyColumns {
-    /// The place among the table's columns of the one that shows a property: the time of rows comes first.
+    /// The index of a property's column in the table; the time of rows is the first column.
     fileprivate func place(of path: PartialKeyPath<Key>) -> Int {
         let start = Self.offset(of: path)
         guard let index = all.firstIndex(where: { $0.bytes.lowerBound == start }) else {

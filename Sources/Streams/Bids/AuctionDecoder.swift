@@ -1,7 +1,7 @@
 import JSON
 
-/// Decodes `openrtb.auction`: `{"request": BidRequest, "response": BidResponse}` of OpenRTB 2.x. One
-/// decoder serves all auctions: it keeps the memory of its lists.
+/// Decodes `openrtb.auction`: `{"request": BidRequest, "response": BidResponse}` of OpenRTB 2.x. One decoder serves all
+/// auctions, to reuse the memory of its lists.
 struct AuctionDecoder {
     private static let names = JSONNames("request", "response")
     private static let requestNames = JSONNames("id", "app", "device", "imp")
@@ -33,7 +33,7 @@ struct AuctionDecoder {
         return (BidsEvent.Auction(sourceAppID: sourceAppID, bids: bids), requestID)
     }
 
-    /// Calls `body` with the bids of an auction that is well-formed, in order.
+    /// Calls `body` with the bids of a well-formed auction, in order.
     static func forEachBid(of auction: JSONValue, _ body: (JSONValue) -> Void) {
         guard let seats = auction.member("response")?.member("seatbid") else { return }
         for seat in seats.elements {
@@ -49,7 +49,7 @@ struct AuctionDecoder {
         return faults.identifier(bundle, "request.app.bundle") ?? 0
     }
 
-    /// Whether a bundle is digits, of any length. Outside Apple's platforms a bundle is a name.
+    /// Whether a bundle consists of digits, of any length. Outside Apple's platforms a bundle is a name.
     private static func isDigits(_ bundle: JSONValue) -> Bool {
         if let text = bundle.string {
             if case .notDigits = Digits(text) { return false }
@@ -140,7 +140,7 @@ struct AuctionDecoder {
     }
 }
 
-/// What the device has to be for an overlay: iOS 14 or later.
+/// The device requirement of an overlay: iOS 14 or later.
 private struct DeviceGates {
     private static let names = JSONNames("os", "osv")
 
@@ -163,8 +163,8 @@ private struct DeviceGates {
     }
 }
 
-/// An impression that was offered. An overlay needs it to be full screen, and HyBid's version gates
-/// (seed document of SKOverlay, "Conditions") to be passed; they are HyBid's alone.
+/// An offered impression. An overlay requires a full-screen impression and HyBid's version gates (seed document of
+/// SKOverlay, "Conditions"). The gates apply to HyBid only.
 private struct Impression {
     private static let names = JSONNames(
         "id", "ext", "instl", "displaymanager", "displaymanagerver")
@@ -198,13 +198,13 @@ private struct Impression {
     }
 }
 
-/// The impressions of an auction. Many are looked up by a hash of their id, so that an auction with
-/// thousands of impressions and bids costs no more than its size.
+/// The impressions of an auction. Larger lists are searched by a hash of the id, so that thousands of impressions and
+/// bids cost time in proportion to their number.
 private struct ImpressionList {
     private static let fewEnough = 8
 
     private var impressions: [Impression] = []
-    /// The first impression of each id, once there are many; an empty dictionary before.
+    /// The indices of impressions by the hash of their ids; empty for short lists.
     private var places: [UInt64: [Int]] = [:]
 
     mutating func removeAll() {

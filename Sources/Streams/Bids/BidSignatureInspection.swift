@@ -1,10 +1,10 @@
 import JSON
 import Signatures
 
-/// A signature on the ad of a bid: the verdict as the fold gives it, what is signed, and the check that decided.
+/// A signature on a bid's ad: the fold's verdict, the signed fields, and the check that decided.
 package struct BidSignatureInspection: Sendable {
     package let seat: String
-    /// The bid's id; empty where it has none.
+    /// The bid's id; empty if missing.
     package let bid: String
     /// In lower case.
     package let network: String
@@ -12,16 +12,15 @@ package struct BidSignatureInspection: Sendable {
     package let verdict: AdSignatureVerdict
     /// The check that decided, in words.
     package let reason: String
-    /// What the signature covers, in order; a value is nil when the field is needed and absent. Empty for an unknown
-    /// version.
+    /// The signed fields, in order; a value is nil if a required field is missing. Empty for an unknown version.
     package let signedFields: [SignedField]
 
-    /// Judges the signatures on the ads of an auction as the worker does: those of networks with keys.
+    /// Judges the signatures on an auction's ads as the worker does: those of networks with keys.
     ///
     /// - Parameters:
     ///   - document: the value of a record.
-    ///   - keys: of networks, by their ids in lower case, each as a SubjectPublicKeyInfo in base64.
-    /// - Returns: none for what is no auction.
+    ///   - keys: by network id in lower case, each as a SubjectPublicKeyInfo in base64.
+    /// - Returns: an empty list if the document is not an auction.
     package static func inspect(
         _ document: UnsafeRawBufferPointer, keys: [String: [String]]
     ) -> [BidSignatureInspection] {
@@ -47,7 +46,7 @@ package struct BidSignatureInspection: Sendable {
         return found
     }
 
-    /// Seats and ids of bids, in the order in which they are judged.
+    /// Seats and ids of bids, in the order of judgement.
     private static func names(ofBidsIn auction: JSONValue) -> [(seat: String, id: String)] {
         var names: [(seat: String, id: String)] = []
         guard let seats = auction.member("response")?.member("seatbid") else { return [] }
@@ -85,7 +84,7 @@ package struct BidSignatureInspection: Sendable {
         }
     }
 
-    /// The first of the fold's checks that did not hold, before any signature could be checked.
+    /// The first of the fold's checks that failed before any signature could be checked.
     private static func reasonIncomplete(
         _ ad: SignedAd, _ signature: SignedAd.Signature, _ fields: [SignedField]
     ) -> String {

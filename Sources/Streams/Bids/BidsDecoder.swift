@@ -65,7 +65,7 @@ extension BidsDecoder {
         return notice
     }
 
-    /// The price of a win or a loss is not counted, and exchanges encrypt it: it is not validated.
+    /// The price of a win or a loss is not validated: it is not counted, and exchanges encrypt it.
     private static func kind(
         of value: JSONValue, _ type: BidsEventType, _ faults: inout FieldFaults
     ) -> BidsEvent.Notice.Kind {

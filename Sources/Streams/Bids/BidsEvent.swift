@@ -5,7 +5,7 @@ enum BidsEvent {
     case inAppBidderWon(InAppOffer)
 
     struct Auction {
-        /// The publisher's app, when `request.app.bundle` is digits; else 0.
+        /// The publisher's app, if `request.app.bundle` consists of digits; otherwise 0.
         var sourceAppID: Int64
         var bids: [Bid]
     }
@@ -15,10 +15,10 @@ enum BidsEvent {
         var campaign: CampaignKey
         var skanVersion: Symbol
         var currency: Symbol
-        /// The price is CPM, in millionths of the currency's unit, and stays CPM. Nil without a valid price.
+        /// CPM in millionths of the currency's unit. Nil without a valid price.
         var priceMicros: Int64?
         var overlay: OverlayFlags
-        /// The first rule that the bid's skadn breaks.
+        /// The first rule that the bid's skadn violates.
         var fault: SkadnFault?
     }
 
@@ -33,7 +33,7 @@ enum BidsEvent {
         enum Kind {
             case win
             case loss(reason: Int64)
-            /// With the price that was charged: CPM, in millionths of the currency's unit.
+            /// The charged price: CPM in millionths of the currency's unit.
             case billing(priceMicros: Int64)
         }
 
@@ -44,28 +44,28 @@ enum BidsEvent {
         var currency: Symbol
     }
 
-    /// What an in-app bidder offered to the ad call, or won.
+    /// An in-app bidder's offer to the ad call, or its win.
     struct InAppOffer {
-        /// The adapter that offered; it stands where a seat does.
+        /// The adapter of the offer; stored in the seat column.
         var adapter: Symbol
         var campaign: CampaignKey
         var currency: Symbol
-        /// In millionths of the currency's unit; 0 when none is given.
+        /// In millionths of the currency's unit; 0 if missing.
         var priceMicros: Int64
     }
 }
 
-/// The rules of a bid's skadn object, in the order in which they are checked.
+/// The rules for a bid's skadn object, in the order of checking.
 package enum SkadnFault: ColumnWord {
-    /// The version is none that the impression offers.
+    /// The impression does not offer the version.
     case version
-    /// The network is none that the app lists.
+    /// The app does not list the network.
     case network
-    /// The source app is not that of the impression.
+    /// The source app differs from the impression's.
     case sourceApp
     /// The advertised app is not a number.
     case itunesItem
-    /// The campaign or source identifier is out of bounds.
+    /// The campaign or source identifier is out of range.
     case campaign
     /// Nonce, timestamp or signature is missing.
     case signature
@@ -82,12 +82,12 @@ package enum SkadnFault: ColumnWord {
     }
 }
 
-/// OpenRTB's loss reason codes (List: Loss Reason Codes, 5.25 of OpenRTB 2.6), by name for people.
+/// OpenRTB's loss reason codes (List: Loss Reason Codes, 5.25 of OpenRTB 2.6), with readable names.
 package enum LossReason {
-    /// From here on codes are each exchange's own.
+    /// Codes from here on are specific to each exchange.
     private static let firstOfExchange: Int64 = 1000
 
-    /// The name of a code; empty for one that the list does not have.
+    /// The name of a code; empty if the list does not contain it.
     package static func name(_ code: Int64) -> String {
         names[code] ?? (code >= firstOfExchange ? "exchange's own" : "")
     }

@@ -8,9 +8,9 @@ package final class BidsFold: WindowedFold {
 
     package let state: WindowedState
     private var decoder = BidsDecoder()
-    /// Nil when no network has a key.
+    /// Nil if no network has a key.
     private var signatureJudge: BidSignatureJudge?
-    /// Signatures judged since the last batch was begun.
+    /// Signatures judged since the last batch began.
     private var judgedCount = 0
 
     let bids = DeltaTable<BidsKey>()
@@ -23,7 +23,7 @@ package final class BidsFold: WindowedFold {
         state = WindowedState(topic: topic, rules: rules, parser: parser)
     }
 
-    /// Has the ads of the networks in `keys`, by their ids in lower case, verified from now on.
+    /// Verifies the ads of the networks in `keys` from now on. Network ids are in lower case.
     package func verifyAds(of keys: [String: [VerificationKey]]) {
         signatureJudge = keys.isEmpty ? nil : BidSignatureJudge(keys: keys)
     }
@@ -71,7 +71,7 @@ extension BidsFold {
         for bid in auction.bids { add(bid, at: place) }
     }
 
-    /// Judges signatures on the parse that the auction was decoded from.
+    /// Judges signatures on the parse of the decoded auction.
     private func addSignatures(
         of auction: BidsEvent.Auction, _ value: JSONValue, at place: FoldPosition
     ) {

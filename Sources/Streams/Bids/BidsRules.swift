@@ -1,11 +1,11 @@
 import JSON
 
-/// What the fold of bids depends on: `bids.yaml`, and the keys of networks in the catalog.
+/// The configuration of the bids fold: `bids.yaml`, and the networks' keys in the catalog.
 package struct BidsRules: StreamRules {
     package static let number = WindowedRules.number
 
     package var window: WindowedRules
-    /// The keys that networks sign their ads with, in base64, by the networks' ids in lower case.
+    /// The networks' keys for signing ads, in base64, by network id in lower case.
     package var adSigningKeys: [String: [String]]
 
     package init(window: WindowedRules, adSigningKeys: [String: [String]] = [:]) {
@@ -13,7 +13,7 @@ package struct BidsRules: StreamRules {
         self.adSigningKeys = adSigningKeys
     }
 
-    /// Reads what `configuration` wrote; nothing of it is secret.
+    /// Reads the text of `configuration`; it contains no secrets.
     package init(recorded text: String, from source: RuleSource) throws {
         self = try RecordedConfiguration.read(text) {
             configuration throws(RecordedConfigurationFault) in

@@ -1,11 +1,10 @@
 import JSON
 import Signatures
 
-/// Judges the ad signatures of bids, for the networks whose keys are configured. A verdict follows from the bid
-/// and the keys alone.
+/// Judges the ad signatures of bids, for networks with configured keys. A verdict depends only on the bid and the keys.
 struct BidSignatureJudge {
     private let keys: [NetworkKeys]
-    /// Places in `keys` by the hash of a network's id.
+    /// Indices in `keys` by the hash of a network's id.
     private let places: [UInt64: [Int]]
 
     private struct NetworkKeys {
@@ -14,7 +13,7 @@ struct BidSignatureJudge {
         let keys: [VerificationKey]
     }
 
-    /// Takes the keys by network, in lower case.
+    /// - Parameter keys: by network id in lower case.
     init(keys: [String: [VerificationKey]]) {
         self.keys = keys.sorted { $0.key < $1.key }.map {
             NetworkKeys(network: Array($0.key.utf8), keys: $0.value)
@@ -26,8 +25,8 @@ struct BidSignatureJudge {
         self.places = places
     }
 
-    /// Calls `body` with the verdict on each signature of an auction that is well-formed, in the order of its
-    /// bids, with the place of the bid among them.
+    /// Calls `body` with the verdict on each signature of a well-formed auction and the index of its bid, in the order
+    /// of bids.
     func judge(
         _ auction: JSONValue,
         _ body: (_ bid: Int, _ fidelity: AdFidelity, _ verdict: AdSignatureVerdict) -> Void
@@ -37,7 +36,7 @@ struct BidSignatureJudge {
         }
     }
 
-    /// Calls `body` with each signature that is judged, and the keys of its network.
+    /// Calls `body` with each signature to judge, and the keys of its network.
     func forEachSignature(
         of auction: JSONValue,
         _ body: (
@@ -50,7 +49,7 @@ struct BidSignatureJudge {
             guard let skadn = object.member("ext")?.member("skadn"), skadn.isObject else { return }
             let ad = SignedAd(skadn)
             guard let keys = ad.network.flatMap(self.keys(of:)) else { return }
-            // A fidelity has one signature: a list without end would cost a check for each element.
+            // A fidelity has one signature: an endless list would cost a check for each element.
             var found: Set<AdFidelity> = []
             ad.forEachSignature { signature in
                 guard found.insert(signature.fidelity).inserted else { return }
@@ -72,14 +71,14 @@ struct BidSignatureJudge {
 
 /// The result of checking a network's signature on an ad.
 package enum AdSignatureVerdict: Int, CaseIterable, ColumnWord {
-    /// One of the network's keys made it over the ad's fields.
+    /// One of the network's keys signed the ad's fields.
     case valid
-    /// All that is signed is there, and none of the network's keys made the signature.
+    /// All signed fields are present, and none of the network's keys signed them.
     case invalid
-    /// The signature, or a field that it covers, is missing or malformed: a signature that is no base64,
-    /// a fidelity other than 0 and 1.
+    /// The signature, or a field that it covers, is missing or malformed: a signature that is not base64, a fidelity
+    /// other than 0 and 1.
     case incomplete
-    /// The ad's version is none whose signed fields are known.
+    /// The signed fields of the ad's version are unknown.
     case unverifiable
 
     package var name: StaticString {
@@ -92,9 +91,9 @@ package enum AdSignatureVerdict: Int, CaseIterable, ColumnWord {
     }
 }
 
-/// How an ad that is signed is presented.
+/// The presentation of a signed ad.
 package enum AdFidelity: Int, ColumnWord {
-    /// It is not said, or no number that Apple gives a meaning.
+    /// Missing, or a number that Apple does not define.
     case unknown
     /// 0: a view-through ad.
     case view
@@ -118,9 +117,9 @@ package enum AdFidelity: Int, ColumnWord {
     }
 }
 
-/// What a bid's skadn object says about the signatures on its ad.
+/// The members of a bid's skadn object that concern the signatures on its ad.
 struct SignedAd {
-    /// A signature: that of a fidelity, or, below 2.2, of the object itself.
+    /// The signature of a fidelity or, below 2.2, of the object itself.
     struct Signature {
         private static let names = JSONNames("fidelity", "nonce", "timestamp", "signature")
 
@@ -128,7 +127,7 @@ struct SignedAd {
         let nonce: UnsafeRawBufferPointer?
         let timestampMilliseconds: Int64?
         let text: UnsafeRawBufferPointer?
-        /// One that Apple gives no meaning is malformed, whoever signs it.
+        /// A value that Apple does not define is malformed, even with a valid signature.
         let fidelityType: Int64?
 
         init(_ place: JSONValue) {
@@ -156,7 +155,7 @@ struct SignedAd {
         network = members[1]?.string
     }
 
-    /// Signatures are in every element of `fidelities`, or in the object when there are none.
+    /// Every element of `fidelities` has a signature; without elements, the object has it.
     func forEachSignature(_ body: (Signature) -> Void) {
         guard let fidelities = members[6]?.elements, !fidelities.isEmpty else {
             return body(Signature(skadn))
@@ -181,7 +180,7 @@ struct SignedAd {
         }
     }
 
-    /// The fields but for the source identifier; nil when one that every layout has is missing.
+    /// The fields except the source identifier; nil if a field of every layout is missing.
     private func signedFields(
         _ signature: Signature, _ layout: AdSignature.Layout
     ) -> AdSignature? {
@@ -197,10 +196,10 @@ struct SignedAd {
         return ad
     }
 
-    /// The version as the bid says it; nil when that is no text.
+    /// The version in the bid; nil if it is not a text.
     var version: UnsafeRawBufferPointer? { members[0]?.skadnText }
 
-    /// The fields that a signature covers, in order, whatever is missing of them; none of an unknown version.
+    /// The fields that a signature covers, in order, missing ones included; empty for an unknown version.
     func fields(of signature: Signature) -> [SignedField] {
         guard let version, let layout = AdSignature.Layout(version: version, isWeb: false) else {
             return []
@@ -226,7 +225,7 @@ struct SignedAd {
         }
     }
 
-    /// Calls `body` with the source identifier as it is written; nil when there is none.
+    /// Calls `body` with the source identifier as written; nil if missing.
     private func withSourceIdentifier<Result>(
         _ body: (UnsafeRawBufferPointer?) -> Result
     ) -> Result {

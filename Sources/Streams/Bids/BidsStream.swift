@@ -2,7 +2,7 @@ import ConfigurationValues
 import JSON
 import Signatures
 
-// The topic `bids`: its types of events, what is counted of them, and what that depends on.
+// The topic `bids`: its event types, aggregates and rules.
 
 extension BidsFold {
     package typealias Kind = BidsEventType
@@ -23,7 +23,7 @@ extension BidsFold {
         BidsKey.table, BidFaultsKey.table, BidSignaturesKey.table, LossReasonsKey.table,
     ]
 
-    /// Reads `bids.yaml`, and the keys in the catalog that networks sign their ads with.
+    /// Reads `bids.yaml`, and the networks' keys for signing ads in the catalog.
     package static func rules(
         in pipelines: PipelineDirectory
     ) throws(ConfigurationError) -> BidsRules {
@@ -44,8 +44,7 @@ extension BidsFold {
         return fold
     }
 
-    /// The keys that networks sign their ads with, by the networks' ids in lower case. Throws at the line of a
-    /// key that is none.
+    /// The networks' keys for signing ads, by network id in lower case. Throws at the line of an invalid key.
     package static func adSigningKeys(
         of catalog: Catalog
     ) throws(ConfigurationError) -> [String: [VerificationKey]] {
@@ -68,7 +67,7 @@ package enum BidsEventType: EventType {
     case auction
     case win
     case loss
-    /// `openrtb.billing`: a bid is to be paid.
+    /// `openrtb.billing`: a bid must be paid.
     case billing
     /// `inapp.bid`: an in-app bidder's offer to the ad call.
     case inAppBid

@@ -1,14 +1,13 @@
 import JSON
 
-/// The skadn object of a bid (IAB's SKAdNetwork extension of OpenRTB). Malformed members are faults,
-/// never rejections.
+/// The skadn object of a bid (IAB's SKAdNetwork extension of OpenRTB). Malformed members are faults, never rejections.
 struct Skadn {
     private static let bidNames = JSONNames(
         "version", "network", "campaign", "sourceidentifier", "itunesitem", "sourceapp",
         "fidelities", "skoverlay", "nonce", "timestamp", "signature")
     private static let fidelityNames = JSONNames("nonce", "timestamp", "signature")
 
-    /// The version as the bid says it; nil when that is no text.
+    /// The version in the bid; nil if it is not a text.
     let version: UnsafeRawBufferPointer?
     let overlay: JSONValue?
     private let number: DottedVersion?
@@ -43,7 +42,7 @@ struct Skadn {
             sourceAppID: sourceApp.number ?? 0)
     }
 
-    /// The first rule that is broken, in the contract's order, held against the impression's offer.
+    /// The first violated rule, in the contract's order, compared with the impression's offer.
     func firstFault(offer: SkadnOffer?) -> SkadnFault? {
         guard let version, let offer, offer.offers(version: version) else { return .version }
         guard let network, offer.lists(network: network) else { return .network }
@@ -54,7 +53,7 @@ struct Skadn {
         return nil
     }
 
-    /// There is no rule yet for versions beyond 4.0.
+    /// Versions beyond 4.0 have no rule yet.
     private var hasCampaign: Bool {
         guard let number, number >= DottedVersion(4, 0) else {
             return campaign.map { (1...100).contains($0) } ?? false
@@ -91,7 +90,7 @@ struct Skadn {
         nonce?.skadnText != nil && timestamp?.skadnNumber != nil && signature?.skadnText != nil
     }
 
-    /// A string of digits as it is (a source identifier keeps its zeros), or a number in digits.
+    /// A string of digits unchanged (a source identifier keeps its zeros), or a number in digits.
     private static func digits(_ value: JSONValue, _ symbols: inout SymbolTable) -> Symbol? {
         if let text = value.skadnText {
             if case .notDigits = Digits(text) { return nil }
@@ -101,7 +100,7 @@ struct Skadn {
     }
 }
 
-/// A source app: an App Store id where it is digits, else a bundle's name.
+/// A source app: an App Store id if it consists of digits, otherwise a bundle's name.
 struct SkadnSourceApp {
     let number: Int64?
     private let text: UnsafeRawBufferPointer?
@@ -111,7 +110,7 @@ struct SkadnSourceApp {
         text = value?.skadnText
     }
 
-    /// False when either is absent.
+    /// False if either is missing.
     func isSame(as other: SkadnSourceApp) -> Bool {
         if let number { return number == other.number }
         guard let text, let theirs = other.text else { return false }
@@ -119,7 +118,7 @@ struct SkadnSourceApp {
     }
 }
 
-/// The skadn object of an impression: what a bid may answer with.
+/// The skadn object of an impression: the allowed answers of a bid.
 struct SkadnOffer {
     private static let offerNames = JSONNames(
         "sourceapp", "skoverlay", "versions", "version", "skadnetids", "skadnetlist")
@@ -163,7 +162,7 @@ extension JSONValue {
         return text
     }
 
-    /// A number that is not negative, or a string of digits, within 64 bits.
+    /// A non-negative number or a string of digits, within 64 bits.
     var skadnNumber: Int64? {
         if let text = string {
             guard case .number(let number) = Digits(text) else { return nil }

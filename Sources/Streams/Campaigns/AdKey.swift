@@ -1,9 +1,9 @@
 import JSON
 
-/// The columns that say which ad was seen where: the same for impressions and for clicks.
+/// The columns that identify an ad and its place; shared by impressions and clicks.
 package struct AdKey: Equatable, Sendable {
     package var format: AdFormat
-    /// The zone, the widget with its index, or the adapter; empty when nothing says it.
+    /// The zone, the widget with its index, or the adapter; empty if unknown.
     package var placement: Symbol
     package var campaign: CampaignKey
 
@@ -14,7 +14,7 @@ package struct AdKey: Equatable, Sendable {
     ]
 }
 
-/// What kind of ad was shown or clicked.
+/// The kind of a shown or clicked ad.
 package enum AdFormat: ColumnWord {
     case skOverlay
     /// An impression that was reported to SKAdNetwork.
@@ -32,12 +32,12 @@ package enum AdFormat: ColumnWord {
     }
 }
 
-/// A widget of Outbrain on a screen, as Weir's own event types name it.
+/// A widget of Outbrain on a screen, as in Weir's own event types.
 struct OutbrainWidget {
     private let id: UnsafeRawBufferPointer
     private let index: Int64
 
-    /// Takes the members `widget_id` and `widget_index`, which have to be there.
+    /// Takes the required members `widget_id` and `widget_index`.
     init(
         id: JSONValue?, index: JSONValue?, _ faults: inout FieldFaults,
         idField: StaticString = "widget_id", indexField: StaticString = "widget_index"

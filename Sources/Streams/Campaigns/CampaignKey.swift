@@ -1,10 +1,10 @@
 import JSON
 
-/// The columns that say whose ad it was: the same in every stream.
+/// The columns that identify an ad's campaign; shared by all streams.
 package struct CampaignKey: Equatable, Sendable {
     /// The ad network, in lower case; empty when unknown.
     package var adNetworkID: Symbol
-    /// The source identifier of SKAdNetwork 4.0, else the campaign id, else empty.
+    /// The source identifier of SKAdNetwork 4.0, otherwise the campaign id; empty if unknown.
     package var campaign: Symbol
     /// The advertised app; 0 when unknown.
     package var appID: Int64
@@ -26,15 +26,14 @@ extension CampaignKey {
     private static let names = JSONNames(
         "ad_network_id", "campaign_id", "source_identifier", "app_id", "source_app_id")
 
-    /// Decodes the member `campaign` of Weir's own event types: the object and each member of it may be
-    /// absent.
+    /// Decodes the member `campaign` of Weir's own event types. The object and each of its members may be missing.
     init(
         of event: JSONValue, symbols: inout SymbolTable, faults: inout FieldFaults
     ) {
         self.init(event.member("campaign"), symbols: &symbols, faults: &faults)
     }
 
-    /// Decodes that member, when it was found already.
+    /// Decodes an already found member.
     init(
         _ value: JSONValue?, symbols: inout SymbolTable, faults: inout FieldFaults
     ) {
@@ -52,21 +51,21 @@ extension CampaignKey {
         sourceAppID = faults.identifier(members[4], "campaign.source_app_id") ?? 0
     }
 
-    /// The text of the column `campaign`, for records that are keyed by it.
+    /// The text of the column `campaign`, for the keys of records.
     static func campaignText(of event: JSONValue, _ faults: inout FieldFaults) -> [UInt8] {
         var symbols = SymbolTable()
         let key = CampaignKey(of: event, symbols: &symbols, faults: &faults)
         return symbols.withBytes(of: key.campaign) { Array($0) }
     }
 
-    /// A source identifier keeps its leading zeros when it is written as a string.
+    /// A source identifier written as a string keeps its leading zeros.
     private static func sourceIdentifier(
         _ value: JSONValue?, _ symbols: inout SymbolTable, _ faults: inout FieldFaults
     ) -> Symbol? {
         if let text = value?.string, !text.isEmpty, case .notDigits = Digits(text) {
             return symbols.intern(text)
         }
-        // Digits beyond 64 bits are a fault here, as everywhere.
+        // Digits beyond 64 bits are a fault, as elsewhere.
         guard let number = faults.identifier(value, "campaign.source_identifier") else {
             return nil
         }

@@ -6,14 +6,14 @@ struct ConversionUpdatesEvent {
         case told, unchanged, locked, ended, noModel, stale
     }
 
-    /// A value, and the version of the model that it was sent under.
+    /// A value, and the version of its model.
     struct ToldValue {
         /// 0...63, or 0...2 for low, medium and high.
         var value: Int64
         var model: Symbol
     }
 
-    /// What the request did to the fine value, or to the coarse one of its window.
+    /// The effect of the request on the fine value, or on the coarse value of its window.
     struct Change {
         var told: ToldValue?
         var toldBefore: ToldValue?
@@ -27,7 +27,7 @@ struct ConversionUpdatesEvent {
     var model: Symbol
     var sequenceIndex: Int64
     var outcome: Outcome
-    /// The device itself asked, and says what it has with each request.
+    /// Whether the device itself made the request; it then reports its value with each request.
     var isAskedByDevice: Bool
     var fine: Change?
     var coarse: Change?
@@ -60,7 +60,7 @@ struct ConversionUpdatesDecoder: EventDecoder, ~Copyable {
             about[0], "framework", &faults, of: ["skadnetwork", "adattributionkit"])
         let model = faults.text(about[1], "model").map { symbols.intern($0) } ?? .empty
         let windows = Self.word(about[3], "windows", &faults, of: ["single", "three"])
-        // What comes after the last window is counted with it.
+        // Requests after the last window count in it.
         let index = faults.integer(about[2], "sequence_index") ?? (windows == 1 ? 2 : 0)
         if !(0...2).contains(index) {
             faults.report(.outOfRange, "sequence_index", "is outside 0..2")
@@ -91,8 +91,7 @@ struct ConversionUpdatesDecoder: EventDecoder, ~Copyable {
             hasError: faults.integer(told[3], "error") ?? 0 != 0)
         if let rejection = faults.rejection { throw rejection }
 
-        // A repeated request that is told something else is another update. One request may be told the values of both
-        // frameworks.
+        // A repeated request with another answer is another update. One request may get the values of both frameworks.
         idBuilder.begin()
         idBuilder.add(kind.name)
         idBuilder.add(appID)

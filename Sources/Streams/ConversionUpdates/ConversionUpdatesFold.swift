@@ -55,7 +55,7 @@ extension ConversionUpdatesFold {
 
     private static let words: [StaticString] = ["low", "medium", "high"]
 
-    /// Counts in the row of each value what became of it.
+    /// Counts the result of each value in its row.
     private func add(
         _ change: ConversionUpdatesEvent.Change, _ update: ConversionUpdatesEvent,
         row: (ConversionUpdatesEvent.ToldValue) -> Int
@@ -70,7 +70,7 @@ extension ConversionUpdatesFold {
             }
         }
         addReported(change, row: row)
-        // A device that says nothing has the value 0, as clients write it before the first one.
+        // A device without a report has the value 0, which clients set before the first one.
         let has = change.reported?.value ?? (update.isAskedByDevice ? 0 : nil)
         if let before, let has, has < before.value { count(.reportedLower, row(before)) }
         if let reported = change.reported, reported.value > before?.value ?? 0 {

@@ -1,4 +1,4 @@
-// The topic `conversion-updates`: its types of events, what is counted of them, and what that depends on.
+// The topic `conversion-updates`: its event types, aggregates and rules.
 
 extension ConversionUpdatesFold {
     package typealias Kind = ConversionUpdatesEventType
@@ -18,7 +18,7 @@ extension ConversionUpdatesFold {
 }
 
 package enum ConversionUpdatesEventType: EventType {
-    /// `conversion.update`: an install asked for its conversion value, or said what it has.
+    /// `conversion.update`: an install requested its conversion value, or reported it.
     case update
 
     package static let byDefault = ConversionUpdatesEventType.update

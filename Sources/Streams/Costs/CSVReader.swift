@@ -1,15 +1,15 @@
 import JSON
 
-/// Why a file is no CSV, with its line from 1.
+/// The reason why a file is not valid CSV; lines count from 1.
 package struct CSVFault: Error, Equatable, Sendable {
     package let line: Int
     package let explanation: String
 }
 
-/// Reads comma-separated values (RFC 4180) line by line: fields in quotes may hold separators, quotes and line ends.
+/// Reads comma-separated values (RFC 4180) line by line: quoted fields may contain separators, quotes and line ends.
 /// Lines end with LF, CR and LF, or CR alone.
 struct CSVReader {
-    /// What may stand between fields, with its name in mappings.
+    /// The separators of fields, with their names in mappings.
     static let separators: [(byte: UInt8, name: String)] = [
         (UInt8(ascii: ","), "comma"), (UInt8(ascii: ";"), "semicolon"), (UInt8(ascii: "\t"), "tab"),
     ]
@@ -27,7 +27,7 @@ struct CSVReader {
     private static let newline = UInt8(ascii: "\n")
     private static let carriageReturn = UInt8(ascii: "\r")
 
-    /// Reads UTF-8, or UTF-16 with a byte order mark, as spreadsheets write it.
+    /// Reads UTF-8, or the UTF-16 with a byte order mark that spreadsheets write.
     init(_ bytes: [UInt8], separator: UInt8) throws(CSVFault) {
         self.separator = separator
         isUTF16 = bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF])
@@ -65,7 +65,7 @@ struct CSVReader {
         }
     }
 
-    /// The number of the first line of which something is true.
+    /// The number of the first line that satisfies a condition.
     private static func firstLine(
         of bytes: [UInt8], where isFound: (ArraySlice<UInt8>) -> Bool
     ) -> Int {
@@ -73,7 +73,7 @@ struct CSVReader {
         return (lines.firstIndex(where: isFound) ?? 0) + 1
     }
 
-    /// The fields of the next line that is not empty, and its number; nil at the end.
+    /// The fields of the next non-empty line, and its number; nil at the end.
     mutating func next() throws(CSVFault) -> (line: Int, fields: [String])? {
         while position < bytes.count {
             let line = lineNumber
@@ -85,7 +85,7 @@ struct CSVReader {
 
     private mutating func fields() throws(CSVFault) -> [String] {
         var fields: [String] = []
-        // Files that were put one after the other have their marks within. Kept, it would hide a quote.
+        // Concatenated files contain byte order marks inside. A remaining mark would hide a quote.
         while bytes[position...].starts(with: Self.byteOrderMark) {
             position += Self.byteOrderMark.count
         }
@@ -94,7 +94,7 @@ struct CSVReader {
             guard position < bytes.count, bytes[position] == separator else { break }
             position += 1
         }
-        // What ended the last field is the end of the line.
+        // The end of the last field is the end of the line.
         if position + 1 < bytes.count, bytes[position] == Self.carriageReturn,
             bytes[position + 1] == Self.newline
         {
@@ -144,7 +144,7 @@ struct CSVReader {
         throw CSVFault(line: begin, explanation: "a quote is not closed")
     }
 
-    /// After the closing quote only a separator or the end of the line may come.
+    /// Only a separator or the end of the line may follow the closing quote.
     private mutating func endQuoted() throws(CSVFault) {
         guard
             position >= bytes.count || bytes[position] == separator

@@ -10,7 +10,7 @@ struct CostsCell {
     let mapping: CostMapping
     let field: CostMapping.Field
 
-    /// Nil for an empty cell of a field that may be absent.
+    /// Nil for an empty cell of an optional field.
     func value(of cell: String) throws(CellFault) -> String? {
         guard !cell.isEmpty else {
             guard !CostMapping.Field.required.contains(field) else {
@@ -28,7 +28,7 @@ struct CostsCell {
             return day
         case .amount:
             guard let number = number(cell) else { throw CellFault(explanation: noFigure(cell)) }
-            // Beyond what JSON numbers can say.
+            // Exceeds the range of JSON numbers.
             guard Double(number)?.isFinite == true else {
                 throw CellFault(explanation: "has '\(cell)', which is not between 0 and 1000000000")
             }
@@ -43,8 +43,8 @@ struct CostsCell {
         }
     }
 
-    /// Throws for a character that makes an identifier another one without being seen, or makes no number of a
-    /// text that looks like one, and for an identifier that a spreadsheet took for a number.
+    /// Throws for invisible characters that change an identifier, or that turn a number into a text. Also throws for an
+    /// identifier that a spreadsheet converted to a number.
     private func check(_ cell: String) throws(CellFault) {
         guard field != .name else { return }
         let isIdentifier = CostMapping.Field.fixed.contains(field)
@@ -70,7 +70,7 @@ struct CostsCell {
         }
     }
 
-    /// Whether a text is digits with marks between thousands: those of the mapping, or any that programs write.
+    /// Whether a text is digits with marks between thousands: the mapping's, or any that programs write.
     private func isGrouped(_ cell: String) -> Bool {
         if cell.wholeMatch(of: /[0-9]{1,3}([,.' ][0-9]{3})+/) != nil { return true }
         guard let mark = mapping.thousands, cell.contains(mark) else { return false }
@@ -112,8 +112,8 @@ struct CostsCell {
             + (power == 0 ? "" : "e\(power)")
     }
 
-    /// The digits before the decimal point, without marks between thousands and zeros at the front. The last
-    /// group has three digits: else a comma may be a decimal point that the mapping does not know.
+    /// The digits before the decimal point, without marks between thousands and without leading zeros. The last group
+    /// must have three digits: otherwise a comma may be a decimal point that the mapping does not declare.
     private func whole(_ text: Substring) -> String? {
         var digits = String(text)
         if let thousands = mapping.thousands, text.contains(where: thousands.separatesAlike) {
@@ -135,7 +135,7 @@ struct CostsCell {
 }
 
 extension Character {
-    /// Whether a character between groups of digits means the same as this one: all spaces do.
+    /// Whether a character between groups of digits is equivalent to this one: all spaces are.
     fileprivate func separatesAlike(_ other: Character) -> Bool {
         self == other || (isNumberSpace && other.isNumberSpace)
     }
@@ -147,7 +147,7 @@ extension Character {
 }
 
 extension Unicode.Scalar {
-    /// Whether nobody sees it: byte order marks, zero-width characters, marks of the direction of writing.
+    /// Whether it is invisible: byte order marks, zero-width characters, direction marks.
     fileprivate var isUnseen: Bool {
         switch value {
         case 0xAD, 0x61C, 0x180E, 0x200B...0x200F, 0x202A...0x202E, 0x2060...0x2064,
@@ -158,7 +158,7 @@ extension Unicode.Scalar {
         }
     }
 
-    /// Whether it looks like a space, and is not one. The wide space of East Asian texts can be seen.
+    /// Whether it looks like a space but is another character. The wide space of East Asian texts is visible.
     fileprivate var isOddSpace: Bool {
         switch value {
         case 0xA0, 0x1680, 0x2000...0x200A, 0x202F, 0x205F: true
@@ -175,7 +175,7 @@ extension Unicode.Scalar {
 }
 
 extension String {
-    /// Without spaces and unseen characters at both ends.
+    /// The text without spaces and invisible characters at both ends.
     var trimmedCell: String {
         func isTrimmed(_ scalar: Unicode.Scalar) -> Bool {
             scalar == " " || scalar == "\t" || scalar == "\r" || scalar.isOddSpace
@@ -187,7 +187,7 @@ extension String {
         return String(rest)
     }
 
-    /// The name of a column, for comparisons: without unseen characters, and with one kind of space.
+    /// The column name for comparisons: without invisible characters, and with one kind of space.
     var headerText: String {
         var text = UnicodeScalarView()
         for scalar in trimmedCell.unicodeScalars where !scalar.isUnseen {
@@ -196,7 +196,7 @@ extension String {
         return String(text)
     }
 
-    /// With unseen characters and odd spaces as `\u{200B}`.
+    /// The text with invisible characters and odd spaces as `\u{200B}`.
     fileprivate var showingUnseen: String {
         unicodeScalars.reduce(into: "") { text, scalar in
             text +=

@@ -30,8 +30,7 @@ struct CostsDecoder: EventDecoder, ~Copyable {
         return CostsEvent(day: day, key: key, cell: cell(day, key, symbols), words: words)
     }
 
-    /// A day may be over, under way, or the one after that on which the record comes: those who report are in other
-    /// time zones.
+    /// A day may be over, in progress, or the day after the record's: reporters are in other time zones.
     static func check(
         _ event: CostsEvent, at timestampMilliseconds: Int64
     ) throws(Rejection) {
@@ -58,7 +57,7 @@ struct CostsDecoder: EventDecoder, ~Copyable {
 }
 
 extension FieldFaults {
-    /// A text that has to be there, and may be empty.
+    /// A required text, which may be empty.
     private mutating func requiredText(
         _ value: JSONValue?, _ field: StaticString
     ) -> UnsafeRawBufferPointer? {
@@ -66,7 +65,7 @@ extension FieldFaults {
         return text(value, field)
     }
 
-    /// A day as `2026-11-20`, by the hour that begins it.
+    /// A day such as `2026-11-20`, as its first hour.
     fileprivate mutating func requiredDay(_ value: JSONValue?, _ field: StaticString) -> Hour {
         guard let text = requiredText(value, field) else { return Hour(hoursSince1970: 0) }
         if let day = UTC.day(text) { return day }
@@ -74,7 +73,7 @@ extension FieldFaults {
         return Hour(hoursSince1970: 0)
     }
 
-    /// Three capital letters; which of them are a currency is not judged.
+    /// Three capital letters; the decoder does not check that the currency exists.
     fileprivate mutating func requiredCurrency(
         _ value: JSONValue?, _ field: StaticString
     ) -> UnsafeRawBufferPointer {
@@ -87,7 +86,7 @@ extension FieldFaults {
         return text
     }
 
-    /// An amount of money in millionths of the unit, judged as it is written.
+    /// An amount of money in millionths of the unit, judged as written.
     fileprivate mutating func requiredAmountMicros(
         _ value: JSONValue?, _ field: StaticString
     ) -> Int64 {
@@ -102,7 +101,7 @@ extension FieldFaults {
         return 0
     }
 
-    /// A count that may be absent, and is 0 then.
+    /// A count; 0 if missing.
     fileprivate mutating func count(_ value: JSONValue?, _ field: StaticString) -> Int64 {
         guard let count = integer(value, field) else { return 0 }
         if count < 0 { report(.outOfRange, field, "is negative") }
@@ -115,7 +114,7 @@ extension CostsFold: ProducedStream {
         EventKeys<CostsFold, CostsDecoder>()
     }
 
-    /// The source, a colon and the text of the campaign: all reports of a cell come to one partition.
+    /// The source, a colon and the campaign's text, so that all reports of a cell are in one partition.
     static func key(
         of event: JSONValue, _ kind: CostsEventType, _ faults: inout FieldFaults
     ) -> [UInt8] {

@@ -1,14 +1,14 @@
 /// A decoded record of the topic `costs`. Texts are symbols of the batch.
 struct CostsEvent {
-    /// The first hour of the day that the report is about.
+    /// The first hour of the report's day.
     var day: Hour
     var key: CostsKey
-    /// Tells the report's cell from others: source, day, campaign, country and currency.
+    /// Identifies the report's cell: source, day, campaign, country and currency.
     var cell: RecordID
     var words: CostsWords
 }
 
-/// What a report says of its cell. What it leaves out is 0.
+/// The figures of a report; missing ones are 0.
 struct CostsWords: Equatable, Sendable {
     /// Millionths of a unit of the currency, 0 to 10^15.
     var costMicros: Int64 = 0
@@ -17,19 +17,19 @@ struct CostsWords: Equatable, Sendable {
     var installs: Int64 = 0
 }
 
-/// An amount of money as its decimal text says: a double would have rounded it before it is judged.
+/// An amount of money, read from its decimal text, because a double would round it before it is judged.
 enum DecimalMicros: Equatable {
     /// Millionths of a unit, rounded to the nearest, half away from zero.
     case micros(Int64)
     /// Below zero, or above 1,000,000,000 units.
     case outOfRange
 
-    /// The largest amount is 10 to this power.
+    /// The largest amount is 10 to the power of this.
     private static let limitPower: Int64 = 9
-    /// Exponents beyond it are held at it: no text is as long.
+    /// Larger exponents are clamped to this limit; no text is that long.
     private static let exponentLimit: Int64 = 1 << 40
 
-    /// Reads a JSON number (RFC 8259, section 6). What is no such text gives a number of no meaning.
+    /// Reads a JSON number (RFC 8259, section 6). Any other text gives a meaningless number.
     init(_ text: UnsafeRawBufferPointer) {
         var digits = SignificantDigits()
         var isNegative = false
@@ -71,12 +71,12 @@ enum DecimalMicros: Equatable {
     }
 }
 
-/// The digits of a decimal number without zeros at its front: 0.d1d2d3... times ten to the power.
+/// The digits of a decimal number without leading zeros: 0.d1d2d3... times ten to the power.
 private struct SignificantDigits {
-    /// As many as the largest amount has in millionths, and the one that decides how it is rounded.
+    /// The digits of the largest amount in millionths, and one for rounding.
     private static let kept = 17
 
-    /// How many digits there were.
+    /// The number of digits.
     private(set) var count: Int64 = 0
     private(set) var power: Int64 = 0
     /// The first digits as a number.
@@ -99,12 +99,12 @@ private struct SignificantDigits {
         }
     }
 
-    /// Whether the number is the power of ten that has so many digits before its point.
+    /// Whether the number is the power of ten with this many digits before its point.
     func isOne(_ power: Int64, _ digits: Int64) -> Bool {
         power == digits && !hasOthers && first == Self.tenTo(firstCount - 1)
     }
 
-    /// The first `digits` as a number, rounded by the one after them, half up. At most 16.
+    /// The first `digits` as a number, rounded by the next one, half up. At most 16 digits.
     func rounded(toDigits digits: Int64) -> Int64 {
         guard digits >= 0 else { return 0 }
         let wanted = Int(digits) + 1

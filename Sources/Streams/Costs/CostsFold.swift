@@ -12,7 +12,7 @@ package final class CostsFold: LastingFold {
     /// The last report of each cell.
     private let reports: LastingRows<CostsReport>
 
-    /// - Parameter memory: what the store knows.
+    /// - Parameter memory: the store's memory.
     package init(
         topic: String, rules: CostsRules, parser: JSONParser, memory: any FoldMemory
     ) {
@@ -53,9 +53,9 @@ package final class CostsFold: LastingFold {
 }
 
 extension CostsFold {
-    /// Puts a report in the place of the one before it.
+    /// Replaces the previous report of the cell.
     ///
-    /// No sum overflows: a row is a cell, so that its sums are always the words of one report.
+    /// Sums cannot overflow: a row is a cell, so its sums are always the figures of one report.
     private func count(_ event: CostsEvent, _ place: FoldPosition) throws -> Outcome {
         let last = try state.known(event.cell, in: reports, at: place)
         if let last { state.effects.note(last.answers, about: place) }

@@ -1,11 +1,11 @@
 import ConfigurationValues
 
-/// The line of a file that names its columns: the first that has all of a mapping.
+/// The header line of a file: the first line with all columns of a mapping.
 struct HeaderSearch {
     struct Found {
         let line: Int
         let fields: [String]
-        /// With the headers of this file.
+        /// The mapping with this file's headers.
         let mapping: CostMapping
         /// The columns of the mapping that the line lacks.
         let missing: [String]
@@ -13,10 +13,10 @@ struct HeaderSearch {
 
     let found: Found
 
-    /// How many lines are looked at.
+    /// The number of lines to search.
     private static let lineCount = 100
 
-    /// Reads up to the header, and throws when there is none. `bytes` are those of the whole file.
+    /// Reads up to the header, and throws if it is missing. `bytes` are those of the whole file.
     init(
         _ reader: inout CSVReader, _ bytes: [UInt8], _ mapping: CostMapping
     ) throws(CostsLineFault) {
@@ -46,7 +46,7 @@ struct HeaderSearch {
                 + closest.missing.joined(separator: ", "))
     }
 
-    /// The first line that has all columns, else the one that has most; nil for an empty file.
+    /// The first line with all columns, otherwise the one with most of them; nil for an empty file.
     private static func closest(
         _ reader: inout CSVReader, _ mapping: CostMapping
     ) throws(CostsLineFault) -> Found? {
@@ -66,8 +66,7 @@ struct HeaderSearch {
 }
 
 extension CostMapping {
-    /// The mapping of a file with this header and these lines above it, and the columns that the file lacks, as
-    /// errors name them.
+    /// The mapping for a file with this header and these lines above it, and the names of missing columns for errors.
     fileprivate func applied(
         to header: [String], above lines: [[String]]
     ) -> (mapping: CostMapping, missing: [String]) {
@@ -105,7 +104,7 @@ extension CostMapping {
         return (mapping, missing.sorted())
     }
 
-    /// What a line like `Currency,USD` or `Currency: USD` has; nil for another line, and for nothing.
+    /// The value of a line such as `Currency,USD` or `Currency: USD`; nil for other lines, and for an empty value.
     private static func value(of label: String, in fields: [String]) -> String? {
         guard let first = fields.first?.headerText else { return nil }
         let value: String
@@ -119,14 +118,14 @@ extension CostMapping {
     }
 }
 
-/// Which column of a file has what.
+/// The fields of a file's columns.
 struct Header {
     private let names: [String]
     private let places: [String: Int]
-    /// What the mapping takes, from left to right: of several faults in a line the first is named.
+    /// The mapped columns from left to right: an error names the first faulty one of a line.
     private let columns: [(field: CostMapping.Field, name: String, place: Int)]
 
-    /// Throws for a column of the mapping that is there twice.
+    /// Throws if the file has a column of the mapping twice.
     init(line: Int, _ fields: [String], _ mapping: CostMapping) throws(CostsLineFault) {
         names = fields.map(\.headerText)
         let wanted = Set(mapping.columns.values.map(\.headerText))

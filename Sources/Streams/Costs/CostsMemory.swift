@@ -1,7 +1,7 @@
-/// The last report of a cell, which the next one takes the place of.
+/// The last report of a cell, which the next one replaces.
 struct CostsReport: Equatable, Sendable {
     var words: CostsWords
-    /// Where it lies in its partition.
+    /// The record's offset in its partition.
     var offset: Int64
 }
 
@@ -36,9 +36,9 @@ extension CostsReport: RecalledRow {
     var row: [MemoryValue] { Self.columns.row(of: self) }
 }
 
-/// What is noted of a memory's answers about a report: the one before it.
+/// The recorded answer of memory about a report: the previous report.
 extension CostsReport {
-    /// Reads what `answers` wrote; nil for what is no such thing.
+    /// Reads the text of `answers`; nil for invalid bytes.
     init?(answers: [UInt8]) {
         var reader = AnswerReader(answers)
         var row: [MemoryValue] = []

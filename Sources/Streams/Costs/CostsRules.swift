@@ -1,11 +1,11 @@
 import ConfigurationValues
 import JSON
 
-/// What the fold of costs depends on.
+/// The configuration of the costs fold.
 package struct CostsRules: StreamRules {
     package static let number: Int64 = 2
 
-    /// A longer value is refused.
+    /// Longer values are rejected.
     package var maxRecordBytes: Int
 
     package init(maxRecordBytes: Int) {
@@ -22,7 +22,7 @@ package struct CostsRules: StreamRules {
         return FoldConfiguration(text: json.text, dedupeWindowMilliseconds: nil)
     }
 
-    /// Reads what `configuration` wrote; nothing of it is secret.
+    /// Reads the text of `configuration`; it contains no secrets.
     package init(recorded text: String, from source: RuleSource) throws {
         self = try RecordedConfiguration.read(text) {
             configuration throws(RecordedConfigurationFault) in

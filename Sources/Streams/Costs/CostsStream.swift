@@ -1,7 +1,7 @@
 import ConfigurationValues
 import EventLog
 
-// The topic `costs`: its type of events, what is counted of them, and what that depends on.
+// The topic `costs`: its event type, aggregates and rules.
 
 extension CostsFold {
     package typealias Kind = CostsEventType
@@ -36,7 +36,7 @@ extension CostsFold {
 }
 
 package enum CostsEventType: EventType {
-    /// `cost.reported`: what a campaign cost on a day, as somebody says.
+    /// `cost.reported`: the reported cost of a campaign on a day.
     case reported
 
     package static let byDefault = CostsEventType.reported

@@ -1,11 +1,11 @@
 import ConfigurationValues
 import JSON
 
-/// A report in a line of a CSV file, read by a mapping.
+/// A report in a line of a CSV file, read with a mapping.
 package struct CostsLine: Equatable, Sendable {
-    /// The number of the line in its file, from 1.
+    /// The line number in the file, from 1.
     package let line: Int
-    /// What it says, by field. Days are written `2026-11-20`, amounts and counts as JSON numbers.
+    /// The values by field. Days have the form `2026-11-20`; amounts and counts are JSON numbers.
     package internal(set) var values: [CostMapping.Field: String]
 
     /// The event `cost.reported` of the line, as JSON.
@@ -35,7 +35,7 @@ package struct CostsLine: Equatable, Sendable {
         return json.bytes
     }
 
-    /// The amount in millionths of the currency's unit; nil when it is out of range.
+    /// The amount in millionths of the currency's unit; nil if out of range.
     package var amountMicros: Int64? {
         var text = values[.amount] ?? "0"
         let amount = text.withUTF8 { DecimalMicros(UnsafeRawBufferPointer($0)) }
@@ -43,11 +43,10 @@ package struct CostsLine: Equatable, Sendable {
     }
 }
 
-/// What is wrong with a line of a CSV file.
 package struct CostsLineFault: Error, Equatable, Sendable, CustomStringConvertible {
-    /// From 1.
+    /// The line number, from 1.
     package let line: Int
-    /// The header of the column; nil where the whole line is at fault.
+    /// The column's header; nil if the whole line is faulty.
     package let column: String?
     package let explanation: String
 
@@ -62,17 +61,17 @@ package struct CostsLineFault: Error, Equatable, Sendable, CustomStringConvertib
     }
 }
 
-/// The reports in a CSV file of an ad platform or of finance.
+/// The reports in a CSV file of an ad platform or a finance department.
 ///
-/// What comes before the header is passed over: it is the first line that has all columns of the mapping.
+/// The header is the first line with all columns of the mapping; earlier lines are skipped.
 package struct CostsTable: Sendable {
-    /// The lines, in order, each as a report or as what is wrong with it; lines that the mapping skips are left out.
+    /// The lines in order, each as a report or a fault, without the lines that the mapping skips.
     package private(set) var lines: [Result<CostsLine, CostsLineFault>] = []
     package private(set) var skippedLines = 0
-    /// The mapping with the headers that this file has.
+    /// The mapping with this file's headers.
     package let mapping: CostMapping
 
-    /// Throws when there is no header, or the file is no CSV from some line on.
+    /// Throws if the header is missing, or if the file is not valid CSV.
     package init(_ bytes: [UInt8], _ mapping: CostMapping) throws(CostsLineFault) {
         var reader = try Self.reader(bytes, mapping)
         let found = try HeaderSearch(&reader, bytes, mapping).found
@@ -80,7 +79,7 @@ package struct CostsTable: Sendable {
         try read(&reader, Header(line: found.line, found.fields, found.mapping))
     }
 
-    /// Reads a file whose header has the names of the fields.
+    /// Reads a file with the fields' names as its header.
     package init(namedColumns bytes: [UInt8]) throws(CostsLineFault) {
         var mapping = CostMapping()
         var reader = try Self.reader(bytes, mapping)
@@ -105,7 +104,7 @@ package struct CostsTable: Sendable {
         _ reader: inout CSVReader, _ header: Header
     ) throws(CostsLineFault) {
         while let (line, fields) = try Self.next(&reader) {
-            // Of a file that was put after another one of the same columns.
+            // From a concatenated file with the same columns.
             if header.isRepeated(by: fields) { continue }
             let cells = fields.map(\.trimmedCell)
             if header.isSkipped(cells, mapping) {
@@ -145,7 +144,7 @@ package struct CostsTable: Sendable {
         }
     }
 
-    /// Keeps the first of several lines of a cell, with the sums of all.
+    /// Replaces several lines of a cell by the first, with the sums of all.
     private mutating func addUpRepeated() {
         var places: [[CostMapping.Field: String]: Int] = [:]
         var kept: [Result<CostsLine, CostsLineFault>] = []
@@ -180,20 +179,20 @@ package struct CostsTable: Sendable {
 }
 
 extension CostsLine {
-    /// What tells its cell from others.
+    /// The fields that identify its cell.
     fileprivate var cell: [CostMapping.Field: String] {
         values.filter { field, _ in
             field != .amount && field != .name && !CostMapping.Field.counts.contains(field)
         }
     }
 
-    /// Adds another line of its cell; returns what is wrong with that, and nil when it is added.
+    /// Adds another line of its cell; returns a fault, or nil on success.
     fileprivate mutating func add(_ other: CostsLine) -> CostsLineFault? {
         for line in [self, other] where line.amountMicros == nil {
             return CostsLineFault(
                 line: line.line, "has an amount that is not between 0 and 1000000000")
         }
-        // Each is at most 10^15.
+        // Each amount is at most 10^15.
         let before = values[.amount]
         values[.amount] = "\((amountMicros ?? 0) + (other.amountMicros ?? 0))e-6"
         guard amountMicros != nil else {

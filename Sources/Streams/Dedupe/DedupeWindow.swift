@@ -1,10 +1,10 @@
-/// The ids of one partition that were seen lately, in memory.
+/// The recently seen ids of one partition, in memory.
 ///
-/// An entry is alive while its timestamp is at least the watermark less the window; the watermark is the
-/// largest record timestamp of the partition so far. Memory follows the number of alive entries: an
-/// entry is 24 bytes, tables are kept between 0.64 and 0.8 full, and dead entries go when a table fills.
+/// An entry is alive while its timestamp is at least the watermark minus the window. The watermark is the largest
+/// record timestamp of the partition so far. Memory follows the number of alive entries: an entry has 24 bytes, tables
+/// stay between 0.64 and 0.8 full, and a full table drops its dead entries.
 package final class DedupeWindow {
-    /// An id with the timestamp of its first sighting.
+    /// An id with the timestamp of its first occurrence.
     package struct Entry: Equatable, Sendable {
         package var id: RecordID
         package var timestampMilliseconds: Int64
@@ -15,11 +15,11 @@ package final class DedupeWindow {
         }
     }
 
-    /// How long an entry stays alive, in milliseconds of event time.
+    /// The lifetime of an entry, in milliseconds of event time.
     package let windowMilliseconds: Int64
     /// The largest record timestamp of the partition so far, in milliseconds since 1970.
     package private(set) var watermarkMilliseconds: Int64
-    /// The ids that were admitted since `forgetAdmitted`, in order: those that are to be stored.
+    /// The ids admitted since `forgetAdmitted`, in order; they are still to be stored.
     package private(set) var admitted: [Entry] = []
     private var segments: [DedupeSegment]
 
@@ -33,10 +33,10 @@ package final class DedupeWindow {
         watermarkMilliseconds.subtractingReportingOverflow(windowMilliseconds).partialValue
     }
 
-    /// Number of entries held, dead ones that were not yet dropped among them.
+    /// The number of entries, including dead ones that are not dropped yet.
     package var heldCount: Int { segments.reduce(0) { $0 + $1.count } }
 
-    /// Takes note of a record's timestamp, accepted or not.
+    /// Advances the watermark to a record's timestamp, accepted or not.
     @inline(__always)
     package func advance(to timestampMilliseconds: Int64) {
         if timestampMilliseconds > watermarkMilliseconds {
@@ -44,7 +44,7 @@ package final class DedupeWindow {
         }
     }
 
-    /// Says whether the id is new, and then remembers it. To be called after `advance`.
+    /// Returns whether the id is new, and remembers it. Call `advance` first.
     @inline(__always)
     package func admit(_ id: RecordID, timestampMilliseconds: Int64) -> Bool {
         let entry = Entry(id: id, timestampMilliseconds: timestampMilliseconds)
@@ -53,7 +53,7 @@ package final class DedupeWindow {
         return true
     }
 
-    /// Forgets which ids were admitted, and goes on remembering them.
+    /// Empties `admitted`; the ids stay remembered.
     package func forgetAdmitted() {
         admitted.removeAll(keepingCapacity: true)
     }
@@ -63,7 +63,7 @@ package final class DedupeWindow {
         segments[Int(entry.id.high >> 56)].admit(entry, horizonMilliseconds: horizonMilliseconds)
     }
 
-    /// Forgets an id, whose record turned out to be refused.
+    /// Forgets the id of a rejected record.
     package func remove(_ id: RecordID) {
         segments[Int(id.high >> 56)].remove(id)
     }
@@ -72,7 +72,7 @@ package final class DedupeWindow {
         _ = hold(entry)
     }
 
-    /// Drops dead entries; says how many alive ones are left.
+    /// Drops dead entries; returns the number of alive ones.
     package func sweep() -> Int {
         for index in segments.indices { segments[index].sweep(horizonMilliseconds) }
         return heldCount
@@ -84,20 +84,20 @@ package final class DedupeWindow {
     }
 }
 
-/// A part of a `DedupeWindow`: open addressing in order of the hash, so that a search for an id that is
-/// not there ends early even in a full table.
+/// A part of a `DedupeWindow`: open addressing in the order of the hash, so that a search for a missing id ends early
+/// even in a full table.
 final class DedupeSegment {
     private typealias Entry = DedupeWindow.Entry
 
-    /// Marks a free place; no record has this timestamp.
+    /// Marks a free slot; records cannot have this timestamp.
     private static var free: Int64 { .min }
 
-    /// Places after the spread. How many ids overflow into them depends on how full the segment is, not on its
-    /// size: at 0.8 there are more than 32 about once in a million times. Then the spread grows.
+    /// Slots after the spread. The number of ids that overflow into them depends on the fill of the segment, not on its
+    /// size. At 0.8 it exceeds 32 about once in a million times; then the spread grows.
     private static var overflow: Int { 32 }
 
     private var places: UnsafeMutableBufferPointer<DedupeWindow.Entry>
-    /// The number of places that ids are spread over. Those after it take what overflows at the end.
+    /// The number of slots that ids are spread over. The slots after it take the overflow at the end.
     private var spread: Int
     private(set) var count = 0
 
@@ -120,7 +120,7 @@ final class DedupeSegment {
         left.low < right.low || (left.low == right.low && left.high < right.high)
     }
 
-    /// The place of the id, or the place where it belongs.
+    /// The slot of the id, or the slot where it belongs.
     @inline(__always)
     private func place(of id: RecordID) -> Int {
         var place = home(id, spread: spread)
@@ -189,7 +189,7 @@ final class DedupeSegment {
         rebuild(spread: wanted, notBefore: oldest)
     }
 
-    /// Moves the entries that are alive to new places.
+    /// Moves the alive entries to new slots.
     private func rebuild(spread: Int, notBefore horizonMilliseconds: Int64) {
         var spread = spread
         while !move(spread: spread, notBefore: max(horizonMilliseconds, Self.free + 1)) {
@@ -197,8 +197,8 @@ final class DedupeSegment {
         }
     }
 
-    /// Entries come in the order of their places, so each goes after the one before it. False when they
-    /// do not fit; then nothing is moved.
+    /// Entries arrive in the order of their slots, so each follows the previous one. Returns false without moving
+    /// anything if they do not fit.
     private func move(spread: Int, notBefore oldestMilliseconds: Int64) -> Bool {
         let moved = UnsafeMutableBufferPointer<Entry>.allocate(capacity: spread + Self.overflow)
         moved.initialize(

@@ -2,17 +2,16 @@ import ConfigurationValues
 import EventLog
 import JSON
 
-/// A fold whose ids are remembered for a window of event time, in memory: what such streams have in
-/// common. A stream adds what its types mean.
+/// A fold that remembers ids in memory for a window of event time. A stream adds the meaning of its types.
 package protocol WindowedFold: StreamFold where State == WindowedState {
     associatedtype Rules = WindowedRules
 
     init(topic: String, rules: WindowedRules, parser: JSONParser)
 
-    /// Decodes a record and, unless its ids were all seen before, adds to the stream's tables.
+    /// Decodes a record and, unless all its ids were seen earlier, adds it to the stream's tables.
     ///
     /// - Returns: false for a duplicate.
-    /// - Throws: why the record is rejected. Nothing of it is remembered then.
+    /// - Throws: the reason for a rejection; ids of a rejected record are not remembered.
     func count(
         _ value: JSONValue, of kind: Kind, at place: FoldPosition
     ) throws(Rejection) -> Bool
@@ -56,8 +55,7 @@ extension WindowedFold {
     }
 }
 
-/// What a fold with a dedupe window holds: what the batch did, and the ids of each partition that were
-/// seen lately.
+/// The state of a fold with a dedupe window: the effects of the batch, and each partition's recently seen ids.
 package final class WindowedState: FoldState {
     package var effects: FoldEffects
     package var batch: RecordBatch?
@@ -66,12 +64,12 @@ package final class WindowedState: FoldState {
 
     let rules: WindowedRules
     let parser: JSONParser
-    /// The ids that were seen in the partition of the record that is being folded.
+    /// The window of the current record's partition.
     private var window: DedupeWindow
     private var timestampMilliseconds: Int64 = 0
-    /// How many ids the window had admitted before that record.
+    /// The number of ids that the window had admitted before the current record.
     private var admittedBefore = 0
-    /// What the window answered about that record.
+    /// The window's answers about the current record.
     private var answers = WindowAnswers()
 
     init(topic: String, rules: WindowedRules, parser: JSONParser) {
@@ -118,8 +116,8 @@ package final class WindowedState: FoldState {
         }
     }
 
-    /// Says whether an id of the record being folded is new, and then remembers it. A record that
-    /// was given an id is not rejected any more.
+    /// Returns whether an id of the current record is new, and remembers it. A stream must not reject a record after
+    /// this call.
     @inline(__always)
     func admit(_ id: RecordID) -> Bool {
         guard recalled == nil else { return answers.recallIsNew() }
@@ -128,7 +126,7 @@ package final class WindowedState: FoldState {
         return isNew
     }
 
-    /// Notes what the window answered about the record being folded.
+    /// Records the window's answers about the current record.
     @inline(__always)
     func noteAnswers(at place: FoldPosition) {
         if !answers.isEmpty { effects.note(answers.bytes, about: place) }
@@ -159,16 +157,15 @@ package final class WindowedState: FoldState {
     }
 }
 
-/// A dedupe window's answers about one record: which of the record's ids were seen before, as places in the
-/// order in which they were asked for.
+/// A dedupe window's answers about one record: the indices of the ids that were seen earlier, in the order of lookups.
 struct WindowAnswers: Equatable, Sendable {
-    /// Places of the ids that were seen before, in order.
+    /// Indices of the ids that were seen earlier, in order.
     private(set) var seenPlaces: [Int] = []
     private var next = 0
 
     init() {}
 
-    /// Reads what `bytes` wrote; nil for what is no such thing.
+    /// Reads the content of `bytes`; nil for invalid bytes.
     init?(_ answers: [UInt8]) {
         var reader = AnswerReader(answers)
         while !reader.isAtEnd {
@@ -191,7 +188,7 @@ struct WindowAnswers: Equatable, Sendable {
         next += 1
     }
 
-    /// Whether the next id was new when it was asked for the first time.
+    /// Whether the next id was new at its first lookup.
     mutating func recallIsNew() -> Bool {
         defer { next += 1 }
         return !seenPlaces.contains(next)

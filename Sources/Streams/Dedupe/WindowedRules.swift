@@ -1,14 +1,14 @@
 import ConfigurationValues
 import JSON
 
-/// What the fold of a stream depends on whose ids are remembered for a window of event time.
+/// The configuration of a fold that remembers ids for a window of event time.
 package struct WindowedRules: StreamRules {
     package static let number: Int64 = 2
 
     package var stream: String
-    /// How long an id is remembered, in milliseconds of event time.
+    /// The time for which an id is remembered, in milliseconds of event time.
     package var dedupeWindowMilliseconds: Int64
-    /// A longer value is refused.
+    /// Longer values are rejected.
     package var maxRecordBytes: Int
 
     package init(stream: String, dedupeWindowMilliseconds: Int64, maxRecordBytes: Int) {
@@ -24,7 +24,7 @@ package struct WindowedRules: StreamRules {
             maxRecordBytes: file.settings.maxRecordBytes)
     }
 
-    /// Reads what `configuration` wrote; nothing of it is secret.
+    /// Reads the text of `configuration`; it contains no secrets.
     package init(recorded text: String, from source: RuleSource) throws {
         self = try RecordedConfiguration.read(text) {
             configuration throws(RecordedConfigurationFault) in
@@ -41,7 +41,7 @@ package struct WindowedRules: StreamRules {
 
     package var configuration: FoldConfiguration { configuration { _ in } }
 
-    /// The rules as a store records them, with what a stream adds to them.
+    /// The rules as recorded in a store, with a stream's additions.
     func configuration(adding write: (inout JSONText) -> Void) -> FoldConfiguration {
         var text = JSONText()
         text.object { text in

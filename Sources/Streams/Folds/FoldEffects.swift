@@ -1,11 +1,11 @@
 import EventLog
 
-/// What folding a batch did, for every stream alike. The stream's own aggregates lie beside it.
+/// The effects of folding a batch that all streams share. The stream's own aggregates are separate.
 package struct FoldEffects {
     package private(set) var progress: [PartitionProgress] = []
     package let outcomes = DeltaTable<OutcomeKey>()
     package private(set) var refused: [RefusedRecord] = []
-    /// The results of memory lookups, for the records about which something was found.
+    /// The results of memory lookups, for records with a match.
     package private(set) var recollections: [Recollection] = []
     package var hours: [HourRange] { hourRanges.all }
     package var symbols = SymbolTable()
@@ -19,7 +19,7 @@ package struct FoldEffects {
         topicSymbol = symbols.intern(topic)
     }
 
-    /// Forgets the batch, and the texts when there are many.
+    /// Forgets the batch, and the texts if there are many.
     ///
     /// - Returns: whether the symbols stay valid.
     package mutating func removeAll() -> Bool {
@@ -68,7 +68,7 @@ package struct FoldEffects {
     }
 }
 
-/// How far a batch has brought a partition.
+/// The progress of a batch in a partition.
 package struct PartitionProgress: Equatable, Sendable {
     package var partition: Int32
     /// Offset of the first record that the batch did not fold.
@@ -87,8 +87,8 @@ package struct PartitionProgress: Equatable, Sendable {
     }
 }
 
-/// Where the records of an hour lie in a partition: between two offsets, with others among them where
-/// timestamps are not in order.
+/// The records of an hour in a partition: a range of offsets, which includes other records if timestamps are not in
+/// order.
 package struct HourRange: Equatable, Sendable {
     package var partition: Int32
     package var hour: Hour
@@ -116,7 +116,7 @@ struct HourRanges {
 
     private(set) var all: [HourRange] = []
     private var places: [Place: Int] = [:]
-    // Most records are of the hour of the one before.
+    // Most records have the hour of the previous one.
     private var last = 0
 
     @inline(__always)

@@ -1,6 +1,5 @@
-/// The folds of a stream within one process. Each partition belongs to one of them, which alone is given its
-/// records, so that several can fold a batch at the same time. The number of folds does not change the result of a
-/// batch.
+/// The folds of a stream in one process. Each partition belongs to exactly one of them, so that several can fold a
+/// batch in parallel. The number of folds does not change the result of a batch.
 package struct FoldLanes<Fold: StreamFold> {
     /// At least one.
     package let folds: [Fold]
@@ -14,32 +13,32 @@ package struct FoldLanes<Fold: StreamFold> {
     @inline(__always)
     package func lane(of partition: Int32) -> Int { Int(partition) % folds.count }
 
-    /// The fold that a partition belongs to.
+    /// The fold of a partition.
     package subscript(partition partition: Int32) -> Fold { folds[lane(of: partition)] }
 
-    /// How far the partitions of the batch have come.
+    /// The progress of the batch in each of its partitions.
     package var progress: [PartitionProgress] { folds.flatMap { $0.effects.progress } }
 
-    /// The records that are kept instead of counted, those of a partition in order of their offsets.
+    /// The records that are kept instead of counted, in order of their offsets within a partition.
     package var refused: [RefusedRecord] { folds.flatMap { $0.effects.refused } }
 
-    /// Whether the batch has something to be published.
+    /// Whether the batch has records or documents to publish.
     package var hasEmissions: Bool {
         folds.contains { !$0.effects.refused.isEmpty || !$0.outbox.isEmpty }
     }
 
-    /// True when a sum of the batch alone no longer fits 64 bits.
+    /// True if a sum of the batch alone exceeds 64 bits.
     package var hasOverflowed: Bool { folds.contains { $0.hasOverflowed } }
 
-    /// Clears the effects of what was folded so far.
+    /// Clears the effects of the folded records.
     package func clear() {
         for fold in folds { fold.clear() }
     }
 }
 
 extension StreamFold {
-    /// Makes the folds of lanes: at most as many as there are partitions, and one for a stream that remembers
-    /// for ever, which reads its memory from the store.
+    /// Creates the folds of lanes: at most one for each partition, and only one for a stream with lasting memory, which
+    /// reads its memory from the store.
     package static func makeLanes(
         _ count: Int, _ rules: Rules, topic: String, partitionCount: Int32,
         memory: any FoldMemory, threadCount: Int

@@ -2,95 +2,92 @@ import ConfigurationValues
 import EventLog
 import JSON
 
-/// All streams, in the order in which a day goes. Everything that concerns each of them goes by this list.
+/// All streams, in the order of a day. All code that handles every stream uses this list.
 package let allStreams: [any StreamFold.Type] = [
     BidsFold.self, ImpressionsFold.self, OverlayClicksFold.self, PostbacksFold.self,
     StoreNotificationsFold.self, ConversionUpdatesFold.self, CostsFold.self,
 ]
 
-/// Name of the stream that has documents for partners.
+/// The name of the stream with documents for partners.
 package let emittingStream = allStreams.first { $0.emits }?.streamName ?? ""
 
 package func stream(named name: String) -> (any StreamFold.Type)? {
     allStreams.first { $0.streamName == name }
 }
 
-/// A stream: its description, which is the type, and its fold, which is an instance. The description stands in
-/// `<Stream>Stream.swift` of the stream's folder, and everything generic goes by it.
+/// A stream: the type is its description, and an instance is its fold. The description is in `<Stream>Stream.swift` in
+/// the stream's folder, and generic code depends only on it.
 ///
-/// The fold is a pure function of its state and the next record.
-/// A batch is prepared and begun, its records are folded in order, its effects are stored, and it is cleared. State
-/// that outlives a batch (the dedupe memory) belongs to the fold and is rebuilt from the store.
+/// The fold is a pure function of its state and the next record. For each batch: `prepare`, `begin`, `fold` for each
+/// record in order, store the effects, `clear`. State that outlives a batch (the dedupe memory) belongs to the fold and
+/// is rebuilt from the store.
 ///
-/// A fold is a `WindowedFold` or a `LastingFold`, by its memory. By default records are decoded one by one as they
-/// are folded. A stream that looks at a whole batch first has a `Prepared` of its own, and gives `state` the batch
-/// in its `begin`.
+/// A fold is a `WindowedFold` or a `LastingFold`, depending on its memory. By default records are decoded one by one
+/// during folding. A stream that needs the whole batch first declares its own `Prepared`, and passes the batch to
+/// `state` in `begin`.
 package protocol StreamFold: AnyObject, SendableMetatype {
     associatedtype Prepared = RecordBatch
     associatedtype State: FoldState
     associatedtype Rules: StreamRules
     associatedtype Kind: EventType
 
-    /// Name of the stream: its topic's name in the contract, and the name of its store.
+    /// The stream's name: the name of its topic in the contract, and of its store.
     static var streamName: String { get }
     static var help: StreamHelp { get }
     static var tables: [AggregateTable] { get }
-    /// The keys of the stream's file beside those that all streams have.
+    /// The keys of the stream's file in addition to the shared ones.
     static var fileKeys: [ConfigurationKey] { get }
-    /// For how many seconds of event time ids are remembered where the stream's file says nothing; nil for
-    /// ever.
+    /// The default time for which ids are remembered, in seconds of event time; nil: permanently.
     static var defaultWindowSeconds: Int? { get }
-    /// How long the topic of rejected records keeps them.
+    /// The retention of the topic of rejected records.
     static var rejectedRetentionDays: Int64 { get }
 
-    /// Reads the rules, as the configuration has them now. Throws at the line that is wrong.
+    /// Reads the rules from the present configuration. Throws at the line of an error.
     static func rules(in pipelines: PipelineDirectory) throws(ConfigurationError) -> Rules
-    /// Makes the fold.
+    /// Creates the fold.
     ///
     /// - Parameters:
     ///   - topic: name of the topic.
-    ///   - memory: what the store knows of records that were folded before.
-    ///   - threadCount: on how many threads signatures are verified; nothing else depends on it.
+    ///   - memory: the store's memory of earlier records.
+    ///   - threadCount: the number of threads for verifying signatures; it does not affect results.
     static func make(
         _ rules: Rules, topic: String, memory: any FoldMemory, threadCount: Int
     ) throws -> Self
 
-    /// What the batch adds to each of `tables`. Two deltas of one table add up.
+    /// The amounts that the batch adds to each of `tables`. Two deltas of one table add up.
     var deltas: [Deltas] { get }
 
-    /// The tables of its memory, where it remembers for ever.
+    /// The tables of lasting memory.
     static var memoryTables: [MemoryTable] { get }
-    /// Whether it has documents for partners.
+    /// Whether the stream has documents for partners.
     static var emits: Bool { get }
 
     var state: State { get }
-    /// What the batch has for partners, in order.
+    /// The batch's documents for partners, in order.
     var outbox: [PartnerPostback] { get }
-    /// True when a sum of the batch alone no longer fits 64 bits.
+    /// True if a sum of the batch alone exceeds 64 bits.
     var hasOverflowed: Bool { get }
 
-    /// Does for a whole batch what does not depend on the order of records, such as decoding postbacks
-    /// and having their signatures checked on other threads meanwhile. May be called for the next
-    /// batch before the last one is folded; the batch is not to be changed until it is.
+    /// Does the work on a whole batch that does not depend on the order of records, for example decoding postbacks and
+    /// starting verification on other threads. It may run for the next batch before the last one is folded. The batch
+    /// must not change until it is folded.
     func prepare(_ batch: RecordBatch) -> Prepared
-    /// How many records, or signatures in them, were verified for a batch that was folded.
+    /// The number of records, or signatures in them, that were verified for a folded batch.
     func verifications(in prepared: Prepared) -> Int
-    /// Begins to fold a batch that was prepared.
+    /// Begins to fold a prepared batch.
     func begin(_ prepared: Prepared)
-    /// Folds one record of the batch that was begun. Returns its outcome, and the type that it counts as. Throws
-    /// when its memory cannot be read.
+    /// Folds one record of the current batch. Returns its outcome, and its type for counting. Throws if memory cannot
+    /// be read.
     func take(_ record: RecordView, at place: FoldPosition) throws -> (Outcome, StaticString)
     func clear()
-    /// Counts the ids of windows in memory. When there are more than `bound`, those that have left their window
-    /// are dropped first.
+    /// The number of ids in windows in memory. If it exceeds `bound`, expired ids are dropped first.
     func windowIDs(atMost bound: Int) -> Int
     func writeMemory(to writer: any FoldMemoryWriter) throws
 
-    /// The offset of the record that a duplicate or a conflict repeats, from what memory answered about it; nil where
-    /// memory does not hold it.
+    /// The offset of the record that a duplicate or a conflict repeats, from memory's answers about it; nil if memory
+    /// does not contain it.
     static func originalOffset(in answers: [UInt8]) -> Int64?
-    /// Whether an accepted record takes the place of the one that memory knows: the offset of that one is then found
-    /// in the same way.
+    /// Whether an accepted record replaces an earlier one; `originalOffset` then returns the offset of that one.
     static var replacesRecords: Bool { get }
 }
 
@@ -119,10 +116,9 @@ extension StreamFold where Prepared == RecordBatch {
 }
 
 extension StreamFold {
-    /// What the batch did.
     package var effects: FoldEffects { state.effects }
 
-    /// Folds one record of the batch that was begun. Throws when its memory cannot be read.
+    /// Folds one record of the current batch. Throws if memory cannot be read.
     package func fold(_ index: Int) throws {
         guard let batch = state.batch else { return }
         let record = batch[index]
@@ -132,8 +128,8 @@ extension StreamFold {
         state.effects.count(outcome, at: place, type: type)
     }
 
-    /// Takes back what the last `fold` did to the dedupe memory and clears the effects: the record's
-    /// sums overflow, and it is to be rejected.
+    /// Reverts the last `fold` in the dedupe memory and clears the effects, because the record's sums overflow and it
+    /// must be rejected.
     package func rejectOverflow(_ index: Int) {
         guard let batch = state.batch else { return }
         state.takeBackLast()
@@ -145,7 +141,7 @@ extension StreamFold {
         state.effects.count(.rejected, at: place, type: Envelope<Kind>(record).countedType)
     }
 
-    /// Keeps a record of the batch beside what it counts as.
+    /// Keeps a record of the batch, in addition to its count.
     func refuse(_ record: RecordView, at place: FoldPosition, _ cause: RefusedRecord.Cause) {
         state.effects.refuse(
             RefusedRecord(
@@ -159,7 +155,7 @@ extension StreamFold {
         for table in deltas { table.removeAll(keepingRows: keepsRows) }
     }
 
-    /// Gives the fold what was stored of a partition.
+    /// Restores a partition's state from the store.
     package func restore(
         partition: Int32, watermarkMilliseconds: Int64, from memory: any FoldMemory
     ) throws {
@@ -171,29 +167,29 @@ extension StreamFold {
         try state.write(to: writer)
     }
 
-    /// Drops what is known of a partition that is no longer folded here.
+    /// Drops the state of a partition that is no longer folded here.
     package func forget(partition: Int32) {
         state.forget(partition: partition)
     }
 
-    /// From now on, replays recorded lookups instead of querying memory, and remembers nothing. Records that
-    /// were rejected for an overflow are rejected again by the caller.
+    /// From now on, replays recorded lookups instead of querying memory, and remembers nothing. The caller rejects
+    /// records again that were rejected for an overflow.
     package func recall(from memory: RecalledMemory) {
         state.recalled = memory
     }
 }
 
-/// What a fold holds: what the batch did, and its memory.
+/// The state of a fold: the effects of the batch, and its memory.
 package protocol FoldState: AnyObject {
     var effects: FoldEffects { get set }
-    /// The batch that is folded.
+    /// The batch being folded.
     var batch: RecordBatch? { get set }
-    /// Answers instead of the memory where a part of the log is folded again.
+    /// Replaces the memory while a part of the log is folded again.
     var recalled: RecalledMemory? { get set }
 
-    /// Moves the watermark and the next offset past a record, which is folded next.
+    /// Moves the watermark and the next offset past the record that is folded next.
     func advance(_ record: RecordView, to place: FoldPosition)
-    /// Takes back what the last record did to the memory.
+    /// Reverts the last record's changes to the memory.
     func takeBackLast()
     func restore(
         partition: Int32, watermarkMilliseconds: Int64, from memory: any FoldMemory
@@ -217,10 +213,10 @@ package struct StreamHelp: Sendable {
 }
 
 extension StreamFold {
-    /// Name of the worker's program, and of its consumer group by default.
+    /// The name of the worker's program, and the default name of its consumer group.
     package static var programName: String { "weir-\(streamName)" }
     package static var hasWindow: Bool { defaultWindowSeconds != nil }
-    /// The number of its rules, as stores record it.
+    /// The number of the rules, as recorded in stores.
     package static var rulesNumber: Int64 { Rules.number }
 
     package static func isConfigured(in pipelines: PipelineDirectory) -> Bool {

@@ -1,7 +1,7 @@
 import JSON
 
 struct ImpressionsDecoder: EventDecoder {
-    /// The id is that of the impression or of the request.
+    /// The id of the impression or of the request.
     typealias Decoded = (ImpressionsEvent, id: UnsafeRawBufferPointer)
 
     private var recommendations = RecommendationsDecoder()

@@ -7,10 +7,10 @@ enum ImpressionsEvent {
     struct Ad {
         enum Fate {
             case presented, dismissed, failed
-            /// SKAdNetwork was told of it.
+            /// The impression was reported to SKAdNetwork.
             case attributable(isStoreKitRendered: Bool)
             case widgetViewed(isStale: Bool)
-            /// A banner shows as it loads.
+            /// A banner is shown when it loads.
             case loaded(isBanner: Bool)
             case handedOver
         }
@@ -25,7 +25,7 @@ enum ImpressionsEvent {
         struct Document {
             var campaign: CampaignKey
             var isPaid: Bool
-            /// Bought in an auction: its disclosure has to be shown.
+            /// Bought in an auction: the app must show its disclosure.
             var isRTB: Bool
         }
 
@@ -45,6 +45,6 @@ enum ImpressionsEvent {
         var isTest: Bool
     }
 
-    /// What is seen later than this after its request, in milliseconds, is stale.
+    /// Views later than this after their request, in milliseconds, are stale.
     static let staleBeyondMilliseconds: Int64 = 1_800_000
 }

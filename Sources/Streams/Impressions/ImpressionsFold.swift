@@ -4,7 +4,7 @@ package final class ImpressionsFold: WindowedFold {
     package let state: WindowedState
     private var idBuilder = RecordIDBuilder()
     private var decoder = ImpressionsDecoder()
-    /// The positions that the record being folded has named.
+    /// The positions in the current record.
     private var positions: Set<Int64> = []
 
     let impressions = DeltaTable<ImpressionsKey>()
@@ -14,7 +14,7 @@ package final class ImpressionsFold: WindowedFold {
         state = WindowedState(topic: topic, rules: rules, parser: parser)
     }
 
-    /// Counts a record unless its id was seen before: of listings, those that were not.
+    /// Counts a record unless its id was seen earlier; counts only the new listings of a record.
     package func count(
         _ value: JSONValue, of kind: ImpressionsEventType, at place: FoldPosition
     ) throws(Rejection) -> Bool {
@@ -76,8 +76,8 @@ extension ImpressionsFold {
         }
     }
 
-    /// Each listing has an id of its own, and counts once a record; the record is a duplicate when none
-    /// was new.
+    /// Each listing has its own id, and counts once per record. The record is a duplicate if all its listings are
+    /// known.
     private func count(
         _ seen: ImpressionsEvent.Listings, requestID: UnsafeRawBufferPointer, at place: FoldPosition
     ) -> Bool {

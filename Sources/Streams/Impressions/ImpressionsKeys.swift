@@ -1,13 +1,13 @@
 import JSON
 
-// The keys of the events that producers of their own send.
+// The keys of producers' own events.
 
 extension ImpressionsFold: ProducedStream {
     static func makeEventKeys() -> any EventKeying {
         EventKeys<ImpressionsFold, ImpressionsDecoder>()
     }
 
-    /// What an SDK sends together names a few requests.
+    /// An SDK sends listings of only a few requests together.
     private static var maxRequests: Int { 100 }
 
     static func key(
@@ -16,7 +16,7 @@ extension ImpressionsFold: ProducedStream {
         switch kind {
         case .recommendations:
             let response = event.member("response")
-            // The body may have been unwrapped.
+            // The body may be unwrapped.
             let answer = response?.member("response") ?? response
             let id = answer?.member("request")?.member("req_id")
             return Array(faults.requiredID(id, "response.request.req_id"))
@@ -26,7 +26,7 @@ extension ImpressionsFold: ProducedStream {
         }
     }
 
-    /// Listings of several requests become one event for each, in the order in which they are named first.
+    /// Splits listings of several requests into one event for each request, in order of first occurrence.
     static func keyedEvents(
         of value: JSONValue, _ kind: ImpressionsEventType, _ faults: inout FieldFaults
     ) throws(Rejection) -> [KeyedEvent] {
@@ -34,7 +34,7 @@ extension ImpressionsFold: ProducedStream {
             return [KeyedEvent(key: key(of: value, kind, &faults), value: nil)]
         }
         let requests = requests(of: value, &faults)
-        // What is wrong elsewhere in the event may come first in the order of reasons: its decoder has to see all of it.
+        // A fault elsewhere in the event may have precedence: its decoder must see the whole event.
         if requests.count == 1 || faults.rejection != nil {
             return [KeyedEvent(key: requests.first ?? [], value: nil)]
         }
@@ -58,7 +58,7 @@ extension ImpressionsFold: ProducedStream {
         return requests
     }
 
-    /// The event with the listings of one request only.
+    /// The event with the listings of only one request.
     private static func part(of value: JSONValue, request: [UInt8]) -> [UInt8] {
         var text = JSONText()
         var hasListings = false

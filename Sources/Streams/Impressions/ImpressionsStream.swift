@@ -1,4 +1,4 @@
-// The topic `impressions`: its types of events, what is counted of them, and what that depends on.
+// The topic `impressions`: its event types, aggregates and rules.
 
 extension ImpressionsFold {
     package typealias Kind = ImpressionsEventType
@@ -30,7 +30,7 @@ package enum ImpressionsEventType: EventType {
     case listingsViewed
     case inAppLoaded
     case inAppImpression
-    /// `inapp.handover`: the bidder shows it by itself.
+    /// `inapp.handover`: the bidder shows the ad itself.
     case inAppHandover
     case inAppFailed
 

@@ -1,7 +1,7 @@
 import JSON
 
-/// Decodes `outbrain.recommendations`: what an app asked Outbrain for, and the answer as it came. One
-/// decoder serves all answers: it keeps the memory of its list.
+/// Decodes `outbrain.recommendations`: an app's request to Outbrain, and the unchanged answer. One decoder serves all
+/// answers, to reuse the memory of its list.
 struct RecommendationsDecoder {
     private static let names = JSONNames("request", "response", "test")
     private static let requestNames = JSONNames(
@@ -45,7 +45,7 @@ struct RecommendationsDecoder {
         )
     }
 
-    /// Reads the answer, which lies in a member `response` of the body unless somebody unwrapped it.
+    /// Reads the answer in the body's member `response`, or in the body itself if it is unwrapped.
     private mutating func readAnswer(
         _ body: JSONValue, _ symbols: inout SymbolTable
     ) -> UnsafeRawBufferPointer {
@@ -79,12 +79,12 @@ struct RecommendationsDecoder {
         var campaign = CampaignKey.unknown
         campaign.campaign = self.campaign(members[1], &symbols)
         readAttribution(members[3], into: &campaign, &symbols)
-        // Paid by its presence: `ads_type` is not trusted. An empty id is a missing one.
+        // A present, non-empty id means paid; `ads_type` is not trusted.
         let isPaid = members[0].map { $0.string?.isEmpty != true } ?? false
         return .init(campaign: campaign, isPaid: isPaid, isRTB: isRTB(members[2]))
     }
 
-    /// Outbrain's own campaign id; the one within `sk_adnetwork_data` is Apple's.
+    /// Outbrain's own campaign id; the id in `sk_adnetwork_data` is Apple's.
     private mutating func campaign(
         _ value: JSONValue?, _ symbols: inout SymbolTable
     ) -> Symbol {
@@ -140,7 +140,7 @@ extension ImpressionsDecoder {
     }
 }
 
-/// Decodes `outbrain.listings_viewed`. One decoder serves all records: it keeps the memory of its list.
+/// Decodes `outbrain.listings_viewed`. One decoder serves all records, to reuse the memory of its list.
 struct ListingsDecoder {
     private static let names = JSONNames("widget_id", "widget_index", "listings", "test")
     private static let listingNames = JSONNames("request_id", "position", "time_elapsed_ms")
@@ -148,7 +148,7 @@ struct ListingsDecoder {
     private var faults = FieldFaults()
     private var listings: [ImpressionsEvent.Listings.Listing] = []
 
-    /// Decodes a record; the id of the request that all its listings name comes out beside it.
+    /// Decodes a record, and returns the id of its listings' request too.
     mutating func decode(
         _ value: JSONValue, symbols: inout SymbolTable
     ) throws(Rejection) -> ImpressionsDecoder.Decoded {

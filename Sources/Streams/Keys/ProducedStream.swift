@@ -1,12 +1,11 @@
 import JSON
 
-/// A stream that takes events of producers of their own. It says what they are appended under; what its worker
-/// would reject them for is known from its decoder.
+/// A stream that accepts producers' own events. It declares their keys; its decoder knows the reasons for rejection.
 protocol ProducedStream: StreamFold {
     static func makeEventKeys() -> any EventKeying
-    /// The key that an event's record has.
+    /// The key of an event's record.
     static func key(of event: JSONValue, _ kind: Kind, _ faults: inout FieldFaults) -> [UInt8]
-    /// The events that a value is appended as, each with its key.
+    /// The events to append for a value, each with its key.
     static func keyedEvents(
         of value: JSONValue, _ kind: Kind, _ faults: inout FieldFaults
     ) throws(Rejection) -> [KeyedEvent]
@@ -20,34 +19,34 @@ extension ProducedStream {
     }
 }
 
-/// Decodes the records of a topic. One decoder serves all records: it keeps the memory of its lists.
+/// Decodes the records of a topic. One decoder serves all records, to reuse the memory of its lists.
 protocol EventDecoder: ~Copyable {
     associatedtype Kind: EventType
-    /// An event, with what tells it from others.
+    /// An event with its identity.
     associatedtype Decoded
 
     init()
-    /// Throws why a record is rejected.
+    /// Throws the reason for a rejection.
     mutating func decode(
         _ value: JSONValue, _ kind: Kind, symbols: inout SymbolTable
     ) throws(Rejection) -> Decoded
-    /// Throws why an event is rejected that comes at this time, in milliseconds since 1970.
+    /// Throws the reason for rejecting an event at this time, in milliseconds since 1970.
     static func check(_ event: Decoded, at timestampMilliseconds: Int64) throws(Rejection)
 }
 
 extension EventDecoder where Self: ~Copyable {
-    /// Most events are taken at any time.
+    /// Most events are accepted at any time.
     static func check(_ event: Decoded, at timestampMilliseconds: Int64) {}
 }
 
-/// The streams that take events of producers of their own.
+/// The streams that accept producers' own events.
 package let producedStreams = allStreams.filter { $0 is any ProducedStream.Type }
 
 extension StreamFold {
-    /// The type of an event that does not say its own.
+    /// The type of an event without a type.
     package static var defaultType: String { "\(Kind.byDefault.name)" }
 
-    /// Nil where producers of their own send no events.
+    /// Nil if producers send no events of their own.
     static var eventKeys: (any EventKeying)? {
         (self as? any ProducedStream.Type)?.makeEventKeys()
     }
@@ -55,17 +54,16 @@ extension StreamFold {
 
 package struct KeyedEvent: Equatable, Sendable {
     package let key: [UInt8]
-    /// The value; nil for what was received, byte for byte.
+    /// The value; nil for the received bytes, unchanged.
     package let value: [UInt8]?
 }
 
-/// Finds the keys of a topic's events, and what its worker would reject them for.
+/// Finds the keys of a topic's events, and its worker's reasons for rejecting them.
 protocol EventKeying: AnyObject {
     func knows(type name: String) -> Bool
-    /// The events that a value of a known type is appended as. `parser` reads those that are parts of it; the value
-    /// itself stays valid.
+    /// The events to append for a value of a known type. `parser` reads the split events; the value itself stays valid.
     ///
-    /// - Parameter timestampMilliseconds: when it comes, since 1970; nil where that is not judged.
+    /// - Parameter timestampMilliseconds: the time of the append, since 1970; nil to skip checks of the time.
     func events(
         of value: JSONValue, type name: String, at timestampMilliseconds: Int64?,
         parser: JSONParser
@@ -86,7 +84,7 @@ where Decoder.Kind == Stream.Kind {
         guard let kind = kind(named: name) else { return [] }
         var faults = FieldFaults()
         let events = try Stream.keyedEvents(of: value, kind, &faults)
-        // Of all parts, the reason that comes first.
+        // The reason with the highest precedence in all parts.
         var refusal: Rejection?
         for event in events {
             do throws(Rejection) {

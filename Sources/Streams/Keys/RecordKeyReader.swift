@@ -1,10 +1,10 @@
 import JSON
 
-/// Reads from a value the key that its record is to be appended under, so that duplicates come to one
-/// partition, and whether a worker would refuse it: a producer's event for anything, a postback or a
-/// notification for what the key is made of, since all else of those is the worker's to judge.
+/// Reads from a value the key of its record, so that duplicates go to one partition, and checks whether a worker would
+/// reject it. It checks all of a producer's event, but only the key fields of a postback or a notification: the worker
+/// judges the rest.
 ///
-/// `@unchecked Sendable`: a reader is used by one thread at a time, that which holds it.
+/// `@unchecked Sendable`: only one thread at a time holds and uses a reader.
 package final class RecordKeyReader: @unchecked Sendable {
     package static let maxBytes = 1 << 20
 
@@ -26,8 +26,8 @@ package final class RecordKeyReader: @unchecked Sendable {
         self.notifications = notifications
     }
 
-    /// Calls `body` with the value of bytes that are an object. Throws what a worker would reject them
-    /// for, or what `body` throws.
+    /// Calls `body` with the bytes' value, an object. Throws the worker's reason for rejecting them, or the error of
+    /// `body`.
     package func read<Answer>(
         _ bytes: [UInt8], _ body: (JSONValue) throws(Rejection) -> Answer
     ) throws(Rejection) -> Answer {
@@ -41,7 +41,7 @@ package final class RecordKeyReader: @unchecked Sendable {
         return try answer.get()
     }
 
-    /// The value of a record, an object; valid until the next one is read.
+    /// The value of a record, an object; valid until the next read.
     private func object(_ bytes: UnsafeRawBufferPointer) throws(Rejection) -> JSONValue {
         faults = FieldFaults()
         guard bytes.count <= Self.maxBytes else {
@@ -58,12 +58,12 @@ package final class RecordKeyReader: @unchecked Sendable {
         return value
     }
 
-    /// The keys of what a producer of its own sends. It is one event but for listings of several requests,
-    /// which become one for each request, in the order in which they are named first.
+    /// The keys of a producer's own event. Listings of several requests become one event for each request, in order of
+    /// first occurrence.
     ///
-    /// Throws what the topic's worker would reject it for, were it appended.
+    /// Throws the reason why the topic's worker would reject the event.
     ///
-    /// - Parameter timestampMilliseconds: when it is appended, since 1970; nil where that is not judged.
+    /// - Parameter timestampMilliseconds: the time of the append, since 1970; nil to skip checks of the time.
     package func events(
         _ bytes: [UInt8], stream: any StreamFold.Type, type name: String,
         at timestampMilliseconds: Int64? = nil
@@ -81,7 +81,7 @@ package final class RecordKeyReader: @unchecked Sendable {
                     of: value, type: name, at: timestampMilliseconds, parser: innerParser)
             }
         } catch {
-            // An unknown type comes before a value that is no object.
+            // An unknown type has precedence over a value that is not an object.
             throw known == nil && error.reason == .wrongType ? unknown() : error
         }
     }

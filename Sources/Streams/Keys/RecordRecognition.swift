@@ -1,4 +1,4 @@
-// Which stream a record looks like. Publishing uses it to notice records of another topic.
+// Detects the stream of a record. Publishing uses it to notice records of another topic.
 
 extension StreamFold {
     /// The types of the topic's records, as `ce_type` contains them.
@@ -6,10 +6,10 @@ extension StreamFold {
 }
 
 extension RecordKeyReader {
-    /// Whether a value without `ce_type` has what the stream's records need: for events of producers all that the
-    /// worker requires, for postbacks and notifications what identifies them. Signatures are not verified.
+    /// Whether a value without `ce_type` has the fields of the stream's records: for producers' events all that the
+    /// worker requires, for postbacks and notifications those that identify them. Signatures are not verified.
     ///
-    /// - Returns: nil for a stream whose records are not recognised by their values.
+    /// - Returns: nil for a stream that cannot be recognised from values.
     package func recognises(_ value: [UInt8], as stream: any StreamFold.Type) -> Bool? {
         do throws(Rejection) {
             switch stream {

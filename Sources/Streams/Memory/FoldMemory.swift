@@ -1,5 +1,5 @@
-/// A table of what a stream's fold remembers for ever, beside its aggregates. A row is found by its partition and
-/// its first column.
+/// A table of a fold's lasting memory, in addition to its aggregates. The partition and the first column identify a
+/// row.
 package struct MemoryTable: Sendable {
     package enum ColumnKind: Sendable {
         case integer, text, bytes
@@ -11,7 +11,7 @@ package struct MemoryTable: Sendable {
         package let name: String
         package let kind: ColumnKind
         package let isOptional: Bool
-        /// What the name does not say; may be empty.
+        /// A note on the column, beyond its name; may be empty.
         package let note: String
 
         package init(
@@ -25,14 +25,14 @@ package struct MemoryTable: Sendable {
     }
 
     package let name: String
-    /// What its rows are.
     package let note: String
     /// The columns after the partition; the first is the key.
     package let columns: [Column]
-    /// Whether the key is a `RecordID`, most of which are new: a filter in memory recognises these without a
-    /// look into the table, and the ids are counted.
+    /// Whether the key is a `RecordID`. Most are new: a filter in memory recognises these without a lookup in the
+    /// table, and the ids are counted.
     package let hasIDs: Bool
-    /// What of a row belongs to the digest of a store, as an SQL expression over its columns; nil for none.
+    /// The part of a row in the digest of a store, as an SQL expression over its columns; nil if the table is not in
+    /// the digest.
     package let digest: String?
 
     package init(
@@ -71,17 +71,17 @@ package enum MemoryValue: Hashable, Sendable {
     }
 }
 
-/// What a fold remembers of the records before the batch. Batches write it with `FoldMemoryWriter`.
+/// A fold's memory of the records before the batch. Batches write it with `FoldMemoryWriter`.
 package protocol FoldMemory: AnyObject {
-    /// The columns after the key of a row that was stored; nil when there is none.
+    /// The columns after the key of a stored row; nil if the row is missing.
     func row(of table: MemoryTable, partition: Int32, key: MemoryValue) throws -> [MemoryValue]?
-    /// The ids that were seen within the window; some of them may have left it.
+    /// The ids seen within the window; some may have expired.
     func windowEntries(of partition: Int32) throws -> [DedupeWindow.Entry]
 }
 
-/// Takes what a batch adds to a fold's memory, within the transaction that stores the batch.
+/// Writes a batch's additions to a fold's memory, in the transaction that stores the batch.
 package protocol FoldMemoryWriter: AnyObject {
-    /// Writes a row: the key, then the columns after it. It replaces one with the same key.
+    /// Writes a row: the key, then the columns after it. It replaces the row with the same key.
     func write(_ row: [MemoryValue], to table: MemoryTable, partition: Int32) throws
     /// Writes the ids that a batch admitted to a window.
     func append(

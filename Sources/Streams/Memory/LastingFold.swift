@@ -1,10 +1,9 @@
 import EventLog
 
-/// A fold whose memory lasts: it asks the store what it knows, and a batch adds rows to that. A stream adds what
-/// its types mean.
+/// A fold with lasting memory: it queries the store, and a batch adds rows. A stream adds the meaning of its types.
 package protocol LastingFold: StreamFold where State == LastingState {}
 
-/// What a fold holds whose memory lasts: what the batch did, and the rows that it adds to the memory.
+/// The state of a fold with lasting memory: the effects of the batch, and its new rows of memory.
 package final class LastingState: FoldState {
     package var effects: FoldEffects
     package var batch: RecordBatch?
@@ -14,20 +13,20 @@ package final class LastingState: FoldState {
     private var tables: [any WrittenRows] = []
     private var watermarks: [Int32: Int64] = [:]
 
-    /// - Parameter memory: what the store knows.
+    /// - Parameter memory: the store's memory.
     init(topic: String, memory: any FoldMemory) {
         self.memory = memory
         effects = FoldEffects(topic: topic)
     }
 
-    /// The rows of a table, which are written and cleared with the batch.
+    /// The rows of a table; they are written and cleared with the batch.
     func rows<Row: LastingRow>(of _: Row.Type) -> LastingRows<Row> {
         let rows = LastingRows<Row>(memory)
         tables.append(rows)
         return rows
     }
 
-    /// The row that a record is held against: as recalled where a part of the log is folded again.
+    /// The row to compare a record with; the recalled one while a part of the log is folded again.
     func known<Row: RecalledRow>(
         _ key: Row.Key, in rows: LastingRows<Row>, at place: FoldPosition
     ) throws -> Row? {
@@ -41,7 +40,7 @@ package final class LastingState: FoldState {
         effects.advance(record, in: place.hour, watermarkMilliseconds: watermark)
     }
 
-    /// The rows go with the batch.
+    /// Clearing the batch clears the rows.
     package func takeBackLast() {}
 
     package func restore(
@@ -64,7 +63,7 @@ package final class LastingState: FoldState {
     }
 }
 
-/// A row of a `MemoryTable`, found by its key within a partition.
+/// A row of a `MemoryTable`, identified by its key within a partition.
 protocol LastingRow {
     associatedtype Key: LastingKey
     static var table: MemoryTable { get }
@@ -75,9 +74,9 @@ protocol LastingRow {
     var row: [MemoryValue] { get }
 }
 
-/// A row that is all that memory answers about a record.
+/// A row that is memory's whole answer about a record.
 protocol RecalledRow: LastingRow {
-    /// Reads what was noted of an answer; nil for what is no such thing.
+    /// Reads a recorded answer; nil for invalid bytes.
     init?(answers: [UInt8])
 }
 
@@ -94,7 +93,7 @@ private protocol WrittenRows: AnyObject {
     func removeAll()
 }
 
-/// The rows of a table of memory: those that the batch wrote, in front of those that the store has.
+/// The rows of a memory table: those of the batch take precedence over those of the store.
 final class LastingRows<Row: LastingRow>: WrittenRows {
     private let memory: any FoldMemory
     private(set) var written: [Int32: [Row.Key: Row]] = [:]
@@ -113,7 +112,7 @@ final class LastingRows<Row: LastingRow>: WrittenRows {
 
     func write(to writer: any FoldMemoryWriter) throws {
         for (partition, rows) in written {
-            // In order of the keys, so that neighbours on disk are written together.
+            // Sorted by key, so that neighbours on disk are written together.
             for (key, row) in rows.sorted(by: { $0.key < $1.key }) {
                 try writer.write([key.memoryValue] + row.row, to: Row.table, partition: partition)
             }

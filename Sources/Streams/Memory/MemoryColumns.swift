@@ -1,5 +1,5 @@
-/// The columns of a memory table after its key. Each says which part of what is remembered it shows, so that rows are
-/// written and read by their declaration.
+/// The columns of a memory table after its key. Each declares its part of the remembered value, for reading and writing
+/// rows.
 struct MemoryColumns<Remembered>: Sendable, ExpressibleByArrayLiteral {
     struct Column: Sendable {
         fileprivate let column: MemoryTable.Column
@@ -13,7 +13,7 @@ struct MemoryColumns<Remembered>: Sendable, ExpressibleByArrayLiteral {
         all = columns
     }
 
-    /// The columns as their table has them.
+    /// The columns for the table's declaration.
     var declared: [MemoryTable.Column] { all.map(\.column) }
 
     /// The values of a row after its key.
@@ -25,7 +25,7 @@ struct MemoryColumns<Remembered>: Sendable, ExpressibleByArrayLiteral {
 }
 
 extension MemoryColumns.Column {
-    /// A number that is always there.
+    /// A required number.
     static func integer(
         _ name: String, note: String = "",
         _ write: @escaping @Sendable (Remembered) -> Int64,
@@ -36,7 +36,7 @@ extension MemoryColumns.Column {
             read: { read(&$0, $1.integer ?? 0) })
     }
 
-    /// A number that may be absent.
+    /// An optional number.
     static func optionalInteger(
         _ name: String, _ write: @escaping @Sendable (Remembered) -> Int64?,
         _ read: @escaping @Sendable (inout Remembered, Int64?) -> Void
@@ -46,7 +46,7 @@ extension MemoryColumns.Column {
             read: { read(&$0, $1.integer) })
     }
 
-    /// A text; an absent or empty one is null where the column is optional.
+    /// A text; in an optional column, a missing or empty one is null.
     static func text(
         _ name: String, note: String = "", isOptional: Bool = false,
         _ write: @escaping @Sendable (Remembered) -> String?,
@@ -58,7 +58,7 @@ extension MemoryColumns.Column {
             read: { read(&$0, $1.text) })
     }
 
-    /// Whatever a column can hold.
+    /// Any value of a column.
     static func value(
         _ column: MemoryTable.Column, _ write: @escaping @Sendable (Remembered) -> MemoryValue,
         _ read: @escaping @Sendable (inout Remembered, MemoryValue) -> Void

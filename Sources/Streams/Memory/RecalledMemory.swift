@@ -1,8 +1,8 @@
-/// Takes the place of a fold's memory when a part of the log is folded again. It answers for each
-/// record what the memory answered the first time, and that nothing is known where it holds no answer.
+/// Replaces a fold's memory while a part of the log is folded again. It gives the recorded answers for each record; a
+/// record without them is unknown.
 package final class RecalledMemory: FoldMemory {
     private var answers: [Int32: [Int64: [UInt8]]] = [:]
-    /// While true, it answers that nothing is known.
+    /// While true, it has no answers.
     package var isSilent = false
 
     package init() {}
@@ -21,7 +21,7 @@ package final class RecalledMemory: FoldMemory {
         isSilent ? nil : answers[partition]?[offset]
     }
 
-    /// Nothing is known: folds that recall ask for the answers of a record instead.
+    /// Always nil: recalling folds query the answers of a record instead.
     package func row(of _: MemoryTable, partition _: Int32, key _: MemoryValue) -> [MemoryValue]? {
         nil
     }
@@ -29,8 +29,8 @@ package final class RecalledMemory: FoldMemory {
     package func windowEntries(of _: Int32) -> [DedupeWindow.Entry] { [] }
 }
 
-/// The result of the memory lookups for a record; stored only when something was found. With it the record can be
-/// folded again without the records before it.
+/// The result of the memory lookups for a record; stored only for a match. With it the record can be folded again
+/// without the earlier records.
 package struct Recollection: Equatable, Sendable {
     package var partition: Int32
     package var offset: Int64
@@ -43,8 +43,8 @@ package struct Recollection: Equatable, Sendable {
     }
 }
 
-/// Writes the answers of a memory: numbers in groups of seven bits, the lowest first, signed ones with
-/// their sign in the lowest bit.
+/// Writes the answers of a memory: numbers in groups of seven bits, the lowest first; signed ones have their sign in
+/// the lowest bit.
 struct AnswerWriter {
     private(set) var bytes: [UInt8] = []
 
@@ -65,7 +65,7 @@ struct AnswerWriter {
         if let number { add(number) }
     }
 
-    /// Its length in bytes, and itself.
+    /// The length in bytes, then the text.
     mutating func add(_ text: String) {
         add(text.utf8.count)
         bytes.append(contentsOf: text.utf8)
@@ -78,7 +78,7 @@ struct AnswerWriter {
     }
 }
 
-/// Reads what `AnswerWriter` wrote; nil for what is cut off or no such thing.
+/// Reads the output of `AnswerWriter`; nil for truncated or invalid bytes.
 struct AnswerReader {
     private var rest: ArraySlice<UInt8>
 
@@ -98,7 +98,7 @@ struct AnswerReader {
         return nil
     }
 
-    /// The number that may be absent; nil twice over when it cannot be read.
+    /// An optional number; the outer optional is nil if it cannot be read.
     mutating func optionalNumber() -> Int64?? {
         switch number() {
         case 0: .some(nil)
@@ -107,7 +107,7 @@ struct AnswerReader {
         }
     }
 
-    /// The text that may be absent; nil twice over when it cannot be read.
+    /// An optional text; the outer optional is nil if it cannot be read.
     mutating func optionalText() -> String?? {
         switch number() {
         case 0: .some(nil)

@@ -2,13 +2,13 @@ import JSON
 
 /// A decoded record of the topic `overlay-clicks`. Texts are symbols of the batch.
 struct OverlayClicksEvent {
-    /// What the event counts as: exactly one.
+    /// The event counts as exactly one of these.
     enum Judgement {
         case test
         case notPresented, unsupportedSDK, untracked, early, automatic
-        /// A click by a person on an overlay or an in-app bidder's ad.
+        /// A person's click on an overlay or an in-app bidder's ad.
         case user
-        /// A click on a paid recommendation, and whether it led elsewhere than to Outbrain.
+        /// A click on a paid recommendation. `isAltered`: it led elsewhere than to Outbrain.
         case paid(isAltered: Bool)
         case organic
     }
@@ -75,7 +75,7 @@ extension OverlayClicksDecoder {
                 campaign: CampaignKey(members[4], symbols: &symbols, faults: &faults)),
             judgement: isTest ? .test : judged)
         if let rejection = faults.rejection { throw rejection }
-        // Without an id of its own a click is told from others by the impression and by who clicked.
+        // Without its own id, a click is identified by the impression and by its origin.
         if let clickID, !clickID.isEmpty {
             idBuilder.add(clickID)
         } else {
@@ -85,12 +85,12 @@ extension OverlayClicksDecoder {
         return click
     }
 
-    /// The first reason for which it is no click, if any.
+    /// The first reason why the event is not a click, if any.
     private static func overlayJudgement(
         _ value: JSONValue, isAutomatic: Bool, _ faults: inout FieldFaults
     ) -> OverlayClicksEvent.Judgement {
         let members = value.members(Self.overlayNames)
-        // What the bid sent is kept as it is: members of other types forbid nothing.
+        // The bid's overlay is unchanged: members of other types forbid nothing.
         let wishes = faults.object(members[0], "overlay")?.members(Self.wishNames)
         let presented = faults.integer(members[1], "presented_at_ms")
         let clicked = faults.requiredInteger(members[2], "clicked_at_ms")
@@ -176,12 +176,12 @@ extension OverlayClicksDecoder {
 
 /// The host of a URL (RFC 3986, section 3.2.2): after the user's name, before the port.
 ///
-/// Where programs disagree about the host there is none: a backslash, a blank or a control character
-/// before the path, and a port that is no number.
+/// Nil where programs disagree about the host: a backslash, a blank or a control character before the path, or a port
+/// that is not a number.
 struct URLHost {
     private let name: UnsafeRawBufferPointer
 
-    /// Finds the host; nil when the URL names none, as one without `//` does.
+    /// Nil if the URL has no host, for example a URL without `//`.
     init?(_ url: UnsafeRawBufferPointer) {
         guard let start = Self.authorityStart(url) else { return nil }
         var end = start
@@ -209,7 +209,7 @@ struct URLHost {
 
     func `is`(_ name: StaticString) -> Bool { self.name.equalsIgnoringCase(name) }
 
-    /// The position after `//`, which a scheme and a colon may precede.
+    /// The position after `//` and an optional scheme with its colon.
     private static func authorityStart(_ url: UnsafeRawBufferPointer) -> Int? {
         var position = 0
         while position < url.count, isSchemeCharacter(url[position], first: position == 0) {

@@ -1,4 +1,4 @@
-// The topic `overlay-clicks`: its types of events, what is counted of them, and what that depends on.
+// The topic `overlay-clicks`: its event types, aggregates and rules.
 
 extension OverlayClicksFold {
     package typealias Kind = OverlayClicksEventType
@@ -21,7 +21,7 @@ extension OverlayClicksFold {
 package enum OverlayClicksEventType: EventType {
     /// `skoverlay.click`: a click on an overlay, by a person or by the SDK.
     case overlayClick
-    /// `outbrain.click`: a recommendation was opened, or its address asked for.
+    /// `outbrain.click`: a recommendation was opened, or its address requested.
     case outbrainClick
     case inAppClick
 

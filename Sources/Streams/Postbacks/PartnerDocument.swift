@@ -3,12 +3,11 @@ import Crypto
 import JSON
 import Signatures
 
-/// A document for a partner: what it is told of one postback.
+/// A document for a partner about one postback.
 ///
-/// The fold encodes the content once, and the store keeps it after the id and the revision. The rest is
-/// joined when the document is published: the revision that corrections give it, what it supersedes, and
-/// the names of the campaign. What is published is never written again from what a parser has read: the
-/// amounts are decimal numbers, of which a parser loses digits.
+/// The fold encodes the content once, and the store keeps it after the id and the revision. Publishing adds the rest:
+/// the revision of corrections, the superseded document, and the names of the campaign. Publishing copies the text
+/// instead of writing parsed values, because a parser loses digits of decimal amounts.
 ///
 ///     var document = PartnerDocument(stored: text, id: id, revision: 1)
 ///     document.revision += 1
@@ -16,16 +15,16 @@ import Signatures
 package struct PartnerDocument: Sendable {
     /// 32 hex digits, the same for every copy of the postback.
     package let id: String
-    /// From 1, and one more for each better copy.
+    /// From 1; increases by one with each better copy.
     package var revision: Int64
-    /// `id:revision` of the document that this one, a correction, replaces.
+    /// `id:revision` of the document that this correction replaces.
     package var supersedes: String?
-    /// Whether it takes back what the partner was told.
+    /// Whether the document withdraws the earlier ones.
     private var isWithdrawn = false
     /// The members from `partner` to `origin`, as JSON.
     package private(set) var content: String
 
-    /// - Parameter content: the members after `partner`, as `PartnerContent` has written them.
+    /// - Parameter content: the members after `partner`, from `PartnerContent`.
     init(id: String, revision: Int64, partner: String, content: String) {
         self.id = id
         self.revision = revision
@@ -35,7 +34,7 @@ package struct PartnerDocument: Sendable {
         self.content = text.text
     }
 
-    /// Reads what `stored` has written. The revision is that of the text, if it has one.
+    /// Reads the text of `stored`. The revision in the text, if any, takes precedence.
     package init(stored text: String, id: String, revision: Int64) {
         self.id = id
         let lead = "{\"id\":\"\(id)\",\"revision\":"
@@ -62,7 +61,7 @@ package struct PartnerDocument: Sendable {
         return text.text
     }
 
-    /// The document that takes this one back: the same without a conversion.
+    /// The document that withdraws this one: the same without a conversion.
     package func withdrawn(_ parser: JSONParser) throws(JSONFault) -> PartnerDocument {
         var document = self
         document.isWithdrawn = true
@@ -79,7 +78,7 @@ package struct PartnerDocument: Sendable {
         return document
     }
 
-    /// When the postback was received, RFC 3339; empty in a document that does not say it.
+    /// The time of receipt of the postback, RFC 3339; empty if the document does not contain it.
     package func receivedAt(_ parser: JSONParser) throws(JSONFault) -> String {
         try parsed(parser) { root in
             let text = root.member("received_at")?.string
@@ -99,8 +98,8 @@ package struct PartnerDocument: Sendable {
         }.get()
     }
 
-    /// The stable id of a partner's document: the first 128 bits of SHA-256 over the parts, each
-    /// written as its length in bytes, a colon and itself.
+    /// The stable id of a partner's document: the first 128 bits of SHA-256 over the parts, each written as its length
+    /// in bytes, a colon and the part.
     static func id(
         partner: String, framework: String, network: String, transaction: String,
         sequenceIndex: Int
@@ -114,11 +113,11 @@ package struct PartnerDocument: Sendable {
     }
 }
 
-/// A document for a partner in the outbox, with what the names of its campaign are found by.
+/// A document for a partner in the outbox, with the keys of its campaign's names.
 package struct PartnerPostback: Sendable {
     package var document: PartnerDocument
     package var partner: String
-    /// The partition and the offset of the postback.
+    /// The partition and offset of the postback.
     package var partition: Int32
     package var originOffset: Int64
     /// In lower case.
@@ -148,8 +147,7 @@ package struct PartnerPostback: Sendable {
 
     package var id: String { document.id }
 
-    /// The text that is published: the document with its campaign, whose names are nil where the catalog
-    /// has none.
+    /// The text to publish: the document with its campaign. Names are nil if the catalog does not contain them.
     package func published(
         name: String?, network: String?, app: String?, mediaSource: String?
     ) -> String {
@@ -171,12 +169,12 @@ package struct PartnerPostback: Sendable {
 // MARK: Reading
 
 extension PartnerDocument {
-    /// A value of a document that was read, or what a template makes of several.
+    /// A value of a read document, or a template's combination of several.
     package enum Value: Equatable, Sendable {
         case text(String)
         /// A number or a boolean, as JSON.
         case literal(String)
-        /// In a text they are joined with commas.
+        /// Joined with commas in a text.
         case list([Value])
         /// An object or an array, as JSON.
         case json(String)
@@ -192,8 +190,8 @@ extension PartnerDocument {
             }
         }
 
-        /// A number of units with up to six decimals, as documents write amounts of money. A double of such an
-        /// amount would be written as `1e-06` when it is small. Nil for other values.
+        /// A number of units with up to six decimals, as documents write amounts of money. A small double would be
+        /// written as `1e-06`. Nil for other values.
         private static func amount(_ value: JSONValue) -> String? {
             guard case .double(let units)? = value.number, units > 0 else { return nil }
             let micros = (units * 1_000_000).rounded()
@@ -201,7 +199,7 @@ extension PartnerDocument {
             return PartnerContent.units(micros: Int128(micros))
         }
 
-        /// The value as text, not yet encoded for where it stands.
+        /// The value as text, not encoded for its context.
         package var text: String {
             switch self {
             case .text(let text), .literal(let text), .json(let text): text
@@ -225,8 +223,8 @@ extension PartnerDocument {
         }
     }
 
-    /// The values of a document, stored or published, by their paths: `conversion.revenue.min`. There are
-    /// none for null and for objects.
+    /// The values of a stored or published document by path: `conversion.revenue.min`. Null and objects have no
+    /// entries.
     package struct Values: Sendable {
         private var values: [String: Value] = [:]
 
@@ -252,7 +250,7 @@ extension PartnerDocument {
             }
         }
 
-        /// Where two documents say something else, in bytewise order of the paths; values are JSON.
+        /// The differences between two documents, in bytewise order of the paths; values are JSON.
         package static func differences(
             from old: Values, to new: Values
         ) -> [(path: String, from: String?, to: String?)] {

@@ -2,28 +2,27 @@ import EventLog
 import JSON
 import Signatures
 
-/// What is to be said of a single postback: its verdict, and field by field what its signature covers.
+/// The details of a single postback: its verdict, and the fields that its signature covers.
 ///
-/// It is prepared by the fold itself, so that it can never be judged differently than the same record.
+/// The fold itself prepares it, so that the verdict cannot differ from the worker's.
 package struct PostbackInspection: Sendable {
     package let verdict: Verdict
-    /// The form that verified, and that is folded; `asGiven` when none did.
+    /// The verified form, which is folded; `asGiven` if verification failed.
     package let form: RelayForm
-    /// What the signature covers, in order; a value is nil when the field is needed and absent. Empty
-    /// for an unknown version.
+    /// The signed fields, in order; a value is nil if a required field is missing. Empty for an unknown version.
     package let signedFields: [SignedField]
-    /// The other fields of the document, in order; the signature itself is left out.
+    /// The other fields of the document, in order, without the signature.
     package let unsignedFields: [SignedField]
 
     /// Judges a postback as the worker does.
     ///
     /// - Parameters:
     ///   - document: the value of a record.
-    ///   - framework: what the record's type says.
+    ///   - framework: the type of the record.
     ///   - isRelayed: whether the record's `ce_via` is `relay`.
-    ///   - keys: the keys to trust.
-    ///   - maxRecordBytes: a longer document is rejected.
-    /// - Throws: why the worker would reject it. Nil when there is no memory for a parser.
+    ///   - keys: the trusted keys.
+    ///   - maxRecordBytes: longer documents are rejected.
+    /// - Throws: the worker's reason for rejection. Nil without memory for a parser.
     package static func inspect(
         _ document: UnsafeRawBufferPointer, framework: PostbacksEventType, isRelayed: Bool,
         keys: TrustedKeys, maxRecordBytes: Int = 1_048_576
@@ -63,7 +62,7 @@ package struct PostbackInspection: Sendable {
     }
 }
 
-/// Tells the fields of a decoded document that are signed from those that are not.
+/// Separates the signed fields of a decoded document from the others.
 private struct SignedPostbackFields {
     private let value: JSONValue
     private let event: PostbacksEvent
@@ -93,7 +92,7 @@ private struct SignedPostbackFields {
         return SignedField.members(of: value, notIn: &seen)
     }
 
-    /// As the signature of the layout covers them; members were judged by the decoder before.
+    /// The fields that the layout's signature covers; the decoder has already judged the members.
     private func claimedFields(_ layout: SKAdNetworkLayout) -> [SignedField] {
         prepared.bytes.withUnsafeBytes { bytes in
             func text(_ range: Range<Int>) -> UnsafeRawBufferPointer {
@@ -145,7 +144,7 @@ private struct SignedPostbackFields {
 }
 
 extension PostbacksEvent.Interaction {
-    /// The number by which SKAdNetwork says it; nil when it is unknown.
+    /// SKAdNetwork's number for it; nil if unknown.
     fileprivate var fidelityType: Int64? {
         switch self {
         case .unknown, .other: nil

@@ -2,20 +2,19 @@ import ConversionModels
 import JSON
 import Signatures
 
-/// Decodes postbacks of both frameworks, and writes down for each what is to be verified.
+/// Decodes postbacks of both frameworks, and collects the data to verify for each.
 ///
-/// Apple's "Verifying an install-validation postback" and "Identifying the parameters in
-/// install-validation postbacks"; a field that the version's layout does not sign is neither read nor
-/// judged, except those that Apple never signs.
+/// Apple's "Verifying an install-validation postback" and "Identifying the parameters in install-validation postbacks".
+/// Fields that the version's layout does not sign are ignored, except those that Apple never signs.
 final class PostbacksDecoder {
-    /// The texts of the batch's events, and what is to be verified of them.
+    /// The texts of the batch's events, and the data to verify.
     private(set) var bytes: [UInt8] = []
     private let jwsParser: JSONParser
     private var faults = FieldFaults()
-    /// Room for a number written as text, which claims borrow.
+    /// A buffer for claims that need a number as text.
     private let digits = UnsafeMutableRawBufferPointer.allocate(byteCount: 24, alignment: 1)
 
-    /// JWS parts are read with a parser of their own, because the envelope is still in use.
+    /// JWS parts need a separate parser, because the envelope is still in use.
     init(jwsParser: JSONParser) {
         self.jwsParser = jwsParser
     }
@@ -179,7 +178,7 @@ extension PostbacksDecoder {
         claims.redownload = redownload
         if layout?.signsDidWin ?? true {
             let didWin = faults.boolean(value.member("did-win"), "did-win")
-            // A win has to be said; without the field the signature does not hold either.
+            // The win is required; without the field the signature is invalid too.
             event.didWin = didWin ?? false
             claims.didWin = didWin
         }
@@ -240,7 +239,7 @@ extension PostbacksDecoder {
         }
     }
 
-    /// A part of the JWS, which has to be a JSON object.
+    /// A part of the JWS; it must be a JSON object.
     private func part(_ range: Range<Int>) -> JSONValue? {
         let value = bytes.withUnsafeBytes { all in
             try? jwsParser.parse(UnsafeRawBufferPointer(rebasing: all[range]))
@@ -290,7 +289,7 @@ extension PostbacksDecoder {
         return index
     }
 
-    /// The source identifier: a string of 1 to 4 digits, which keeps its zeros, or such a number.
+    /// The source identifier: a string of 1 to 4 digits, which keeps its zeros, or a number of that size.
     private func sourceIdentifier(
         _ value: JSONValue, isRequired: Bool
     ) -> PostbacksEvent.Campaign {
@@ -325,15 +324,15 @@ extension CoarseValue {
 }
 
 extension RecordKeyReader {
-    /// The key of a postback of SKAdNetwork: its transaction id in lower case.
+    /// The key of a SKAdNetwork postback: its transaction id in lower case.
     package func skAdNetworkKey(_ bytes: [UInt8]) throws(Rejection) -> [UInt8] {
         try read(bytes) { value throws(Rejection) in
             try requiredKey(value.member("transaction-id"), "transaction-id").asciiLowercased
         }
     }
 
-    /// The key of a postback of AdAttributionKit: its postback identifier in lower case, which stands
-    /// within the JWS. Whether that is Apple's is not asked here.
+    /// The key of an AdAttributionKit postback: its postback identifier from the JWS, in lower case. The signature is
+    /// not verified here.
     package func adAttributionKitKey(_ bytes: [UInt8]) throws(Rejection) -> [UInt8] {
         try read(bytes) { value throws(Rejection) in
             let text = faults.requiredID(value, "jws-string")

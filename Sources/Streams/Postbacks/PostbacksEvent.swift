@@ -2,11 +2,11 @@ import ConversionModels
 import EventLog
 import Signatures
 
-/// A decoded postback. Its texts are ranges of the bytes that its batch keeps.
+/// A decoded postback. Its texts are ranges of its batch's bytes.
 struct PostbacksEvent {
     enum Interaction: UInt8 {
         case unknown, view, click
-        /// A word of AdAttributionKit's that is not known here: Apple adds words.
+        /// An unknown word of AdAttributionKit: Apple adds words.
         case other
 
         var name: StaticString {
@@ -21,7 +21,7 @@ struct PostbacksEvent {
 
     enum ConversionType: UInt8 {
         case download, redownload, reEngagement
-        /// A word of AdAttributionKit's that is not known here.
+        /// An unknown word of AdAttributionKit.
         case other
 
         var name: StaticString {
@@ -34,7 +34,7 @@ struct PostbacksEvent {
         }
     }
 
-    /// The campaign as it was sent: a text with its zeros, or a number.
+    /// The campaign as sent: a text with its zeros, or a number.
     enum Campaign {
         case none
         case text(Range<Int>)
@@ -46,64 +46,64 @@ struct PostbacksEvent {
     var version: Range<Int> = 0..<0
     /// The layout; nil for an unknown version and for AdAttributionKit.
     var layout: SKAdNetworkLayout?
-    /// As it was sent, in its own case.
+    /// As sent, in its original case.
     var network: Range<Int> = 0..<0
-    /// As it was sent, in its own case.
+    /// As sent, in its original case.
     var transaction: Range<Int> = 0..<0
     var campaign = Campaign.none
-    /// Whether that is a source identifier, and not a campaign id.
+    /// Whether the campaign is a source identifier, not a campaign id.
     var hasSourceIdentifier = false
     var appID: Int64 = 0
-    /// The publisher's app; nil when absent.
+    /// The publisher's app; nil if missing.
     var sourceAppID: Int64?
     var sourceDomain: Range<Int> = 0..<0
     /// 0 to 2; 0 below 4.0.
     var sequenceIndex = 0
     var interaction = Interaction.unknown
-    /// AdAttributionKit's word for the interaction as it was sent; nil when absent.
+    /// AdAttributionKit's word for the interaction as sent; nil if missing.
     var interactionWord: Range<Int>?
     var conversionType = ConversionType.download
-    /// The marketplace of AdAttributionKit; empty when absent.
+    /// AdAttributionKit's marketplace; empty if missing.
     var marketplace: Range<Int> = 0..<0
     var didWin = true
-    /// 0 to 63; nil when absent.
+    /// 0 to 63; nil if missing.
     var fineValue: Int?
     var coarseValue: CoarseValue?
-    /// Empty when absent.
+    /// Empty if missing.
     var country: Range<Int> = 0..<0
 
-    /// The event as the form that verified has it: a relay's zeros are left out.
+    /// The event in the verified form, without a relay's zeros.
     func inForm(_ form: RelayForm) -> PostbacksEvent {
         var event = self
         if form.omitsSourceApp { event.sourceAppID = nil }
         if form.omitsFidelity { event.interaction = .unknown }
-        // The layout signs the source app, else the domain.
+        // The layout signs the source app, otherwise the domain.
         if event.sourceAppID != nil { event.sourceDomain = 0..<0 }
         return event
     }
 
-    /// Which windows apply: those of 3.0 and before, or those of the sequence index.
+    /// The windows that apply: those of 3.0 and earlier, or those of the sequence index.
     var timing: PostbackTiming {
         if let layout, layout < .v4_0 { return .upTo3 }
         return PostbackTiming.window(sequenceIndex) ?? .upTo3
     }
 
-    /// When the app was first launched, of a postback that came at an instant in milliseconds since 1970.
+    /// The time window of the app's first launch. `received` is in milliseconds since 1970.
     func installWindow(received: Int64, verdict: Verdict) -> InstallWindow {
         timing.installWindow(
             received: received, fineIsZero: fineValue == 0,
             reEngagement: conversionType == .reEngagement, development: verdict == .development)
     }
 
-    /// When the app was most likely first launched, in milliseconds since 1970; nil where nothing is known of an install:
-    /// of re-engagements, and of development devices, whose windows last minutes.
+    /// The most likely time of the app's first launch, in milliseconds since 1970. Nil for re-engagements, and for
+    /// development devices, which have windows of minutes.
     func likelyInstall(received: Int64, verdict: Verdict, model: ConversionModel?) -> Int64? {
         guard conversionType != .reEngagement, verdict != .development else { return nil }
         return timing.likelyInstall(received: received, model: model)
     }
 }
 
-/// How a postback came: what the header `ce_via` says.
+/// The route of a postback: the header `ce_via`.
 package enum PostbackRoute: CaseIterable, Sendable {
     /// From the device, to the ad network.
     case device
@@ -120,7 +120,7 @@ package enum PostbackRoute: CaseIterable, Sendable {
         }
     }
 
-    /// Reads the header; nil for a word that is none of these.
+    /// Reads the header; nil for an unknown word.
     init?(_ record: RecordView) {
         guard let via = record.headers.first(named: "ce_via") else {
             self = .device

@@ -8,7 +8,7 @@ package final class PostbacksFold: LastingFold {
     let rules: PostbacksRules
     /// By app.
     private let models: [Int64: ConversionModel]
-    /// In order of their names.
+    /// Sorted by name.
     let partners: [PartnerRule]
     let topic: String
     let parser: JSONParser
@@ -24,13 +24,13 @@ package final class PostbacksFold: LastingFold {
     let decodedEvents = DeltaTable<DecodedEventsKey>()
     let installCohorts = DeltaTable<InstallCohortsKey>()
     package var deltas: [Deltas] { [postbacks, conversionValues, decodedEvents, installCohorts] }
-    /// The best copy of each postback that was accepted.
+    /// The best accepted copy of each postback.
     let accepted: LastingRows<KnownPostback>
-    /// Every copy that the batch decoded, in order; the symbols are those of the effects.
+    /// Every decoded copy of the batch, in order, with the symbols of the effects.
     private var copies: [PostbackCopy] = []
     package internal(set) var outbox: [PartnerPostback] = []
 
-    /// Makes a fold. The two parsers are its own from now on; `memory` is what the store knows.
+    /// Creates a fold. It owns the two parsers from now on; `memory` is the store's memory.
     package init(
         topic: String, rules: PostbacksRules, attestor: Attestor, parser: JSONParser,
         jwsParser: JSONParser, memory: any FoldMemory
@@ -55,7 +55,7 @@ package final class PostbacksFold: LastingFold {
         }
     }
 
-    /// Decodes a batch, and has its signatures verified on other threads meanwhile.
+    /// Decodes a batch, and starts verifying its signatures on other threads.
     package func prepare(_ batch: RecordBatch) -> PreparedPostbacks {
         decoder.begin()
         var items: [PreparedPostbacks.Item] = []
@@ -167,7 +167,7 @@ extension PostbacksFold {
         }
     }
 
-    /// What becomes of a copy: one whose verdict ranks above all that was accepted counts as new.
+    /// The outcome of a copy. A verdict that ranks above those of all accepted copies counts as new.
     private static func outcome(
         of verdict: Verdict, _ values: UnsignedValues, beside known: KnownPostback?
     ) -> Outcome {
@@ -318,7 +318,7 @@ extension PreparedPostbacks {
     }
 }
 
-/// A batch of postbacks, decoded, whose signatures are being verified.
+/// A batch of decoded postbacks, with signatures under verification.
 package final class PreparedPostbacks {
     struct Item {
         var countedType: StaticString
@@ -341,15 +341,14 @@ package final class PreparedPostbacks {
         pending = attestor.begin(requests, bytes: bytes)
     }
 
-    /// Number of records that were decoded, each of which is given a verdict.
+    /// The number of decoded records; each gets a verdict.
     var verifications: Int {
         items.count { item in
             if case .success = item.event { true } else { false }
         }
     }
 
-    /// The result for each record that was decoded; for the others there is one without meaning.
-    /// Waits for the verification.
+    /// The result for each decoded record; results of other records are meaningless. Waits for the verification.
     func results() -> [AttestationResult] {
         if let pending = pending.take() { finished = pending.finish() }
         return finished

@@ -2,19 +2,19 @@ import ConversionModels
 import EventLog
 import Signatures
 
-/// What a postback carries that Apple does not sign: copies that differ here are in conflict.
+/// The values of a postback that Apple does not sign: copies with different values are in conflict.
 struct UnsignedValues: Equatable, Sendable {
-    /// 0 to 63; nil when absent.
+    /// 0 to 63; nil if missing.
     var fineValue: Int?
-    /// low, medium or high; nil when absent.
+    /// low, medium or high; nil if missing.
     var coarseValue: CoarseValue?
-    /// Empty when absent.
+    /// Empty if missing.
     var country: String
-    /// AdAttributionKit's word as it was sent, since several words count as `other`; nil when absent, and
-    /// for SKAdNetwork, which signs its own.
+    /// AdAttributionKit's word as sent, because several words count as `other`; nil if missing, and for SKAdNetwork,
+    /// which signs it.
     var interaction: String?
 
-    /// Texts are equal when their bytes are.
+    /// Texts are equal if their bytes are.
     static func == (left: UnsignedValues, right: UnsignedValues) -> Bool {
         left.fineValue == right.fineValue && left.coarseValue == right.coarseValue
             && left.country.utf8.elementsEqual(right.country.utf8)
@@ -23,12 +23,12 @@ struct UnsignedValues: Equatable, Sendable {
     }
 }
 
-/// The best copy of a postback that was accepted so far.
+/// The best accepted copy of a postback so far.
 struct KnownPostback: Equatable, Sendable {
     var rank: Int
     var offset: Int64
     var values: UnsignedValues
-    /// The partners that the postback was published to, with the last revision.
+    /// The last published revision of the postback, by partner.
     var published: [String: Int64]
 }
 
@@ -65,7 +65,7 @@ extension KnownPostback: RecalledRow {
         .value(
             .init("interaction", .text, "AdAttributionKit only, as it was sent", isOptional: true),
             {
-                // An empty word is a word, other than none.
+                // An empty word differs from a missing one.
                 $0.values.interaction.map { .text($0) } ?? .none
             }, { $0.values.interaction = $1.text }),
         .text(
@@ -82,7 +82,7 @@ extension KnownPostback: RecalledRow {
 
     var row: [MemoryValue] { Self.columns.row(of: self) }
 
-    /// Reads `acme=1,other=2`; names of partners hold neither sign.
+    /// Reads `acme=1,other=2`; partner names contain neither sign.
     private static func published(_ text: String) -> [String: Int64] {
         var published: [String: Int64] = [:]
         for pair in text.split(separator: ",") {
@@ -92,7 +92,7 @@ extension KnownPostback: RecalledRow {
         return published
     }
 
-    /// Writes what `published` reads; nil for none.
+    /// Writes the input of `published`; nil if empty.
     private var publishedText: String? {
         published.isEmpty
             ? nil
@@ -102,8 +102,8 @@ extension KnownPostback: RecalledRow {
 }
 
 extension KnownPostback {
-    /// The copy as the answer to a record: what the record is held against and, where it is accepted,
-    /// what was published of the postback before.
+    /// The copy as the answer to a record: the values to compare the record with and, for an accepted record, the
+    /// revisions published earlier.
     func answers(withPublished: Bool) -> [UInt8] {
         var writer = AnswerWriter()
         writer.add(rank)
@@ -121,7 +121,7 @@ extension KnownPostback {
         return writer.bytes
     }
 
-    /// Reads what `answers` wrote; nil for what is no such thing.
+    /// Reads the output of `answers`; nil for invalid bytes.
     init?(answers: [UInt8]) {
         var reader = AnswerReader(answers)
         guard let rank = reader.number(), let offset = reader.number(),
@@ -144,8 +144,7 @@ extension KnownPostback {
     }
 }
 
-/// A copy of a postback that was decoded, whatever became of it: what the copies of several routes are
-/// held against each other by.
+/// A decoded copy of a postback with any outcome, for comparing the copies of several routes.
 struct PostbackCopy: Sendable {
     var id: RecordID
     var route: PostbackRoute
@@ -158,9 +157,9 @@ struct PostbackCopy: Sendable {
     var campaign: CampaignKey
     /// 0 to 2; 0 below 4.0.
     var sequenceIndex: Int
-    /// Whether the campaign is a source identifier, and not a campaign id.
+    /// Whether the campaign is a source identifier, not a campaign id.
     var hasSourceIdentifier: Bool
-    /// Whether it is of the network that won.
+    /// Whether its network won.
     var didWin: Bool
 }
 

@@ -3,7 +3,7 @@ import JSON
 import Signatures
 
 extension PostbacksFold {
-    /// Puts an accepted postback in the outbox of every partner whose rule admits it.
+    /// Puts an accepted postback in the outbox of every partner with a matching rule.
     func publish(
         _ event: PostbacksEvent, _ result: AttestationResult, _ decoding: ModelDecoding?,
         _ place: FoldPosition, _ prepared: PreparedPostbacks,
@@ -67,7 +67,7 @@ extension PostbacksFold {
     }
 }
 
-/// What partners are told of a postback: the members of a document after `partner`.
+/// The members of a partner's document after `partner`.
 struct PartnerContent {
     var event: PostbacksEvent
     var verdict: Verdict
@@ -91,7 +91,7 @@ struct PartnerContent {
         return text.text
     }
 
-    /// Apple's fields with underscores: those that the layout signs or Apple never does.
+    /// Apple's fields with underscores: those that the layout signs, and those that Apple never signs.
     private func writePostback(
         _ envelope: JSONValue, _ claims: JSONValue?, to text: inout JSONText
     ) {
@@ -119,7 +119,7 @@ struct PartnerContent {
         fields.append(isFour ? "source-identifier" : "campaign-id")
         fields += ["transaction-id", "app-id", "attribution-signature", "redownload"]
         if layout?.signsSourceApp ?? true, !form.omitsSourceApp { fields.append("source-app-id") }
-        // Beside a source app the domain is not signed.
+        // The domain is unsigned if the postback has a source app.
         if layout?.signsSourceDomain ?? true, event.sourceAppID == nil {
             fields.append("source-domain")
         }
@@ -140,7 +140,7 @@ struct PartnerContent {
         text.member("value", event.fineValue)
         text.member("coarse", event.coarseValue.map { "\($0.name)" })
         text.member("model", hasValue ? decoding?.versionID : nil)
-        // An event that never happened is no event. Its revenue counts, as that of buckets does.
+        // Events that never happened are omitted. Their revenue counts, like the revenue of buckets.
         let events = (decoding?.events ?? []).filter { $0.countMax > 0 }
         text.objects("events", events) { event, text in
             text.member("name", event.event)

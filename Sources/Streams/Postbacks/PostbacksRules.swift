@@ -3,22 +3,22 @@ import ConversionModels
 import JSON
 import Signatures
 
-/// What the fold of postbacks depends on: `postbacks.yaml`, the conversion models and the partners.
+/// The configuration of the postbacks fold: `postbacks.yaml`, the conversion models and the partners.
 package struct PostbacksRules: StreamRules {
     package static let number: Int64 = 3
 
-    /// A longer value is refused.
+    /// Longer values are rejected.
     package var maxRecordBytes: Int
     /// Whether postbacks of development devices count as trusted.
     package var trustsDevelopment: Bool
-    /// Keys as Apple's production key, SubjectPublicKeyInfo in base64.
+    /// Keys with the role of Apple's production key, SubjectPublicKeyInfo in base64.
     package var productionKeys: [String] = []
-    /// Keys as Apple's development keys, SubjectPublicKeyInfo in base64.
+    /// Keys with the role of Apple's development keys, SubjectPublicKeyInfo in base64.
     package var developmentKeys: [String] = []
     package var adAttributionKitKeys: [AdAttributionKitKey] = []
-    /// The conversion models, in order of their apps.
+    /// The conversion models, sorted by app.
     package var models: [ConversionModel]
-    /// The partners, in order of their names.
+    /// The partners, sorted by name.
     package var partners: [PartnerRule]
 
     /// Rules that trust Apple's keys only.
@@ -32,7 +32,7 @@ package struct PostbacksRules: StreamRules {
         self.partners = partners
     }
 
-    /// The verdict that a key of AdAttributionKit gives.
+    /// The verdict for a signature by an AdAttributionKit key.
     enum KeyVerdict: String, CaseIterable { case valid, development }
 
     static let fileKeys: [ConfigurationKey] = [
@@ -64,7 +64,7 @@ package struct PostbacksRules: StreamRules {
             "verdict", KeyVerdict.self, required: true, "The verdict of postbacks that it signed."),
     ]
 
-    /// Reads `postbacks.yaml`. Throws at the line of a key that is none.
+    /// Reads `postbacks.yaml`. Throws at the line of an invalid key.
     init(
         _ file: StreamFile, models: [ConversionModel], partners: [PartnerRule]
     ) throws(ConfigurationError) {
@@ -138,7 +138,7 @@ package struct PostbacksRules: StreamRules {
         json.member("trust", partner.trust.map(\.name).sorted())
         if let networks = partner.networks { json.member("networks", networks.sorted()) }
         if let apps = partner.apps { write("apps", apps.sorted()) }
-        // A key that came later is written only where it is given: the text of the others is as it was.
+        // Later keys are written only if set, so that the text of other configurations stays unchanged.
         if let windows = partner.windows { write("windows", windows.sorted()) }
     }
 }
@@ -182,15 +182,15 @@ extension ConfigurationNode {
     }
 }
 
-/// Which postbacks a partner gets.
+/// The postbacks that a partner gets.
 package struct PartnerRule: Equatable, Sendable {
     package var name: String
     package var trust: Set<Verdict>
-    /// Lower-cased ids of the networks that it gets; nil for all.
+    /// Network ids in lower case; nil for all.
     package var networks: Set<String>?
-    /// The advertised apps that it gets; nil for all.
+    /// The advertised apps; nil for all.
     package var apps: Set<Int64>?
-    /// The conversion windows that it gets, by sequence index; nil for all.
+    /// The conversion windows by sequence index; nil for all.
     package var windows: Set<Int>?
 
     package init(
@@ -223,10 +223,10 @@ extension PartnerRule {
     }
 }
 
-// MARK: Reading back what was recorded
+// MARK: Reading the recorded configuration
 
 extension PostbacksRules {
-    /// Reads what `configuration` wrote; nothing of it is secret.
+    /// Reads the text of `configuration`; it contains no secrets.
     package init(recorded text: String, from source: RuleSource) throws {
         let models = try [ConversionModel](recordedIn: text)
         self = try RecordedConfiguration.read(text) {
@@ -251,7 +251,7 @@ extension PostbacksRules {
 }
 
 extension AdAttributionKitKey {
-    /// Reads the key id, the key and the verdict; an id may have spaces in it.
+    /// Reads the key id, the key and the verdict; an id may contain spaces.
     fileprivate init(recorded key: RecordedConfiguration) throws(RecordedConfigurationFault) {
         let parts = try key.text().split(separator: " ", omittingEmptySubsequences: false)
         guard parts.count >= 3,

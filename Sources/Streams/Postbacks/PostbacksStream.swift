@@ -2,7 +2,7 @@ import ConfigurationValues
 import JSON
 import Signatures
 
-// The topic `postbacks`: its types of events, what is counted of them, and what that depends on.
+// The topic `postbacks`: its event types, aggregates and rules.
 
 extension PostbacksFold {
     package static let streamName = "postbacks"
@@ -36,7 +36,7 @@ extension PostbacksFold {
             partners: pipelines.partners().map(PartnerRule.init))
     }
 
-    /// The keys of `postbacks.yaml`, with Apple's.
+    /// The keys of `postbacks.yaml`, including Apple's.
     package static func trustedKeys(in pipelines: PipelineDirectory) throws -> TrustedKeys {
         try PostbacksRules(file(in: pipelines), models: [], partners: []).trustedKeys
     }
@@ -71,7 +71,7 @@ package enum PostbacksEventType: EventType {
         }
     }
 
-    /// The framework, as columns and ids write it.
+    /// The framework's name in columns and ids.
     var framework: StaticString {
         switch self {
         case .skAdNetwork: "skadnetwork"
@@ -211,7 +211,7 @@ package struct InstallCohortsKey: RowKey {
             "the estimated day of the install, UTC; '' where nothing is known of it"))
 }
 
-/// Conversion values as columns have them.
+/// Conversion values in columns.
 enum ConversionValueText {
     /// Fine values by number, then coarse ones from low to high.
     static let inOrder = (0...63).map { "\($0)" } + ["low", "medium", "high"]

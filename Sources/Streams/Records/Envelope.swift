@@ -3,7 +3,7 @@ import JSON
 
 /// The types of a topic.
 package protocol EventType: CaseIterable, Sendable {
-    /// The type as `ce_type` says it; one literal for each case.
+    /// The type in `ce_type`; one literal for each case.
     var name: StaticString { get }
     /// The type of a record without `ce_type`.
     static var byDefault: Self { get }
@@ -11,7 +11,7 @@ package protocol EventType: CaseIterable, Sendable {
 
 /// A record with its envelope read: CloudEvents 1.0, Kafka binding, binary mode.
 struct Envelope<Type: EventType> {
-    /// The type; nil when the topic has no such type.
+    /// The type; nil if the topic does not have it.
     let type: Type?
     /// True for a CloudEvent in structured mode, which Weir does not read.
     let isStructured: Bool
@@ -40,7 +40,7 @@ struct Envelope<Type: EventType> {
         return type?.name ?? "unknown"
     }
 
-    /// The type for the list of refused records: what the header said; empty without one.
+    /// The header's type, for the list of rejected records; empty if missing.
     var statedType: String {
         said.map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
@@ -54,7 +54,7 @@ struct Envelope<Type: EventType> {
         }
     }
 
-    /// Reads the value, with every reason to refuse it that does not depend on the type.
+    /// Reads the value. Checks all reasons for rejection that do not depend on the type.
     func value(
         of record: RecordView, parser: JSONParser, maxRecordBytes: Int
     ) throws(Rejection) -> JSONValue {

@@ -1,9 +1,9 @@
 import JSON
 
-/// Reads the fields of a record and keeps the first reason, in the contract's order, why the record as
-/// a whole is to be refused. Reading goes on after a fault, so that a later field's graver one is seen.
+/// Reads the fields of a record and keeps the reason for rejecting the whole record that is first in the contract's
+/// order. Reading continues after a fault, so that a later field's graver fault is found.
 ///
-/// A member whose value is null is absent.
+/// A member with the value null is missing.
 struct FieldFaults {
     private var reason: RejectionReason?
     private var field: StaticString = ""
@@ -37,8 +37,7 @@ struct FieldFaults {
         return text
     }
 
-    /// The symbol of a name that may be absent, and that may be written as a whole number; empty when it
-    /// is absent.
+    /// The symbol of an optional name, which may be a whole number; empty if missing.
     mutating func name(
         _ value: JSONValue?, _ field: StaticString, _ symbols: inout SymbolTable
     ) -> Symbol {
@@ -51,7 +50,7 @@ struct FieldFaults {
         return integer(number, field).map { symbols.intern(decimal: $0) } ?? .empty
     }
 
-    /// A text id that has to be there; an empty one is a missing one.
+    /// A required text id; an empty one is missing.
     @inline(__always)
     mutating func requiredID(
         _ object: JSONValue, _ name: StaticString, field: StaticString? = nil
@@ -59,7 +58,7 @@ struct FieldFaults {
         requiredID(object.member(name), field ?? name)
     }
 
-    /// A member that is a text id and has to be there; an empty one is a missing one.
+    /// A required member with a text id; an empty one is missing.
     @inline(__always)
     mutating func requiredID(_ value: JSONValue?, _ field: StaticString) -> UnsafeRawBufferPointer {
         guard let value else { return missing(field) }
@@ -70,7 +69,7 @@ struct FieldFaults {
         return text.isEmpty ? missing(field) : text
     }
 
-    /// A member that is one of a closed list of words and has to be there; says which.
+    /// A required member from a closed list of words; returns the word's index.
     @inline(__always)
     mutating func requiredWord<let count: Int>(
         _ value: JSONValue?, _ field: StaticString, of detail: InlineArray<count, StaticString>
@@ -85,7 +84,7 @@ struct FieldFaults {
         return nil
     }
 
-    /// A whole number that may be absent; a string is of the wrong type.
+    /// An optional whole number; a string has the wrong type.
     @inline(__always)
     mutating func optionalInteger(
         _ object: JSONValue, _ name: StaticString, field: StaticString? = nil
@@ -103,15 +102,15 @@ struct FieldFaults {
         return integer(number, field)
     }
 
-    /// A member that is a whole number and has to be there; 0 for a faulty one.
+    /// A required member with a whole number; 0 if faulty.
     @inline(__always)
     mutating func requiredInteger(_ value: JSONValue?, _ field: StaticString) -> Int64 {
         if value == nil { _ = missing(field) }
         return integer(value, field) ?? 0
     }
 
-    /// A whole number from 0 that identifies something, as a JSON number or a string of digits. An absent
-    /// value and an empty string are nil.
+    /// A whole number from 0 that identifies something, as a JSON number or a string of digits. Nil if missing or an
+    /// empty string.
     @inline(__always)
     mutating func optionalIdentifier(
         _ object: JSONValue, _ name: StaticString, field: StaticString? = nil
@@ -126,8 +125,8 @@ struct FieldFaults {
         return digits(value, field)
     }
 
-    /// An instant in milliseconds since 1970, as a JSON number or a string of digits. An absent value and
-    /// an empty string are nil.
+    /// An instant in milliseconds since 1970, as a JSON number or a string of digits. Nil if missing or an empty
+    /// string.
     mutating func optionalInstant(_ object: JSONValue, _ name: StaticString) -> Int64? {
         guard let value = object.member(name) else { return nil }
         if let number = value.number { return integer(number, name) }
@@ -157,7 +156,7 @@ struct FieldFaults {
         return nil
     }
 
-    /// Notes a value that stands in the place of a number or of any text.
+    /// Reports a value other than a number or a text.
     mutating func reportNoNumberOrText(_ value: JSONValue, _ field: StaticString) {
         report(
             .wrongType, field,
@@ -168,7 +167,7 @@ struct FieldFaults {
                     : "is true or false, and not a number or a string")
     }
 
-    /// A member that is such an identifier and has to be there; 0 for a faulty one.
+    /// A required member with an identifier as in `optionalIdentifier`; 0 if faulty.
     @inline(__always)
     mutating func requiredIdentifier(_ value: JSONValue?, _ field: StaticString) -> Int64 {
         if value == nil || value?.string?.isEmpty == true { _ = missing(field) }
@@ -212,7 +211,7 @@ struct FieldFaults {
         return object(value, field)
     }
 
-    /// The elements of an array; none when it is absent.
+    /// The elements of an array; empty if missing.
     @inline(__always)
     mutating func array(
         _ object: JSONValue, _ name: StaticString, field: StaticString? = nil
@@ -220,18 +219,18 @@ struct FieldFaults {
         array(object.member(name), of: object, field ?? name)
     }
 
-    /// The elements of a member of an object; none when it is absent.
+    /// The elements of an object's member; empty if missing.
     @inline(__always)
     mutating func array(
         _ value: JSONValue?, of object: JSONValue, _ field: StaticString
     ) -> JSONElements {
-        // An object has no elements: that stands for the array that is not there.
+        // An object has no elements, so it replaces the missing array.
         guard let value else { return object.elements }
         if !value.isArray { report(.wrongType, field, "is not an array") }
         return value.elements
     }
 
-    /// A price that has to be valid where there is one, in millionths of the unit; nil where it is absent.
+    /// An optional price, which must be valid, in millionths of the unit; nil if missing.
     @inline(__always)
     mutating func priceMicros(_ value: JSONValue?, _ field: StaticString) -> Int64? {
         guard let value else { return nil }

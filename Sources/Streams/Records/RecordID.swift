@@ -1,10 +1,9 @@
 import Crypto
 import EventLog
 
-/// What tells one event from another: the first 128 bits of SHA-256 over a tuple.
+/// The identity of an event: the first 128 bits of SHA-256 over a tuple.
 ///
-/// Ids come from outside, so the hash is collision-resistant: nobody can make one event pass for a
-/// duplicate of another.
+/// The hash is collision-resistant because ids are external data: an event cannot be forged as a duplicate of another.
 package struct RecordID: Hashable, Comparable, Sendable {
     package var high: UInt64
     package var low: UInt64
@@ -19,7 +18,7 @@ package struct RecordID: Hashable, Comparable, Sendable {
     }
 }
 
-/// Builds the tuple of an id: each part follows its length, so that no two tuples give the same bytes.
+/// Builds the tuple of an id: each part follows its length, so that different tuples give different bytes.
 struct RecordIDBuilder: ~Copyable {
     private var bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: 256, alignment: 8)
     private var count = 0
@@ -75,13 +74,13 @@ struct RecordIDBuilder: ~Copyable {
     }
 }
 
-/// Where and when a record counts.
+/// The place and time where a record counts.
 package struct FoldPosition {
-    /// Place of the record in the batch that is folded.
+    /// The record's index in the folded batch.
     package var index: Int
     package var partition: Int32
     package var offset: Int64
-    /// Its timestamp in milliseconds since 1970; one from before counts as 0.
+    /// The timestamp in milliseconds since 1970; earlier ones count as 0.
     package var timestampMilliseconds: Int64
     package var hour: Hour
 

@@ -1,5 +1,5 @@
-/// Why a record is refused, in the order in which the reasons are looked for: the first that applies
-/// to the record as a whole is the one given.
+/// The reasons for rejecting a record, in the order of checking: the first that applies to the whole record is
+/// reported.
 package enum RejectionReason: UInt8, CaseIterable, Comparable, Sendable {
     case tombstone
     case tooLarge
@@ -7,13 +7,13 @@ package enum RejectionReason: UInt8, CaseIterable, Comparable, Sendable {
     /// Arrays and objects are nested deeper than 64.
     case tooDeep
     case malformedJSON
-    /// The topic has no such type, or the record is a CloudEvent in structured mode.
+    /// The topic does not have the type, or the record is a CloudEvent in structured mode.
     case unknownType
     /// A required field is absent, null or, for an id, empty.
     case missingField
-    /// A field is of another JSON type than documented.
+    /// A field has another JSON type than documented.
     case wrongType
-    /// A field's value lies outside its bounds or its closed list.
+    /// A field's value is outside its bounds or its closed list.
     case outOfRange
     case overflow
 
@@ -32,13 +32,13 @@ package enum RejectionReason: UInt8, CaseIterable, Comparable, Sendable {
         }
     }
 
-    /// Orders by precedence: the smaller reason wins. `tooDeep` and `malformedJSON` never meet.
+    /// Orders by precedence: the smaller reason wins. `tooDeep` and `malformedJSON` never apply to the same record.
     package static func < (left: RejectionReason, right: RejectionReason) -> Bool {
         left.rawValue < right.rawValue
     }
 }
 
-/// A refused record's reason, with words for people.
+/// A rejected record's reason, with an explanation for people.
 package struct Rejection: Error, Equatable, Sendable {
     package var reason: RejectionReason
     package var detail: String
@@ -57,23 +57,23 @@ extension Rejection {
 /// A record that is kept instead of counted.
 package struct RefusedRecord: Sendable {
     package enum Cause: Sendable {
-        /// It cannot be decoded, or its sums overflow.
+        /// The record cannot be decoded, or its sums overflow.
         case rejected(Rejection)
-        /// An accepted record has the same id and other values; the words name them.
+        /// An accepted record has the same id and other values; `detail` names them.
         case conflict(detail: String)
-        /// It is not from whom it says it is; the words say what failed.
+        /// The record's origin is not verified; `detail` contains the failed check.
         case untrusted(detail: String)
     }
 
     private static let conflictReason = "conflict"
     private static let untrustedReason = "untrusted"
-    /// The reasons of records that could be decoded and are kept all the same. They are no dead letters.
+    /// The reasons of decodable records that are kept anyway. They are not dead letters.
     package static let otherReasons = [untrustedReason, conflictReason]
 
     /// Whether a stored reason is that of a rejection.
     package static func isRejection(_ reason: String) -> Bool { !otherReasons.contains(reason) }
 
-    /// What a stored reason says became of the record.
+    /// The outcome of a record with a stored reason.
     package static func outcome(ofReason reason: String) -> Outcome {
         switch reason {
         case conflictReason: .conflicts
@@ -82,9 +82,9 @@ package struct RefusedRecord: Sendable {
         }
     }
 
-    /// Place of the record in the batch that was folded.
+    /// The record's index in the folded batch.
     package var index: Int
-    /// The type that the record's header said; empty when it said none.
+    /// The type in the record's header; empty if missing.
     package var type: String
     package var cause: Cause
 
@@ -104,16 +104,16 @@ package struct RefusedRecord: Sendable {
     }
 }
 
-/// What became of a record. Each record read has exactly one.
+/// The outcome of a record. Each record read has exactly one.
 package enum Outcome: Int, AggregateMeasure {
     /// Counted in the stream's aggregates.
     case accepted
     case duplicates
-    /// Seen before with other values: kept, not counted.
+    /// Seen earlier with other values: kept, not counted.
     case conflicts
-    /// Not from whom it says it is: kept, not counted.
+    /// The origin is not verified: kept, not counted.
     case untrusted
-    /// Not to be decoded: kept, not counted.
+    /// Cannot be decoded: kept, not counted.
     case rejected
 }
 

@@ -1,4 +1,4 @@
-/// A version such as 14.5 or 2.21.1: compared part by part as numbers, missing parts being 0.
+/// A version such as 14.5 or 2.21.1. Parts are compared as numbers; missing parts are 0.
 struct DottedVersion: Comparable {
     private var parts: (Int64, Int64, Int64, Int64) = (0, 0, 0, 0)
 
@@ -6,8 +6,8 @@ struct DottedVersion: Comparable {
         parts = (major, minor, patch, 0)
     }
 
-    /// Reads the digits that each of the first four parts begins with, up to a part without any; nil
-    /// when the first part has none.
+    /// Reads the leading digits of each of the first four parts, up to a part without digits; nil if the first part has
+    /// no digits.
     init?(_ text: UnsafeRawBufferPointer) {
         var position = 0
         for part in 0..<4 {
@@ -56,9 +56,9 @@ enum Digits {
         }
         var number: Int64 = 0
         var isBeyond = false
-        // So many digits always fit.
+        // This many digits always fit.
         let isShort = text.count <= 18
-        // Indices, because an iterator of raw bytes costs a call a byte.
+        // Indices, because an iterator of raw bytes costs a call for each byte.
         for index in 0..<text.count {
             let digit = text[index] &- 0x30
             guard digit <= 9 else {
@@ -84,7 +84,7 @@ extension UnsafeRawBufferPointer {
         equals(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    /// True when the bytes are those of the text, ASCII letters of either case.
+    /// True if the bytes are equal to the text, ignoring ASCII case.
     @inline(__always)
     func equalsIgnoringCase(_ text: StaticString) -> Bool {
         guard count == text.utf8CodeUnitCount else { return false }
@@ -95,7 +95,7 @@ extension UnsafeRawBufferPointer {
         return true
     }
 
-    /// True when the text occurs in the bytes, ASCII letters of either case.
+    /// True if the bytes contain the text, ignoring ASCII case.
     func containsIgnoringCase(_ text: StaticString) -> Bool {
         guard count >= text.utf8CodeUnitCount else { return false }
         return (0...(count - text.utf8CodeUnitCount)).contains { start in
@@ -104,7 +104,7 @@ extension UnsafeRawBufferPointer {
         }
     }
 
-    /// True when both hold the same bytes, ASCII letters of either case.
+    /// True if both contain the same bytes, ignoring ASCII case.
     func equalsIgnoringCase(_ other: UnsafeRawBufferPointer) -> Bool {
         guard count == other.count else { return false }
         if equals(other) { return true }
@@ -117,15 +117,15 @@ extension UnsafeRawBufferPointer {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Whether the name of an SDK is not HyBid's: HyBid's version gates do not apply to it.
+    /// Whether an SDK is not HyBid; HyBid's version gates do not apply to it.
     var isOtherSDK: Bool { !containsIgnoringCase("hybid") }
 
-    /// True when a byte is an ASCII capital.
+    /// Whether any byte is an ASCII capital.
     @inline(__always)
     var hasASCIICapitals: Bool {
         var position = 0
-        // Eight bytes at a time: in each byte below 128 the high bit of the first sum says "at least A",
-        // that of the second "beyond Z".
+        // Eight bytes at a time: in each byte below 128 the high bit of the first sum means "at least A", that of the
+        // second "beyond Z".
         let everyByte: UInt64 = 0x0101_0101_0101_0101
         while position + 8 <= count {
             let word = loadUnaligned(fromByteOffset: position, as: UInt64.self)
@@ -143,7 +143,7 @@ extension UnsafeRawBufferPointer {
 }
 
 extension UInt8 {
-    /// The byte with ASCII capitals made small.
+    /// The byte with ASCII capitals in lower case.
     @inline(__always)
     package var asciiLowercased: UInt8 {
         self >= UInt8(ascii: "A") && self <= UInt8(ascii: "Z") ? self | 0x20 : self

@@ -1,12 +1,12 @@
 import JSON
 import Wording
 
-/// The configuration of an epoch as a store has recorded it, being read back; or a part of it.
+/// The configuration of an epoch as recorded in a store, or a part of it, during reading.
 ///
-/// Valid within the call of `read` that handed it out.
+/// Valid within the call of `read` that passed it.
 package struct RecordedConfiguration {
     private let value: JSONValue
-    /// Where it stands in the text, for errors: `models[0].app`.
+    /// The path in the text, for errors: `models[0].app`.
     private let place: String
 
     /// Calls `body` with the whole of a recorded text.
@@ -30,7 +30,7 @@ package struct RecordedConfiguration {
         return try answer.get()
     }
 
-    /// The member of an object that has to be there.
+    /// A required member of an object.
     package func member(
         _ name: StaticString
     ) throws(RecordedConfigurationFault) -> RecordedConfiguration {
@@ -92,19 +92,19 @@ package struct RecordedConfiguration {
     private func path(to name: String) -> String { place.isEmpty ? name : "\(place).\(name)" }
 }
 
-/// Why the configuration that a store has recorded cannot be put in force again.
+/// The reasons why a recorded configuration cannot be used again.
 package enum RecordedConfigurationFault: OperatorError, Equatable, Sendable {
-    /// A part is not as this version writes it.
+    /// A part does not have this version's form.
     case unreadable(place: String)
-    /// It means something else to this version than to the one that recorded it.
+    /// Its meaning in this version differs from that in the recording version.
     case otherMeaning
-    /// Of a root certificate only the fingerprint is recorded, and nobody has the certificate.
+    /// Only the fingerprint of a root certificate is recorded, and the certificate is missing.
     case rootMissing(fingerprint: String)
-    /// Of a shared secret only the digest is recorded, and nobody has the secret.
+    /// Only the digest of a shared secret is recorded, and the secret is missing.
     case secretMissing(bundleID: String)
     case noMemory
 
-    /// Not only replays read recorded configurations, and other commands have no such option.
+    /// Other commands than replay read recorded configurations too, and lack its option.
     private static let refolding =
         "weir replay --into DIR --configuration present, then weir promote DIR"
 

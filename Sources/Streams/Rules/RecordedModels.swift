@@ -1,7 +1,7 @@
 import ConversionModels
 
 extension [ConversionModel] {
-    /// The conversion models of a recorded configuration; none in that of a stream without models.
+    /// The conversion models of a recorded configuration; empty for a stream without models.
     package init(
         recordedIn configurationText: String
     ) throws(RecordedConfigurationFault) {
@@ -14,7 +14,7 @@ extension [ConversionModel] {
 }
 
 extension ConversionModel {
-    /// Reads what `canonicalText` wrote.
+    /// Reads the output of `canonicalText`.
     package init(canonicalText: String) throws(RecordedConfigurationFault) {
         self = try RecordedConfiguration.read(canonicalText, ConversionModel.init(recorded:))
     }
@@ -29,7 +29,7 @@ extension ConversionModel {
         }
     }
 
-    /// 0, which no app has, for what is no number.
+    /// The app's id; 0, which is never an app, if it is not a number.
     private static func app(of model: RecordedConfiguration) -> Int64 {
         (try? model.member("app").integer()) ?? 0
     }
@@ -127,7 +127,7 @@ extension RecordedConfiguration {
         try elements { number throws(RecordedConfigurationFault) in try number.integer() }
     }
 
-    /// An object whose members are named by numbers.
+    /// An object with numbers as the names of its members.
     fileprivate func numbered<Value>(
         _ name: StaticString,
         _ body: (RecordedConfiguration) throws(RecordedConfigurationFault) -> Value

@@ -3,23 +3,22 @@ import Crypto
 import JSON
 import Signatures
 
-/// All that a fold depends on besides the log: as the configuration says it now, or as a store has recorded
-/// it.
+/// All inputs of a fold besides the log, from the present configuration or as recorded in a store.
 package protocol StreamRules: Sendable {
-    /// Rises when the same records and the same files give other numbers.
+    /// Increases whenever the same records and the same files give other numbers.
     static var number: Int64 { get }
-    /// The rules as a store records them: the same text for the same rules.
+    /// The rules as recorded in a store: equal rules have equal texts.
     var configuration: FoldConfiguration { get }
-    /// Certificates that `configuration` has the fingerprints of only.
+    /// The certificates; `configuration` contains only their fingerprints.
     var roots: [AppStoreRoot] { get }
 
-    /// Reads the text that a store has recorded.
+    /// Reads a text recorded in a store.
     init(recorded text: String, from source: RuleSource) throws
-    /// Leaves out what no sum depends on.
+    /// Removes the parts that do not affect sums.
     mutating func keepSumsOnly()
-    /// What differs from other rules, in words for an operator, as far as it has names.
+    /// The named differences from other rules, in words for an operator.
     func differences(from old: Self) -> [String]
-    /// Has a document for partners made of every accepted record, whichever partners there are.
+    /// Creates a document for every accepted record, regardless of the configured partners.
     mutating func emitAll()
 }
 
@@ -29,7 +28,7 @@ extension StreamRules {
     package func differences(from old: Self) -> [String] { [] }
     package mutating func emitAll() {}
 
-    /// Reads the rules that a store has recorded, and makes sure that they mean the same now.
+    /// Reads recorded rules, and checks that their meaning is unchanged.
     package init(recorded: FoldConfiguration, from source: RuleSource) throws {
         try self.init(recorded: recorded.text, from: source)
         guard configuration.hash == recorded.hash else {
@@ -38,24 +37,24 @@ extension StreamRules {
     }
 }
 
-/// Where to find what is secret, or too large to be recorded: recorded rules have its digest.
+/// The source of secrets and large data, which recorded rules contain only as digests.
 package enum RuleSource: Sendable {
-    /// The configuration as it is now.
+    /// The present configuration.
     case pipelines(PipelineDirectory)
-    /// For records whose secrets are masked. Besides Apple's root these are known.
+    /// For records with masked secrets. These roots are known in addition to Apple's.
     case masked(roots: [AppStoreRoot])
 
-    /// What stands for a secret in masked records.
+    /// Replaces a secret in masked records.
     package static let maskedSecret = "***"
 }
 
-/// All that a fold depends on, besides the log.
+/// All inputs of a fold besides the log.
 package struct FoldConfiguration: Equatable, Sendable {
     /// SHA-256 of the text, in hex.
     package var hash: String
-    /// The configuration as JSON, the same for the same configuration.
+    /// The configuration as JSON; equal configurations have equal texts.
     package var text: String
-    /// How long an id is remembered, in milliseconds of event time; nil for ever.
+    /// The time for which an id is remembered, in milliseconds of event time; nil: permanently.
     package var dedupeWindowMilliseconds: Int64?
 
     package init(text: String, dedupeWindowMilliseconds: Int64?) {
@@ -64,8 +63,8 @@ package struct FoldConfiguration: Equatable, Sendable {
         hash = SHA256.hash(data: Array(text.utf8)).hexDigits
     }
 
-    /// The number of the stream's rules, which rises when the same records and the same files give other
-    /// numbers; 0 for a text without one.
+    /// The number of the stream's rules; it increases whenever the same records and the same files give other numbers.
+    /// 0 for a text without it.
     package var rulesNumber: Int64 {
         guard let parser = JSONParser() else { return 0 }
         return Array(text.utf8).withUnsafeBytes { bytes in
@@ -76,9 +75,9 @@ package struct FoldConfiguration: Equatable, Sendable {
     }
 }
 
-/// A configuration that was in force from an offset on.
+/// A configuration that was in use from an offset on.
 package struct Epoch: Equatable, Sendable {
-    /// The first offset that was folded under it.
+    /// The first offset folded under it.
     package var fromOffset: Int64
     package var configuration: FoldConfiguration
 

@@ -1,20 +1,19 @@
 import JSON
 
-/// The payload of a JWS of the App Store, and what it says of itself: of which app in which environment it
-/// speaks, and when it was signed. Nothing of that is verified here; valid as long as the document.
+/// The payload of an App Store JWS, with its own claims about its app, its environment and the time of signing. Nothing
+/// is verified here. Valid as long as the document.
 package struct AppStorePayload {
-    /// What a payload is of, which decides where it says so.
+    /// The kind of a payload, which determines the places of these claims.
     package enum Kind: Sendable {
         /// A notification of version 2.
         case notification
-        /// A JWS within one.
+        /// A JWS within a notification.
         case inner(InnerJWS)
     }
 
     package let value: JSONValue
     private let kind: Kind
-    /// The member that says of which app a notification speaks; what is signed within one speaks for
-    /// itself. Nil when there is no such member.
+    /// The member that identifies a notification's app; in an inner JWS, the payload itself. Nil if missing.
     let holder: JSONValue?
 
     package init(_ value: JSONValue, of kind: Kind) {
@@ -29,19 +28,19 @@ package struct AppStorePayload {
             }
     }
 
-    /// The bundle id, in UTF-8; nil when there is none, or no text.
+    /// The bundle id, in UTF-8; nil if missing or not a text.
     package var bundleID: UnsafeRawBufferPointer? { holder?.member("bundleId")?.string }
 
-    /// The app's id in the App Store, be it a number or a text of digits; nil when there is none.
+    /// The app's id in the App Store, from a number or a text of digits; nil if missing.
     package var appAppleID: Int64? { FieldFaults.identifier(holder?.member("appAppleId")) }
 
-    /// The environment; nil when there is none that is known.
+    /// The environment; nil if missing or unknown.
     package var environment: AppStoreEnvironment? {
         guard case .inner(let kind) = kind else { return environmentOfNotification }
         return value.member(kind.environment)?.string.flatMap { AppStoreEnvironment($0) }
     }
 
-    /// When it was signed, in milliseconds since 1970; nil when it does not say so with an integer.
+    /// The time of signing, in milliseconds since 1970; nil unless it is an integer.
     package var signedAtMilliseconds: Int64? {
         let member =
             switch kind {
@@ -52,16 +51,14 @@ package struct AppStorePayload {
         return milliseconds
     }
 
-    /// The JWS of a kind that a notification carries, whatever stands in its place; nil when there is
-    /// none.
+    /// A notification's JWS of a kind, without checks of its value; nil if missing.
     package func jws(_ kind: InnerJWS) -> JSONValue? {
-        // Where there is data, an app's own is not looked at.
+        // If `data` is present, `appData` is ignored.
         if kind == .appTransaction, value.member("data") != nil { return nil }
         return value.member(kind.holder)?.member(kind.member)
     }
 
-    /// Why a payload signed within a notification does not belong to the notification's bundle; nil when it
-    /// does.
+    /// The reason why an inner payload does not belong to the notification's bundle; nil if it does.
     package func faultOfBundle(in notification: AppStorePayload) -> StaticString? {
         guard let bundleID = value.member("bundleId") else {
             if case .inner(let kind) = kind, !kind.namesBundle { return nil }
@@ -73,7 +70,7 @@ package struct AppStorePayload {
         return nil
     }
 
-    /// The same of the notification's environment.
+    /// The reason why an inner payload does not belong to the notification's environment; nil if it does.
     package func faultOfEnvironment(in notification: AppStorePayload) -> StaticString? {
         guard environment != notification.environment else { return nil }
         if case .inner(let kind) = kind, value.member(kind.environment) == nil {
@@ -86,7 +83,7 @@ package struct AppStorePayload {
         if value.member("data") == nil, value.member("summary") == nil,
             let token = value.member("externalPurchaseToken")
         {
-            // A token says it with its id.
+            // The id of a token reveals its environment.
             let id = token.member("externalPurchaseId")?.string
             let isSandbox = id.map { $0.prefix(7).elementsEqual("SANDBOX".utf8) } ?? false
             return isSandbox ? .sandbox : .production
@@ -101,7 +98,7 @@ package enum InnerJWS: CaseIterable, Sendable {
     case renewal
     case appTransaction
 
-    /// The member of the notification's payload that it stands in.
+    /// The member of the notification's payload that contains it.
     package var holder: StaticString { self == .appTransaction ? "appData" : "data" }
 
     package var member: StaticString {
@@ -112,15 +109,15 @@ package enum InnerJWS: CaseIterable, Sendable {
         }
     }
 
-    /// The member of its payload that says when it was signed. An app transaction has no signedDate:
-    /// Apple's libraries judge it at its creation.
+    /// The member with the time of signing. An app transaction has no signedDate: Apple's libraries judge it at its
+    /// creation.
     var signedAt: StaticString {
         self == .appTransaction ? "receiptCreationDate" : "signedDate"
     }
 
-    /// The member of its payload that names its environment.
+    /// The payload's member with the environment.
     var environment: StaticString { self == .appTransaction ? "receiptType" : "environment" }
 
-    /// Whether its payload names a bundle.
+    /// Whether its payload contains a bundle.
     var namesBundle: Bool { self != .renewal }
 }

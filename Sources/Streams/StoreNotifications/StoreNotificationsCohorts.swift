@@ -1,12 +1,12 @@
 import EventLog
 
-// What the customers of a day were worth after so many days: the rows of `cohorts`, and what is remembered for them.
+// The value of a day's customers after a number of days: the rows of `cohorts`, and the memory for them.
 
-/// Whole days since the first purchase of a line, in bins. A bin is named by its last day.
+/// Whole days since the first purchase of a line, in bins. The name of a bin is its last day.
 package struct CohortAge: ColumnWord, Equatable {
-    /// The last days of the bins; one more has the rest.
+    /// The last days of the bins; one more bin contains later days.
     private static let lastDays: [Int64] = [0, 1, 3, 7, 14, 30, 60, 90, 180, 365]
-    /// The names of the bins, then that of none.
+    /// The names of the bins, then the name of `none`.
     private static let names: [StaticString] = [
         "0", "1", "3", "7", "14", "30", "60", "90", "180", "365", "+", "",
     ]
@@ -15,12 +15,12 @@ package struct CohortAge: ColumnWord, Equatable {
     /// In order.
     package static let all = (0...lastDays.count).map { CohortAge(bin: UInt8($0)) }
 
-    /// The last whole day of its bin; nil for one that never ends.
+    /// The last whole day of its bin; nil for the open-ended bin.
     package var lastDay: Int64? {
         Self.lastDays.indices.contains(Int(bin)) ? Self.lastDays[Int(bin)] : nil
     }
 
-    /// Of rows without a cohort.
+    /// For rows without a cohort.
     static let none = CohortAge(bin: UInt8(names.count - 1))
 
     private let bin: UInt8
@@ -35,7 +35,7 @@ package struct CohortAge: ColumnWord, Equatable {
         bin = UInt8(Self.lastDays.firstIndex { days <= $0 } ?? Self.lastDays.count)
     }
 
-    /// Nil for a name of no bin.
+    /// Nil for an unknown name.
     fileprivate init?(name: String) {
         guard let bin = Self.names.firstIndex(where: { "\($0)" == name }) else { return nil }
         self.init(bin: UInt8(bin))
@@ -44,9 +44,9 @@ package struct CohortAge: ColumnWord, Equatable {
     package var name: StaticString { Self.names[Int(bin)] }
 }
 
-/// A row of `cohorts` as memory keeps it: where a refund put its amount.
+/// A row of `cohorts` in memory: the row that got a refund's amount.
 struct CohortPlace: Equatable, Sendable {
-    /// The hour that begins the day.
+    /// The first hour of the day.
     var cohort: Hour
     var age: CohortAge
     /// Bundle, product, storefront, currency, offer.
@@ -121,7 +121,7 @@ extension TrialLine {
 }
 
 extension CohortsKey.Measure {
-    /// What counts a notification in its cohort; nil for most.
+    /// The measure that counts a notification in its cohort; nil for most.
     init?(_ measure: StoreNotificationsKey.Measure) {
         switch measure {
         case .initialBuys, .oneTimePurchases: self = .buyers
@@ -139,7 +139,7 @@ extension StoreNotificationsFold {
     ///
     /// - Parameters:
     ///   - gross: in millionths of the unit.
-    ///   - key: of its row in `store-notifications`.
+    ///   - key: the key of its row in `store-notifications`.
     func addToCohorts(
         _ measure: StoreNotificationsKey.Measure, _ secondMeasure: StoreNotificationsKey.Measure?,
         gross: Int64, _ step: StoreNotificationsEvent.TrialStep?,
@@ -165,9 +165,9 @@ extension StoreNotificationsFold {
     /// Counts a refund in its cohort.
     ///
     /// - Parameters:
-    ///   - isCounted: false where its amount counts, and itself as something else.
+    ///   - isCounted: false if only the amount counts, because the event has another measure.
     ///   - micros: in millionths of the unit.
-    /// - Returns: where it put an amount; nil when it put none.
+    /// - Returns: the row that got the amount; nil without an amount.
     func addRefundToCohorts(
         isCounted: Bool, micros: Int64, _ dates: StoreNotificationsEvent.CohortDates,
         _ key: StoreNotificationsKey, at place: FoldPosition
@@ -184,14 +184,14 @@ extension StoreNotificationsFold {
         return micros == 0 ? nil : CohortPlace(cohortKey, cohort: cohort, state.effects.symbols)
     }
 
-    /// Takes the amount of a refund from where the refund put it.
+    /// Subtracts a refund's amount from its row.
     func takeBackFromCohorts(_ micros: Int64, _ cohort: CohortPlace, _ partition: Int32) {
         let row = cohortsTakenBack.row(
             cohort.key(&state.effects.symbols), partition: partition, hour: cohort.cohort)
         cohortsTakenBack.add(-micros, to: .refundedMicros, row: row)
     }
 
-    /// Whether somebody paid, or would have: nobody does in sandboxes, and none of those who were given it.
+    /// Whether the customer paid or would have paid: excludes sandboxes, and purchases that were given to the customer.
     private func isOfCohorts(_ key: StoreNotificationsKey) -> Bool {
         key.environment == state.effects.symbols.intern(AppStoreEnvironment.production.name)
             && key.ownership == state.effects.symbols.intern(Ownership.purchased)
@@ -203,7 +203,7 @@ extension StoreNotificationsFold {
             .undated, row: cohorts.row(key, partition: place.partition, hour: .unknown))
     }
 
-    /// Remembers what becomes of the free trial of a line; says whether the step ends one that was open.
+    /// Records the state of a line's free trial; returns whether the step converts an open one.
     private func endsTrial(
         _ step: StoreNotificationsEvent.TrialStep, _ partition: Int32
     ) throws -> Bool {
@@ -215,7 +215,7 @@ extension StoreNotificationsFold {
 }
 
 extension CohortsKey {
-    /// The row of a notification that has one in `store-notifications`.
+    /// The cohort row of a notification with a row in `store-notifications`.
     fileprivate init(_ key: StoreNotificationsKey, _ age: CohortAge) {
         self.init(
             age: age, bundleID: key.bundleID, productID: key.productID,
@@ -224,7 +224,7 @@ extension CohortsKey {
 }
 
 extension StoreNotificationsEvent.CohortDates {
-    /// The hour that begins the day of the first purchase, and the age; nil where a date is missing.
+    /// The first hour of the day of the first purchase, and the age; nil if a date is missing.
     fileprivate var cohort: (Hour, CohortAge)? {
         guard let firstPurchase, let instant else { return nil }
         return (

@@ -1,7 +1,7 @@
 import EventLog
 import JSON
 
-/// Apple's "App Store Server Notifications V1": `responseBodyV1`, in the shapes of all its years.
+/// Apple's "App Store Server Notifications V1": `responseBodyV1`, in its forms of all years.
 extension StoreNotificationsDecoder {
     func notificationV1(_ value: JSONValue) throws(NotificationRefusal) -> StoreNotificationsEvent {
         let (bundleID, environment) = try verifiedV1(value)
@@ -16,7 +16,7 @@ extension StoreNotificationsDecoder {
             statusChange ?? subject.cancelled?.cancellationMilliseconds
             ?? subject.decisive?.purchaseMilliseconds
         if subject.line == nil, transactionID == nil, instant == nil {
-            // An id made of nothing would be that of the next such body too.
+            // Without these parts, the next such body would have the same id.
             _ = faults.missing("original_transaction_id")
         }
 
@@ -25,7 +25,7 @@ extension StoreNotificationsDecoder {
         idBuilder.add(type)
         idBuilder.add(bundleID)
         addToID(subject.line)
-        // The switch of a line at an instant is one, whatever was bought before a retry.
+        // A switch of a line at an instant is one event, regardless of purchases before a retry.
         addToID(transactionID)
         addToID(instant)
         return StoreNotificationsEvent(
@@ -37,11 +37,11 @@ extension StoreNotificationsDecoder {
         _ type: UnsafeRawBufferPointer, _ value: JSONValue, _ subject: SubjectV1
     ) -> StoreNotificationsEvent.Effect {
         guard subject.isCancellation else { return countV1(type, value, subject.decisive) }
-        // What is about a cancellation and has none adds nothing.
+        // A body about a cancellation that lists none adds nothing.
         guard let cancelled = subject.cancelled else { return .cancellations([]) }
         if type.equals("REVOKE") {
             let isUpgraded = flag(cancelled.value, "is_upgraded") == true
-            // An upgrade is one whatever the body calls it.
+            // An upgrade counts as one under any type.
             return isUpgraded
                 ? .cancellations(cancellations(among: [cancelled]))
                 : countV1(type, value, cancelled)
@@ -53,22 +53,20 @@ extension StoreNotificationsDecoder {
                 }))
     }
 
-    /// What a body of version 1 is about.
+    /// The subject of a body of version 1.
     struct SubjectV1 {
-        /// The transactions that it lists; where it names a line of purchases, those of it only.
+        /// The transactions in the body; only those of its line of purchases, if it names one.
         let transactions: [ListedTransaction]
-        /// Whether it is about a transaction that was cancelled.
+        /// Whether its type is about a cancelled transaction.
         let isCancellation: Bool
-        /// That transaction; nil when none is known.
+        /// The cancelled transaction; nil if unknown.
         let cancelled: ListedTransaction?
-        /// The transaction that tells one notification from another: the cancelled one, else the newest
-        /// purchase.
+        /// The transaction that identifies the notification: the cancelled one, otherwise the newest purchase.
         let decisive: ListedTransaction?
-        /// The line of purchases.
         let line: TransactionID?
     }
 
-    /// What a body of a type is about.
+    /// The subject of a body with a type.
     func subjectV1(_ value: JSONValue, type: UnsafeRawBufferPointer) -> SubjectV1 {
         let namedLine = namedLine(of: value)
         var transactions = transactionsV1(of: value).filter { transaction in
@@ -87,8 +85,7 @@ extension StoreNotificationsDecoder {
             decisive: decisive, line: namedLine ?? decisive?.originalTransactionID)
     }
 
-    /// The line of purchases that a body names at its top level; bodies before March 2021 do so within
-    /// the withdrawn objects.
+    /// The line of purchases at the top level of a body; bodies before March 2021 name it within the withdrawn objects.
     private func namedLine(of value: JSONValue) -> TransactionID? {
         if let line = transactionID(value, "original_transaction_id") { return line }
         for member in [
@@ -100,7 +97,7 @@ extension StoreNotificationsDecoder {
         return nil
     }
 
-    /// Bodies of 2021 may say what was cancelled at their top level only: an order, and when.
+    /// Bodies of 2021 may identify the cancelled transaction only at their top level, with an order and a date.
     private func cancelNamed(by value: JSONValue, among transactions: inout [ListedTransaction]) {
         guard let order = transactionID(value, "web_order_line_item_id"),
             let cancelledAt = faults.optionalInstant(value, "cancellation_date_ms"),
@@ -111,11 +108,11 @@ extension StoreNotificationsDecoder {
         transactions[place].cancellationMilliseconds = cancelledAt
     }
 
-    /// The bundle, whose secret the body knows, and the environment.
+    /// The bundle, after checking its secret, and the environment.
     private func verifiedV1(
         _ value: JSONValue
     ) throws(NotificationRefusal) -> (UnsafeRawBufferPointer, AppStoreEnvironment) {
-        // Bodies of 2019 name their bundle within the transaction only.
+        // Bodies of 2019 name their bundle only within the transaction.
         let named = Self.firstText([
             value.member("bid"), value.member("latest_receipt_info")?.member("bid"),
             value.member("latest_expired_receipt_info")?.member("bid"),
@@ -132,7 +129,7 @@ extension StoreNotificationsDecoder {
         let environment =
             value.member("environment") ?? value.member("unified_receipt")?.member("environment")
         let name = faults.requiredID(environment, "environment")
-        // A body that names none is refused, whichever it is taken for.
+        // A body without an environment is rejected; the returned one does not matter.
         guard !name.isEmpty else { return (bundleID, .production) }
         guard let known = AppStoreEnvironment(ofVersion1: name), trust.environments.contains(known)
         else {
@@ -141,8 +138,8 @@ extension StoreNotificationsDecoder {
         return (bundleID, known)
     }
 
-    /// The transactions that a body lists: those of the unified receipt, else those of the withdrawn
-    /// members, which are one object each.
+    /// The transactions in a body: those of the unified receipt, otherwise those of the withdrawn members, which are
+    /// one object each.
     private func transactionsV1(of value: JSONValue) -> [ListedTransaction] {
         let unified = faults.object(value.member("unified_receipt"), "unified_receipt")
         let listed = unified.map { listedTransactions($0, "latest_receipt_info") } ?? []
@@ -201,26 +198,25 @@ extension StoreNotificationsDecoder {
         ]
 }
 
-/// Apple's "verifyReceipt": `responseBody`, which an operator feeds in.
+/// Apple's "verifyReceipt": `responseBody`, which an operator publishes.
 extension StoreNotificationsDecoder {
-    /// Decodes a receipt of a known bundle: what it counts are the cancellations of one line, which
-    /// the record's key names.
+    /// Decodes a receipt of a known bundle. It counts the cancellations of one line, which is the record's key.
     func receipt(
         _ value: JSONValue, of record: RecordView
     ) throws(NotificationRefusal) -> StoreNotificationsEvent {
         let receipt = value.member("receipt")
-        // Receipts of single transactions say `bid`.
+        // Receipts of single transactions use `bid`.
         let bundle = Self.firstText([receipt?.member("bundle_id"), receipt?.member("bid")])
         guard let bundleID = bundle, trust.app(bundleID) != nil else {
             throw .untrusted("receipt.bundle_id", "is none of the configured bundles")
         }
-        // Responses for receipts of iOS 6 name none, and are of the App Store.
+        // Responses for receipts of iOS 6 have no environment, and come from the App Store.
         let name = faults.optionalText(value, "environment").flatMap { $0.isEmpty ? nil : $0 }
         let environment = name.map { AppStoreEnvironment(ofVersion1: $0) } ?? .production
         guard let environment, trust.environments.contains(environment) else {
             throw .untrusted("environment", "is none that the pipeline allows")
         }
-        // Without a key it names no line, and has no id.
+        // A receipt without a key has no line and no id.
         let key = record.key.flatMap { $0.isEmpty ? nil : $0 } ?? faults.missing("the record's key")
         let line = TransactionID(key)
         let transactions =
@@ -240,12 +236,11 @@ extension StoreNotificationsDecoder {
     }
 }
 
-/// A transaction of a customer's history, as bodies of version 1 and receipts list it; valid as long as
-/// the document.
+/// A transaction of a customer's history in bodies of version 1 and receipts; valid as long as the document.
 struct ListedTransaction {
     let value: JSONValue
     let transactionID: TransactionID?
-    /// The line of purchases that it belongs to.
+    /// The transaction's line of purchases.
     let originalTransactionID: TransactionID?
     let firstPurchaseMilliseconds: Int64?
     let purchaseMilliseconds: Int64?
@@ -253,7 +248,7 @@ struct ListedTransaction {
 }
 
 extension [ListedTransaction] {
-    /// The first of those with the latest instant; nil when none has one.
+    /// The first transaction with the latest instant; nil without instants.
     func firstNewest(by instant: KeyPath<ListedTransaction, Int64?>) -> ListedTransaction? {
         var newest: (milliseconds: Int64, transaction: ListedTransaction)?
         for transaction in self {
@@ -266,7 +261,7 @@ extension [ListedTransaction] {
 }
 
 extension StoreNotificationsDecoder {
-    /// The transactions of a member: an array of them, or a single one.
+    /// The transactions of a member: an array or a single one.
     func listedTransactions(_ holder: JSONValue, _ name: StaticString) -> [ListedTransaction] {
         guard let member = holder.member(name) else { return [] }
         if member.isObject { return [listed(member)] }
@@ -284,14 +279,14 @@ extension StoreNotificationsDecoder {
             cancellationMilliseconds: faults.optionalInstant(value, "cancellation_date_ms"))
     }
 
-    /// Those that were cancelled, in their order.
+    /// The cancelled transactions, in order.
     func cancellations(
         among transactions: [ListedTransaction]
     ) -> [StoreNotificationsEvent.Cancellation] {
         transactions.compactMap { transaction in
             guard let date = transaction.cancellationMilliseconds else { return nil }
             if transaction.transactionID == nil {
-                // One that is there and is no id has its own fault already.
+                // An invalid id is already reported.
                 let found = transaction.value.member("transaction_id")
                 if found.map({ $0.string?.isEmpty == true }) ?? true {
                     _ = faults.missing("transaction_id")
@@ -305,7 +300,7 @@ extension StoreNotificationsDecoder {
         }
     }
 
-    /// The columns of a transaction's row; version 1 knows neither storefront nor currency.
+    /// The columns of a transaction's row; version 1 has no storefront and no currency.
     func columns(of transaction: ListedTransaction) -> StoreNotificationsEvent.Columns {
         StoreNotificationsEvent.Columns(
             productID: keep(faults.optionalText(transaction.value, "product_id")),
@@ -324,7 +319,7 @@ extension StoreNotificationsDecoder {
         return isIntroductory || isTrial ? keep("introductory") : 0..<0
     }
 
-    /// A flag, which Apple writes as text, and here and there as a number; nil when absent.
+    /// A flag, which Apple writes as text or occasionally as a number; nil if missing.
     func flag(_ object: JSONValue, _ name: StaticString) -> Bool? {
         guard let value = object.member(name) else { return nil }
         if let boolean = value.boolean { return boolean }

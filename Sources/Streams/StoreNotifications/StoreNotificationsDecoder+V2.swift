@@ -48,8 +48,8 @@ extension StoreNotificationsDecoder {
         return idBuilder.finish()
     }
 
-    /// The payload of the notification's JWS; where it says that it comes from an environment whose
-    /// signatures nobody can verify, and the pipeline allows that, whoever signed it.
+    /// The payload of the notification's JWS. It is not verified if it claims an environment with unverifiable
+    /// signatures and the pipeline allows that.
     private func outer(
         _ text: UnsafeRawBufferPointer
     ) throws(NotificationRefusal) -> AppStorePayload {
@@ -62,7 +62,7 @@ extension StoreNotificationsDecoder {
         return try verified(text, "signedPayload", of: .notification, by: payloadParser)
     }
 
-    /// The payload of a JWS that nobody vouches for; nil when the text is none.
+    /// The payload of a JWS without verification; nil if the text is not a JWS.
     func unverified(
         _ text: UnsafeRawBufferPointer, of kind: AppStorePayload.Kind, by parser: JSONParser
     ) -> AppStorePayload? {
@@ -72,7 +72,7 @@ extension StoreNotificationsDecoder {
         return AppStorePayload(payload, of: kind)
     }
 
-    /// The payload of a JWS that holds at the instant at which it says that it was signed.
+    /// The payload of a JWS that is valid at its claimed time of signing.
     private func verified(
         _ text: UnsafeRawBufferPointer, _ member: StaticString, of kind: AppStorePayload.Kind,
         by parser: JSONParser
@@ -99,7 +99,7 @@ extension StoreNotificationsDecoder {
         return payload
     }
 
-    /// The environment of a payload that speaks of an app that counts.
+    /// The environment of a payload about a configured app.
     private func trustedEnvironment(
         of payload: AppStorePayload
     ) throws(NotificationRefusal) -> AppStoreEnvironment {
@@ -121,7 +121,7 @@ extension StoreNotificationsDecoder {
         return environment
     }
 
-    /// The payload of a JWS within the notification; nil when there is none.
+    /// The payload of a JWS within the notification; nil if missing.
     private func inner(
         _ notification: AppStorePayload, _ kind: InnerJWS, _ environment: AppStoreEnvironment,
         _ parser: JSONParser
@@ -149,7 +149,7 @@ extension StoreNotificationsDecoder {
     }
 }
 
-// MARK: What a notification counts as
+// MARK: Counting notifications
 
 extension StoreNotificationsDecoder {
     private typealias Measure = StoreNotificationsKey.Measure
@@ -197,7 +197,7 @@ extension StoreNotificationsDecoder {
         }
     }
 
-    /// The instants of a transaction; of what counts in no cohort none, and what stands there is not judged.
+    /// The instants of a transaction; empty for notifications without a cohort, and their values are not judged.
     private func dates(
         of transaction: JSONValue, _ rule: NotificationRule
     ) -> StoreNotificationsEvent.CohortDates {
@@ -248,26 +248,25 @@ extension StoreNotificationsDecoder {
     }
 }
 
-/// What a notification of version 2 counts as, by its type and subtype.
+/// The rule for counting a notification of version 2, by its type and subtype.
 struct NotificationRule {
     typealias Measure = StoreNotificationsKey.Measure
 
-    /// What becomes of the transaction's price.
+    /// The effect of the transaction's price.
     enum Money {
         case none
-        /// It is added to what customers paid.
+        /// Added to the customers' payments.
         case gross
-        /// It is added to what they got back.
+        /// Added to the refunds.
         case refunded
-        /// What a refund added is taken back.
+        /// The amount of an earlier refund is subtracted.
         case reversed
     }
 
     var measure: Measure
     var secondMeasure: Measure?
     var money: Money
-    /// The kind of event of which a transaction counts one only, whatever the ids of its notifications; nil for
-    /// all other kinds.
+    /// The kind of event that counts once for each transaction, regardless of notification ids; nil for other kinds.
     var countsOnceAs: StaticString?
 
     private static let listed: [(type: StaticString, subtype: StaticString, Measure, Measure?)] = [
@@ -313,8 +312,8 @@ struct NotificationRule {
         ("TEST", "", .tests, nil),
     ]
 
-    /// The rule of a type and subtype; an empty subtype is none. What is not listed counts as `other`,
-    /// its money still by its type.
+    /// The rule of a type and subtype; an empty subtype equals a missing one. Unlisted ones count as `other`, but their
+    /// money still depends on the type.
     static func of(
         type: UnsafeRawBufferPointer, subtype: UnsafeRawBufferPointer?
     ) -> NotificationRule {
@@ -328,7 +327,7 @@ struct NotificationRule {
                 : type.equals("CONSUMPTION_REQUEST") ? "appstore.consumption_request" : nil)
     }
 
-    /// What a notification of the type is to the free trial of its line; nil when nothing.
+    /// The effect of a notification on the free trial of its line; nil if it has no effect.
     func trialStep(
         type: UnsafeRawBufferPointer, isTrial: Bool, isPaid: Bool
     ) -> StoreNotificationsEvent.TrialStep.Kind? {

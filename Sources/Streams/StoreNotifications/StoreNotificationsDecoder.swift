@@ -3,18 +3,16 @@ import JSON
 import Signatures
 import Synchronization
 
-/// Verifies and decodes notifications of both versions, and receipts, a chunk of records at a time.
+/// Verifies and decodes notifications of both versions, and receipts, in chunks of records.
 ///
-/// What a record is trusted by comes before everything else in it: nothing of an untrusted record is
-/// judged.
+/// The checks of trust precede all others: an untrusted record is not judged further.
 ///
-/// `@unchecked Sendable`: a decoder is used by one thread at a time, that which `LentTools`
-/// has lent it to.
+/// `@unchecked Sendable`: only one thread at a time uses a decoder, the borrower from `LentTools`.
 package final class StoreNotificationsDecoder: @unchecked Sendable {
     let trust: StoreNotificationsTrust
     private let maxRecordBytes: Int
     private let valueParser: JSONParser
-    /// Payloads within payloads are read while those around them are still in use.
+    /// Nested payloads are read while the outer ones are still in use.
     let payloadParser: JSONParser
     let transactionParser: JSONParser
     let renewalParser: JSONParser
@@ -24,7 +22,8 @@ package final class StoreNotificationsDecoder: @unchecked Sendable {
     var faults = FieldFaults()
     var idBuilder = RecordIDBuilder()
 
-    /// A decoder that trusts so and refuses longer values; nil when there is no memory for it.
+    /// - Parameter maxRecordBytes: longer values are rejected.
+    /// - Returns: nil without memory for the parsers.
     package init?(trust: StoreNotificationsTrust, maxRecordBytes: Int) {
         guard let value = JSONParser(), let payload = JSONParser(), let transaction = JSONParser(),
             let renewal = JSONParser()
@@ -83,7 +82,7 @@ package final class StoreNotificationsDecoder: @unchecked Sendable {
         return start..<bytes.count
     }
 
-    /// Keeps the name of an offer: its kind, a colon and its id.
+    /// Keeps an offer's name: its kind, a colon and its id.
     func keepOffer(_ kind: StaticString, _ id: UnsafeRawBufferPointer?) -> Range<Int> {
         let start = bytes.count
         bytes.append(
@@ -98,7 +97,7 @@ package final class StoreNotificationsDecoder: @unchecked Sendable {
         keep(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    /// An id of a transaction or a line; nil for an absent, an empty or a faulty one. A text has no limit.
+    /// An id of a transaction or a line; nil if missing, empty or faulty. A text may have any length.
     func transactionID(_ object: JSONValue, _ name: StaticString) -> TransactionID? {
         guard let value = object.member(name) else { return nil }
         if let text = value.string { return text.isEmpty ? nil : TransactionID(text) }
@@ -109,13 +108,12 @@ package final class StoreNotificationsDecoder: @unchecked Sendable {
         return faults.identifier(value, name).map { .number($0) }
     }
 
-    /// The first text among the members that is there and not empty; nil when another value comes first.
+    /// The first non-empty text among the members; nil if another value precedes it.
     static func firstText(_ members: [JSONValue?]) -> UnsafeRawBufferPointer? {
         members.lazy.compactMap { $0 }.first { $0.string?.isEmpty != true }?.string
     }
 
-    /// Adds an id that may be absent to the record's; its kind comes first, because eight letters are
-    /// the bytes of a number too.
+    /// Adds an optional id to the record's id, after its kind, because eight letters have the bytes of a number too.
     func addToID(_ transactionID: TransactionID?) {
         switch transactionID {
         case .number(let number)?:
@@ -134,8 +132,8 @@ package final class StoreNotificationsDecoder: @unchecked Sendable {
 }
 
 extension FieldFaults {
-    /// The member that identifies something and is a number; nil for anything else. Notes nothing, for
-    /// what is looked at before the record is trusted.
+    /// A member that is a numeric identifier; nil for other values. Reports no faults, because the record is not
+    /// trusted yet.
     static func identifier(_ value: JSONValue?) -> Int64? {
         guard let value else { return nil }
         if case .exact(let number)? = value.number?.asInteger { return number }
@@ -146,8 +144,8 @@ extension FieldFaults {
 
 /// A batch of notifications that is being verified and decoded.
 package final class PreparedNotifications {
-    /// A record's share of a millisecond, most of it signatures: long beside the cost of taking a chunk,
-    /// short beside a batch.
+    /// A record takes a fraction of a millisecond, mostly for signatures: long relative to the cost of a chunk, short
+    /// relative to a batch.
     private static let recordsPerChunk = 16
 
     let batch: RecordBatch
@@ -169,7 +167,7 @@ package final class PreparedNotifications {
     }
 
     deinit {
-        // No thread may read the batch once it can be filled again.
+        // Threads must finish reading the batch before it is filled again.
         _ = run.finish()
     }
 
@@ -177,7 +175,7 @@ package final class PreparedNotifications {
         if chunks.isEmpty { chunks = run.finish() }
     }
 
-    /// Number of records that were verified, whatever came of it. To be called after `wait`.
+    /// The number of verified records, with any result. Call `wait` first.
     var verifications: Int {
         chunks.reduce(0) { sum, chunk in
             sum
@@ -187,7 +185,7 @@ package final class PreparedNotifications {
         }
     }
 
-    /// What was read of a record, and the texts of its event. To be called after `wait`.
+    /// A decoded record, and the texts of its event. Call `wait` first.
     func item(_ index: Int) -> (item: NotificationChunk.Item, bytes: [UInt8]) {
         let chunk = chunks[index / Self.recordsPerChunk]
         return (chunk.items[index % Self.recordsPerChunk], chunk.bytes)
@@ -196,8 +194,8 @@ package final class PreparedNotifications {
 
 /// A batch that several threads read.
 ///
-/// `@unchecked Sendable`: a batch that is prepared is not changed until it is folded, and folding it, or
-/// dropping it, waits for the threads.
+/// `@unchecked Sendable`: a prepared batch does not change until it is folded. Folding or dropping it waits for the
+/// threads.
 private struct LentBatch: @unchecked Sendable {
     let batch: RecordBatch
 }

@@ -1,35 +1,33 @@
 import JSON
 
-/// A notification or receipt that was verified and decoded. Its texts are ranges of the bytes of its
-/// `NotificationChunk`.
+/// A verified and decoded notification or receipt. Its texts are ranges of its `NotificationChunk`'s bytes.
 struct StoreNotificationsEvent {
     typealias Measure = StoreNotificationsKey.Measure
 
-    /// The columns of a row that a transaction gives.
+    /// The columns that a transaction adds to a row.
     struct Columns {
         var productID: Range<Int> = 0..<0
         var storefront: Range<Int> = 0..<0
         var currency: Range<Int> = 0..<0
         var offer: Range<Int> = 0..<0
-        /// Empty where there is no transaction.
+        /// Empty without a transaction.
         var ownership: StaticString = ""
     }
 
-    /// The instants that a cohort follows from, in milliseconds since 1970; nil where a transaction does not say
-    /// them.
+    /// The instants that determine a cohort, in milliseconds since 1970; nil if the transaction does not contain them.
     struct CohortDates {
-        /// When its line was bought first.
+        /// The first purchase of its line.
         var firstPurchase: Int64?
-        /// When it was bought itself; of a refund, when it was revoked.
+        /// The purchase itself; for a refund, the revocation.
         var instant: Int64?
     }
 
-    /// What a purchase or a renewal is to the free trial of its line.
+    /// The effect of a purchase or a renewal on the free trial of its line.
     struct TrialStep {
         enum Kind {
             /// A purchase as a free trial.
             case trial
-            /// A purchase that is none.
+            /// A purchase without a free trial.
             case purchase
             case paidRenewal
         }
@@ -38,53 +36,53 @@ struct StoreNotificationsEvent {
         var kind: Kind
     }
 
-    /// What a sale of version 2 brought.
+    /// The price of a sale in version 2.
     struct Sale {
-        /// Thousandths of the currency's unit; 0 without one.
+        /// Thousandths of the currency's unit; 0 if missing.
         var price: Int64
         /// Whether it has both a price and a currency.
         var isPriced: Bool
     }
 
-    /// A refund as version 2 tells it.
+    /// A refund in version 2.
     struct Refund {
         var transactionID: TransactionID?
-        /// Milliseconds since 1970; nil when absent.
+        /// Milliseconds since 1970; nil if missing.
         var revocationDate: Int64?
         /// Thousandths of the currency's unit.
         var price: Int64
-        /// Part of the price in thousandths of a percent, 0 to 100,000.
+        /// The refunded part of the price in thousandths of a percent, 0 to 100,000.
         var percentage: Int64
-        /// When its line was bought first, in milliseconds since 1970; nil when absent.
+        /// The first purchase of its line, in milliseconds since 1970; nil if missing.
         var firstPurchaseDate: Int64?
     }
 
-    /// A cancelled transaction as version 1 and receipts list it.
+    /// A cancelled transaction in version 1 and receipts.
     struct Cancellation {
         var transactionID: TransactionID
         var dateMilliseconds: Int64
-        /// Whether an upgrade ended it: nobody asked for money back.
+        /// Whether an upgrade ended it; the customer did not request a refund.
         var isUpgraded: Bool
-        /// When its line was bought first, in milliseconds since 1970; nil when absent.
+        /// The first purchase of its line, in milliseconds since 1970; nil if missing.
         var firstPurchaseDate: Int64?
         var columns: Columns
     }
 
-    /// What the event does to the numbers.
+    /// The effect of the event on the numbers.
     enum Effect {
-        /// Counts in a measure, and perhaps in a second one.
+        /// Counts in a measure, and optionally in a second one.
         case count(Columns, Measure, Measure?, Sale? = nil, CohortDates = .init(), TrialStep? = nil)
-        /// Counts in the measure; in that of refunds unless the refund was counted before.
+        /// Counts in the measure; in the measure of refunds only if the refund is new.
         case refund(Columns, Measure, Refund)
-        /// Counts in the measure, and takes a refund of the transaction back.
+        /// Counts in the measure, and reverses a refund of the transaction.
         case reversal(Columns, Measure, transactionID: TransactionID?)
-        /// Counts each that was not counted before.
+        /// Counts each cancellation that was not counted earlier.
         case cancellations([Cancellation])
     }
 
     var id: RecordID
-    /// Tells a sale, or a consumption request, of a transaction from others: the store sends some of them again
-    /// under another id. Nil for all other events, and without a transaction.
+    /// Identifies a transaction's sale or consumption request, because the store sends some of them again under another
+    /// id. Nil for other events, and without a transaction.
     var transactionEventID: RecordID?
     var environment: AppStoreEnvironment
     var bundleID: Range<Int>
@@ -102,10 +100,10 @@ struct NotificationChunk: Sendable {
     var items: [Item] = []
 }
 
-/// Why a record is kept instead of counted.
+/// The reason why a record is kept instead of counted.
 enum NotificationRefusal: Error {
     case rejected(Rejection)
-    /// It is not from whom it says it is: a member, and what is wrong with it.
+    /// The origin is not verified: the member, and its fault.
     case untrusted(StaticString, StaticString)
 
     var cause: RefusedRecord.Cause {
@@ -124,14 +122,14 @@ enum NotificationRefusal: Error {
     }
 }
 
-/// Whom a purchase belongs to. The store sends purchases of family members and of assigned seats beside
-/// those that somebody paid for, so that each has rows of its own.
+/// The ownership of a purchase. The store also sends purchases of family members and assigned seats, so paid purchases
+/// have separate rows.
 package enum Ownership {
     private static let words: [(word: StaticString, column: StaticString)] = [
         ("PURCHASED", purchased), ("FAMILY_SHARED", "family"), ("ASSIGNED", "assigned"),
     ]
 
-    /// What a customer paid for, and what a transaction is that does not say it.
+    /// A customer paid for it; also the value for transactions without the field.
     package static let purchased: StaticString = "purchased"
 
     static func column(_ word: UnsafeRawBufferPointer?) -> StaticString {
@@ -140,16 +138,15 @@ package enum Ownership {
     }
 }
 
-/// The App Store's id of a transaction, or of a line of purchases: that of its first transaction.
+/// The App Store's id of a transaction, or of a line of purchases, which has the id of its first transaction.
 ///
-/// Ids are numbers so far; a JSON number and the string that has its digits are the same id.
+/// Ids are numbers so far; a JSON number and the string with its digits are the same id.
 enum TransactionID: Hashable, Sendable {
     case number(Int64)
     /// Any other text, in UTF-8.
     case text([UInt8])
 
-    /// Reads a text that names an id, which is the id as it is written: digits with a zero in front of them,
-    /// and digits beyond 64 bits, stay a text.
+    /// Reads an id from a text. Digits with a leading zero, and digits beyond 64 bits, stay a text.
     init(_ text: UnsafeRawBufferPointer) {
         let hasZeroInFront = text.count > 1 && text.first == UInt8(ascii: "0")
         if !hasZeroInFront, case .number(let number) = Digits(text) {
@@ -161,7 +158,7 @@ enum TransactionID: Hashable, Sendable {
 }
 
 extension TransactionID: Comparable {
-    /// Whether an id comes before another one, in the order in which they are stored.
+    /// The order in which ids are stored.
     static func < (one: TransactionID, other: TransactionID) -> Bool {
         switch (one, other) {
         case (.number(let one), .number(let other)): one < other

@@ -5,26 +5,26 @@ package final class StoreNotificationsFold: LastingFold {
     package let state: LastingState
     private let decoders: LentTools<StoreNotificationsDecoder>
     private var prepared: PreparedNotifications?
-    /// What memory answered about the record being folded.
+    /// Memory's answers about the current record.
     private var answers = NotificationAnswers()
     private var askedTransactions: [TransactionID] = []
 
     package let notifications = DeltaTable<StoreNotificationsKey>()
-    /// What reversals take from the sums of `store-notifications`; kept apart from what the batch
-    /// adds, because an overflow within the batch shows only when both directions are known.
+    /// The amounts that reversals subtract from `store-notifications`. They are separate from additions, because an
+    /// overflow within the batch shows only if both directions are known.
     package let takenBack = DeltaTable<StoreNotificationsKey>()
     let cohorts = DeltaTable<CohortsKey>()
-    /// The same of the sums of `cohorts`.
+    /// The amounts that reversals subtract from `cohorts`.
     let cohortsTakenBack = DeltaTable<CohortsKey>()
     package var deltas: [Deltas] { [notifications, takenBack, cohorts, cohortsTakenBack] }
     private let accepted: LastingRows<AcceptedNotification>
     private let refunds: LastingRows<RefundHistory>
     let trials: LastingRows<TrialLine>
-    /// True once an amount alone does not fit 64 bits.
+    /// True once a single amount exceeds 64 bits.
     private var hasAmountOverflowed = false
 
-    /// Makes a fold that verifies on as many threads as there are decoders, which are its own from now
-    /// on and of which there has to be one; `memory` is what the store knows.
+    /// Creates a fold that verifies on one thread for each decoder. It requires at least one decoder, and owns them
+    /// from now on; `memory` is the store's memory.
     package init(
         topic: String, decoders: [StoreNotificationsDecoder], memory: any FoldMemory
     ) {
@@ -79,7 +79,7 @@ package final class StoreNotificationsFold: LastingFold {
         hasAmountOverflowed = false
     }
 
-    /// Whether an event is new. From then on its ids are known, and the answers are those about its record.
+    /// Whether an event is new. Afterwards its ids are known, and `answers` belongs to its record.
     private func admit(_ event: StoreNotificationsEvent, at place: FoldPosition) throws -> Bool {
         askedTransactions.removeAll(keepingCapacity: true)
         let isKnownID: Bool
@@ -100,7 +100,7 @@ package final class StoreNotificationsFold: LastingFold {
                         try accepted.row($0, place.partition)?.offset
                     })
         }
-        // Of a sale or a request that comes again under another id, that id was seen too.
+        // The new id of a repeated sale or request is remembered too.
         if !isKnownID {
             let offset = answers.originalOffset ?? place.offset
             accepted.write(AcceptedNotification(offset: offset), event.id, place.partition)
@@ -113,7 +113,7 @@ package final class StoreNotificationsFold: LastingFold {
     }
 }
 
-// MARK: What an event adds
+// MARK: Adding events
 
 extension StoreNotificationsFold {
     private typealias Event = StoreNotificationsEvent
@@ -156,7 +156,7 @@ extension StoreNotificationsFold {
         _ refund: Event.Refund, _ measure: Event.Measure, to key: StoreNotificationsKey,
         at place: FoldPosition
     ) throws {
-        // Fractions of a micro are cut off.
+        // Truncates fractions of a micro.
         let exact =
             Int128(refund.price) * Self.microsInThousandth * Int128(refund.percentage) / 100_000
         let micros: Int64
@@ -164,13 +164,13 @@ extension StoreNotificationsFold {
         if let transactionID = refund.transactionID {
             var known = try self.history(of: transactionID, place.partition)
             guard !known.counts(refund.revocationDate) else {
-                // Of a repeated refund only a strange subtype is news.
+                // A repeated refund only counts its unknown subtype.
                 if measure == .other {
                     notifications.count(measure, row: notifications.row(key, at: place))
                 }
                 return
             }
-            // An amount that is added nowhere overflows nothing.
+            // An amount that is not added must not overflow.
             micros = known.refund(
                 dateMilliseconds: refund.revocationDate,
                 micros: known.earlyReversals > 0 ? 0 : self.micros(exact))
@@ -198,7 +198,7 @@ extension StoreNotificationsFold {
         if cancellation.isUpgraded {
             history.upgrade(dateMilliseconds: cancellation.dateMilliseconds)
         } else {
-            // Version 1 knows no prices.
+            // Version 1 has no prices.
             _ = history.refund(dateMilliseconds: cancellation.dateMilliseconds, micros: 0)
         }
         refunds.write(history, cancellation.transactionID, place.partition)
@@ -214,7 +214,7 @@ extension StoreNotificationsFold {
             key, at: place)
     }
 
-    /// Whether the latest purchase of a line was a free trial, and no paid renewal followed.
+    /// Whether the latest purchase of a line was a free trial without a paid renewal after it.
     func hasOpenTrial(_ line: TransactionID, _ partition: Int32) throws -> Bool {
         if state.recalled == nil {
             answers.hasOpenTrial = try trials.row(line, partition)?.isOpen ?? false
@@ -237,7 +237,7 @@ extension StoreNotificationsFold {
         return history
     }
 
-    /// A price counts in thousandths of the unit, whatever the currency.
+    /// A price is in thousandths of the unit, for every currency.
     private static var microsInThousandth: Int128 { 1000 }
 
     private func micros(_ exact: Int128) -> Int64 {

@@ -3,14 +3,13 @@ import Signatures
 
 package struct KeyedNotification: Equatable, Sendable {
     package let type: String
-    /// The id of the line that it is about, else its own; nil where it names neither: then the value
-    /// itself decides the partition.
+    /// The id of its line, otherwise its own; nil if both are missing: then the value determines the partition.
     package let key: [UInt8]?
 }
 
 extension RecordKeyReader {
-    /// The version and the key of a notification. Nothing of it is verified: what is no JWS, or names
-    /// nothing, is the worker's to refuse as untrusted.
+    /// The version and the key of a notification. Nothing is verified here: the worker rejects an invalid JWS, or one
+    /// without these ids, as untrusted.
     package func notification(_ bytes: [UInt8]) throws(Rejection) -> KeyedNotification {
         try read(bytes) { value throws(Rejection) in
             if let payload = value.member("signedPayload") {
@@ -33,8 +32,8 @@ extension RecordKeyReader {
 }
 
 extension StoreNotificationsDecoder {
-    /// The line that the transaction within a notification of version 2 belongs to, else the
-    /// notification's own id; nil when there is neither.
+    /// The line of the transaction within a notification of version 2, otherwise the notification's own id; nil if both
+    /// are missing.
     fileprivate func keyOfVersion2(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
         guard let payload = unverified(text, of: .notification, by: payloadParser) else {
             return nil
@@ -49,7 +48,7 @@ extension StoreNotificationsDecoder {
         return id.flatMap { $0.isEmpty ? nil : Array($0) }
     }
 
-    /// The line that a body of version 1 is about; nil when it names none.
+    /// The line of a body of version 1; nil if missing.
     fileprivate func keyOfVersion1(_ value: JSONValue) -> [UInt8]? {
         faults = FieldFaults()
         let type = value.member("notification_type")?.string
@@ -60,7 +59,7 @@ extension StoreNotificationsDecoder {
 }
 
 extension TransactionID {
-    /// The id as a key: the same for a number and for the text of its digits.
+    /// The id as a key; equal for a number and the text of its digits.
     fileprivate var keyBytes: [UInt8] {
         switch self {
         case .number(let number): Array("\(number)".utf8)

@@ -1,25 +1,24 @@
-/// The cancellations of one transaction that were counted, in the order in which they were folded, and
-/// the reversals that are still without their refund.
+/// The counted cancellations of one transaction, in the order of folding, and the reversals without their refund.
 struct RefundHistory: Equatable, Sendable {
     struct Cancellation: Equatable, Sendable {
-        /// When Apple cancelled, in milliseconds since 1970; nil when it did not say.
+        /// Apple's date of the cancellation, in milliseconds since 1970; nil if missing.
         var dateMilliseconds: Int64?
-        /// What a reversal would take back, in millionths of the unit; nil when nothing can be: it was
-        /// taken back, or the transaction was upgraded.
+        /// The amount that a reversal would subtract, in millionths of the unit. Nil after a reversal, and for an
+        /// upgraded transaction.
         var openMicros: Int64?
-        /// Where that lies in `cohorts`; nil when it is in none.
+        /// The amount's row in `cohorts`; nil if it is not in `cohorts`.
         var cohort: CohortPlace?
     }
 
     var cancellations: [Cancellation] = []
-    /// Reversals that came before their refund.
+    /// Reversals that arrived before their refund.
     var earlyReversals: Int64 = 0
 
     func counts(_ dateMilliseconds: Int64?) -> Bool {
         cancellations.contains { $0.dateMilliseconds == dateMilliseconds }
     }
 
-    /// Takes a refund in; says how much of it counts: nothing when its reversal came before it.
+    /// Records a refund; returns the amount that counts: 0 if its reversal arrived earlier.
     mutating func refund(dateMilliseconds: Int64?, micros: Int64) -> Int64 {
         let isReversed = earlyReversals > 0
         if isReversed { earlyReversals -= 1 }
@@ -33,8 +32,8 @@ struct RefundHistory: Equatable, Sendable {
         cancellations.append(Cancellation(dateMilliseconds: dateMilliseconds, openMicros: nil))
     }
 
-    /// Takes back the refund that was folded last of those not taken back; says how much that is, and in which
-    /// cohort. When there is none, the next refund is reversed as it comes.
+    /// Reverses the latest refund that is not reversed; returns its amount and its cohort. Without such a refund, the
+    /// next one is reversed on arrival.
     mutating func reverse() -> (micros: Int64, cohort: CohortPlace?) {
         guard let last = cancellations.lastIndex(where: { $0.openMicros != nil }),
             let micros = cancellations[last].openMicros
@@ -48,7 +47,7 @@ struct RefundHistory: Equatable, Sendable {
         return (micros, cohort)
     }
 
-    /// Notes where the refund that was taken in last put its amount in `cohorts`.
+    /// Records the row in `cohorts` that got the last refund's amount.
     mutating func note(_ cohort: CohortPlace) {
         guard let last = cancellations.indices.last else { return }
         cancellations[last].cohort = cohort
@@ -94,7 +93,7 @@ extension RefundHistory: LastingRow {
 
     var row: [MemoryValue] { Self.columns.row(of: self) }
 
-    /// Of each cancellation that has one its place among them, and its cohort.
+    /// The index and the cohort of each cancellation with a cohort.
     private var storedCohorts: MemoryValue {
         var writer = AnswerWriter()
         for (place, cancellation) in cancellations.enumerated() {
@@ -124,14 +123,14 @@ extension TransactionID: LastingKey {
         }
     }
 
-    /// What the digest of a store has of an id, in SQL.
+    /// An id in the digest of a store, in SQL.
     static func digest(ofColumn name: String) -> String {
         "iif(typeof(\(name)) = 'blob', 'x' || hex(\(name)), \(name))"
     }
 }
 
 extension RefundHistory {
-    /// Reads what `storedCancellations` wrote.
+    /// Reads the text of `storedCancellations`.
     init(stored: String, earlyReversals: Int64) {
         let cancellations = stored.split(separator: ",").map { part in
             let sides = part.split(separator: "=", omittingEmptySubsequences: false)
@@ -142,7 +141,7 @@ extension RefundHistory {
         self.init(cancellations: cancellations, earlyReversals: earlyReversals)
     }
 
-    /// The cancellations as `date=micros`, joined by commas; what is absent is left empty.
+    /// The cancellations as `date=micros`, joined with commas; missing parts are empty.
     var storedCancellations: String {
         cancellations.map { cancellation in
             let date = cancellation.dateMilliseconds.map { "\($0)" } ?? ""
@@ -151,11 +150,11 @@ extension RefundHistory {
     }
 }
 
-/// An id that was accepted.
+/// An accepted id.
 struct AcceptedNotification: LastingRow {
     typealias Key = RecordID
 
-    /// Of the record that counts.
+    /// The offset of the counted record.
     var offset: Int64
 
     static let table = MemoryTable(
@@ -175,18 +174,18 @@ extension AcceptedNotification {
     init(_ row: [MemoryValue]) { offset = row[0].integer ?? 0 }
 }
 
-/// What is noted of a memory's answers about one notification.
+/// The recorded answers of memory about one notification.
 struct NotificationAnswers: Equatable, Sendable {
-    /// Where its id was accepted before; nil for a new one.
+    /// The offset of the record that was accepted with its id; nil for a new id.
     var originalOffset: Int64?
-    /// Whether the free trial of its line was still without a paid renewal.
+    /// Whether the free trial of its line had no paid renewal yet.
     var hasOpenTrial = false
-    /// The refunds that were known of its transactions, by their place among those asked for.
+    /// The known refunds of its transactions, by index in the order of lookups.
     var histories: [Int: RefundHistory] = [:]
 }
 
 extension NotificationAnswers {
-    /// Reads what `bytes` wrote; nil for what is no such thing.
+    /// Reads the content of `bytes`; nil for invalid bytes.
     init?(_ answers: [UInt8]) {
         var reader = AnswerReader(answers)
         guard let original = reader.optionalNumber(), let trial = reader.number() else {

@@ -2,24 +2,24 @@ import ConfigurationValues
 import JSON
 import Signatures
 
-/// What the fold of store notifications depends on. What is recorded of it has fingerprints of roots and
-/// digests of secrets only.
+/// The configuration of the store notifications fold. Its recorded form contains only the fingerprints of roots and the
+/// digests of secrets.
 package struct StoreNotificationsRules: StreamRules {
     package static let number: Int64 = 3
 
-    /// An app whose notifications count.
+    /// An app with notifications to count.
     package struct App: Sendable {
         package var bundleID: String
-        /// The App Store id that production has to name; nil when it is not asked for.
+        /// The required App Store id in production; nil to skip the check.
         package var appAppleID: Int64?
-        /// The secrets that bodies of version 1 may carry, by what a store may keep of them.
+        /// The allowed secrets in bodies of version 1, by their form in a store.
         package var secrets: [String: String]
     }
 
-    /// A longer value is refused.
+    /// Longer values are rejected.
     package var maxRecordBytes: Int
     package var environments: Set<AppStoreEnvironment>
-    /// The roots that are trusted, Apple's among them.
+    /// The trusted roots, including Apple's.
     package var roots: [AppStoreRoot]
     package var apps: [App]
 
@@ -61,7 +61,7 @@ package struct StoreNotificationsRules: StreamRules {
             "A file with the secrets, one a line, in place of `shared_secrets`."),
     ]
 
-    /// Reads `store-notifications.yaml`. Throws at the line of a file that holds no certificate.
+    /// Reads `store-notifications.yaml`. Throws at the line of a file without a certificate.
     init(_ file: StreamFile) throws(ConfigurationError) {
         maxRecordBytes = file.settings.maxRecordBytes
         roots = [.appleRootCAG3]
@@ -153,7 +153,7 @@ extension ConfigurationNode {
         return environments
     }
 
-    /// A list of secrets. No error quotes what was written.
+    /// A list of secrets. Errors do not quote them.
     fileprivate func secrets() throws(ConfigurationError) -> [String] {
         guard isList else { throw fault(.wrongType, "must be a list of secrets") }
         var secrets: [String] = []
@@ -167,7 +167,7 @@ extension ConfigurationNode {
         return secrets
     }
 
-    /// The secrets of a file, one a line. Spaces around them and empty lines are ignored.
+    /// The secrets of a file, one per line. Spaces around them and empty lines are ignored.
     fileprivate func secretsOfFile(
         in directory: PipelineDirectory
     ) throws(ConfigurationError) -> [String] {
@@ -191,13 +191,13 @@ extension Substring {
     }
 }
 
-// MARK: Reading back what was recorded
+// MARK: Reading the recorded configuration
 
 extension StoreNotificationsRules {
-    /// Reads what `configuration` wrote. Roots and secrets are looked up by their digests.
+    /// Reads the text of `configuration`. Roots and secrets are looked up by their digests.
     package init(recorded text: String, from source: RuleSource) throws {
         let known: [AppStoreRoot]
-        /// Nil: any secret is the one that masked records have in its place.
+        /// Nil: the mask replaces every secret.
         let apps: [App]?
         switch source {
         case .pipelines(let pipelines):

@@ -1,6 +1,6 @@
 import ConfigurationValues
 
-// The topic `store-notifications`: its types of events, what is counted of them, and what that depends on.
+// The topic `store-notifications`: its event types, aggregates and rules.
 
 extension StoreNotificationsFold {
     package static let streamName = "store-notifications"

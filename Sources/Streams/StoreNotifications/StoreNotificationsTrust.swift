@@ -1,12 +1,12 @@
 import Signatures
 
-/// Whose notifications are counted: bundles, environments, roots.
+/// The bundles, environments and roots of notifications that count.
 package struct StoreNotificationsTrust: Sendable {
     package struct App: Sendable {
         package var bundleID: String
-        /// The App Store id that production has to name; nil when it is not asked for.
+        /// The required App Store id in production; nil to skip the check.
         package var appAppleID: Int64?
-        /// The secrets that bodies of version 1 may carry; none may be empty.
+        /// The allowed secrets in bodies of version 1; they must not be empty.
         package var sharedSecrets: [[UInt8]]
 
         package init(bundleID: String, appAppleID: Int64?, sharedSecrets: [[UInt8]]) {
@@ -15,8 +15,8 @@ package struct StoreNotificationsTrust: Sendable {
             self.sharedSecrets = sharedSecrets
         }
 
-        /// Whether a password is one of the secrets. The time it takes tells nothing of them but their
-        /// lengths: each byte of each is looked at.
+        /// Whether a password is one of the secrets. The time reveals only their lengths: every byte of each is
+        /// compared.
         func accepts(password: UnsafeRawBufferPointer) -> Bool {
             var isAccepted = false
             for secret in sharedSecrets {
@@ -33,13 +33,13 @@ package struct StoreNotificationsTrust: Sendable {
     }
 
     package let environments: Set<AppStoreEnvironment>
-    /// Whether some of these send what nobody can verify.
+    /// Whether some environments send unverifiable signatures.
     let allowsUnverified: Bool
     let verifier: AppStoreVerifier
     private let apps: [[UInt8]: App]
 
-    /// Trusts these apps in these environments; JWSs as the verifier says. Of two apps with one bundle
-    /// id the first counts.
+    /// Trusts these apps in these environments, and the JWSs that the verifier accepts. Among apps with the same bundle
+    /// id, the first counts.
     package init(
         apps: [App], environments: Set<AppStoreEnvironment>, verifier: AppStoreVerifier
     ) {
@@ -50,7 +50,7 @@ package struct StoreNotificationsTrust: Sendable {
         self.verifier = verifier
     }
 
-    /// Whether what comes from an environment counts, whoever signed it.
+    /// Whether records of an environment count without a verified signature.
     func allowsUnverified(_ environment: AppStoreEnvironment?) -> Bool {
         environment.map { $0.isLocal && environments.contains($0) } ?? false
     }
@@ -58,7 +58,7 @@ package struct StoreNotificationsTrust: Sendable {
     func app(_ bundleID: UnsafeRawBufferPointer) -> App? { apps[Array(bundleID)] }
 }
 
-/// Where a purchase was made, as a notification says.
+/// The environment of a purchase, as named in a notification.
 package enum AppStoreEnvironment: String, CaseIterable, Sendable {
     case production = "Production"
     case sandbox = "Sandbox"
@@ -74,7 +74,7 @@ package enum AppStoreEnvironment: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether it is on a developer's machine, which signs with a key of its own.
+    /// Whether it is on a developer's machine, which signs with its own key.
     package var isLocal: Bool { self == .xcode || self == .localTesting }
 
     init?(_ text: UnsafeRawBufferPointer) {
@@ -82,7 +82,7 @@ package enum AppStoreEnvironment: String, CaseIterable, Sendable {
         self = known
     }
 
-    /// The environment as bodies of version 1 and receipts name it: `PROD` is Production.
+    /// The environment's name in bodies of version 1 and receipts: `PROD` is Production.
     init?(ofVersion1 text: UnsafeRawBufferPointer) {
         if text.equals("PROD") { self = .production } else { self.init(text) }
     }

@@ -1,8 +1,8 @@
-/// Instants in UTC as text, by the proleptic Gregorian calendar; no locale, no time zone, no clock.
+/// Instants in UTC as text, in the proleptic Gregorian calendar; without locale, time zone and clock.
 package enum UTC {
     private static let millisecondsPerDay: Int64 = 86_400_000
 
-    /// Writes an instant as RFC 3339: `2026-11-21T05:00:00Z`, with milliseconds when there are any.
+    /// Writes an instant as RFC 3339: `2026-11-21T05:00:00Z`, with milliseconds unless they are 0.
     package static func text(milliseconds: Int64) -> String {
         let (seconds, fraction) = parts(milliseconds, 1000)
         return text(seconds: seconds, fraction: fraction == 0 ? "" : "." + padded(fraction, 3))
@@ -16,14 +16,14 @@ package enum UTC {
             + "T" + clock.joined(separator: ":") + fraction + "Z"
     }
 
-    /// How often a number holds a unit, and what is left; rounds towards the past.
+    /// Quotient and remainder; rounds towards the past.
     private static func parts(_ number: Int64, _ unit: Int64) -> (whole: Int64, rest: Int64) {
         let rest = number % unit
         return rest < 0 ? (number / unit - 1, rest + unit) : (number / unit, rest)
     }
 
-    /// Reads `2026-11-21`, `2026-11-21T05:00:00Z` or `2026-11-21T05:00:00.250+01:00`; nil for anything
-    /// else, and for days that the calendar does not have.
+    /// Reads `2026-11-21`, `2026-11-21T05:00:00Z` or `2026-11-21T05:00:00.250+01:00`; nil for other texts, and for days
+    /// outside the calendar.
     package static func milliseconds(text: String) -> Int64? {
         let bytes = Array(text.utf8)
         guard bytes.count >= 10, let midnight = midnight(bytes) else { return nil }
@@ -47,8 +47,7 @@ package enum UTC {
 
     private static let colon = UInt8(ascii: ":")
 
-    /// Reads `2026-11-21`, and nothing else, as the hour that begins the day; nil for days that the calendar does
-    /// not have.
+    /// Reads only the form `2026-11-21`, as the first hour of the day; nil for days outside the calendar.
     package static func day(_ text: UnsafeRawBufferPointer) -> Hour? {
         guard text.count == 10 else { return nil }
         return midnight(text).map { Hour(containing: $0) }
@@ -119,30 +118,30 @@ package enum UTC {
     }
 }
 
-/// A whole hour in UTC: the bucket that event times are counted in.
+/// A whole hour in UTC, the bucket of event times.
 package struct Hour: Hashable, Comparable, Sendable {
     package var hoursSince1970: Int64
 
     package static let milliseconds: Int64 = 3_600_000
 
-    /// No hour: rows of days count there that have none. Its text is empty.
+    /// Rows of day tables without a day use this hour. Its text is empty.
     package static let unknown = Hour(hoursSince1970: .min)
 
     package init(hoursSince1970: Int64) {
         self.hoursSince1970 = hoursSince1970
     }
 
-    /// The hour that an instant lies in; rounds towards the past, before 1970 too.
+    /// The hour that contains an instant; rounds towards the past, before 1970 too.
     package init(containing timestampMilliseconds: Int64) {
         let quotient = timestampMilliseconds / Self.milliseconds
         let remainder = timestampMilliseconds % Self.milliseconds
         hoursSince1970 = remainder < 0 ? quotient - 1 : quotient
     }
 
-    /// Reads the text of an hour, or of a day, as stores have it: with a year of four digits or more.
+    /// Reads the text of an hour or a day from a store, with a year of four digits or more.
     package init?(text: String) {
         let digits = text.prefix { $0 != "-" && $0 != "+" }
-        // The calendar comes again every 400 years.
+        // The calendar repeats every 400 years.
         let cycles = digits.count > 4 ? Int64(digits).map { ($0 - 2000) / 400 } ?? 0 : 0
         let near =
             cycles > 0
@@ -153,7 +152,7 @@ package struct Hour: Hashable, Comparable, Sendable {
     }
 
     package var text: String {
-        // The first hour of all begins before the first millisecond.
+        // The earliest hour begins before the first millisecond.
         self == .unknown ? "" : UTC.text(seconds: hoursSince1970 * 3600)
     }
 
@@ -163,7 +162,7 @@ package struct Hour: Hashable, Comparable, Sendable {
         return overflows ? (hoursSince1970 < 0 ? .min : .max) : start
     }
 
-    /// The hour that begins its day.
+    /// The first hour of its day.
     package var startOfDay: Hour {
         let hours = hoursSince1970 % 24
         return Hour(hoursSince1970: hoursSince1970 - (hours < 0 ? hours + 24 : hours))
