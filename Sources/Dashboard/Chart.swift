@@ -191,7 +191,7 @@ struct Chart {
         return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
     }
 
-    /// The next larger number of the form 1 to 9, 2.5 or 5 times a power of ten.
+    /// The smallest axis limit not below the amount: 1, 1.5, 2, 2.5, 3, 4, 5, 6 or 8 times a power of ten.
     ///
     /// - Parameter isOfCounts: whether half of it, which is also labelled, must be a whole number.
     private static func roundedUp(_ amount: Double, isOfCounts: Bool) -> Double {

@@ -174,7 +174,7 @@ extension LostHistory {
     }
 }
 
-/// How many threads verify signatures: the option, else one a processor.
+/// The number of threads that verify signatures: the option, otherwise one per processor.
 func threadCount(_ option: Int?) throws(CommandError) -> Int {
     guard let option else { return ProcessInfo.processInfo.activeProcessorCount }
     guard (1...1024).contains(option) else {
@@ -193,7 +193,7 @@ extension ReplaySource {
     }
 }
 
-/// What a replay would read.
+/// The offsets that a replay would read.
 struct ReplayPlanReport: Report {
     let plans: [ReplayPlan]
 
@@ -273,7 +273,7 @@ struct ReplayPlanReport: Report {
     }
 }
 
-/// How far streams were replayed.
+/// The progress of replayed streams.
 struct ReplayReport: Report {
     let streams: [ReplayedStream]
 
