@@ -9,7 +9,6 @@ protocol SampleRecords {
 }
 
 extension SampleRecords {
-    /// Fills a batch with the next records.
     mutating func fill(_ batch: RecordBatch, count: Int) {
         batch.removeAll()
         for _ in 0..<count {

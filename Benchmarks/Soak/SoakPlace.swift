@@ -75,7 +75,6 @@ final class SoakPlace {
         }
     }
 
-    /// Starts a program of Weir.
     func start(_ program: String, _ arguments: [String], log: String) throws -> Process {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: programs + "/" + program)

@@ -79,7 +79,7 @@ final class AnswerReader: Sendable {
 
     deinit { pipe.close() }
 
-    /// The head of the answer; nil when the pipe is empty.
+    /// The head of the answer; nil if the writer ends without one.
     func head() async -> AnswerHead? {
         guard case .head(let head) = await pipe.first() else { return nil }
         return head

@@ -118,7 +118,6 @@ struct PageLayout {
         }
     }
 
-    /// A whole page.
     func document(
         _ period: PageContext.Period, _ footer: PageFooter, _ content: (inout HTML) -> Void
     ) -> [UInt8] {

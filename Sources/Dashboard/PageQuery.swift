@@ -124,7 +124,6 @@ struct PageQuery: Equatable {
 
     var address: PageAddress { PageAddress("/dump/\(dump)", parameters) }
 
-    /// The same rows as a file.
     func address(as format: DumpFormat) -> PageAddress {
         PageAddress("/dump/\(dump).\(format.rawValue)", parameters)
     }

@@ -71,7 +71,7 @@ struct PageWriter {
         }
     }
 
-    /// Explains which records to send while the store is empty.
+    /// Explains which records to send, until the first ones arrive.
     private mutating func writeHowToFill(_ streams: [String]) {
         let names = streams.joined(separator: " or ")
         paragraph(

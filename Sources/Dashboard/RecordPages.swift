@@ -235,7 +235,6 @@ struct LiveRecord {
 extension Installation {
     private static let beginningBytes = 160
 
-    /// The last records of each partition of a topic.
     func lastRecords(of topic: String, count: Int64) throws -> [LiveRecord] {
         let reader = try reader(of: topic)
         defer { reader.close() }

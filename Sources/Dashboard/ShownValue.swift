@@ -135,7 +135,7 @@ enum ShownValue {
             || ["ctr", "maturity"].contains(column)
     }
 
-    /// Shortens the six decimals of reports to the significant ones.
+    /// Shortens the six decimals of reports for reading.
     private static func decimal(
         _ digits: String, in column: String, places: Int? = nil
     ) -> String {

@@ -80,7 +80,6 @@ extension CampaignMatch {
 }
 
 extension CampaignIDKind {
-    /// The kind of campaign ids in decoded events.
     init(hasSourceIdentifier: Bool) {
         self = hasSourceIdentifier ? .sourceIdentifier : .campaignID
     }
@@ -94,7 +93,6 @@ extension CampaignIDKind {
         self = major < 4 ? .campaignID : .sourceIdentifier
     }
 
-    /// The kind of campaign ids in postbacks.
     init(framework: String, version: String) {
         self = framework == "skadnetwork" ? Self(skanVersion: version) : .sourceIdentifier
     }

@@ -132,7 +132,6 @@ extension OpenStores {
 }
 
 extension Array where Element: Hashable {
-    /// Each element once.
     fileprivate var uniqued: [Element] {
         var seen: Set<Element> = []
         return filter { seen.insert($0).inserted }

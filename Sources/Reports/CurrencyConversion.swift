@@ -51,7 +51,6 @@ package final class CurrencyConversion {
         return micros < 0 ? -rounded : rounded
     }
 
-    /// Amounts by currency as one amount.
     func converted(_ amounts: [StoredValue: Int128], on day: String) -> [StoredValue: Int128] {
         amounts.reduce(into: [:]) { sums, amount in
             sums[.text(target), default: 0] += converted(
@@ -184,7 +183,6 @@ extension Dump {
 }
 
 extension FunnelSums {
-    /// The sums of one day in one currency.
     func converted(by conversion: CurrencyConversion, on day: String) -> FunnelSums {
         var sums = self
         sums.cost = cost.mapAmounts { conversion.converted($0, on: day) }

@@ -55,8 +55,7 @@ extension OpenStores {
 }
 
 extension StoreView {
-    /// Reads an aggregate: sums over the partitions.
-    ///
+    /// Reads an aggregate and sums it over the partitions.
     func dump(_ figure: DumpFigure) throws -> Dump {
         var groups = DumpGroups(figure)
         try forEachRow(of: figure, byDay: !figure.showsHours) { values, measures, first in

@@ -11,7 +11,6 @@ package struct DumpQuery: Sendable {
         case total
         case columns([String])
 
-        /// Whether rows are grouped by this column.
         func names(_ column: String) -> Bool {
             switch self {
             case .all: true
@@ -365,7 +364,6 @@ enum RefusalKind: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether a stored reason is of this kind.
     func includes(reason: String) -> Bool {
         switch RefusedRecord.outcome(ofReason: reason) {
         case .untrusted: self == .untrusted

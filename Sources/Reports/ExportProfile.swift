@@ -10,7 +10,6 @@ package enum ExportProfile: String, CaseIterable, Sendable {
     /// Weir's own names, for postbacks of both frameworks.
     case weir
 
-    /// Names and values of the columns, in order.
     var columns: [(name: String, value: (ExportedRow) -> ReportValue)] {
         switch self {
         case .appsflyer: Self.ofPostbacks(Self.appsflyerColumns)

@@ -131,7 +131,6 @@ extension OpenStores {
     }
 }
 
-/// The time, the campaign and the publisher's app of rows.
 private struct PublisherColumns<Key: RowKey>: ReadColumns {
     let campaign: CampaignColumns<Key>
     let sourceApp: TableColumn<Key, Int64>

@@ -192,7 +192,6 @@ struct FunnelEntry {
     let network: String
     let campaign: String
     let app: Int64
-    /// The kind of the campaign's id.
     let kind: CampaignIDKind
     /// For postbacks: their common columns and their value.
     var postback: PostbackRow?

@@ -2,7 +2,6 @@ import ConversionModels
 import Store
 import Streams
 
-/// The sums of a row of the funnel.
 struct FunnelSums {
     private var counts = Array(repeating: Int128(0), count: FunnelMeasure.allCases.count)
     var cost = FunnelCost()
@@ -50,7 +49,6 @@ struct FunnelSums {
         installsByDay.add(count, on: day, app: app)
     }
 
-    /// Adds the sums of other rows.
     mutating func add(_ other: FunnelSums) {
         for place in counts.indices { counts[place] += other.counts[place] }
         cost.add(other.cost)
@@ -80,7 +78,7 @@ struct FunnelSums {
 
 /// The cost of campaigns. On each campaign day, billing counts if there is any, otherwise the reported cost.
 struct FunnelCost {
-    /// Where the cost comes from.
+    /// The origin of the cost.
     enum Source: String {
         case billed, reported
         /// Both billed and reported cost counts, on the same days or on different ones.
@@ -152,7 +150,6 @@ struct FunnelCost {
     }
 }
 
-/// An app's sales and refunds.
 struct AppSales {
     private(set) var refunds = Int128(0)
     private(set) var refundReversals = Int128(0)

@@ -16,7 +16,7 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
     case unknownMeasure(String, known: [String])
     /// The column is the axis of the curves, so a condition on it would remove a part of each sum.
     case curveColumn(String)
-    /// The end of the time range is earlier than its beginning.
+    /// The later of two instants precedes the earlier one.
     case badTimes
     /// The rows of the dump do not have windows of postbacks.
     case noMaturity(String, known: [String])

@@ -59,12 +59,12 @@ package final class OpenStores {
         readers = opened
     }
 
-    /// The path of a stream's store, existing or not. A store that was in force must exist.
+    /// The store files that are read for a stream.
     func paths(of stream: String) -> [String] {
         readers.filter { $0.stream == stream }.flatMap { $0.readers.map(\.path) }
     }
 
-    /// The store of a stream, there or not; one that was in force has to be there.
+    /// The path of a stream's store, which may be missing. A store that was in force at the instant must exist.
     private static func path(
         of stream: String, in sets: PromotionJournal, at instant: Int64?
     ) throws(InspectionError) -> String {
@@ -237,7 +237,6 @@ package final class OpenStores {
 
 /// A store that was folded under rules of another version number than the program's.
 package struct OtherRules: Equatable, Sendable {
-    /// The path of the file.
     package let store: String
     package let folded: Int64
     package let present: Int64

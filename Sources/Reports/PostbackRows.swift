@@ -43,7 +43,6 @@ struct PostbackRow {
     let conversionType: String
     let didWin: Bool
     let verdict: String
-    /// The kind of the campaign's id.
     let kind: CampaignIDKind
 
     /// The columns of `postbacks`.

@@ -84,7 +84,6 @@ package struct ReportAbilities: OptionSet, Sendable {
 
     /// Postbacks count on the day of their arrival or of their install, and revenue can be estimated.
     package static let dates = ReportAbilities(rawValue: 1)
-    /// Rows can have the share of closed windows.
     package static let maturity = ReportAbilities(rawValue: 2)
     /// It has amounts of money, which can be converted.
     package static let amounts = ReportAbilities(rawValue: 4)

@@ -58,7 +58,6 @@ extension TextTable {
 }
 
 extension JSONText {
-    /// Writes a member for each column.
     package mutating func members<Row>(of row: Row, _ columns: [ReportColumn<Row>]) {
         for column in columns {
             let value = column.value(row)

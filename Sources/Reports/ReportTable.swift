@@ -37,7 +37,6 @@ package struct ReportTable: Sendable {
     }
 
     package let columns: [Column]
-    /// The rows, with a value for each column.
     package let rows: [[ReportValue]]
     /// The number of leading columns that identify a row.
     package let keyCount: Int
@@ -211,7 +210,6 @@ package struct TextTable: Sendable {
     static let gap = 2
 }
 
-/// A value in a row of a report.
 package enum ReportValue: Equatable, Sendable {
     /// null in JSON, an empty field elsewhere.
     case null
@@ -243,7 +241,6 @@ package enum ReportValue: Equatable, Sendable {
         return String(repeating: "0", count: 6 - digits.count) + digits
     }
 
-    /// A time as RFC 3339.
     static func time(_ milliseconds: Int64?) -> ReportValue {
         milliseconds.map { .text(UTC.text(milliseconds: $0)) } ?? .null
     }

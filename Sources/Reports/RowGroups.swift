@@ -24,7 +24,6 @@ struct RowGroups<Sums> {
         self.empty = empty
     }
 
-    /// Lets `body` add to the group of a row.
     mutating func add(_ values: [StoredValue], _ body: (inout Sums) -> Void) {
         var key = RowKeyBytes()
         for place in places { key.append(values[place]) }
@@ -88,7 +87,6 @@ struct RowKeyBytes: Hashable, Comparable {
         }
     }
 
-    /// Appends the value of the next column.
     mutating func append(_ value: StoredValue) {
         switch value {
         case .integer(let integer):

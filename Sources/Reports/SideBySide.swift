@@ -18,7 +18,6 @@ struct SideBySide {
         }
     }
 
-    /// The sums of a measure.
     struct Total {
         let measure: Int
         /// Nil for counts. If the currency is a column, amounts of different currencies are never added.

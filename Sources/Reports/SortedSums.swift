@@ -119,7 +119,6 @@ private final class SortedRuns {
         file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     }
 
-    /// Appends a run of groups.
     func append(_ groups: [SortedSums.Group]) throws(InspectionError) {
         guard !groups.isEmpty else { return }
         starts.append(end)
@@ -163,7 +162,6 @@ private final class SortedRuns {
     }
 }
 
-/// Reads the groups of one run.
 private final class RunReader {
     private let file: FileHandle
     private let path: String

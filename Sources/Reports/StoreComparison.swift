@@ -77,7 +77,6 @@ extension OpenStores {
         try diff(other, ComparedRows(DumpFigure(counting: question.query)), question)
     }
 
-    /// Compares the rows of a report.
     package func diff(
         _ other: OpenStores, _ rows: ComparedRows, _ question: ComparisonQuery
     ) throws(InspectionError) -> StoreComparison {

@@ -315,7 +315,6 @@ extension StoreView {
     }
 }
 
-/// A row of an export.
 struct ExportedRow {
     let partition: Int32
     /// The postback's id within its partition.

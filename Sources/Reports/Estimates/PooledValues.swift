@@ -171,7 +171,6 @@ package struct PooledValues {
 
 /// The estimated number of a campaign's missing values with some value.
 package struct NullEstimate: Equatable, Sendable {
-    /// The mean.
     package let mean: Double
     /// The interval, which covers the truth in at least 90 % of cases.
     package let low: Int64

@@ -23,7 +23,7 @@ package struct SilenceWatch {
     private static let leastHours = 2
     /// The minimum number of hours with a count above 0 in the last weeks.
     private static let leastSpoken = 20.0
-    /// Hours around the same hour to average over, widened until they have enough data.
+    /// Hours before and after the same hour to average over, widened until they have enough data.
     private static let around = [1, 3, 6, 12]
     private static let leastKnown = 30.0
     /// Bounds of the last week's level relative to the earlier weeks.

@@ -72,7 +72,6 @@ extension StoreView {
         return report
     }
 
-    /// Judges each row of a rule.
     private func judge(
         _ rows: WatchedRows, _ report: inout WatchReport,
         _ warnings: (WatchedRows, WatchedHours) -> [WatchWarning]
@@ -161,7 +160,6 @@ struct WatchedHours {
         }
     }
 
-    /// The end of an hour.
     func end(ofHour place: Int) -> Int64 { begin(ofHour: place + 1) }
 
     func begin(ofHour place: Int) -> Int64 {

@@ -120,7 +120,7 @@ extension CheckReport {
         }
     }
 
-    /// Whether the modes of a file and of its path let users read it who are not its owner or in its group.
+    /// Whether users other than the owner and the group can read a file, by its mode and those of its directories.
     private static func isReadableByOthers(_ path: String) -> Bool {
         func mode(_ path: String) -> mode_t {
             var found = stat()

@@ -212,7 +212,7 @@ struct ReplayPlanReport: Report {
         return (table.shownLines + [""] + plans.map(Self.summary)).joined(separator: "\n") + "\n"
     }
 
-    /// The first and the last offset.
+    /// The first and the last offset as text.
     private static func explanation(_ offsets: Range<Int64>?) -> String {
         guard let offsets, !offsets.isEmpty else { return "" }
         return "\(offsets.lowerBound)-\(offsets.upperBound - 1)"

@@ -28,7 +28,6 @@ enum InputFile {
     }
 }
 
-/// Reads a file line by line.
 final class LineReader {
     /// The number of the last line that was read, from 1.
     private(set) var lineNumber = 0

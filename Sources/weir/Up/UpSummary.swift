@@ -96,7 +96,6 @@ final class UpSummary: Sendable {
     }
 }
 
-/// The state of `weir up` in one line.
 struct SummaryLine {
     var failed: [String] = []
     /// The folded and the remaining records of each stream, in display order.
