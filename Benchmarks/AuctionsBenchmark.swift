@@ -1,7 +1,7 @@
 import ArgumentParser
 import Streams
 
-/// Decode, fold and commit of distinct auctions, beside parsing alone, in one run.
+/// Decode, fold and commit of distinct auctions, compared with parsing alone in the same run.
 struct AuctionsBenchmark: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "auctions",

@@ -2,13 +2,13 @@ import Crypto
 import Dispatch
 import Synchronization
 
-/// Verification of P-256 signatures and nothing else: what bounds the workers that verify.
+/// P-256 signature verification only, which limits the workers that verify.
 struct BareVerification {
     let key: P256.Signing.PublicKey
     let signatures: [(P256.Signing.ECDSASignature, SHA256Digest)]
 
-    /// Verifies the signatures on so many threads, each with its own part and its own copy of the key;
-    /// says how many hold.
+    /// Verifies the signatures on this many threads, each with its own part and its own copy of the key; returns the
+    /// number of valid ones.
     func validCount(on cores: Int) throws -> Int {
         let spki = key.derRepresentation
         let keys = try (0..<cores).map { _ in

@@ -7,8 +7,8 @@ import Hummingbird
 import Logging
 import Monitoring
 
-/// Postbacks through the collector, durable when they are answered, beside an empty route of Hummingbird that
-/// reads the same bodies, in one run.
+/// Postbacks through the collector, durable when answered, compared in the same run with an empty Hummingbird route
+/// that reads the same bodies.
 struct CollectorBenchmark: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "collector",
@@ -25,7 +25,7 @@ struct CollectorBenchmark: ParsableCommand {
     var flood = 100
 
     private static let commits = 200
-    /// The first commits make files longer, which costs more than writing over them.
+    /// The first commits extend files, which costs more than overwriting.
     private static let unmeasuredCommits = 1500
 
     func run() throws {
@@ -66,7 +66,7 @@ struct CollectorBenchmark: ParsableCommand {
         ).report("beside \(flood) that pipeline", connections: 1)
     }
 
-    /// The median of appending one record at a time.
+    /// The median time of appending a single record.
     private func commitMilliseconds(_ log: EmbeddedLog) throws -> Double {
         let writer = try log.writer()
         let clock = ContinuousClock()
@@ -83,7 +83,7 @@ struct CollectorBenchmark: ParsableCommand {
     }
 }
 
-/// A server of Hummingbird with one route, which reads a body and answers nothing.
+/// A Hummingbird server with one route that reads a body and sends an empty answer.
 private final class EmptyServer: Sendable {
     let port: Int
     private let task: Task<Void, any Error>
@@ -111,7 +111,7 @@ private final class EmptyServer: Sendable {
         task.cancel()
     }
 
-    /// Written before the semaphore is signalled, and read after.
+    /// Written before the semaphore is signalled, read afterwards.
     private final class Box: @unchecked Sendable {
         var value = 0
     }

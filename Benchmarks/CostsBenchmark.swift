@@ -1,7 +1,7 @@
 import ArgumentParser
 import Streams
 
-/// Decode, fold and commit of reported costs, beside parsing alone, in one run.
+/// Decode, fold and commit of reported costs, compared with parsing alone in the same run.
 struct CostsBenchmark: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "costs",
@@ -23,10 +23,10 @@ struct CostsBenchmark: ParsableCommand {
     }
 }
 
-/// Reports of four sources, of which every fifth restates one of its partition with another amount.
+/// Reports of four sources. Every fifth restates an earlier one of its partition with another amount.
 struct SampleCosts: SampleRecords {
     var choices = SampleChoices()
-    /// Numbers of the cells that were reported, by partition.
+    /// Numbers of the reported cells, by partition.
     private var cells: [[UInt64]]
 
     init(partitions: Int32) {

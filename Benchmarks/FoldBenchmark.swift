@@ -6,7 +6,7 @@ import Store
 import Streams
 import Synchronization
 
-/// How much to fold, and how much at a time.
+/// Sizes of the benchmark.
 struct FoldBenchmarkOptions: ParsableArguments {
     @Option(help: "Number of records.") var count = 1_000_000
     @Option(help: "Records a commit.") var batch = 10_000
@@ -24,7 +24,7 @@ struct FoldBenchmarkOptions: ParsableArguments {
         }
     }
 
-    /// How records are spread over partitions and time.
+    /// The distribution of records over partitions and time.
     var spread: SampleChoices {
         SampleChoices(
             partitions: partitions,
@@ -32,10 +32,10 @@ struct FoldBenchmarkOptions: ParsableArguments {
     }
 }
 
-/// Decode, fold and commit of records of a stream, beside parsing alone, in one run.
+/// Decode, fold and commit of records of a stream, compared with parsing alone in the same run.
 struct FoldBenchmark<Fold: StreamFold, Samples: SampleRecords> {
     let options: FoldBenchmarkOptions
-    /// Nil where ids are remembered for ever.
+    /// Nil if ids are remembered permanently.
     let windowMilliseconds: Int64?
     private let makeFold: (JSONParser, AggregateStore) throws -> Fold
     var samples: Samples
@@ -43,7 +43,7 @@ struct FoldBenchmark<Fold: StreamFold, Samples: SampleRecords> {
     private var folding = Stopwatch()
     private var last = Sample()
 
-    /// What a run had used by some point.
+    /// The resources used up to some point of a run.
     private struct Sample {
         var cpuSeconds = 0.0
         var wallSeconds = 0.0
@@ -100,7 +100,7 @@ struct FoldBenchmark<Fold: StreamFold, Samples: SampleRecords> {
         return parser
     }
 
-    /// Folds a batch, each lane on a thread of its own.
+    /// Folds a batch, each lane on its own thread.
     private static func fold(_ records: RecordBatch, _ folds: FoldLanes<Fold>) throws {
         let failure = Mutex<(any Error)?>(nil)
         nonisolated(unsafe) let (records, folds) = (records, folds)
@@ -119,7 +119,7 @@ struct FoldBenchmark<Fold: StreamFold, Samples: SampleRecords> {
         if let failure = failure.withLock({ $0 }) { throw failure }
     }
 
-    /// What the records since the last call cost.
+    /// The cost of the records since the last call.
     private mutating func tenth(to records: Int) -> String {
         let now = Sample(
             cpuSeconds: folding.cpuSeconds, wallSeconds: folding.wallSeconds,

@@ -1,11 +1,11 @@
 import Foundation
 import Synchronization
 
-/// Clients that send requests for nothing without waiting for answers, over so many connections, until they are
-/// stopped. Answers are read and dropped.
+/// Clients that pipeline requests to a missing path over this many connections until they are stopped. Answers are read
+/// and dropped.
 final class HTTPFlood: Sendable {
     private static let request = "GET /nothing HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
-    /// Requests of one write.
+    /// Requests per write.
     private static let requestsAtOnce = 1000
 
     private let isOver = Atomic<Bool>(false)

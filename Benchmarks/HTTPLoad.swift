@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// What clients saw of a server.
+/// The measurements of a server's clients.
 struct HTTPLoad: Codable {
     var answers = 0
     var failures = 0
@@ -12,7 +12,7 @@ struct HTTPLoad: Codable {
 
     var perSecond: Double { Double(answers) / max(seconds, 0.001) }
 
-    /// Has a process of its own send requests over so many connections for so long.
+    /// Starts a child process that sends requests over this many connections for this many seconds.
     static func run(port: Int, path: String, connections: Int, seconds: Double) throws -> HTTPLoad {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
@@ -28,7 +28,7 @@ struct HTTPLoad: Codable {
         return try JSONDecoder().decode(HTTPLoad.self, from: said)
     }
 
-    /// A connection to a port of this machine; nil when there is none.
+    /// A connection to a local port; nil if it fails.
     static func connection(port: Int) -> Int32? {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
@@ -52,7 +52,7 @@ struct HTTPLoad: Codable {
                     perSecond, p50Milliseconds, p90Milliseconds, p99Milliseconds, failures))
     }
 
-    /// A postback of about 500 bytes, each with an id of its own.
+    /// A postback of about 500 bytes with a unique id.
     static func body(_ number: Int) -> [UInt8] {
         Array(
             """
@@ -65,7 +65,7 @@ struct HTTPLoad: Codable {
     }
 }
 
-/// The process that `HTTPLoad` starts.
+/// The process started by `HTTPLoad`.
 struct HTTPLoadCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "http-load", abstract: "Sends postbacks to a port.", shouldDisplay: false)
@@ -82,7 +82,7 @@ struct HTTPLoadCommand: ParsableCommand {
     }
 }
 
-/// Connections that one thread waits for, each with one request at a time.
+/// Connections served by one thread, each with one request at a time.
 private struct HTTPClients {
     private struct Client {
         var descriptor: Int32
@@ -104,7 +104,7 @@ private struct HTTPClients {
                 socklen_t(MemoryLayout<Int32>.size))
             clients.append(Client(descriptor: descriptor))
         }
-        // Numbers of runs do not meet.
+        // Distinct number ranges for different runs.
         number = Int(getpid()) * 10_000_000
     }
 
@@ -154,8 +154,8 @@ private struct HTTPClients {
         }
     }
 
-    /// The status of an answer once its head is complete; 0 when the connection is closed. No answer that
-    /// is measured has a body.
+    /// The status of an answer once its head is complete; 0 when the connection is closed. Measured answers do not have
+    /// a body.
     private mutating func receive(_ index: Int) -> Int? {
         var part = [UInt8](repeating: 0, count: 4096)
         let count = recv(clients[index].descriptor, &part, part.count, 0)

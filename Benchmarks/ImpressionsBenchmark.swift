@@ -1,7 +1,7 @@
 import ArgumentParser
 import Streams
 
-/// Decode, fold and commit of distinct impressions, beside parsing alone, in one run.
+/// Decode, fold and commit of distinct impressions, compared with parsing alone in the same run.
 struct ImpressionsBenchmark: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "impressions",

@@ -9,8 +9,7 @@ import Program
 import Streams
 import TestKit
 
-/// Auctions from Kafka: raw consume, consume and parse, and the whole worker with committed aggregates,
-/// in one run.
+/// Auctions from Kafka in one run: raw consume, consume and parse, and the whole worker with committed aggregates.
 struct KafkaBenchmark: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "kafka",
@@ -64,7 +63,7 @@ struct KafkaBenchmark: ParsableCommand {
         }
         guard parsed.sum == parsed.count else { throw ValidationError("a sample does not parse") }
         report("consume + parse", parsed.count, parsed.time)
-        // In turns, so that both meet the same machine.
+        // Alternating, so that both run under the same conditions.
         let rounds = try (0..<rounds).map { _ in
             (whole: try fold(addresses, topic), bare: try runBare(addresses, topic))
         }
@@ -89,7 +88,7 @@ struct KafkaBenchmark: ParsableCommand {
                 + " of its CPU time, medians of \(bare.count) rounds in turns")
     }
 
-    /// The same job without Weir, by a program beside this one; nil when that is not built.
+    /// The same job without Weir, by a separate program next to this one; nil if that is not built.
     private func runBare(_ addresses: [String], _ topic: String) throws -> Stopwatch? {
         let programs = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
             .deletingLastPathComponent().path
@@ -164,13 +163,13 @@ struct KafkaBenchmark: ParsableCommand {
 }
 
 extension [Stopwatch] {
-    /// The one with the median of CPU time.
+    /// The run with the median CPU time.
     fileprivate var median: Stopwatch {
         sorted { $0.cpuSeconds < $1.cpuSeconds }[count / 2]
     }
 }
 
-/// Mock brokers in a child process, so that their work is not counted as the reader's.
+/// Mock brokers in a child process, so that their work does not count as the reader's.
 struct MockBrokers {
     static let topic = "benchmark"
     let addresses: [String]
@@ -195,14 +194,13 @@ struct MockBrokers {
             .split(separator: ",").map(String.init)
     }
 
-    /// Ends the child.
     func stop() {
         try? input.fileHandleForWriting.close()
         process.waitUntilExit()
     }
 }
 
-/// The child: fills mock brokers, names them, and stays until its input ends.
+/// The child: fills mock brokers, prints their addresses, and runs until its input ends.
 struct MockBrokersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mock-brokers", shouldDisplay: false)
@@ -228,7 +226,7 @@ struct MockBrokersCommand: ParsableCommand {
 }
 
 extension SampleAuctions {
-    /// Publishes so many auctions, over all partitions in turn.
+    /// Publishes this many auctions, round-robin over all partitions.
     static func publish(
         _ count: Int, to log: KafkaLog, topic: String, partitions: Int32
     ) throws {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Streams
 
-/// Decode, fold and commit of distinct clicks, beside parsing alone, in one run.
+/// Decode, fold and commit of distinct clicks, compared with parsing alone in the same run.
 struct OverlayClicksBenchmark: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "overlay-clicks",

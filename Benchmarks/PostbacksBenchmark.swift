@@ -7,8 +7,8 @@ import Signatures
 import Store
 import Streams
 
-/// Decode, verification, dedupe, fold and commit of postbacks, beside bare P-256 verification of the same
-/// signatures on the same cores, in one run.
+/// Decode, verification, deduplication, fold and commit of postbacks, compared in the same run with bare P-256
+/// verification of the same signatures on the same cores.
 struct PostbacksBenchmark: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "postbacks",
@@ -30,8 +30,8 @@ struct PostbacksBenchmark: ParsableCommand {
         var whole = Stopwatch()
         var samples = SamplePostbacks(key: key)
         var offset: Int64 = 0
-        // Blocks of batches: within one, signatures are verified while the batch before is folded, and
-        // nothing is under way when the clock stops.
+        // Blocks of batches. Within a block, signatures are verified while the previous batch is folded; no work is
+        // pending when the clock stops.
         let batches = (0..<5).map { _ in RecordBatch() }
         for _ in 0..<count / batch / batches.count {
             samples.signatures = []
@@ -89,7 +89,7 @@ struct PostbacksBenchmark: ParsableCommand {
         return fold
     }
 
-    /// What was counted under the verdict `valid`, so that nothing is measured but real work.
+    /// The number of postbacks counted as `valid`, to check that the measured work is real.
     private func validPostbacks(in path: String) throws -> Int {
         try StoreReader(path: path).snapshot { snapshot in
             var sum = 0
@@ -152,7 +152,7 @@ struct SamplePostbacks {
         }
     }
 
-    /// Verifies the signatures on so many threads; says how many hold.
+    /// Verifies the signatures on this many threads; returns the number of valid ones.
     func verify(on cores: Int) throws -> Int {
         try BareVerification(key: key.publicKey, signatures: signatures).validCount(on: cores)
     }

@@ -1,5 +1,5 @@
-/// Distinct auctions of about 1.5 KB in order of time, as an exchange would send them: most with one
-/// bid, some with none or two, of six seats on forty campaigns in twelve apps.
+/// Distinct auctions of about 1.5 KB in time order, similar to an exchange's: most with one bid, some with zero or two,
+/// of six seats on forty campaigns in twelve apps.
 struct SampleAuctions: SampleRecords {
     var choices = SampleChoices()
     /// The publishers' apps.

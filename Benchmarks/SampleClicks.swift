@@ -1,11 +1,11 @@
-/// Distinct clicks as SDKs would send them: of ten, seven on overlays, two on Outbrain's recommendations and
-/// one on an in-app bidder's ad; thirty zones and forty campaigns in twelve apps.
+/// Distinct clicks similar to those of SDKs: of ten, seven on overlays, two on Outbrain's recommendations and one on an
+/// in-app bidder's ad; thirty zones and forty campaigns in twelve apps.
 struct SampleClicks: SampleRecords {
     var choices = SampleChoices()
 
     mutating func next() -> (type: String?, value: String) {
         let id = choices.nextID()
-        // A zone lies in one app.
+        // Each zone belongs to one app.
         let zone = 1700 + choices.random(below: 30)
         let campaign = """
             "campaign":{"ad_network_id":"su67r6k2v3.skadnetwork","source_identifier":\

@@ -1,11 +1,11 @@
-/// Distinct impressions as SDKs would send them: of ten, six of overlays, two of SKAdNetwork, one of an
-/// in-app bidder and one of Outbrain's listings; thirty zones and forty campaigns in twelve apps.
+/// Distinct impressions similar to those of SDKs: of ten, six of overlays, two of SKAdNetwork, one of an in-app bidder
+/// and one of Outbrain's listings; thirty zones and forty campaigns in twelve apps.
 struct SampleImpressions: SampleRecords {
     var choices = SampleChoices()
 
     mutating func next() -> (type: String?, value: String) {
         let id = choices.nextID()
-        // A zone lies in one app.
+        // Each zone belongs to one app.
         let zone = 1700 + choices.random(below: 30)
         let campaign = """
             "campaign":{"ad_network_id":"su67r6k2v3.skadnetwork","source_identifier":\

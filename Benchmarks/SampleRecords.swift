@@ -1,15 +1,14 @@
 import EventLog
 
-/// Distinct records of a stream in order of time.
+/// Distinct records of a stream in time order.
 protocol SampleRecords {
     /// Numbers and pseudo-random choices, the same in every run.
     var choices: SampleChoices { get set }
-    /// The next record: its type, unless it is the topic's default, and its value.
+    /// The next record: its value, and its type unless it is the topic's default.
     mutating func next() -> (type: String?, value: String)
 }
 
 extension SampleRecords {
-    /// Fills a batch with the next records.
     mutating func fill(_ batch: RecordBatch, count: Int) {
         batch.removeAll()
         for _ in 0..<count {
@@ -27,7 +26,7 @@ extension SampleRecords {
     }
 }
 
-/// What tells the samples of a run apart.
+/// Generates the varying values of samples.
 struct SampleChoices {
     private(set) var number: UInt64 = 0
     private var state: UInt64 = 0x5EED
@@ -42,7 +41,7 @@ struct SampleChoices {
         self.recordsAnHour = recordsAnHour
     }
 
-    /// Goes on to the next record; says its id.
+    /// Advances to the next record; returns its id.
     mutating func nextID() -> String {
         number += 1
         return "\(String(number &* 0x9E37_79B9_7F4A_7C15, radix: 16))-\(number)"
@@ -53,7 +52,7 @@ struct SampleChoices {
         return (state >> 33) % bound
     }
 
-    /// Where and when the record comes.
+    /// The position and the timestamp of the record.
     mutating func place() -> (partition: Int32, offset: Int64, timestampMilliseconds: Int64) {
         let partition = Int32((number - 1) % UInt64(partitions))
         let offset = offsets[partition, default: 0]

@@ -1,6 +1,6 @@
 import Foundation
 
-/// CPU time of the whole process and wall time, in seconds, over the spans that are measured.
+/// CPU time of the whole process and wall time, in seconds, over the measured spans.
 struct Stopwatch {
     private(set) var cpuSeconds = 0.0
     private(set) var wallSeconds = 0.0
@@ -15,7 +15,7 @@ struct Stopwatch {
         return try body()
     }
 
-    /// Measures a program that runs to its end, with the CPU time of its process.
+    /// Runs a program to its end and measures it, with the CPU time of its process.
     mutating func measure(_ program: String, _ arguments: [String]) throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: program)
@@ -36,7 +36,7 @@ struct Stopwatch {
         var description: String { "\(program) did not end well: what it said stands above" }
     }
 
-    /// CPU time of all children that have ended.
+    /// CPU time of all ended children.
     private static var childSeconds: Double {
         var usage = rusage()
         getrusage(__rusage_who_t(RUSAGE_CHILDREN.rawValue), &usage)
@@ -58,14 +58,14 @@ struct Stopwatch {
         return usage.ru_maxrss / 1024
     }
 
-    /// Resident memory of the process now, in MiB.
+    /// Current resident memory of the process, in MiB.
     static var memoryMiB: Int {
         let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
         let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
         return pages * 4096 / (1 << 20)
     }
 
-    /// Bytes that the process has caused to be written to storage, of all its files.
+    /// Bytes that the process has caused to be written to storage, over all files.
     static var bytesWritten: Int {
         let text = (try? String(contentsOfFile: "/proc/self/io", encoding: .utf8)) ?? ""
         let line = text.split(separator: "\n").first { $0.hasPrefix("write_bytes: ") }

@@ -8,8 +8,8 @@ import Store
 import Streams
 import TestKit
 
-/// Verification of three JWSs each, decoding, dedupe, fold and commit of notifications of version 2, beside
-/// bare P-256 verification of the same signatures on the same cores, in one run.
+/// Verification of three JWSs each, decoding, deduplication, fold and commit of notifications of version 2. The same
+/// run measures bare P-256 verification of the same signatures on the same cores.
 struct StoreNotificationsBenchmark: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "store-notifications",
@@ -30,7 +30,7 @@ struct StoreNotificationsBenchmark: ParsableCommand {
         var bare = Stopwatch()
         var whole = Stopwatch()
         var offset: Int64 = 0
-        // As in the benchmark of postbacks: one batch is verified while the one before is folded.
+        // As in the benchmark of postbacks: a batch is verified while the previous one is folded.
         let batches = (0..<5).map { _ in RecordBatch() }
         for _ in 0..<max(1, count / batch / batches.count) {
             samples.signatures = []
@@ -92,7 +92,7 @@ struct StoreNotificationsBenchmark: ParsableCommand {
         return fold
     }
 
-    /// What was counted as renewals, so that nothing is measured but real work.
+    /// The number of counted renewals, to check that the measured work is real.
     private func renewals(in path: String) throws -> Int {
         let measures = StoreNotificationsKey.table.measures
         return try StoreReader(path: path).snapshot { snapshot in

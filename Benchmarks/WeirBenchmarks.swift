@@ -1,6 +1,5 @@
 import ArgumentParser
 
-/// The benchmarks of Weir.
 @main
 struct WeirBenchmarks: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,7 +1,7 @@
-// What an auction costs without Weir: librdkafka, simdjson On-Demand, a hash table and SQLite, in one thread beside
-// librdkafka's own. It reads a topic of auctions to its end, adds bids and prices up by hour, partition and campaign,
-// and commits sums and offsets with an fsync after every 10,000 records. It remembers no ids, and validates nothing
-// that it does not read.
+// The cost of an auction without Weir: librdkafka, simdjson On-Demand, a hash table and SQLite, in one thread next to
+// librdkafka's own. Reads a topic of auctions to its end, sums bids and prices by hour, partition and campaign, and
+// commits sums and offsets with an fsync after every 10,000 records. It does not remember ids, and validates only the
+// values that it reads.
 //
 //     weir-bare-auctions HOST:PORT[,HOST:PORT] TOPIC FILE
 

@@ -4,7 +4,7 @@ import Foundation
 import Logging
 import TestKit
 
-/// The child: mock brokers that do what standard input says, until it ends.
+/// The child: mock brokers that run the commands on standard input until it ends.
 struct SoakBrokersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "soak-brokers", shouldDisplay: false)
@@ -13,7 +13,7 @@ struct SoakBrokersCommand: ParsableCommand {
     @Argument var partitions: Int32
 
     func run() throws {
-        // Signals of the terminal are the parent's business.
+        // The parent handles signals of the terminal.
         signal(SIGINT, SIG_IGN)
         let cluster = try MockCluster(brokerCount: 3)
         try cluster.createTopic(topic, partitionCount: partitions)
@@ -39,7 +39,7 @@ struct SoakBrokersCommand: ParsableCommand {
             }
         case "delay": cluster.setDelay(number, ofBroker: -1)
         case "fence":
-            // Mock brokers do not fence by themselves: whoever tells that it is there next is told so.
+            // Mock brokers do not fence by themselves: the next heartbeat is answered with this error.
             cluster.fail(.heartbeat, with: [RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID])
         default: break
         }

@@ -1,27 +1,27 @@
 import Foundation
 import TestKit
 
-/// Brokers, and what can be done to them.
+/// Brokers, and the faults that can be injected into them.
 protocol SoakCluster: AnyObject {
     /// `HOST:PORT` of each broker.
     var addresses: [String] { get }
-    /// The faults that it can have.
+    /// The supported faults.
     var faults: [SoakFault] { get }
-    /// How long a fault may last, in seconds.
+    /// The maximum duration of a fault, in seconds.
     var longestFaultSeconds: Double { get }
-    /// Whether a new member may be given the id of one whose session has ended.
+    /// Whether a new member may get the id of a member with an ended session.
     var reusesMemberIDs: Bool { get }
-    /// Whether it is there.
+    /// Whether the cluster is running.
     var isRunning: Bool { get }
-    /// Does something to it.
+    /// Injects a fault.
     func strike(_ fault: SoakFault) throws
-    /// Undoes it.
+    /// Ends a fault.
     func mend(_ fault: SoakFault) throws
-    /// Ends what was started for it.
+    /// Stops the processes started for the cluster.
     func stop()
 }
 
-/// Something that happens to brokers, and passes.
+/// A temporary fault of brokers.
 enum SoakFault: String, CaseIterable {
     case brokerDown = "a broker goes"
     case allDown = "all brokers go"
@@ -31,7 +31,7 @@ enum SoakFault: String, CaseIterable {
     case fenced = "a member's name is taken"
 }
 
-/// A cluster that somebody else runs.
+/// An external cluster.
 final class SoakRealCluster: SoakCluster {
     let addresses: [String]
     private let killCommand: String?
@@ -68,7 +68,7 @@ final class SoakRealCluster: SoakCluster {
     }
 }
 
-/// librdkafka's mock brokers in a child process, which does what it reads line by line.
+/// librdkafka's mock brokers in a child process, which runs one command per input line.
 final class SoakMockCluster: SoakCluster {
     let addresses: [String]
     private let process = Process()
@@ -87,11 +87,11 @@ final class SoakMockCluster: SoakCluster {
 
     var faults: [SoakFault] { SoakFault.allCases }
 
-    /// Shorter than a session: after one, all members would come back with ids that are given anew.
+    /// Shorter than a session: after a longer one, all members would return with reassigned ids.
     var longestFaultSeconds: Double { 2.5 }
 
-    /// An id is the address of the member's memory. A member that comes back late may find its id given
-    /// to another, which ends these brokers with a failed assertion.
+    /// An id is the address of the member's memory. The id of a member that returns late may belong to another one by
+    /// then, and these brokers end with a failed assertion.
     var reusesMemberIDs: Bool { true }
 
     var isRunning: Bool { process.isRunning }
@@ -139,7 +139,7 @@ final class SoakMockCluster: SoakCluster {
     }
 }
 
-/// Why a soak cannot go on.
+/// Why a soak cannot continue.
 struct SoakFailure: Error, CustomStringConvertible {
     let description: String
 

@@ -4,8 +4,8 @@ import Foundation
 import Logging
 import Program
 
-/// Workers of one consumer group, disturbed for minutes on end under load, and then held against what was
-/// published.
+/// Runs workers of one consumer group under load, disturbs them for minutes, and then compares the result with the
+/// published records.
 struct SoakCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "soak",
@@ -34,7 +34,7 @@ struct SoakCommand: ParsableCommand {
     var recoveryBound = 60.0
 
     func validate() throws {
-        // Duplicates are told within the dedupe window of an hour.
+        // Duplicates are recognised within the dedupe window of an hour.
         guard minutes > 0, minutes <= 50 else { throw ValidationError("--minutes is 0 to 50") }
         guard rate >= 20, partitions > 0 else {
             throw ValidationError("--rate is 20 or more, --partitions 1 or more")

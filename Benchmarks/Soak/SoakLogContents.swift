@@ -2,21 +2,20 @@ import EventLog
 import Foundation
 import KafkaLog
 
-/// What is in the log, read without Weir's folds: the truth that stores are held against.
+/// The contents of the log, read without Weir's folds: the reference for the stores.
 struct SoakLogContents {
-    /// Records of the topic.
     private(set) var records: Int64 = 0
-    /// Auctions that are there, each counted once.
+    /// Auctions in the log, each counted once.
     private(set) var auctions: Int64 = 0
-    /// Numbers of the first auctions that were published and are not there.
+    /// Numbers of the first published auctions that are missing.
     private(set) var missing: [Int64] = []
-    /// Offsets of the records that cannot be decoded, by partition.
+    /// Offsets of undecodable records, by partition.
     private(set) var poison: [Int32: [Int64]] = [:]
-    /// Offsets that were dead-lettered, by partition of the topic, in the order of the dead letters.
+    /// Offsets of dead-lettered records, by partition of the topic, in the order of the dead letters.
     private(set) var deadLetters: [Int32: [Int64]] = [:]
-    /// Where each partition begins that no longer begins at 0.
+    /// The first offsets of partitions that no longer begin at 0.
     private(set) var trimmed: [Int32: Int64] = [:]
-    /// Where each partition ends.
+    /// The end offset of each partition.
     private(set) var ends: [Int32: Int64] = [:]
 
     init(of place: SoakPlace, auctions count: Int64) throws {
@@ -61,7 +60,7 @@ struct SoakLogContents {
         headers.first(named: name).flatMap { Int64(String(decoding: $0, as: UTF8.self)) }
     }
 
-    /// Reads a topic from its beginning to its end, and says where these are.
+    /// Reads a topic from its beginning to its end, and returns these bounds.
     @discardableResult
     private static func read(
         _ topic: String, of log: KafkaLog, _ body: (RecordView) -> Void

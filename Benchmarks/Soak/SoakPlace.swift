@@ -6,19 +6,19 @@ import Logging
 import Store
 import Streams
 
-/// The group of the workers that are disturbed.
+/// The group of the disturbed workers.
 enum BidsGroup {
     static let name = BidsFold.programName
 }
 
-/// A directory with stores and configuration, the programs, and the log.
+/// The directory with stores and configuration, the programs, and the log.
 final class SoakPlace {
     let path: String
     let topic: String
     private let programs: String
     private var addresses: [String] = []
 
-    /// How long the group waits for a member that says nothing, in seconds.
+    /// The session timeout of the group, in seconds.
     static let sessionSeconds = 6.0
 
     init(programs: String?, topic: String) throws {
@@ -53,10 +53,10 @@ final class SoakPlace {
 
     var address: String { "kafka://" + addresses.joined(separator: ",") }
 
-    /// Works with these brokers from now on.
+    /// Switches to these brokers.
     func use(_ addresses: [String]) { self.addresses = addresses }
 
-    /// The log, as a client of its own.
+    /// The log, with a separate client.
     func openLog() throws -> KafkaLog {
         try KafkaLog(
             KafkaSettings(
@@ -75,7 +75,6 @@ final class SoakPlace {
         }
     }
 
-    /// Starts a program of Weir.
     func start(_ program: String, _ arguments: [String], log: String) throws -> Process {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: programs + "/" + program)
@@ -92,7 +91,7 @@ final class SoakPlace {
         return process
     }
 
-    /// What `weir` prints.
+    /// The output of `weir`.
     func weir(_ arguments: [String]) throws -> String {
         let process = Process()
         let output = Pipe()
@@ -109,11 +108,11 @@ final class SoakPlace {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// For each partition, the furthest that a store of these directories is.
+    /// The furthest next offset of each partition in the stores of these directories.
     func nextOffsets(_ directories: [String]) -> [Int32: Int64] {
         var furthest: [Int32: Int64] = [:]
         for directory in directories {
-            // A store that is just being made has nothing yet.
+            // A store that is still being created has no offset.
             let states =
                 (try? StoreReader(path: "\(path)/\(directory)/bids.sqlite").snapshot {
                     try $0.partitionStates()

@@ -4,19 +4,19 @@ import KafkaLog
 import Synchronization
 import TestKit
 
-/// Publishes records of known content at a steady rate, on a thread of its own.
+/// Publishes records of known content at a steady rate, on its own thread.
 ///
-/// Of a thousand records, fifty repeat one of the last thousand, two cannot be decoded, and the others are
-/// an auction with one bid of price 1 each, numbered from 0.
+/// Of a thousand records, fifty repeat one of the last thousand and two cannot be decoded. Each of the others is an
+/// auction with one bid of price 1, numbered from 0.
 final class SoakPublisher: Sendable {
     struct Published: Sendable {
         /// Auctions, numbered from 0, without repetitions.
         var auctions: Int64 = 0
         var repetitions: Int64 = 0
         var poison: Int64 = 0
-        /// Where each partition ends.
+        /// The end offset of each partition.
         var ends: [Int32: Int64] = [:]
-        /// Appends that failed and were made again.
+        /// Failed and repeated appends.
         var failures = 0
         var failure: String?
         var hasEnded = false
@@ -45,7 +45,7 @@ final class SoakPublisher: Sendable {
         }
     }
 
-    /// Ends once what is being published is in the log.
+    /// Returns once the pending records are in the log.
     func end() {
         isToEnd.store(true, ordering: .relaxed)
         while !published.hasEnded { usleep(20_000) }
@@ -57,10 +57,10 @@ final class SoakPublisher: Sendable {
         let start = ContinuousClock.now
         var count = 0
         while !isToEnd.load(ordering: .relaxed) {
-            // Mock brokers answer with one of a partition's batches at a time: they are to be large.
+            // Mock brokers answer one batch per partition at a time, so batches should be large.
             usleep(400_000)
             let due = Int(start.duration(to: .now) / .milliseconds(1)) * rate / 1000
-            // What could not be published for a while follows in portions.
+            // After an interruption, the overdue records follow in portions.
             let portion = min(due - count, rate)
             guard portion > 0 else { continue }
             var next = published
@@ -72,7 +72,7 @@ final class SoakPublisher: Sendable {
         }
     }
 
-    /// Appends until it went well: what is in the log twice then is a repetition more.
+    /// Appends until it succeeds. Records that are in the log twice as a result count as repetitions.
     private func append(
         _ records: [OutgoingRecord], with writer: any LogWriter, _ next: inout Published
     ) throws {

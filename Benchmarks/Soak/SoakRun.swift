@@ -3,20 +3,20 @@ import Foundation
 import Program
 import TestKit
 
-/// Disturbs four workers of one group and their brokers, as a seed says, while records are published.
+/// Disturbs four workers of one group and their brokers, driven by a seed, while records are published.
 ///
-/// What is done next depends on who is there, so that a seed repeats the kinds and times of what happens,
-/// and the rest as far as processes are as quick as before.
+/// Each disturbance depends on the members that are present. So a seed repeats the kinds and times of disturbances, and
+/// the rest only if processes run at the same speed.
 final class SoakRun {
     let place: SoakPlace
     let workers: [SoakWorker]
     let publisher: SoakPublisher
     private(set) var disturbances: [String: Int] = [:]
-    /// Seconds from the last disturbance until everything was folded; nil: it never was.
+    /// Seconds from the last disturbance until everything was folded; nil if it never was.
     private(set) var recoverySeconds: Double?
-    /// The most records that were not folded at once.
+    /// The largest number of unfolded records at one time.
     private(set) var largestLag: Int64 = 0
-    /// What went wrong on the way.
+    /// The errors during the run.
     private(set) var faults: [String] = []
 
     private let cluster: any SoakCluster
@@ -24,15 +24,15 @@ final class SoakRun {
     private var due: [(at: Double, action: () throws -> Void)] = []
     private var fault: SoakFault?
     private let begin = ContinuousClock.now
-    /// Since when a partition has not gone on though there was something to fold.
+    /// The time since when a partition with unfolded records has not advanced.
     private var standing: [Int32: (next: Int64, since: Double)] = [:]
     private var hasToldOf: Set<Int32> = []
     private var lastLook = 0.0
-    /// Until when nobody may join.
+    /// The time until which members must not join.
     private var closedUntil = 0.0
 
-    /// The longest that a partition may stand still, in seconds: a session, two rebalances of mock brokers,
-    /// brokers that are away meanwhile, and a machine that has other work.
+    /// The maximum time without progress of a partition, in seconds: a session, two rebalances of mock brokers, brokers
+    /// that are unavailable in between, and a busy machine.
     private static let patienceSeconds = 90.0
     private static let runningAtLeast = 2
 
@@ -48,7 +48,8 @@ final class SoakRun {
 
     private var seconds: Double { begin.duration(to: .now) / .seconds(1) }
 
-    /// Disturbs so long, lets everything come to rest, and says what `verdict` and the way found wrong.
+    /// Disturbs for this long, waits for the workers to settle, and returns the faults found by `verdict` and during
+    /// the run.
     func disturb(seconds limit: Double, verdict: (SoakRun) throws -> SoakVerdict) throws -> [String]
     {
         defer { killAll() }
@@ -107,7 +108,7 @@ final class SoakRun {
         }
     }
 
-    /// Undoes what was done, has two workers at least, and waits until everything is folded.
+    /// Ends all disturbances, runs at least two workers, and waits until everything is folded.
     private func comeToRest() throws {
         for (_, action) in due { try action() }
         due = []
@@ -130,7 +131,7 @@ final class SoakRun {
         }
     }
 
-    /// Records that nobody has folded.
+    /// The number of unfolded records.
     private var lag: Int64 {
         let next = place.nextOffsets(directories)
         return publisher.published.ends.reduce(0) { $0 + $1.value - (next[$1.key] ?? 0) }
@@ -200,7 +201,7 @@ extension SoakRun {
 
     private func halt(_ worker: SoakWorker) {
         let length = SoakPlace.sessionSeconds + Double.random(in: 1...8, using: &generator)
-        // Until it has found out that it is no member any more.
+        // Until the worker has found out that it is not a member any more.
         if cluster.reusesMemberIDs { closedUntil = seconds + length + 5 }
         worker.halt()
         count("SIGSTOP", String(format: "worker \(worker.number) is stopped for %.1f s", length))

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Holds the stores of a soak against its log, and prints the results.
+/// Compares the stores of a soak with its log, and prints the results.
 struct SoakVerdict {
     private(set) var faults: [String] = []
     private let run: SoakRun
@@ -92,7 +92,7 @@ struct SoakVerdict {
                 + "\(outcomes["rejected"] ?? 0) rejected, \(bids["price_micros"] ?? 0) micros")
     }
 
-    /// Each of them, in order, once at least, and nothing else.
+    /// Each undecodable record must occur at least once, in order, and no other record.
     private mutating func checkDeadLetters(_ log: SoakLogContents) {
         let all = log.deadLetters.values.reduce(0) { $0 + $1.count }
         let poison = log.poison.values.reduce(0) { $0 + $1.count }
@@ -112,7 +112,7 @@ struct SoakVerdict {
         }
     }
 
-    /// A store that is folded anew has the same digest, and publishes nothing a second time.
+    /// A rebuilt store must have the same digest, and must not publish anything a second time.
     private mutating func checkDigest(_ log: SoakLogContents) throws {
         let place = run.place
         let merged = try place.weir(["digest"] + dataArguments)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A worker that comes and goes, with a store of its own.
+/// A worker that is started and stopped, with its own store.
 final class SoakWorker {
     enum Ending: Equatable {
         case asked
@@ -10,7 +10,7 @@ final class SoakWorker {
     }
 
     let number: Int
-    /// Whether it has a name within its group.
+    /// Whether it has a member name within its group.
     let isMember: Bool
     private let place: SoakPlace
     private var process: Process?
@@ -19,7 +19,7 @@ final class SoakWorker {
     private var logBegin: UInt64 = 0
     private(set) var isStopped = false
     private(set) var endings: [Ending] = []
-    /// Largest resident memory that any of its processes has had, in MiB.
+    /// Largest resident memory of any of its processes, in MiB.
     private(set) var peakMemoryMiB = 0
 
     init(_ number: Int, isMember: Bool, place: SoakPlace) {
@@ -31,7 +31,7 @@ final class SoakWorker {
     var directory: String { "worker-\(number)" }
     private var log: String { "\(place.path)/\(directory).log" }
     var isRunning: Bool { process != nil }
-    /// Whether it runs and nothing was done to it.
+    /// Whether it runs undisturbed.
     var isFree: Bool { isRunning && !isStopped && !isAsked }
 
     func start() throws {
@@ -46,7 +46,7 @@ final class SoakWorker {
             ] + (isMember ? ["--member", "\(number)"] : []), log: log)
     }
 
-    /// Asks it to end.
+    /// Sends SIGTERM.
     func ask() {
         isAsked = true
         signal(SIGTERM)
@@ -73,7 +73,7 @@ final class SoakWorker {
         if let process { Foundation.kill(process.processIdentifier, number) }
     }
 
-    /// Notes how much memory it has, and how it ended if it did; says the latter.
+    /// Records its memory use and, if it has ended, how; returns the latter.
     func look() -> Ending? {
         guard let process else { return nil }
         peakMemoryMiB = max(peakMemoryMiB, Self.peak(of: process.processIdentifier))
@@ -91,12 +91,12 @@ final class SoakWorker {
         }
         if process.terminationStatus == 0, isAsked { return .asked }
         let last = lastLine
-        // The words that a member is given whose name was taken.
+        // The error of a member after another one has taken its name.
         if process.terminationStatus == 1, last.contains("--member") { return .fenced }
         return .byItself("exit \(process.terminationStatus): \(last)")
     }
 
-    /// The last line that its process has written to standard error.
+    /// The last line that its process wrote to standard error.
     private var lastLine: String {
         guard let file = FileHandle(forReadingAtPath: log) else { return "" }
         try? file.seek(toOffset: logBegin)

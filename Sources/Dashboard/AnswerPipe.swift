@@ -1,35 +1,36 @@
 import Dispatch
 import Synchronization
 
-/// Hands the parts of an answer from the thread that makes it to a connection, a few at a time: a client who reads
-/// slowly slows the making down, and holds no memory.
+/// Passes the parts of an answer from the thread that writes it to a connection, a few at a time. A slow client slows
+/// the writer down and does not use memory.
 final class AnswerPipe: Sendable {
-    /// Parts that wait at most.
+    /// The maximum number of waiting parts.
     private static let mostParts = 4
-    /// How long the maker waits for a client that takes nothing.
+    /// The timeout for a client that does not read.
     private static let patience: DispatchTimeInterval = .seconds(60)
 
     private let parts: AsyncStream<AnswerPart>
     private let continuation: AsyncStream<AnswerPart>.Continuation
-    /// Begins at 0 and is raised to its room: a semaphore that is freed below its beginning ends the process.
+    /// Starts at 0 and is signalled up to its capacity: freeing a semaphore below its initial value crashes the
+    /// process.
     private let room = DispatchSemaphore(value: 0)
     private let isOpen = Atomic<Bool>(true)
     private let isWhole = Atomic<Bool>(false)
     private let cut: @Sendable () -> Void
 
-    /// - Parameter cut: ends the connection of a client that takes nothing.
+    /// - Parameter cut: closes the connection of a client that does not read.
     init(cut: @escaping @Sendable () -> Void) {
         self.cut = cut
         (parts, continuation) = AsyncStream.makeStream(of: AnswerPart.self)
         for _ in 0..<Self.mostParts { room.signal() }
     }
 
-    /// False once nobody waits for the rest.
+    /// False once the reader has gone.
     var isWanted: Bool { isOpen.load(ordering: .acquiring) }
 
-    /// Hands a part over, once there is room.
+    /// Sends a part once there is room.
     ///
-    /// - Throws: `CancellationError` when nobody waits for it, or takes too long.
+    /// - Throws: `CancellationError` when the reader has gone or is too slow.
     func send(_ part: AnswerPart) throws {
         guard isWanted else { throw CancellationError() }
         let isInTime = room.wait(timeout: .now() + Self.patience) == .success
@@ -41,7 +42,7 @@ final class AnswerPipe: Sendable {
         continuation.yield(part)
     }
 
-    /// To be called by the maker at the end, whatever came before.
+    /// Must be called by the writer at the end, in all cases.
     func finish() {
         isWhole.store(isWanted, ordering: .releasing)
         continuation.finish()
@@ -52,7 +53,6 @@ final class AnswerPipe: Sendable {
         room.signal()
     }
 
-    /// The other end.
     var reader: AnswerReader { AnswerReader(self) }
 
     fileprivate func forEach(_ body: (AnswerPart) async throws -> Void) async throws {
@@ -71,7 +71,7 @@ final class AnswerPipe: Sendable {
     }
 }
 
-/// The end of a pipe that a connection reads. Once it is gone the making ends.
+/// The reading end of a pipe. Releasing it stops the writer.
 final class AnswerReader: Sendable {
     private let pipe: AnswerPipe
 
@@ -79,7 +79,7 @@ final class AnswerReader: Sendable {
 
     deinit { pipe.close() }
 
-    /// What the answer begins with; nil when nothing comes.
+    /// The head of the answer; nil if the writer ends without one.
     func head() async -> AnswerHead? {
         guard case .head(let head) = await pipe.first() else { return nil }
         return head
@@ -87,7 +87,7 @@ final class AnswerReader: Sendable {
 
     /// Calls `body` with all bytes that follow.
     ///
-    /// - Throws: what `body` throws; `CancellationError` when the answer is not whole.
+    /// - Throws: errors of `body`; `CancellationError` for an incomplete answer.
     func forEach(_ body: ([UInt8]) async throws -> Void) async throws {
         try await pipe.forEach { part in
             switch part {

@@ -4,14 +4,14 @@ import Program
 import Reports
 import Streams
 
-/// Why a dump says something else now than at an earlier time.
+/// Why the values of a dump differ from those at an earlier time.
 struct ChangesPage {
     let source: PageSource
-    /// The rows that are compared.
+    /// The compared rows.
     let request: PageQuery
-    /// The only measures that are shown; none: all.
+    /// The measures to show; empty for all.
     private let measures: [String]
-    /// The earlier time, as it was asked for.
+    /// The earlier time as requested.
     let from: String
     private let changes: StoreChanges
 
@@ -36,7 +36,7 @@ struct ChangesPage {
         changes.table.columns.firstIndex { $0.name == column }
     }
 
-    /// The rows as `weir changes` has them, of the chosen measures.
+    /// The output of `weir changes`, limited to the chosen measures.
     var table: ReportTable {
         let place = place(of: "measure")
         return ReportTable(
@@ -57,13 +57,13 @@ struct ChangesPage {
 
     func address(as format: DumpFormat) -> PageAddress {
         let chosen = measures.isEmpty ? [] : [("measures", measures.joined(separator: ","))]
-        // Changes without a grouping are those of the totals.
+        // Without a grouping, `weir changes` compares totals.
         let asked = request.parameters.filter { $0 != ("by", "total") }
         return PageAddress(
             "/changes/\(request.dump).\(format.rawValue)", asked + chosen + [("from", from)])
     }
 
-    /// The records behind a number of a row: those that came later, or all that count now; nil for other numbers.
+    /// The records of a number in a row: later records, or all that count now; nil for other numbers.
     func records(of row: [ReportValue], in column: String) -> PageAddress? {
         guard ["later_records", "value_to"].contains(column), let first = place(of: "measure"),
             let number = place(of: column), row[number] != .integer(0)
@@ -77,7 +77,7 @@ struct ChangesPage {
         return address
     }
 
-    /// A number of a row as people read it: money in units of the row's currency.
+    /// A number of a row for display: money in units of the row's currency.
     func text(_ value: ReportValue, of row: [ReportValue], in column: ReportTable.Column) -> String
     {
         guard column.isNumber, let measure = place(of: "measure"),

@@ -1,15 +1,15 @@
 import Reports
 import Streams
 
-/// A curve over days or steps, drawn as SVG by the server: lines, and bands between bounds. What is not complete yet
-/// is drawn dashed, so that a young day does not look like a poor one.
+/// A chart over days or steps, which the server draws as SVG: lines, and bands between bounds. Incomplete values are
+/// dashed, so that a recent day does not look like a bad one.
 struct Chart {
     struct Point {
         let label: String
-        /// Equal where the value is known exactly; nil where nothing is known, which is a gap in the line.
+        /// Equal to `high` for an exact value; nil for an unknown value, which is a gap in the line.
         let low: Double?
         let high: Double?
-        /// Whether everything that can count in it has come.
+        /// Whether further records cannot change the value.
         let isComplete: Bool
     }
 
@@ -20,9 +20,9 @@ struct Chart {
 
     let title: String
     let series: [Series]
-    /// Whether amounts are counts, whose scale has whole numbers only.
+    /// Whether amounts are counts. Their scale has whole numbers only.
     var isOfCounts = false
-    /// Writes an amount of the scale.
+    /// Formats an amount of the scale.
     let scale: (Double) -> String
 
     private static let width = 720.0
@@ -30,7 +30,7 @@ struct Chart {
     private static let left = 64.0
     private static let bottom = 26.0
     private static let top = 10.0
-    /// Each series has a colour of its own, by the classes `s0` to `s3` of the stylesheet.
+    /// Each series has its own colour, from the classes `s0` to `s3` of the stylesheet.
     private static let styles: [String] = ["s0", "s1", "s2", "s3"]
 
     func write(to html: inout HTML) {
@@ -64,7 +64,7 @@ struct Chart {
 
     private static func style(_ place: Int) -> String { styles[place % styles.count] }
 
-    /// What a reader hears who does not see it. The table beside it has every number.
+    /// Text for screen readers. The table next to the chart has all numbers.
     private var description: String {
         let ends = series.compactMap { series -> String? in
             guard let first = series.points.first(where: { $0.low != nil }),
@@ -131,7 +131,7 @@ struct Chart {
                     ["class": "band \(style)", "points": outline.joined(separator: " ")])
             }
             for bound in [high, { series.points[$0].low }] {
-                // A piece is dashed where one of its ends is not complete.
+                // A segment is dashed if either end is incomplete.
                 for (from, to) in zip(run, run.dropFirst()) {
                     let isComplete = series.points[from].isComplete && series.points[to].isComplete
                     html.element(
@@ -162,7 +162,7 @@ struct Chart {
         }
     }
 
-    /// Places that follow one another. A line ends where one is missing: across it nothing is known.
+    /// Consecutive indices. A line ends at a missing value, because nothing is known there.
     private static func runs(of places: [Int]) -> [[Int]] {
         var runs: [[Int]] = []
         for place in places {
@@ -185,15 +185,15 @@ struct Chart {
         return top + inner * (1 - (highest > 0 ? max(0, amount) / highest : 0))
     }
 
-    /// A tenth of a unit is enough for a line.
+    /// A tenth of a unit is precise enough for a line.
     private static func text(_ length: Double) -> String {
         let tenths = Int((length * 10).rounded())
         return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
     }
 
-    /// The next number of one digit, two and a half, or five, and zeros.
+    /// The smallest axis limit not below the amount: 1, 1.5, 2, 2.5, 3, 4, 5, 6 or 8 times a power of ten.
     ///
-    /// - Parameter isOfCounts: whether its half, which is labelled too, is a whole number.
+    /// - Parameter isOfCounts: whether half of it, which is also labelled, must be a whole number.
     private static func roundedUp(_ amount: Double, isOfCounts: Bool) -> Double {
         guard amount > (isOfCounts ? 2 : 0) else { return isOfCounts ? 2 : 1 }
         var power = 1.0

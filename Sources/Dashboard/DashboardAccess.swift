@@ -8,32 +8,33 @@ import Streams
 import Synchronization
 import Tokens
 
-/// Who may read. On a loopback address everybody on the machine; elsewhere who has signed in with a read token.
+/// Decides who may read: on a loopback address every local user, elsewhere a reader who has signed in with a read
+/// token.
 package final class DashboardAccess: Sendable {
-    /// What a request is allowed.
+    /// The permission of a request.
     enum Decision {
-        /// To see rows with these values only; none: everything.
+        /// Only rows with these values; empty for all rows.
         case reads([DumpQuery.Condition])
         case signIn
-        /// Too many tokens of the client's address were refused lately.
+        /// The client's address has sent too many invalid tokens recently.
         case throttled(seconds: Int64)
-        /// The request names another host than one that this is: a page elsewhere may have sent it.
+        /// The request's host is not a host of this server: a foreign page may have sent it.
         case otherHost
     }
 
     private struct Session {
-        /// The token that it was begun with.
+        /// The token that started the session.
         let token: ReadToken
         let expiresAtSeconds: Int64
-        /// Sessions that begin later have a higher one.
+        /// Increases with each new session.
         let number: Int
     }
 
     private struct State {
-        /// By the SHA-256 of what the cookie has.
+        /// By the SHA-256 of the cookie's value.
         var sessions: [String: Session] = [:]
         var begun = 0
-        /// When tokens were refused lately, by client address.
+        /// The times of recently rejected tokens, by client address.
         var failures: [String: [Int64]] = [:]
 
         mutating func endOldest(of some: [String: Session]) {
@@ -42,17 +43,17 @@ package final class DashboardAccess: Sendable {
         }
     }
 
-    /// Nil where everybody may read.
+    /// Nil when reading does not need a token.
     private let keys: TokenKeys?
     private let state = Mutex(State())
 
     static let cookie = "weir_session"
-    /// Holds what the form of the sign-in page has to send back.
+    /// The cookie with the value that the sign-in form must send back.
     static let formCookie = "weir_form"
     private static let sessionSeconds: Int64 = 12 * 3600
-    /// Sessions of one token; another one ends the oldest.
+    /// The maximum number of sessions per token; another one ends the oldest.
     static let mostSessionsOfToken = 20
-    /// Of all tokens together: another one ends the oldest.
+    /// The maximum number of sessions of all tokens together; another one ends the oldest.
     private static let mostSessions = 10_000
     private static let mostFailures = 10
     private static let failureSeconds: Int64 = 60
@@ -62,14 +63,14 @@ package final class DashboardAccess: Sendable {
 
     var isOpen: Bool { keys == nil }
 
-    /// Whether only processes of this machine reach an address.
+    /// Whether an address is reachable only from the local machine.
     package static func isLoopback(_ host: String) -> Bool {
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
         let isAddress = parts.count == 4 && parts.allSatisfy { UInt8($0) != nil }
         return host == "localhost" || host == "::1" || isAddress && parts[0] == "127"
     }
 
-    /// - Parameter address: of the client, for which refused tokens are counted.
+    /// - Parameter address: of the client, to count rejected tokens.
     func decision(
         host: String, cookies: [String: String], bearer: String?, address: String,
         nowSeconds: Int64
@@ -94,8 +95,8 @@ package final class DashboardAccess: Sendable {
         return .reads(Self.conditions(session.token))
     }
 
-    /// Signs in. Returns the value of the session's cookie; nil where the token does not hold, or too many of this
-    /// address did not lately.
+    /// Signs in. Returns the value of the session's cookie; nil for an invalid token, or if the address has sent too
+    /// many of these recently.
     func signIn(_ text: String, address: String, nowSeconds: Int64) -> String? {
         guard let keys, secondsToWait(address, nowSeconds) == nil else { return nil }
         guard let token = try? keys.readToken(text, atMilliseconds: nowSeconds * 1000) else {
@@ -126,7 +127,7 @@ package final class DashboardAccess: Sendable {
         _ = state.withLock { $0.sessions.removeValue(forKey: Self.digest(id)) }
     }
 
-    /// How long an address waits, since too many of its tokens were refused; nil where it need not.
+    /// The remaining waiting time of an address after too many rejected tokens; nil without one.
     func secondsToWait(_ address: String, _ nowSeconds: Int64) -> Int64? {
         state.withLock { state in
             let recent = (state.failures[address] ?? []).filter {
@@ -149,7 +150,7 @@ package final class DashboardAccess: Sendable {
         }
     }
 
-    /// What a form has to send back, so that no other page can send it.
+    /// The value that a form must send back, so that other pages cannot submit it.
     static func formToken(_ id: String) -> String { digest("form \(id)") }
 
     private static func digest(_ text: String) -> String {

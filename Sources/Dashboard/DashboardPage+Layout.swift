@@ -3,17 +3,17 @@ import Program
 import Reports
 import Streams
 
-/// The frame of every page: where one can go, what is looked at, and as of which records.
+/// The frame of every page: navigation, the current selection, and the newest records.
 struct PageLayout {
     let context: PageContext
     let current: DashboardPage?
     let title: String
-    /// What signing out has to send back; nil where nobody is signed in.
+    /// The value that the sign-out form must send back; nil when no reader is signed in.
     let formToken: String?
-    /// Seconds until the page looks again; nil for never.
+    /// Seconds until the page reloads; nil for never.
     var refreshSeconds: Int?
 
-    /// Everything before the content. The elements that are open then are ended by `writeEnd`.
+    /// Everything before the content. `writeEnd` closes the elements that are still open.
     func head() -> HTML {
         var html = HTML()
         html.beginDocument()
@@ -118,7 +118,6 @@ struct PageLayout {
         }
     }
 
-    /// A whole page.
     func document(
         _ period: PageContext.Period, _ footer: PageFooter, _ content: (inout HTML) -> Void
     ) -> [UInt8] {
@@ -128,12 +127,12 @@ struct PageLayout {
         return html.bytes
     }
 
-    /// What stands before and after a content that is written piece by piece.
+    /// The frame before and after a content that is written piece by piece.
     func parts(_ period: PageContext.Period, _ footer: PageFooter) -> (before: HTML, after: HTML) {
         var whole = head()
         whole.beginContent(header(period))
         for failure in footer.failures {
-            // A reason may name other apps and campaigns than those of the reader's token.
+            // A reason may contain apps and campaigns outside of the reader's token.
             let reason = context.scope.isEmpty ? ": \(failure.fault)" : ""
             whole.element(
                 "p", ["class": "warning", "role": "alert"],
@@ -145,15 +144,15 @@ struct PageLayout {
     }
 }
 
-/// As of which records and which configuration a page speaks.
+/// The newest records and the configurations of a page.
 struct PageFooter {
     let standings: [StreamStanding]
     let directories: [String]
     let pipelines: String
-    /// The parts of the process that do not work, of which every page warns.
+    /// The failed services of the process; every page warns of them.
     let failures: [ServiceFailure]
 
-    /// How many records are dated ahead of the clock; nil without one.
+    /// The number of records dated ahead of the clock; nil without one.
     private var datedAhead: String? {
         let counts = standings.filter { $0.ahead > 0 }.map { "\($0.stream) \($0.ahead)" }
         guard !counts.isEmpty else { return nil }
@@ -168,7 +167,7 @@ struct PageFooter {
             html.element(
                 "p",
                 text: "As of the record of \(newest ?? "no time yet"). All times are UTC.")
-            // How much there is of everybody is no business of who sees a part.
+            // Readers of some campaigns must not see totals of the whole instance.
             guard context.scope.isEmpty else { return }
             if let datedAhead { html.element("p", ["class": "warning"], text: datedAhead) }
             html.element(

@@ -3,7 +3,7 @@ import Program
 import Reports
 import Streams
 
-/// The pages that are reached from every other, in the order in which a day goes.
+/// The pages of the navigation, in the order of a typical day.
 enum DashboardPage: String, CaseIterable {
     case today, campaigns, cohorts, publisher, subscriptions, postbacks, warnings, partners
     case operation, live
@@ -14,7 +14,7 @@ enum DashboardPage: String, CaseIterable {
 
     var period: PageContext.Period { self == .today ? .day : .month }
 
-    /// Whether it is about the whole instance, so that a reader of some campaigns cannot see it.
+    /// Whether it shows the whole instance, so that readers of some campaigns cannot see it.
     var isOfEverything: Bool { [.warnings, .partners, .operation, .live].contains(self) }
 }
 
@@ -42,7 +42,7 @@ extension PageWriter {
     // MARK: Today
 
     private mutating func writeToday() throws {
-        // Both parts are about the same campaigns, which are read once.
+        // Both parts show the same campaigns, which are read once.
         let campaigns = try? answer(
             PageQuery(
                 Funnel.name, by: Funnel.campaignColumns + ["name"], measures: Self.funnelSums))
@@ -104,7 +104,7 @@ extension PageWriter {
 
     // MARK: Campaigns
 
-    /// Where a row of a campaign leads.
+    /// The page of a campaign's row.
     func campaignLink(_ key: [DumpQuery.Condition]) -> PageAddress? {
         let wanted = key.filter { ["campaign", "app_id", "ad_network_id"].contains($0.column) }
         guard wanted.contains(where: { $0.column == "campaign" && !$0.value.isEmpty }) else {
@@ -149,7 +149,7 @@ extension PageWriter {
             ])
     }
 
-    /// One campaign: what is limited by the parameter `campaign`.
+    /// One campaign, selected by the parameter `campaign`.
     mutating func writeCampaign() throws {
         try section("From the bid to the revenue", Self.aboutIntervals) { page in
             try page.figures(
@@ -209,7 +209,7 @@ extension PageWriter {
             installs.measures = ["installs", "postbacks", "null_values"]
             let answer = try page.answer(installs)
             let window = answer.place(of: "window")
-            // The last window has what all of them have brought, and the maturity of the whole.
+            // The last window is cumulative and has the total maturity.
             let last = answer.rows.filter { row in window.map { row[$0] == .integer(2) } ?? false }
             page.draw(
                 "Installs by cohort, and postbacks of all windows; dashed while windows are open",
@@ -379,11 +379,11 @@ extension PageWriter {
     }
 }
 
-/// A report whose rows have no explanation of their own.
+/// A report that does not link its numbers to explanations.
 enum ReportView {
     /// - Parameters:
-    ///   - text: what a cell says, by its row and column; nil: the value as a name.
-    ///   - link: where a cell leads.
+    ///   - text: the text of a cell, by row and column; nil to show the value as a name.
+    ///   - link: the target of a cell's link.
     static func write(
         _ table: ReportTable, to html: inout HTML,
         text: ((_ row: Int, _ column: Int) -> String)? = nil,

@@ -14,7 +14,7 @@ import Store
 import Synchronization
 import Tokens
 
-/// A service of this process that does not work.
+/// A service of this process that has failed.
 package struct ServiceFailure: Equatable, Sendable {
     /// The name of the service's own program.
     package let name: String
@@ -26,29 +26,29 @@ package struct ServiceFailure: Equatable, Sendable {
     }
 }
 
-/// Serves the pages over HTTP/1.1. Nothing is changed by any of them.
+/// Serves the pages over HTTP/1.1. All pages are read-only.
 package final class DashboardServer: Sendable {
     private let source: Installation
-    /// The services of this process that do not work now.
+    /// The services of this process that have currently failed.
     private let failures: @Sendable () -> [ServiceFailure]
     let access: DashboardAccess
     let connections: GuardedConnections
-    /// Pages are made on these threads, so that none holds up the connections.
+    /// Pages are built on these threads, so that they do not block connections.
     private let pages: NIOThreadPool
     private let shared = PageCache()
     private let keptDays = DaySumCache()
-    /// Stands in shared pages where the form of each reader has its token.
+    /// A placeholder in shared pages, replaced by the form token of each reader.
     private let formMark = SecretText.random()
-    /// Explanations read the log and use all cores: a few at a time.
+    /// Explanations read the log and use all cores, so only a few run at a time.
     private let explanations = AnswerThreads(4)
-    /// Files wait for those who read them.
+    /// Files may wait for slow clients.
     private let files = AnswerThreads(8)
     private let listener = Mutex<HTTPListener?>(nil)
     let logger: Logger
 
     static let mostFormBytes = 16 << 10
 
-    /// Bounds of connections. The dashboard has fewer readers than the collector has clients: no address has more than a
+    /// Limits of connections. The dashboard has fewer clients than the collector, so one address may have at most a
     /// quarter of its connections.
     private static func limits(_ collector: ConnectionLimits) -> ConnectionLimits {
         var limits = collector
@@ -61,8 +61,8 @@ package final class DashboardServer: Sendable {
     /// Listens when it returns.
     ///
     /// - Parameters:
-    ///   - limits: those of the collector, which bound the dashboard too.
-    ///   - trusted: proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed.
+    ///   - limits: the limits of the collector, from which those of the dashboard follow.
+    ///   - trusted: proxies with a trusted `X-Forwarded-For` and `X-Forwarded-Proto`.
     package init(
         at address: ListenAddress, source: Installation, access: DashboardAccess,
         limits: CollectorLimits, trusted: [AddressRange], logger: Logger,
@@ -90,7 +90,7 @@ package final class DashboardServer: Sendable {
 
     package var address: ListenAddress? { listener.withLock { $0?.address } }
 
-    /// Returns after all connections were closed.
+    /// Returns after all connections are closed.
     package func stop() {
         listener.withLock { $0.take() }?.stop()
         try? pages.syncShutdownGracefully()
@@ -103,11 +103,11 @@ package final class DashboardServer: Sendable {
     struct Asked {
         let path: String
         let query: QueryParameters
-        /// As it was asked.
+        /// The unparsed query.
         let queryText: String
         let cookies: [String: String]
         let isSecure: Bool
-        /// The client's, also of a trusted proxy.
+        /// The address of the client, also through a trusted proxy.
         let address: String
     }
 
@@ -167,7 +167,7 @@ package final class DashboardServer: Sendable {
         fault(.badRequest, "the query is not percent-encoded UTF-8", at: request.uri.path)
     }
 
-    /// Answers who may read; `route` is nil when nothing is at the address.
+    /// Answers a permitted reader; `route` is nil for an unknown address.
     private func read(
         _ route: PageRoute?, _ request: Request, _ context: ServedContext
     ) async throws -> Response {
@@ -225,9 +225,9 @@ package final class DashboardServer: Sendable {
 
     // MARK: Pages
 
-    /// Lowers the priority of the calling thread, which makes pages: readers wait rather than workers.
+    /// Lowers the priority of the calling thread, which builds pages: readers wait rather than workers.
     private static func giveWayToWorkers() {
-        // On Linux 0 is the thread, not the process.
+        // On Linux 0 means the thread, not the process.
         _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
     }
 
@@ -268,8 +268,8 @@ package final class DashboardServer: Sendable {
         return Self.response(.init(code: made.status), made.contentType, body)
     }
 
-    /// An answer that is written while it is made. Its body is chunked; where it fails midway the last chunk never
-    /// comes, and the connection is closed.
+    /// Streams an answer while it is written. The body is chunked. If writing fails, the last chunk is missing and the
+    /// connection is closed.
     private func stream(
         _ route: PageRoute, _ asked: Asked, _ scope: [DumpQuery.Condition], _ formToken: String?,
         _ context: ServedContext
@@ -335,7 +335,7 @@ package final class DashboardServer: Sendable {
         response(status, "text/plain; charset=utf-8", Array("\(text)\n".utf8))
     }
 
-    /// An error in the format of what was asked for: JSON for a file of JSON, otherwise plain text.
+    /// An error in the requested format: JSON for a JSON file, otherwise plain text.
     static func fault(
         _ status: HTTPResponse.Status, _ text: String, at target: String
     ) -> Response {
@@ -358,7 +358,7 @@ package final class DashboardServer: Sendable {
     }
 }
 
-/// Threads that make answers, each of one.
+/// Threads for answers, one answer each.
 private final class AnswerThreads: Sendable {
     private let threads: NIOThreadPool
     private let most: Int
@@ -370,7 +370,7 @@ private final class AnswerThreads: Sendable {
         threads.start()
     }
 
-    /// Does it on a thread of its own; false when all of them are busy.
+    /// Runs the work on its own thread; false when all of them are busy.
     func begin(_ work: @escaping @Sendable () -> Void) -> Bool {
         let isFree = busy.withLock { count in
             guard count < most else { return false }

@@ -5,20 +5,20 @@ import Program
 import Reports
 import Streams
 
-/// What a number is made of: how it adds up, its records and what was left out, while they are found.
+/// Explains a number while the records are being read: its sum, its records and the excluded ones.
 struct ExplanationPage {
     let source: PageSource
     let context: PageContext
     let request: PageQuery
-    /// The measure that is asked for; nil for all.
+    /// The requested measure; nil for all.
     let measure: String?
 
-    /// Only records from this time on are listed; nil for all.
+    /// Lists only records from this time on; nil for all.
     let from: (text: String, milliseconds: Int64)?
 
     private static let mostRecords = 500
     private static let mostRecordsInFile = 10_000
-    /// How many records are read between two words on how far it is.
+    /// The number of records between two progress updates.
     private static let progressRecords = 50_000
 
     init(_ source: PageSource, _ context: PageContext, _ dump: String) throws {
@@ -52,7 +52,7 @@ struct ExplanationPage {
         }
     }
 
-    /// The same as evidence has it: sums of stored rows alone.
+    /// The same figure for evidence: sums of stored rows only.
     private var provableFigure: any Figure {
         get throws {
             try knownReport(request.dump)
@@ -60,9 +60,9 @@ struct ExplanationPage {
         }
     }
 
-    /// Finds the records, and writes piece by piece.
+    /// Reads the records and writes piece by piece.
     ///
-    /// - Parameter isWanted: false once nobody waits for it any more; it then ends with `CancellationError`.
+    /// - Parameter isWanted: false once the reader has gone; writing then ends with `CancellationError`.
     func write(
         isWanted: @escaping @Sendable () -> Bool, _ emit: (HTML) throws -> Void
     ) throws {
@@ -99,10 +99,10 @@ struct ExplanationPage {
         var report = ExplainReport(
             figure.name, request.conditions.map { "\($0.column)=\($0.value)" }, limit: limit,
             fromMilliseconds: from?.milliseconds)
-        // How many records of others there are is no business of who sees a part.
+        // Readers of some campaigns must not see the number of other records.
         report.hidesUntold = !context.scope.isEmpty
         let explanation = try source.installation.explainer(while: isWanted).explain(
-            // Amounts of money are known by their currencies once the rows are read.
+            // The measures of amounts are known only after reading, when their currencies are.
             figure, measures: { try Explainer.measures(measure, of: $0) }, progress: progress
         ) { _ = report.add($0) }
         report.division = try division
@@ -113,7 +113,7 @@ struct ExplanationPage {
         return (explanation, report)
     }
 
-    /// The records as `weir explain` writes them for programs.
+    /// The records in the format of `weir explain` for programs.
     func file(
         as format: DumpFormat, while isWanted: @escaping @Sendable () -> Bool
     ) throws -> [UInt8] {
@@ -123,7 +123,7 @@ struct ExplanationPage {
         return bytes
     }
 
-    /// What a rate divides; nil for a sum.
+    /// The terms of a rate; nil for a sum.
     private var division: FunnelDivision? {
         get throws {
             guard let measure else { return nil }
@@ -171,7 +171,7 @@ struct ExplanationPage {
         if let division = report.division { write(division, to: &html) }
         html.element("section") { html in
             html.element("h2", text: "How it adds up")
-            // Where nothing adds to any part of it, no part is named; a rate has no value then, which its division says.
+            // Without contributions, do not name the measures. A rate then has no value, which its division shows.
             if explanation.measures.isEmpty, let measure, report.division == nil {
                 html.element("p", ["class": "sum"]) { html in
                     html.element("span", text: ShownValue.heading(measure))
@@ -180,7 +180,7 @@ struct ExplanationPage {
             }
             for measure in explanation.measures {
                 html.element("p", ["class": "sum"]) { html in
-                    // Of several each is explained by itself: one by one, and currency by currency.
+                    // Several measures are explained separately: one by one, and currency by currency.
                     let name = ShownValue.heading(measure.name)
                     if explanation.measures.count > 1 {
                         html.link(name, to: request.explanation(of: measure.name, where: []))
@@ -241,7 +241,7 @@ struct ExplanationPage {
         return html
     }
 
-    /// The rate as a division, whose numbers lead to what they are made of.
+    /// A rate as a division. Its numbers link to their explanations.
     private func write(_ division: FunnelDivision, to html: inout HTML) {
         func link(_ term: FunnelDivision.Term, to html: inout HTML) {
             let value = ShownValue.exact(term.value)
@@ -322,7 +322,7 @@ struct ExplanationPage {
         }
     }
 
-    /// Both lists as files, and as a command.
+    /// Links to both lists as files, and the command.
     private func writeFiles(_ report: ExplainReport, to html: inout HTML) {
         let most = Int64(Self.mostRecordsInFile)
         let isCut = max(report.countedCount, report.leftOutCount) > most
@@ -346,7 +346,7 @@ struct ExplanationPage {
                 + source.clockWords)
     }
 
-    /// Amounts of several currencies are explained one currency after the other.
+    /// The choice of a currency: amounts of several currencies are explained separately.
     private func choice(of currencies: [String]) -> HTML {
         var html = HTML()
         html.element("section") { html in
@@ -367,7 +367,7 @@ struct ExplanationPage {
         return html
     }
 
-    /// Where a reader goes from here: what it said earlier, what changed, the evidence.
+    /// Links to related pages: earlier values, changes, the evidence.
     private func writeDoors(to html: inout HTML) {
         var asked = request
         // These pages show the number itself.
@@ -413,7 +413,7 @@ struct ExplanationPage {
         }
     }
 
-    /// Writes what the number rests on into a file. Secrets are masked.
+    /// Writes the evidence of the number to a file. Secrets are masked.
     func writeEvidence(to path: String, while isWanted: @escaping @Sendable () -> Bool) throws {
         _ = try source.installation.explainer(while: isWanted).writeEvidence(
             of: provableFigure, measure: measure, to: path,
@@ -433,7 +433,7 @@ extension ExplainReport.Entry {
 extension PageWriter {
     private static let mostRowsOfDump = 1000
 
-    /// A dump by itself, with the first of its rows that the parameters select.
+    /// The page of a dump, with its first selected rows.
     mutating func writeDump(_ name: String) throws {
         let request = try context.limited(PageQuery(name, context.parameters))
         let report = try knownReport(name)
@@ -449,7 +449,7 @@ extension PageWriter {
         }
     }
 
-    /// The columns that rows can be grouped by, each a link that adds or removes it.
+    /// The possible grouping columns, each a link that adds or removes it.
     private mutating func writeGroupings(_ request: PageQuery, _ columns: [String]) {
         write { html in
             html.element("p", ["class": "choices"]) { html in
@@ -471,7 +471,7 @@ extension PageWriter {
 }
 
 extension Installation {
-    /// Explains numbers for as long as somebody waits.
+    /// Explains numbers until the reader goes.
     func explainer(while isWanted: @escaping @Sendable () -> Bool) throws -> Explainer {
         var explainer = try explainer()
         explainer.isWanted = isWanted

@@ -1,7 +1,7 @@
 import Reports
 
-/// Writes HTML. Names of elements and attributes come from the source; every other text is escaped, so that no
-/// record, name or address can become part of the page's structure.
+/// Writes HTML. Names of elements and attributes come from the source code. All other text is escaped, so that records,
+/// names and addresses cannot change the structure of the page.
 struct HTML {
     typealias Attributes = KeyValuePairs<StaticString, String?>
 
@@ -9,7 +9,7 @@ struct HTML {
 
     static let elementsWithoutEnd: [String] = ["br", "input", "link", "meta"]
 
-    /// Text as people read it: control and invisible characters are shown as escapes.
+    /// Text for display: control and invisible characters are shown as escapes.
     mutating func text(_ text: String) { append(text.escaped) }
 
     /// Writes an element. Attributes without a value are left out; an empty value is written.
@@ -37,17 +37,17 @@ struct HTML {
         element("a", ["href": address.text, "class": name], text: text)
     }
 
-    /// Begins a document, whose element is not ended here: what follows may still be unknown.
+    /// Begins a document without closing its element, because the rest may not be known yet.
     mutating func beginDocument() { raw("<!doctype html><html lang=\"en\">") }
 
-    /// Begins what changes from page to page, after a header.
+    /// Begins the content of a page, after a header.
     mutating func beginContent(_ header: HTML) {
         raw("<body>")
         append(header)
         raw("<main id=\"content\">")
     }
 
-    /// Ends it, and the document.
+    /// Ends the content and the document.
     mutating func endContent(_ footer: HTML) {
         raw("</main>")
         append(footer)
@@ -88,7 +88,7 @@ struct HTML {
     }
 }
 
-/// The address of a page within the dashboard: a path, and parameters in their order.
+/// The address of a page within the dashboard: a path, and ordered parameters.
 struct PageAddress: Equatable {
     var path: String
     var parameters: [(name: String, value: String)]
@@ -105,7 +105,7 @@ struct PageAddress: Equatable {
 
     static func == (left: PageAddress, right: PageAddress) -> Bool { left.text == right.text }
 
-    /// Percent-encoding of RFC 3986: all but unreserved characters.
+    /// Percent-encoding according to RFC 3986: all but unreserved characters.
     static func encoded(_ text: String) -> String {
         var encoded = ""
         for byte in text.utf8 {

@@ -8,10 +8,10 @@ import Reports
 import Store
 import Streams
 
-// Pages for whoever runs Weir: streams, stores, and deliveries to partners.
+// Pages for operators: streams, stores, and deliveries to partners.
 
 extension PageWriter {
-    /// The newest record of each stream that is folded, and how old it is.
+    /// The newest folded record of each stream, with its age.
     mutating func writeStreams() throws {
         let now = try source.installation.present.milliseconds
         let columns: [ReportColumn<StreamStanding>] = [
@@ -82,7 +82,7 @@ extension PageWriter {
         }
     }
 
-    /// What `weir watch` says now.
+    /// The current warnings of `weir watch`.
     mutating func writeWarnings() throws {
         try section(
             "What is open",
@@ -212,21 +212,20 @@ extension PageWriter {
     }
 }
 
-/// How far a stream is folded.
+/// The fold progress of a stream.
 struct StreamStanding {
     let stream: String
-    /// Nil while no record is folded.
+    /// Nil without a folded record.
     let newestMilliseconds: Int64?
     let records: Int64
-    /// How many records are dated ahead of the clock.
+    /// The number of records dated ahead of the clock.
     let ahead: Int64
-    /// The topic with the next offset of each partition, as bids 0:120 1:118.
+    /// The topic with the next offset of each partition, for example `bids 0:120 1:118`.
     let place: String
 }
 
 extension [StreamStanding] {
-    /// The time that the default period ends with: that of the newest event. Other streams count only where there are
-    /// no events.
+    /// The end of the default period: the time of the newest event. Other streams count only without events.
     var newestMilliseconds: Int64? {
         let events = filter { OpenStores.eventStreams.contains($0.stream) }
         return events.compactMap(\.newestMilliseconds).max()
@@ -240,7 +239,7 @@ struct StoreFile {
     let changedMilliseconds: Int64?
 }
 
-/// How long ago something was, in one unit.
+/// The age of something, in one unit.
 enum Age {
     static func text(milliseconds: Int64) -> String {
         guard milliseconds >= 0 else { return "ahead of the clock" }

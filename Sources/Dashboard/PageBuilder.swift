@@ -5,10 +5,10 @@ import Program
 import Reports
 import Streams
 
-/// Makes what one request asks for: a page, a file of rows, an explanation or evidence.
+/// Builds the answer to one request: a page, a file of rows, an explanation or evidence.
 struct PageBuilder {
     let source: PageSource
-    /// What is at the path; nil when nothing is.
+    /// The route of the path; nil for an unknown path.
     let route: PageRoute?
     let path: String
     let parameters: QueryParameters
@@ -40,7 +40,7 @@ struct PageBuilder {
         )
     }
 
-    /// What is asked for, when there is such a thing and the reader may see it.
+    /// The route, if it exists and the reader may see it.
     private func allowedRoute() throws -> PageRoute {
         guard let route else { throw DashboardError.notFound(path) }
         guard scope.isEmpty || !route.isOfEverything else { throw DashboardError.ofEverything }
@@ -71,7 +71,7 @@ struct PageBuilder {
             })
     }
 
-    /// Writes the content of a page, and returns its title.
+    /// Writes the content of a page and returns its title.
     private func write(
         _ route: PageRoute, _ context: PageContext, to writer: inout PageWriter
     ) throws -> String {
@@ -125,7 +125,7 @@ struct PageBuilder {
 
     private func failure(_ error: any Error, _ formToken: String?) -> Made {
         let status = Self.status(of: error)
-        // A program that asks for a file does not read pages.
+        // A program that requests a file does not expect a page.
         if let format = DumpFormat(path: path) {
             return Made(
                 status: status, contentType: format.errorContentType,
@@ -147,8 +147,8 @@ struct PageBuilder {
         (error as? DashboardError)?.status ?? (CommandError(error)?.exitCode == 64 ? 400 : 500)
     }
 
-    /// What a reader is told of a failure. Files and stores are everybody's: who sees a part of the rows sees only
-    /// what is wrong with the request.
+    /// The explanation of an error for the reader. Files and stores belong to the whole instance, so readers of some
+    /// campaigns see only errors of their request.
     private func explanation(of error: any Error) -> String {
         guard scope.isEmpty || Self.status(of: error) < 500 else {
             return
@@ -159,9 +159,9 @@ struct PageBuilder {
 
     // MARK: Files, explanations and evidence
 
-    /// Hands over a page or a file piece by piece, while it is made.
+    /// Writes a page or a file piece by piece.
     ///
-    /// - Parameter yield: throws `CancellationError` once nobody waits for the rest.
+    /// - Parameter yield: throws `CancellationError` once the reader has gone.
     func stream(
         formToken: String?, isWanted: @escaping @Sendable () -> Bool,
         _ yield: (AnswerPart) throws -> Void
@@ -198,7 +198,7 @@ struct PageBuilder {
             try yield(.bytes(format.incompleteEnd(explanation(of: error))))
             try yield(.cut)
         case .ofDump(.explain, _, nil):
-            // A page is for people, who see it.
+            // The reader sees the error on the page, so the connection is not cut.
             var html = HTML()
             html.element(
                 "p", ["class": "warning", "role": "alert"], text: explanation(of: error))
@@ -273,7 +273,7 @@ struct PageBuilder {
 }
 
 extension PageWriter {
-    /// Everything that can be asked for, by name.
+    /// A list of all dumps and reports, by name.
     mutating func writeDumps() {
         write { html in
             html.element("h1", text: "All dumps")

@@ -1,23 +1,23 @@
 import Synchronization
 
-/// Pages that several readers ask for at about the same time: each is made once, and for a short while handed out again.
-/// A page says as of which records it speaks, so that one that was just made is as true as the next.
+/// Caches pages that several readers request at about the same time: each is built once and served for a short time. A
+/// page names its newest records, so a cached page is as correct as a new one.
 ///
-/// So readers cost the same however many they are: of one page at most a fifth of a core, since it is kept for four times
-/// as long as it took to make.
+/// The cost does not depend on the number of readers. A page is kept for four times as long as it took to build, so
+/// each page uses at most a fifth of a core.
 final class PageCache: Sendable {
     struct Key: Hashable {
         let path: String
-        /// As it was asked.
+        /// The unparsed query.
         let query: String
-        /// What the reader's token fixes.
+        /// The scope of the reader's token.
         let scope: [String]
     }
 
     typealias Page = PageBuilder.Made
 
     private enum Entry {
-        /// Those who wait for it.
+        /// The waiting readers.
         case underWay([CheckedContinuation<Page?, Never>])
         case made(Page, until: ContinuousClock.Instant)
     }
@@ -29,14 +29,14 @@ final class PageCache: Sendable {
     private let entries = Mutex<[Key: Entry]>([:])
     private let now: @Sendable () -> ContinuousClock.Instant
 
-    /// - Parameter now: what time it is.
+    /// - Parameter now: returns the current time.
     init(now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
         self.now = now
     }
 
-    /// The page; nil when it cannot be made, since everything ends.
+    /// The page; nil when it cannot be built because the server is stopping.
     ///
-    /// - Parameter begin: begins to make it, and calls back once, on any thread.
+    /// - Parameter begin: starts building and calls back once, on any thread.
     func page(
         _ key: Key, _ begin: (_ finish: @escaping @Sendable (Page?) -> Void) -> Void
     ) async -> Page? {
@@ -75,7 +75,7 @@ final class PageCache: Sendable {
         for reader in readers { reader.resume(returning: page) }
     }
 
-    /// Returns how many bytes are left.
+    /// Returns the number of remaining bytes.
     private static func forgetOld(
         _ entries: inout [Key: Entry], _ now: ContinuousClock.Instant
     ) -> Int {

@@ -2,10 +2,10 @@ import Foundation
 import Reports
 import Streams
 
-// The curves of a page, and the days over which they go.
+// The charts of a page, and their days.
 
 extension PageWriter {
-    /// A curve of measures over the days of a request that is grouped by day; pairs are bounds.
+    /// A chart of measures over the days of a request that is grouped by day; pairs are bounds.
     mutating func chart(
         _ title: String, _ request: PageQuery,
         _ lines: [(name: String, low: String, high: String)]
@@ -20,10 +20,10 @@ extension PageWriter {
         draw(title, answer, answer.rows, by: "day", lines, recordDays: recordDays)
     }
 
-    /// A curve over the days that a column of some rows has.
+    /// A chart over the days in a column of some rows.
     ///
-    /// - Parameter recordDays: the days of which something is known, where rows are of the days of their records; nil
-    ///   where a day without a row has none of it.
+    /// - Parameter recordDays: the days with records, if rows are grouped by the day of their records; nil if a day
+    ///   without a row is 0.
     mutating func draw(
         _ title: String, _ answer: PageAnswer, _ rows: [[ReportValue]], by column: String,
         _ lines: [(name: String, low: String, high: String)], recordDays: RecordDays? = nil
@@ -48,7 +48,7 @@ extension PageWriter {
         let rows = Dictionary(
             rows.map { ($0[day].plainText, $0) }, uniquingKeysWith: { first, _ in first })
         let maturity = answer.place(of: "maturity")
-        // Rows by arrival change until their day is over, whatever its installs bring later.
+        // Rows by arrival change only until their day is over, whatever their installs add later.
         let newestDay = answer.request.isByArrival ? self.newestDay : nil
         func amount(_ column: String, _ day: String) -> Double? {
             guard let place = answer.place(of: column) else { return nil }
@@ -56,13 +56,13 @@ extension PageWriter {
             if let value, let amount = ShownValue.amount(value, in: column), amount != 0 {
                 return amount
             }
-            // Where the streams have no record that day, nothing is known, and a sum of 0 means nothing either.
+            // On a day without records of the streams nothing is known, so 0 would be wrong.
             let isKnown = recordDays?.have(day, streams(column)) ?? true
             guard isKnown, value != .null, !ShownValue.isShare(column) else { return nil }
             return 0
         }
         let series = lines.map { name, low, high in
-            // A cost of which no amount is known on any day is not 0.
+            // A cost without a known amount on any day is not 0.
             let isUnknownCost =
                 low == "cost_micros" && !names.contains { (amount(low, $0) ?? 0) != 0 }
             return Chart.Series(
@@ -104,12 +104,12 @@ extension PageWriter {
         context.newestMilliseconds.map { UTC.day(milliseconds: $0) }
     }
 
-    /// All days from the first to the last, also those without a row. Days before the first data are not among them.
+    /// All days from the first to the last, including days without a row, but not days before the first data.
     ///
     /// - Parameters:
-    ///   - firstOfData: the first day of which something is known.
-    ///   - isByRecord: whether rows are of the days of their records: such a chart goes on to the end of the shown days,
-    ///     so that it shows an outage that lasts.
+    ///   - firstOfData: the first day with data.
+    ///   - isByRecord: whether rows are grouped by the day of their records. Such a chart continues to the end of the
+    ///     shown days, so that it shows a continuing outage.
     private func chartDays(
         _ texts: [String], firstOfData: String?, isByRecord: Bool
     ) -> [String] {
@@ -124,7 +124,7 @@ extension PageWriter {
         return stride(from: begin, through: end, by: 86_400_000).map { UTC.day(milliseconds: $0) }
     }
 
-    /// The last of the shown days, or that of the newest event where these go on after it.
+    /// The last of the shown days, or the day of the newest event if that is earlier.
     private var lastShownDay: String? {
         guard let newestDay else { return nil }
         let last = days.until.flatMap { UTC.milliseconds(text: $0) }
@@ -132,7 +132,7 @@ extension PageWriter {
         return min(newestDay, last ?? newestDay)
     }
 
-    /// The last day of a chart: records that are dated ahead of the clock do not stretch it.
+    /// The last day of a chart. Records dated ahead of the clock do not extend it.
     private func lastDay(of found: [String]) -> String? {
         let newest = context.newestMilliseconds.map { UTC.day(milliseconds: $0) }
         return found.filter { day in newest.map { day <= $0 } ?? true }.max() ?? found.max()

@@ -5,10 +5,10 @@ import Reports
 import Store
 import Streams
 
-/// What one request looks at: which days, whose campaigns, and what its reader may see at all.
+/// The selection of a request: the days, the campaigns, and the reader's scope.
 struct PageContext {
-    /// Stretches of days, as they are chosen. Those to date end with the day of the newest record, the others are whole
-    /// days before it. `weir report` counts both in the same way.
+    /// The selectable periods. Those to date end with the day of the newest record; the others are whole days before
+    /// it. `weir report` counts both in the same way.
     enum Period: String, CaseIterable {
         case day = "1d"
         case week = "7d"
@@ -35,17 +35,17 @@ struct PageContext {
 
     let path: String
     let parameters: QueryParameters
-    /// What the reader's token fixes: no row without these values is shown, in any place.
+    /// The scope of the reader's token: rows without these values are never shown.
     let scope: [DumpQuery.Condition]
-    /// Time of the newest event of all stores, in milliseconds since 1970; nil while there is no record.
+    /// Time of the newest event of all stores, in milliseconds since 1970; nil without records.
     let newestMilliseconds: Int64?
 
-    /// The columns that every page can be limited by.
+    /// The columns that can filter every page.
     static let filters = ["campaign", "app_id", "ad_network_id", "source_app_id", "country"]
 
     private static let dayMilliseconds: Int64 = 86_400_000
 
-    /// The conditions that the reader has chosen, without the scope.
+    /// The reader's filters, without the scope.
     var chosen: [DumpQuery.Condition] {
         Self.filters.compactMap { name in
             parameters[name].nonempty.map { DumpQuery.Condition(column: name, value: $0) }
@@ -57,12 +57,12 @@ struct PageContext {
         [Self.period, "since", "until"].contains { parameters[$0].nonempty != nil }
     }
 
-    /// Parameters of the box in which days are chosen. It sends back which choice it showed: whoever chooses another one
-    /// while dates are in force wants that one.
+    /// Parameters of the period menu. It sends back the choice that it showed, because choosing another one overrides
+    /// given dates.
     static let period = "period"
     static let shownPeriod = "shown"
 
-    /// The choice that is in force; nil where dates are.
+    /// The choice in force; nil when dates are given.
     func period(default period: Period) -> Period? {
         let chosen = parameters[Self.period].nonempty.flatMap(Period.init(rawValue:))
         guard parameters["since"].nonempty != nil || parameters["until"].nonempty != nil else {
@@ -74,10 +74,10 @@ struct PageContext {
         return chosen
     }
 
-    /// A stretch of time as texts of its first day and the one after the last; nil where there is no bound.
+    /// A time range as texts of its first day and of the day after the last; nil for no bound.
     typealias Days = (since: String?, until: String?)
 
-    /// The chosen days. They end with the newest record where no end is chosen.
+    /// The chosen days. Without a chosen end, they end with the newest record.
     func bounds(default period: Period) -> Days {
         guard let chosen = self.period(default: period) else {
             let (since, until) = (parameters["since"].nonempty, parameters["until"].nonempty)
@@ -90,11 +90,11 @@ struct PageContext {
             return (nil, nil)
         }
         let (since, until) = stretch.bounds(at: newest)
-        // A day to date is asked for as a whole, so that addresses do not change with each record.
+        // A period to date requests its last day as a whole, so that addresses do not change with each record.
         return (UTC.day(milliseconds: since), UTC.day(milliseconds: Self.endOfDay(until - 1)))
     }
 
-    /// The stretch of the same length that ends where the chosen days begin; nil where these have no beginning or no end.
+    /// The range of the same length before the chosen days; nil if these have no beginning or no end.
     func daysBefore(default period: Period) -> Days? {
         let (since, until) = bounds(default: period)
         guard let start = since.flatMap({ UTC.milliseconds(text: $0) }),
@@ -117,7 +117,7 @@ struct PageContext {
             ? UTC.day(milliseconds: milliseconds) : UTC.text(milliseconds: milliseconds)
     }
 
-    /// The chosen days in words: `of the day`, `of the last 7 days`, `from 2026-11-01, before 2026-11-08`.
+    /// A description of the chosen days: `of the day`, `of the last 7 days`, `from 2026-11-01, before 2026-11-08`.
     func periodName(default period: Period) -> String {
         switch self.period(default: period) {
         case .day: return "of the day"
@@ -131,9 +131,9 @@ struct PageContext {
         }
     }
 
-    /// The parameters that lead on from page to page.
+    /// The parameters that links keep from page to page.
     var carried: [(name: String, value: String)] {
-        // Which default a page has does not matter: a choice that was made is none of them.
+        // Nil means that dates are in force, whatever the page's default.
         let isOfDates = period(default: .all) == nil
         let days = isOfDates ? ["since", "until"] : [Self.period]
         return (days + Self.filters).compactMap { name in
@@ -146,10 +146,10 @@ struct PageContext {
             path, carried.filter { carried in !more.contains { $0.name == carried.name } } + more)
     }
 
-    /// The request limited to what is chosen and to what the reader may see.
+    /// The request limited to the selection and the reader's scope.
     ///
-    /// - Parameter days: of the rows; nil leaves the request's own.
-    /// - Throws: `DashboardError.outOfScope` where rows do not say whose they are.
+    /// - Parameter days: of the rows; nil keeps those of the request.
+    /// - Throws: `DashboardError.outOfScope` when rows do not have the columns of the scope.
     func limited(
         _ request: PageQuery, to days: (since: String?, until: String?)? = nil
     ) throws -> PageQuery {
@@ -174,7 +174,7 @@ struct PageContext {
 
     static let storefront = "storefront"
 
-    /// Whether a country is one of storefronts, which are written with three letters where others have two.
+    /// Whether a country is a storefront, which has three letters instead of two.
     func isOfStorefront(_ condition: DumpQuery.Condition, _ columns: [String]) -> Bool {
         condition.column == "country" && condition.value.utf8.count == 3
             && !columns.contains("country") && columns.contains(Self.storefront)
@@ -189,7 +189,7 @@ struct PageContext {
             else {
                 throw DashboardError.outOfScope(request.dump, condition.column)
             }
-            // Another value is asked for: nothing fits both.
+            // The request has a different value, so no row can match both.
             if let other = request.conditions.first(where: { $0.column == condition.column }),
                 other.value != condition.value
             {
@@ -200,7 +200,7 @@ struct PageContext {
         }
         if !scope.isEmpty {
             request.isScoped = true
-            // What belongs to a whole app is not of one campaign of it.
+            // Values of a whole app are outside the scope of a single campaign.
             request.hidesAppSums = !scope.contains { $0.column == "app_id" }
             if request.hidesAppSums,
                 request.measures.contains(where: report.appMeasures.contains)
@@ -214,11 +214,11 @@ struct PageContext {
 
 /// Why a page is not shown. The description is for its reader.
 enum DashboardError: Error, CustomStringConvertible {
-    /// The rows do not say what the reader's token is limited to.
+    /// The rows do not have the column that limits the reader's token.
     case outOfScope(String, String)
-    /// The page asks for another value than the token allows.
+    /// The page requests another value than the token allows.
     case otherScope(DumpQuery.Condition)
-    /// The page is of the whole instance.
+    /// The page shows the whole instance.
     case ofEverything
     case notFound(String)
     case busy

@@ -3,28 +3,29 @@ import Program
 import Reports
 import Streams
 
-/// A request to a dump. It is the address of a page, a command that prints the same, and the rows that answer it.
+/// A request for a dump. It maps to the address of a page, the equivalent command, and the rows of the answer.
 struct PageQuery: Equatable {
     var dump: String
-    /// The columns that rows are grouped by; none: everything in one row, or all rows.
+    /// The grouping columns; empty for a single row or for all rows.
     var by: [String] { didSet { isOfAllRows = false } }
-    /// Whether rows are as they are stored, since nothing says how to group them.
+    /// Whether rows are as stored, because no grouping is given.
     var isOfAllRows = false
     var conditions: [DumpQuery.Condition] = []
-    /// A time as `weir` reads it; nil for no bound.
+    /// A time in the syntax of `weir`; nil for no bound.
     var since: String?
     var until: String?
-    /// Only records that were there before this time count; nil for all.
+    /// Only records before this time count; nil for all.
     var asOf: String?
-    /// The measures that are shown; none: all.
+    /// The measures to show; empty for all.
     var measures: [String] = []
-    /// Of the funnel: whether postbacks count on the day of their install.
+    /// For the funnel: whether postbacks count on the day of their install.
     var isByInstall = false
-    /// Of dumps of cohorts: whether each step has all that was counted up to it.
+    /// For dumps of cohorts: whether steps are cumulative.
     var isCurve = false
-    /// Of the funnel: whether sums of whole apps are left out, since the reader may see some of an app's campaigns only.
+    /// For the funnel: whether sums of whole apps are left out, because the reader may see only some of an app's
+    /// campaigns.
     var hidesAppSums = false
-    /// Whether the reader may see some rows only.
+    /// Whether the reader may see only some rows.
     var isScoped = false
 
     init(_ dump: String, by: [String] = [], measures: [String] = []) {
@@ -33,24 +34,24 @@ struct PageQuery: Equatable {
         self.measures = measures
     }
 
-    /// What is asked; nil for a name that no report has.
+    /// The requested report; nil for an unknown name.
     var report: (any Report)? { try? knownReport(dump) }
 
-    /// The columns of its report; none for one that there is not.
+    /// The columns of its report; empty for an unknown one.
     var columns: [String] { report?.columnNames ?? [] }
 
-    /// Whether rows are of the days on which postbacks arrived.
+    /// Whether rows are grouped by the day on which postbacks arrived.
     var isByArrival: Bool { has(.dates) && !isByInstall }
 
-    /// Whether the rows cannot be added up.
+    /// Whether the rows cannot be summed.
     private var hasOwnRows: Bool { !has(.groups) }
 
-    /// Whether its report can do something.
+    /// Whether its report has an ability.
     func has(_ ability: ReportAbilities) -> Bool { report?.abilities.contains(ability) ?? false }
 
     // MARK: Addresses
 
-    /// Names of parameters that are no columns of a dump.
+    /// Names of parameters that are not columns of a dump.
     private enum Parameter {
         static let by = "by"
         static let since = "since"
@@ -66,10 +67,9 @@ struct PageQuery: Equatable {
         ]
     }
 
-    /// Reads the parameters of a page: those that are named as columns are conditions.
+    /// Parses the parameters of a page; those named after columns are conditions.
     ///
-    /// - Throws: for a name that means nothing here, or that stands there twice: an answer to less than was asked would
-    ///   look like one.
+    /// - Throws: for an unknown or repeated name, because ignoring it would answer a different request.
     init(_ dump: String, _ parameters: QueryParameters) throws {
         self.init(dump)
         let columns = try knownReport(dump).columnNames
@@ -90,7 +90,7 @@ struct PageQuery: Equatable {
         asOf = parameters[Parameter.asOf].nonempty
         isByInstall = parameters[Parameter.date] == "install"
         isCurve = parameters[Parameter.curve] == "1"
-        // An empty text is a value too: that of rows where the column is not known.
+        // An empty text is also a value: that of rows with an unknown column.
         conditions = columns.compactMap { name in
             parameters[name].map { DumpQuery.Condition(column: name, value: $0) }
         }
@@ -116,7 +116,7 @@ struct PageQuery: Equatable {
         return parameters
     }
 
-    /// The columns that rows are grouped by, as addresses and commands have them; nil for all rows.
+    /// The grouping columns as written in addresses and commands; nil for all rows.
     private var grouping: String? {
         guard !hasOwnRows, !isOfAllRows else { return nil }
         return by.isEmpty ? "total" : by.joined(separator: ",")
@@ -124,16 +124,15 @@ struct PageQuery: Equatable {
 
     var address: PageAddress { PageAddress("/dump/\(dump)", parameters) }
 
-    /// The same rows as a file.
     func address(as format: DumpFormat) -> PageAddress {
         PageAddress("/dump/\(dump).\(format.rawValue)", parameters)
     }
 
-    /// Where a number of one row is explained.
+    /// The address of the explanation of a number in a row.
     func explanation(of measure: String?, where key: [DumpQuery.Condition]) -> PageAddress {
         var cell = self
         cell.by = []
-        // What is explained is one number, whatever rows are grouped by.
+        // One number is explained, independent of the grouping.
         cell.isOfAllRows = true
         cell.measures = []
         cell.conditions =
@@ -148,9 +147,9 @@ struct PageQuery: Equatable {
 
     // MARK: Commands
 
-    /// The command that prints the rows, as it is typed in a shell.
+    /// The command that prints the rows, quoted for a shell.
     ///
-    /// - Parameter clock: the words of the option `--at`; none for the clock.
+    /// - Parameter clock: the words of the option `--at`; empty to use the clock.
     func command(_ clock: [String]) -> String {
         var words = ["weir", "dump", dump]
         if let grouping { words += ["--by", grouping] }
@@ -193,7 +192,7 @@ struct PageQuery: Equatable {
         }
     }
 
-    /// The request with what the reader may see of it.
+    /// The request limited to the reader's scope.
     var request: ReportRequest {
         get throws {
             var request = ReportRequest(query: try query)
@@ -205,7 +204,7 @@ struct PageQuery: Equatable {
         }
     }
 
-    /// The same of one row, as one number is explained.
+    /// The same for one row, as used by explanations.
     var totalQuery: DumpQuery {
         get throws {
             var query = try query
@@ -227,17 +226,17 @@ struct PageQuery: Equatable {
     }
 }
 
-/// The rows that answer a request.
+/// The rows of a request.
 struct PageAnswer {
     let request: PageQuery
     private(set) var table: ReportTable
-    /// So many of the first columns tell rows apart.
+    /// The number of leading columns that identify a row.
     let keyCount: Int
-    /// The place of the first measure; names that explain a key may lie before it.
+    /// The index of the first measure; names that explain a key may precede it.
     let firstMeasure: Int
-    /// What a reader should know beside the rows.
+    /// Notices for the reader.
     var notices: [String] = []
-    /// How many rows there are beside these.
+    /// The number of further rows.
     var moreRows = 0
 
     var rows: [[ReportValue]] { table.rows }
@@ -249,7 +248,7 @@ struct PageAnswer {
         }
     }
 
-    /// What a row is of, in one of its columns. A refused record's type is named as `outcomes` names it.
+    /// The name of a row in one of its columns. The type of a rejected record is the one that `outcomes` uses.
     func name(_ row: [ReportValue], _ place: Int) -> String {
         let column = table.columns[place].name
         guard column == "type", let topic = self.place(of: "topic"),
@@ -259,7 +258,7 @@ struct PageAnswer {
             row[place].plainText, of: row[topic].plainText, refusedFor: row[reason].plainText)
     }
 
-    /// Leaves out the rows that have no number but what they are of: files have them.
+    /// Leaves out rows without any number; files contain them.
     mutating func leaveOutEmptyRows() {
         guard firstMeasure < table.columns.count else { return }
         table = ReportTable(
@@ -272,7 +271,7 @@ struct PageAnswer {
             keyCount: table.keyCount)
     }
 
-    /// Puts the rows in the order in which people look for them.
+    /// Sorts the rows in natural order.
     mutating func orderNaturally() {
         table =
             ReportTable(
@@ -280,10 +279,10 @@ struct PageAnswer {
             ).inNaturalOrder
     }
 
-    /// What stands beside numbers and is none of them.
+    /// Columns that accompany numbers and do not count as content.
     private static let saysNothing = ["maturity", "final_after", "cost_source"]
 
-    /// What a cost per install divides by, where rows are of several campaigns.
+    /// A note on the installs in a cost per install, if rows have several campaigns.
     var noteOnCostPerInstall: String? {
         guard place(of: "cpi") != nil,
             !(request.by + request.conditions.map(\.column)).contains(where: {
@@ -296,7 +295,7 @@ struct PageAnswer {
 
     func place(of column: String) -> Int? { table.columns.firstIndex { $0.name == column } }
 
-    /// The value of a column in the only row; nil when there is no such row, or nothing is known.
+    /// The value of a column in the only row; nil without such a row, or for an unknown value.
     func only(_ column: String) -> ReportValue? {
         guard let row = rows.first, rows.count == 1, let place = place(of: column) else {
             return nil
@@ -305,7 +304,7 @@ struct PageAnswer {
     }
 }
 
-/// Words of a command, as a shell takes them.
+/// Quotes the words of a command for a shell.
 enum ShellWords {
     static func text(_ words: [String]) -> String { words.map(quoted).joined(separator: " ") }
 

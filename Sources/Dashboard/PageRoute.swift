@@ -3,18 +3,18 @@ import Hummingbird
 import Monitoring
 import Reports
 
-/// What an address of the dashboard is: every address that is read is one of these.
+/// A route of the dashboard. Every address that is served has one.
 enum PageRoute: Equatable {
     case page(DashboardPage)
     case single(Single)
-    /// A page about a dump, or with a format a file.
+    /// A page about a dump, or a file if there is a format.
     case ofDump(OfDump, name: String, DumpFormat?)
 
-    /// Pages that others lead to.
+    /// Pages without a dump that other pages link to.
     enum Single: String, CaseIterable {
         case campaign, dumps, record, delivery
 
-        /// Parameters beside those of every page.
+        /// Parameters in addition to those of every page.
         fileprivate var parameters: [String] {
             switch self {
             case .campaign, .dumps: []
@@ -31,8 +31,8 @@ enum PageRoute: Equatable {
         var formats: [DumpFormat] { self == .evidence ? [] : [.csv, .json, .ndjson] }
     }
 
-    /// What `file` is below the address of a kind: a name, or with a format at its end a file. Nil for a format that the
-    /// kind does not have.
+    /// Parses `file`, the part of an address after the kind: a name, for a file with the format as its extension. Nil
+    /// for a format that the kind does not have.
     init?(_ kind: OfDump, file: String) {
         guard let dot = file.lastIndex(of: ".") else {
             self = .ofDump(kind, name: file, nil)
@@ -44,9 +44,9 @@ enum PageRoute: Equatable {
         self = .ofDump(kind, name: String(file[..<dot]), format)
     }
 
-    /// Adds every address that is read.
+    /// Adds every address that is served.
     ///
-    /// - Parameter answer: nil for what is not there.
+    /// - Parameter answer: receives nil for an unknown address.
     static func add(
         to router: Router<ServedContext>,
         _ answer: @escaping @Sendable (PageRoute?, Request, ServedContext) async throws -> Response
@@ -77,7 +77,7 @@ enum PageRoute: Equatable {
         }
     }
 
-    /// Every page, and everything about each dump.
+    /// Every page, and all routes of each dump.
     static var all: [PageRoute] {
         return DashboardPage.allCases.map(PageRoute.page) + Single.allCases.map(PageRoute.single)
             + OfDump.allCases.flatMap { kind in
@@ -89,7 +89,7 @@ enum PageRoute: Equatable {
             }
     }
 
-    /// Whether it is about the whole instance, so that a reader of some campaigns cannot see it.
+    /// Whether it shows the whole instance, so that readers of some campaigns cannot see it.
     var isOfEverything: Bool {
         switch self {
         case .page(let page): page.isOfEverything
@@ -98,19 +98,19 @@ enum PageRoute: Equatable {
         }
     }
 
-    /// Whether the answer is written while it is made.
+    /// Whether the answer is streamed.
     var isStreamed: Bool {
         guard case .ofDump(let kind, _, let format) = self else { return false }
         return format != nil || [.explain, .evidence].contains(kind)
     }
 
-    /// Whether the log is read and all cores are used for the answer.
+    /// Whether the answer reads the log and uses all cores.
     var isExplanation: Bool {
         if case .ofDump(let kind, _, _) = self { return [.explain, .evidence].contains(kind) }
         return false
     }
 
-    /// The parameters that mean something; nil where `PageQuery` decides.
+    /// The valid parameters; nil when `PageQuery` decides.
     var parameters: [String]? {
         let shared = ["period", "since", "until"] + PageContext.filters
         return switch self {
@@ -121,24 +121,24 @@ enum PageRoute: Equatable {
     }
 }
 
-/// A part of an answer that is written while it is made.
+/// A part of a streamed answer.
 enum AnswerPart: Equatable, Sendable {
     /// Comes first, and once.
     case head(AnswerHead)
     case bytes([UInt8])
-    /// The answer ends here and is not whole: the connection is cut.
+    /// The answer ends here incomplete: close the connection.
     case cut
 }
 
 struct AnswerHead: Equatable, Sendable {
     var status = 200
     var contentType = "text/html; charset=utf-8"
-    /// Under which it is saved; nil for what a browser shows.
+    /// The name for saving; nil for content that a browser shows.
     var fileName: String?
 }
 
 extension DumpFormat {
-    /// The format that an address asks for by its ending; nil for a page.
+    /// The format in the extension of an address; nil for a page.
     init?(path: String) {
         let name = path.split(separator: "/").last ?? ""
         guard let dot = name.lastIndex(of: "."),
@@ -148,7 +148,7 @@ extension DumpFormat {
         self = format
     }
 
-    /// Of an answer that has an error instead of rows.
+    /// The content type of an error in place of rows.
     var errorContentType: String {
         self == .csv ? DumpFormat.table.contentType : contentType
     }

@@ -8,17 +8,17 @@ import Reports
 import Store
 import Streams
 
-/// What one page is made from. Stores are opened and the catalog is read once for all of its parts.
+/// The data of one page. Stores are opened and the catalog is read once for all of its parts.
 final class PageSource {
     let installation: Installation
-    /// The parts of this process that do not work.
+    /// The failed services of this process.
     let failures: [ServiceFailure]
     private let keptDays: DaySumCache
     private var opened: OpenStores?
     /// Read once for all parts of the page.
     let configuration: ReportConfiguration
 
-    /// - Parameter keptDays: of all pages.
+    /// - Parameter keptDays: shared by all pages.
     init(
         _ installation: Installation, _ keptDays: DaySumCache = DaySumCache(),
         failures: [ServiceFailure] = []
@@ -29,7 +29,7 @@ final class PageSource {
         self.keptDays = keptDays
     }
 
-    /// The stores as they are in force now.
+    /// The stores currently in force.
     var stores: OpenStores {
         get throws {
             if let opened { return opened }
@@ -40,15 +40,15 @@ final class PageSource {
         }
     }
 
-    /// The option that makes a command look at the same time as this page; none for the clock.
+    /// The option that gives a command the time of this page; empty to use the clock.
     var clockWords: [String] { installation.givenTime.map { ["--at", $0] } ?? [] }
 
-    /// Rows that a page reads of a stored dump unless it asks for fewer.
+    /// The maximum number of rows that a page reads from a stored dump.
     static let mostRows = 10_000
 
-    /// Answers a request by the stores as they are now, or as they were.
+    /// Answers a request from the current stores, or from those at an earlier instant.
     ///
-    /// - Parameter bound: of the rows of stored dumps, whose number has no other bound.
+    /// - Parameter bound: limits the rows of stored dumps, which are otherwise unlimited.
     func answer(
         _ request: PageQuery, keeping bound: RowBound = RowBound(mostRows)
     ) throws -> PageAnswer {
@@ -83,14 +83,14 @@ final class PageSource {
         return answer
     }
 
-    /// Writes the rows as `weir dump` does.
+    /// Writes the rows in the same way as `weir dump`.
     ///
-    /// - Parameter isWanted: false once nobody waits for them; it then throws `CancellationError`.
+    /// - Parameter isWanted: false once the reader has gone; writing then throws `CancellationError`.
     func writeFile(
         of request: PageQuery, as format: DumpFormat, while isWanted: () -> Bool,
         to sink: ([UInt8]) throws -> Void
     ) throws {
-        // A file reads each row once: the sums of its days are not kept.
+        // A file reads each row once, so caching sums of days is useless.
         let stores = try request.asOfMilliseconds.map(stores(asOf:)) ?? installation.stores(nil)
         _ = try request.request.write(stores, configuration, as: format, isRaw: false) { bytes in
             guard isWanted() else { throw CancellationError() }
@@ -109,7 +109,7 @@ final class PageSource {
             present: installation.present)
     }
 
-    /// Of each stream with a store, the furthest copies.
+    /// The furthest copies of each stream with a store.
     func standings() throws -> [StreamStanding] {
         let stores = try stores
         return try OpenStores.streams.compactMap { stream in
@@ -135,8 +135,7 @@ final class PageSource {
         }
     }
 
-    /// The configurations that the last records of streams were folded under: one for all partitions, or several while
-    /// workers change over.
+    /// The configurations of the last folded records: one for all partitions, or several during a rollout.
     func configurations() throws -> [(
         stream: String, partitions: String, hash: String, text: String
     )] {
@@ -166,8 +165,7 @@ final class PageSource {
         }
     }
 
-    /// The keys that networks sign their ads with, as they were configured when a record of bids was folded; nil where no
-    /// store has folded it.
+    /// The ad-signing keys of networks, as configured when a record of bids was folded; nil if no store has folded it.
     func adSigningKeys(at position: TopicPosition) throws -> [String: [String]]? {
         try stores.withSlices(of: [BidsFold.streamName]) { slices in
             for slice in slices where slice.snapshot.topic == position.topic {
@@ -201,7 +199,7 @@ final class PageSource {
         }
     }
 
-    /// What the catalog calls the campaign that a page is about.
+    /// The catalog's names for the campaign of a page.
     func names(of context: PageContext) throws -> [String] {
         var request = PageQuery(
             Funnel.name, by: ["app_id", "ad_network_id", "campaign", "name"], measures: ["bids"])

@@ -4,19 +4,19 @@ import Program
 import Reports
 import Streams
 
-/// Writes a page from requests: each answer as a table whose numbers are links to what they are made of, with the same
+/// Writes a page from requests: each answer as a table with its numbers linked to their explanations, and with the same
 /// rows as files and as a command.
 struct PageWriter {
     let source: PageSource
     let context: PageContext
     let period: PageContext.Period
     private(set) var html = HTML()
-    /// The first file of the configuration that a section could not be written for.
+    /// The first configuration file that prevented a section.
     private(set) var brokenFile: ConfigurationError?
-    /// Whether any section has what it is there for.
+    /// Whether any section has content.
     private(set) var showsAnything = false
 
-    /// Rows of a table that are shown unless all are asked for.
+    /// The maximum number of rows in a table unless all are requested.
     static let mostRows = 200
 
     init(_ source: PageSource, _ context: PageContext, period: PageContext.Period) {
@@ -40,7 +40,7 @@ struct PageWriter {
         html.element("p", ["class": name], text: text)
     }
 
-    /// A part with a heading. What cannot be answered is said in its place, and the rest of the page stands.
+    /// A section with a heading. An error is shown in its place, and the rest of the page is still written.
     mutating func section(
         _ title: String, _ note: String? = nil, _ body: (inout PageWriter) throws -> Void
     ) throws {
@@ -51,7 +51,7 @@ struct PageWriter {
         } catch let error as ConfigurationError {
             brokenFile = brokenFile ?? error
             part = PageWriter(source, context, period: period)
-            // Files are of the whole instance, and name other campaigns too.
+            // Files belong to the whole instance and contain other campaigns too.
             let reason =
                 context.scope.isEmpty
                 ? "a file of the configuration is broken: \(error)"
@@ -71,7 +71,7 @@ struct PageWriter {
         }
     }
 
-    /// What to send, where nothing has come yet.
+    /// Explains which records to send, until the first ones arrive.
     private mutating func writeHowToFill(_ streams: [String]) {
         let names = streams.joined(separator: " or ")
         paragraph(
@@ -84,7 +84,7 @@ struct PageWriter {
         }
     }
 
-    /// Large figures of one row, each beside that of the stretch before.
+    /// Large figures of one row, each with the value of the previous period.
     mutating func figures(_ request: PageQuery, _ measures: [(name: String, title: String)]) throws
     {
         var request = request
@@ -114,7 +114,7 @@ struct PageWriter {
         files(of: now)
     }
 
-    /// Says which of the chosen filters and days mean nothing on a page.
+    /// Names the chosen filters and days that do not apply to a page.
     mutating func noteUnused(_ page: DashboardPage) {
         guard page.isOfEverything else { return }
         var names = context.chosen.map { ShownValue.heading($0.column) }
@@ -125,7 +125,7 @@ struct PageWriter {
             class: "note")
     }
 
-    /// Says which filters a dump cannot follow, since its rows do not say what is asked.
+    /// Names the filters that a dump ignores because it does not have the column.
     private mutating func noteUnlimited(_ request: PageQuery) {
         let columns = request.columns
         let others = context.chosen.filter { condition in
@@ -144,7 +144,7 @@ struct PageWriter {
         paragraph("Of every \(names): rows of \(request.dump) do not say which.", class: "note")
     }
 
-    /// An interval, as `low to high`; one amount where both are the same.
+    /// An interval as `low to high`; a single amount if both are equal.
     mutating func intervals(
         _ request: PageQuery, _ pairs: [(low: String, high: String, title: String)]
     ) throws {
@@ -169,13 +169,13 @@ struct PageWriter {
     /// The rows of a request as a table.
     ///
     /// - Parameters:
-    ///   - sort: the measure whose largest values come first; nil leaves the order of the columns.
-    ///   - link: where the key of a row leads, beside its numbers.
+    ///   - sort: sorts by this measure, largest first; nil keeps the order of the columns.
+    ///   - link: the target of a row's key.
     mutating func table(
         _ request: PageQuery, sort: String? = nil,
         link: (([DumpQuery.Condition]) -> PageAddress?)? = nil, limit: Int = mostRows
     ) throws {
-        // Rows without a number are left out of the table, and so not of what is kept.
+        // Rows without a number are left out of the table, so they must not use up the limit.
         let bound = RowBound(sort == nil ? PageSource.mostRows : limit, largest: sort)
         try table(answer(request, keeping: bound), sort: sort, link: link, limit: limit)
     }
@@ -240,10 +240,10 @@ struct PageWriter {
         files(of: answer)
     }
 
-    /// Columns of numbers that are 0 or unknown in every row are left out: the files have them. A maturity of 0 stays,
-    /// as it means that nothing is final.
+    /// Leaves out columns of numbers that are 0 or unknown in every row; files contain them. A maturity of 0 stays,
+    /// because it means that no row is final.
     ///
-    /// - Parameter keepsAsked: whether columns that the reader has named stay.
+    /// - Parameter keepsAsked: whether explicitly requested columns stay.
     private static func filledPlaces(of answer: PageAnswer, keepsAsked: Bool) -> [Int] {
         answer.table.columns.indices.filter { place in
             place < answer.firstMeasure || answer.table.columns[place].name == "maturity"
@@ -289,7 +289,7 @@ struct PageWriter {
         }
     }
 
-    /// A number as a link to what it is made of.
+    /// A number as a link to its explanation.
     private static func number(
         _ value: ReportValue?, _ measure: String, _ answer: PageAnswer,
         key: [DumpQuery.Condition], row: [ReportValue]? = nil, decimals: Int? = nil,
@@ -316,7 +316,7 @@ struct PageWriter {
             return
         }
         let address = answer.request.explanation(of: measure, where: key)
-        // Amounts of several currencies may stand below one another.
+        // Amounts of several currencies may wrap.
         let parts = text.components(separatedBy: "; ")
         guard parts.count > 1 else { return html.link(text, to: address, class: name) }
         html.element("a", ["href": address.text, "class": name ?? "parts"]) { html in
@@ -327,7 +327,7 @@ struct PageWriter {
         }
     }
 
-    /// The same rows as files and as a command, and what they said earlier.
+    /// Links to the same rows as files and at earlier times, and the command.
     mutating func files(of answer: PageAnswer) { files(of: answer.request) }
 
     mutating func files(of request: PageQuery) {
@@ -346,9 +346,9 @@ struct PageWriter {
 }
 
 extension HTML {
-    /// The same rows as files and as a command.
+    /// Links to the same rows as files, and the command.
     ///
-    /// - Parameter note: what is to be known of the files.
+    /// - Parameter note: a note on the files.
     mutating func files(
         _ links: [(name: String, address: PageAddress)], _ command: String, note: String = ""
     ) {
@@ -367,7 +367,7 @@ extension HTML {
 }
 
 extension PageAnswer {
-    /// Whether records add up to a measure, so that it can be explained.
+    /// Whether a measure is a sum of records, so that it can be explained.
     func isExplained(_ measure: String) -> Bool {
         guard let report = request.report, let request = try? request.request else {
             return false

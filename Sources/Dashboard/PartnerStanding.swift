@@ -5,21 +5,21 @@ import Store
 import Streams
 import Wording
 
-/// Whether a partner is sent what is made for it, and what is in the way.
+/// Whether a partner receives its documents, and any obstacle.
 struct PartnerStanding {
     let name: String
-    /// Nil for one that deliveries are held for and that no file configures.
+    /// Nil for a partner with held deliveries but without a configuration file.
     let partner: Partner?
-    /// Why nothing, or nothing new, is sent; nil when nothing is in the way.
+    /// Why no documents, or no new ones, are sent; nil without an obstacle.
     let obstacle: String?
-    /// What ends that; empty where `obstacle` is nil.
+    /// How to remove the obstacle; empty when `obstacle` is nil.
     private let remedy: String
-    /// Deliveries that wait until an operator changes something.
+    /// Deliveries that wait for an operator's change.
     let held: Int
     private let isDisabled: Bool
 
-    /// The configured partners in order, then those without a file that deliveries are held for. A partner whose file
-    /// cannot be read is among the faults only.
+    /// The configured partners in order, then those with held deliveries but without a file. A partner with an
+    /// unreadable file is only among the faults.
     static func all(
         _ source: PageSource, _ stores: [DeliveryStore]
     ) throws -> (standings: [PartnerStanding], faults: [ConfigurationError]) {
@@ -80,14 +80,14 @@ struct PartnerStanding {
         }
     }
 
-    /// What is in the way, how much waits, and what to do.
+    /// The obstacle, the number of waiting documents, and the remedy.
     var explanation: String {
         let waiting = held > 0 ? " \(counted(held, "document")) wait\(held == 1 ? "s" : "")." : ""
         guard let obstacle else { return "\(name):\(waiting) Each has the reason in its row." }
         return "\(name): \(obstacle).\(waiting) \(remedy)"
     }
 
-    /// What to run in a shell.
+    /// A shell command.
     var command: String {
         if isDisabled { return "weir deliveries retry --partner \(name)" }
         return held > 0
@@ -96,8 +96,8 @@ struct PartnerStanding {
 }
 
 extension PageSource {
-    /// The partners that postbacks are folded for now, by the newest configuration of each partition; nil where no
-    /// store of postbacks tells.
+    /// The partners that postbacks are currently folded for, according to the newest configuration of each partition;
+    /// nil without a store of postbacks.
     func foldedPartners() throws -> [PartnerRule]? {
         do {
             return try stores.withSlices(of: [PostbacksFold.streamName]) { slices in
@@ -109,7 +109,7 @@ extension PageSource {
                         let rules = try PostbacksRules(
                             recorded: newest.configuration,
                             from: .pipelines(installation.pipelines))
-                        // A partner counts once all partitions are folded for it.
+                        // A partner counts only if all partitions are folded for it.
                         found = found?.filter(rules.partners.contains) ?? rules.partners
                     }
                 }

@@ -6,13 +6,13 @@ import Reports
 import Signatures
 import Streams
 
-// Pages about single records: those that were refused, the last ones of each topic, and one with all that it says.
+// Pages about single records: rejected ones, the last ones of each topic, and one record in full.
 
 extension PageWriter {
-    /// Refused records of one kind: how many by reason, then the newest.
+    /// Rejected records of one kind: counts by reason, then the newest.
     mutating func writeRefusals(_ kind: String, limit: Int = 50) throws {
         try table(PageQuery(kind, by: ["topic", "type", "reason"]), sort: "records")
-        // Each refused record is a row by these columns.
+        // These columns identify each rejected record.
         let list = PageQuery(
             kind, by: ["topic", "partition", "offset", "timestamp", "type", "reason", "detail"])
         let answer = try answer(list, keeping: RowBound(limit, largest: "timestamp"))
@@ -63,7 +63,7 @@ extension PageWriter {
 
     private static let lastRecords: Int64 = 15
 
-    /// The last records of each partition, newest first, with why those were refused that were.
+    /// The last records of each partition, newest first, with the reasons of rejected ones.
     mutating func writeLive() throws {
         let wanted = context.parameters["topic"].nonempty
         let onlyRefused = context.parameters["refused"] == "1"
@@ -116,7 +116,7 @@ extension PageWriter {
 
     // MARK: One record
 
-    /// Everything that one record says, whose it is, and what became of it.
+    /// The full content of one record, its campaign, and its outcome.
     mutating func writeRecord() throws {
         let parameters = context.parameters
         let text =
@@ -177,7 +177,7 @@ extension PageWriter {
 }
 
 extension PageWriter {
-    /// Who signed the ads of a record of bids: the verdict that the fold gives, what was signed and which check decided.
+    /// The ad signatures in a record of bids: the fold's verdict, the signed text and the check that decided.
     fileprivate mutating func writeAdSignatures(of line: [UInt8], at position: TopicPosition) throws
     {
         guard position.topic == BidsFold.streamName else { return }
@@ -235,7 +235,6 @@ struct LiveRecord {
 extension Installation {
     private static let beginningBytes = 160
 
-    /// The last records of each partition of a topic.
     func lastRecords(of topic: String, count: Int64) throws -> [LiveRecord] {
         let reader = try reader(of: topic)
         defer { reader.close() }
@@ -265,7 +264,7 @@ extension Installation {
         return records
     }
 
-    /// A record as a line of JSON, as `weir read` prints it; nil where the log has none.
+    /// A record as a line of JSON, as in `weir read`; nil if the log does not have it.
     func line(at position: TopicPosition) throws -> [UInt8]? {
         let reader = try reader(of: position.topic)
         defer { reader.close() }
@@ -288,7 +287,7 @@ extension Installation {
     }
 }
 
-/// JSON over several lines, two spaces a level, for reading. Every byte of its values stays as it is.
+/// JSON over several lines for reading, indented by two spaces. Every byte of its values stays unchanged.
 enum JSONLines {
     private static let indentation = "  "
 
@@ -298,7 +297,7 @@ enum JSONLines {
         var depth = 0
         var isInString = false
         var isEscaped = false
-        // A bracket was opened, and nothing stands in it so far.
+        // An opened bracket without content so far.
         var isOpened = false
         func end() {
             guard !line.isEmpty else { return }

@@ -1,19 +1,19 @@
 import Reports
 import Streams
 
-/// How pages write names and values of reports: the same values as in the terminal, for reading and not for copying.
+/// Formats names and values of reports on pages: the same values as in the terminal, formatted for reading.
 enum ShownValue {
     /// `revenue_min_micros` is "revenue min": the cells have the currency.
     static func heading(_ column: String) -> String {
-        // It stands beside installs, and is no rate of theirs.
+        // The column is next to installs, but its rate counts postbacks.
         guard column != "null_rate" else { return "null rate of postbacks" }
         return column.replacing("_micros", with: "").replacing("_", with: " ")
     }
 
     /// - Parameters:
-    ///   - isKey: whether the column tells rows apart; its numbers are names.
+    ///   - isKey: whether the column identifies rows; its numbers are then names.
     ///   - currency: of the row, for amounts that are whole numbers of millionths.
-    ///   - places: decimals of a column in which all numbers have as many; nil: as many as the value needs.
+    ///   - places: the common number of decimals of a column; nil for as many as the value needs.
     static func text(
         _ value: ReportValue, in column: String, isKey: Bool, currency: String? = nil,
         places: Int? = nil
@@ -28,15 +28,14 @@ enum ShownValue {
             guard MoneyByCurrency.isMoney(column) else { return grouped(integer) }
             return money(integer, currency ?? "", places: places)
         case .money(let money):
-            // Sums of prices for a thousand impressions say so.
+            // Sums of CPM prices are marked.
             let unit = money.plainText.hasSuffix(" CPM") ? " CPM" : ""
             return money.amounts.map { self.money($0.micros, $0.currency, places: places) + unit }
                 .joined(separator: "; ")
         }
     }
 
-    /// How many decimals the numbers of a column have, so that each digit is below one of the same worth: as many as the
-    /// value that needs most.
+    /// The number of decimals of a column, so that digits align: as many as any of its values needs.
     static func places(of values: some Sequence<ReportValue>, in column: String) -> Int {
         values.reduce(0) { max($0, places(of: $1, in: column)) }
     }
@@ -52,7 +51,7 @@ enum ShownValue {
         }
     }
 
-    /// Two, more where the amount is below one.
+    /// Two, or more for an amount below one.
     private static func places(ofMicros micros: Int128) -> Int {
         guard isSmall(micros) else { return 2 }
         var (rest, places) = (micros.magnitude, 6)
@@ -64,7 +63,7 @@ enum ShownValue {
         micros.magnitude < 1_000_000 && micros.magnitude % 10_000 != 0
     }
 
-    /// A sum of an explanation, whose name may end in the currency that it is of.
+    /// A sum of an explanation. The measure's name may end in its currency.
     static func sum(_ amount: Int128, of measure: String, _ currency: String?) -> String {
         let words = measure.split(separator: " ", maxSplits: 1).map(String.init)
         guard let name = words.first, MoneyByCurrency.isMoney(name) else { return grouped(amount) }
@@ -72,7 +71,7 @@ enum ShownValue {
         return money(amount, words.count > 1 ? words[1] : currency ?? "") + ofThousand
     }
 
-    /// A value with all its digits, as it stands in a division. Of a share the hundredths stand beside them.
+    /// A value with all its digits, for a division. Shares also have their percentage.
     static func exact(_ value: ReportValue, in column: String = "") -> String {
         switch value {
         case .integer(let integer): return grouped(integer)
@@ -82,13 +81,13 @@ enum ShownValue {
         }
     }
 
-    /// What a rate divides, in the names of the headings: `clicks / (presented + viewed)`.
+    /// The terms of a rate, with the names of the headings: `clicks / (presented + viewed)`.
     static func formula(_ division: FunnelDivision) -> String {
         "\(heading(division.measure)) = \(heading(division.formula))"
     }
 
-    /// The type of a record, whatever its header says: that of the topic where it says none, and `unknown`, as `outcomes`
-    /// has it, with the word of the header where the topic has no such type.
+    /// The type of a record as `outcomes` names it. Without a type in its header it is the topic's default type. It is
+    /// `unknown`, with the header's text, if the topic does not have the type.
     static func type(_ said: String, of topic: String, refusedFor reason: String?) -> String {
         if reason == RejectionReason.unknownType.name {
             return said.isEmpty ? "unknown" : "unknown (\(said))"
@@ -97,15 +96,15 @@ enum ShownValue {
         return allStreams.first { $0.streamName == topic }?.defaultType ?? said
     }
 
-    /// What rows are ordered by: of several currencies the largest amount.
+    /// The sort value of a cell: for several currencies the largest amount.
     static func order(_ value: ReportValue, in column: String) -> Double {
         guard case .money(let money) = value else { return amount(value, in: column) ?? -.infinity }
         return money.amounts.map { Double($0.micros) }.max() ?? -.infinity
     }
 
-    /// Units with their currency: two decimals, more where the amount is below one.
+    /// Units with their currency: two decimals, or more for an amount below one.
     ///
-    /// - Parameter places: how many decimals, 2 to 6; nil for as many as the amount needs.
+    /// - Parameter places: the number of decimals, 2 to 6; nil for as many as the amount needs.
     static func money(_ micros: Int128, _ currency: String, places: Int? = nil) -> String {
         let places = places ?? (isSmall(micros) ? 6 : 2)
         var scale: UInt128 = 1
@@ -119,7 +118,7 @@ enum ShownValue {
         return currency.isEmpty ? units : "\(currency) \(units)"
     }
 
-    /// Thousands apart: 1,234,567.
+    /// With grouped thousands: 1,234,567.
     static func grouped(_ integer: Int128) -> String {
         let digits = Array("\(integer.magnitude)")
         var text = ""
@@ -130,25 +129,25 @@ enum ShownValue {
         return integer < 0 ? "-\(text)" : text
     }
 
-    /// Whether a column is a share of a whole, which is shown in hundredths.
+    /// Whether a column is a share of a whole, which is shown as a percentage.
     static func isShare(_ column: String) -> Bool {
         column.hasSuffix("_rate") || column.hasSuffix("_share") || column.hasPrefix("share")
             || ["ctr", "maturity"].contains(column)
     }
 
-    /// Six digits after the point, as reports have them, cut to what is read.
+    /// Shortens the six decimals of reports for reading.
     private static func decimal(
         _ digits: String, in column: String, places: Int? = nil
     ) -> String {
         guard let value = Double(digits) else { return digits }
         if isShare(column) { return "\(fixed(value * 100, 2)) %" }
-        // Counts may be estimates, and have no hundredths where they are whole.
+        // Counts may be estimates; whole ones do not need decimals.
         let isWhole = value == value.rounded() && value.magnitude < 1e15 && column != "cpi"
         if isWhole, places ?? 0 == 0 { return grouped(Int128(value)) }
         return fixed(value, places ?? 4, isTrimmed: places == nil)
     }
 
-    /// - Parameter isTrimmed: whether zeros at the end are left out, down to two decimals.
+    /// - Parameter isTrimmed: whether trailing zeros are removed, down to two decimals.
     private static func fixed(
         _ value: Double, _ places: Int, isTrimmed: Bool = true
     ) -> String {
@@ -163,7 +162,8 @@ enum ShownValue {
         return "\(value < 0 && scaled > 0 ? "-" : "")\(grouped(whole)).\(fraction)"
     }
 
-    /// The number for a chart: units of money, else the value itself; nil where it is none, or is of several currencies.
+    /// The number for a chart: units of money, otherwise the value itself; nil if it is not a number, or has several
+    /// currencies.
     static func amount(_ value: ReportValue, in column: String) -> Double? {
         switch value {
         case .integer(let integer):

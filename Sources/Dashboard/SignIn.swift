@@ -6,7 +6,7 @@ import Monitoring
 import NIOCore
 import Tokens
 
-// Signing in with a read token, and out again.
+// Signing in with a read token, and signing out.
 
 extension DashboardServer {
     func answerForm(

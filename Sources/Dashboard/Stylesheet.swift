@@ -1,4 +1,4 @@
-/// The one stylesheet: dark and light, on a phone and on paper.
+/// The only stylesheet: dark and light, for phones and print.
 enum Stylesheet {
     static let text = """
         :root { color-scheme: light dark;

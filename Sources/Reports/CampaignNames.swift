@@ -2,17 +2,17 @@ import ConfigurationValues
 import Store
 import Streams
 
-/// Looks campaigns up in a catalog, each id once: reports have few ids in many rows.
+/// Looks up campaigns in a catalog, each id once: reports repeat few ids in many rows.
 struct CampaignNames {
-    /// What a report shows of a campaign.
+    /// A campaign as a report shows it.
     struct Named {
-        /// The catalog's full identifier; as it came when it does not identify one campaign.
+        /// The catalog's full identifier; the original id when it does not identify a single campaign.
         let campaign: String
-        /// The name; `? of 2` when it may be two campaigns, empty when none.
+        /// The name; `? of 2` for two possible campaigns, empty without a match.
         let name: String
-        /// Empty unless it is one campaign.
+        /// Empty unless the id identifies a single campaign.
         let mediaSource: String
-        /// Empty unless it is one campaign.
+        /// Empty unless the id identifies a single campaign.
         let partner: String
     }
 
@@ -45,8 +45,8 @@ struct CampaignNames {
 }
 
 extension CampaignNames.Named {
-    /// The campaign of an id that was looked up as each of its kinds. A kind without a match counts
-    /// as a campaign that the catalog lacks.
+    /// The campaign of an id that was looked up as each of its kinds. A kind without a match counts as an unknown
+    /// campaign.
     init(_ matches: [CampaignMatch], campaign: String) {
         var candidates: [CatalogCampaign] = []
         for candidate in matches.flatMap(\.candidates) where !candidates.contains(candidate) {
@@ -80,7 +80,6 @@ extension CampaignMatch {
 }
 
 extension CampaignIDKind {
-    /// The kind of campaign ids in decoded events.
     init(hasSourceIdentifier: Bool) {
         self = hasSourceIdentifier ? .sourceIdentifier : .campaignID
     }
@@ -94,19 +93,18 @@ extension CampaignIDKind {
         self = major < 4 ? .campaignID : .sourceIdentifier
     }
 
-    /// The kind of campaign ids in postbacks.
     init(framework: String, version: String) {
         self = framework == "skadnetwork" ? Self(skanVersion: version) : .sourceIdentifier
     }
 }
 
-/// The kinds of campaign ids that the records behind a row have.
+/// The kinds of campaign ids in the records of a row.
 struct CampaignIDKinds: OptionSet, Hashable {
     let rawValue: UInt8
 
     static let campaignID = CampaignIDKinds(rawValue: 1)
     static let sourceIdentifier = CampaignIDKinds(rawValue: 2)
-    /// It is not known which of both it is.
+    /// One of the two kinds; which one is not known.
     static let either = CampaignIDKinds(rawValue: 4)
 
     init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -124,9 +122,9 @@ struct CampaignIDKinds: OptionSet, Hashable {
     }
 }
 
-/// The columns of a dump, shown or not, that decide the kind of a campaign's id.
+/// The columns of a dump, shown or not, that determine the kind of a campaign's id.
 enum CampaignIDRule {
-    /// Places of the framework and of its version.
+    /// Indices of the framework and of its version.
     case framework(Int, version: Int)
     case skanVersion(Int)
     case flag(Int)
@@ -145,7 +143,7 @@ enum CampaignIDRule {
         }
     }
 
-    /// The kind of id, by the values of all columns.
+    /// The kind of id, given the values of all columns.
     func kind(_ values: [StoredValue]) -> CampaignIDKind {
         switch self {
         case .framework(let framework, let version):
@@ -158,12 +156,12 @@ enum CampaignIDRule {
 }
 
 extension Dump {
-    /// Adds the catalog's names: `network`, `app`, and for the campaign `name`, `media_source` and
-    /// `partner`. They are empty where the catalog has none.
+    /// Adds the catalog's names: `network`, `app`, and for the campaign `name`, `media_source` and `partner`. They are
+    /// empty when the catalog has no entry.
     ///
-    /// A name is added only when the columns are shown by which it is found: the network, the app,
-    /// and for the campaign both with the campaign's id. In `store-notifications` an app is found
-    /// by its bundle id, and a campaign by app and offer.
+    /// A name is added only when the dump shows the columns to look it up by: the network, the app, and for the
+    /// campaign both with the campaign's id. In `store-notifications` the bundle id identifies the app, and the app and
+    /// offer identify the campaign.
     ///
     /// - Parameter appsByBundle: App Store ids by bundle id.
     package func named(by catalog: Catalog, appsByBundle: [String: Int64]) -> Dump {
@@ -179,7 +177,7 @@ extension Dump {
     }
 }
 
-/// The names that rows of a dump can have, and the places of the columns by which they are found.
+/// The names that rows of a dump can have, and the indices of the columns used to look them up.
 private struct DumpNaming {
     private let catalog: Catalog
     private let appsByBundle: [String: Int64]

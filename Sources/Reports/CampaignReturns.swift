@@ -2,9 +2,8 @@ import ConversionModels
 import Store
 import Streams
 
-/// What campaigns brought for their cost, by the day of the install and how old the installs were: bounds of the
-/// revenue up to the days 0, 3, 7 and 30, and the return on the cost of that day. `docs/reference/returns.md` says how far each
-/// bound can be known.
+/// Campaign revenue compared with cost, by install day and install age: revenue bounds up to days 0, 3, 7 and 30, and
+/// the return on the cost of the install day. `docs/reference/returns.md` explains how tight each bound can be.
 package struct CampaignReturns: Sendable {
     package static let name = "roas"
     package static let columnNames = Funnel.columnNames + [throughDay]
@@ -19,9 +18,9 @@ package struct CampaignReturns: Sendable {
     /// The streams without a store. Values that need one of them are null.
     package let missingStreams: [String]
 
-    /// Takes the days out of a question that it asks for, and leaves what the funnel knows of it.
+    /// Moves the ages out of the query, leaving a query for the funnel.
     ///
-    /// - Throws: `badCondition` for a day that rows are not of.
+    /// - Throws: `badCondition` for an age without rows.
     fileprivate static func days(
         askedIn query: inout DumpQuery
     ) throws(InspectionError) -> [Int] {
@@ -40,9 +39,9 @@ package struct CampaignReturns: Sendable {
         return days.filter { day in conditions.allSatisfy { $0.value == "\(day)" } }
     }
 
-    /// What a number of it is made of.
+    /// The figure that explains a number of the report.
     ///
-    /// - Throws: as `returns`, and `noThroughDay` where it is not said up to which day.
+    /// - Throws: as `returns`; `noThroughDay` when the query does not name the last day.
     package static func figure(_ query: FunnelQuery) throws(InspectionError) -> FunnelFigure {
         var query = query
         query.dateRule = .install
@@ -53,14 +52,14 @@ package struct CampaignReturns: Sendable {
     }
 }
 
-/// A window of postbacks, by the days since the install in which its value may change.
+/// A window of postbacks: the days since the install in which its value may change.
 struct ReturnWindow {
     let timing: PostbackTiming
     let firstDay: Int
     let lastDay: Int
 
-    /// Apple's windows. What came up to version 3.0 counts as of the first. A window that an app locks ends earlier:
-    /// bounds up to its end hold for it too.
+    /// Apple's windows. Postbacks up to version 3.0 count in the first. A locked window ends earlier; bounds up to its
+    /// regular end remain valid.
     static let all = [
         ReturnWindow(timing: .window0, firstDay: 0, lastDay: 2),
         ReturnWindow(timing: .window1, firstDay: 3, lastDay: 7),
@@ -111,7 +110,7 @@ extension CampaignReturns {
                 continue
             }
             for day in days {
-                // Without a postback there is no install, and nothing was brought.
+                // Without a postback, installs and revenue are zero.
                 let revenue: (min: [StoredValue: Int128], max: [StoredValue: Int128]?) =
                     sums[.postbacks] == 0 && areInstallsKnown
                     ? (row.cost.zeros, row.cost.zeros) : sums.revenue(through: day)
@@ -143,22 +142,23 @@ extension CampaignReturns {
 }
 
 extension MoneyByCurrency {
-    /// Nothing, in each of the currencies.
+    /// Zero in each of the currencies.
     fileprivate var zeros: [StoredValue: Int128] {
         amounts.reduce(into: [:]) { $0[.text($1.currency)] = 0 }
     }
 }
 
 extension FunnelSums {
-    /// Bounds of what the installs had brought by the end of a day since: at least what windows that are over by then
-    /// say, at most what windows that have begun say. There is no upper bound where a postback has none.
+    /// Bounds of the installs' revenue through a day since the install. The lower bound sums the windows that have
+    /// ended by then, the upper bound those that have begun. A single postback without an upper bound makes the upper
+    /// bound nil.
     fileprivate func revenue(
         through day: Int
     ) -> (min: [StoredValue: Int128], max: [StoredValue: Int128]?) {
         var (least, most): ([StoredValue: Int128], [StoredValue: Int128]) = ([:], [:])
         var isBounded = true
         for (window, bounds) in zip(ReturnWindow.all, windowBounds) where window.firstDay <= day {
-            // The currencies are the same, so that what is 0 yet is an amount too.
+            // Both keep the same currencies, so that a zero is an amount too.
             least.merge(
                 window.lastDay <= day ? bounds.minMicros : bounds.minMicros.mapValues { _ in 0 },
                 uniquingKeysWith: +)
@@ -168,8 +168,8 @@ extension FunnelSums {
         return (least, isBounded ? most : nil)
     }
 
-    /// The share of the installs' cohorts whose postbacks of all windows that have begun by the day have come; days weigh
-    /// by installs, or alike where there are none.
+    /// The share of the installs' cohorts that have received the postbacks of all windows begun by the day. Days are
+    /// weighted by installs, or equally without any.
     fileprivate func maturity(
         through day: Int, at watermark: Int64, _ models: [Int64: ConversionModel]
     ) -> ReportValue {
@@ -180,7 +180,6 @@ extension FunnelSums {
     }
 }
 
-/// The report `roas`.
 struct ReturnsReport: Report {
     var name: String { CampaignReturns.name }
     let note = "What campaigns cost and brought, by cohort and age."

@@ -1,11 +1,11 @@
 import Store
 import Streams
 
-/// How often ads that were shown are clicked, by format and placement: what `impressions` and `overlay-clicks` say of the
-/// same ads, side by side.
+/// How often shown ads are clicked, by format and placement: joins `impressions` and `overlay-clicks` of the same ads.
 ///
-/// A click counts where `overlay-clicks` counts it: the overlay was presented, its SDK reports clicks, the bid did not
-/// turn that off, and a person clicked. Impressions that are reported to SKAdNetwork have no clicks of their own, and are left out.
+/// A click counts under the rules of `overlay-clicks`: the overlay was presented, its SDK reports clicks, the bid did
+/// not turn that off, and a person clicked. Impressions reported to SKAdNetwork have no clicks of their own and are
+/// left out.
 package struct ClickRates: Sendable {
     package static let name = "click-rates"
 
@@ -19,24 +19,24 @@ package struct ClickRates: Sendable {
     package static let measureNames = counts.map(\.name) + [rate]
 
     package let table: ReportTable
-    /// The streams without a store. What needs one of them is null.
+    /// The streams without a store. Values that need one of them are null.
     package let missingStreams: [String]
 
-    /// What the rate divides: the clicks by the others.
+    /// The terms of the rate: the clicks divided by the sum of the others.
     fileprivate static let rateParts = ["clicks", "presented", "viewed"]
     fileprivate static let counts = ClickSource.all.flatMap(\.counts)
 
-    /// The dump whose records add up to a measure; nil for the rate.
+    /// The dump that has the measure's records; nil for the rate.
     package static func dump(of measure: String) -> String? {
         ClickSource.all.first { $0.counts.contains { $0.name == measure } }?.places.stored.name
     }
 }
 
-/// An aggregate that counts ads, and which of its measures are counts of the rates.
+/// An aggregate that counts ads, and the mapping of its measures to counts of the rates.
 private struct ClickSource: Sendable {
     struct Count: Sendable {
         let name: String
-        /// Its place in the stored aggregate, and among all counts.
+        /// Its index in the stored aggregate and among all counts.
         let stored: Int
         let place: Int
     }
@@ -69,7 +69,7 @@ private struct ClickSource: Sendable {
         [.clicks, .userClicks, .paidClicks, .organicClicks], after: impressions.counts.count)
     static let all = [impressions, clicks]
 
-    /// The values of the columns of the rates in a row; nil for one that does not count.
+    /// The values of the rate columns in a row; nil for a row that does not count.
     func values(
         _ row: AnyTableRow, _ hours: HourTexts, _ selection: RowSelection
     ) -> [StoredValue]? {
@@ -80,7 +80,7 @@ private struct ClickSource: Sendable {
     }
 }
 
-/// The columns that say which ad was seen where.
+/// The columns that identify an ad and its placement.
 private struct AdColumns<Key: RowKey>: ReadColumns {
     let format: TableColumn<Key, String>
     let places: [Int]
@@ -97,7 +97,7 @@ private struct AdColumns<Key: RowKey>: ReadColumns {
 extension OpenStores {
     /// Reads the rates from the stores.
     ///
-    /// - Throws: `noStore` when there is neither store; `unknownColumn` and `badCondition` for what cannot be asked.
+    /// - Throws: `noStore` when both stores are missing; `unknownColumn` and `badCondition` for an invalid query.
     package func clickRates(_ query: DumpQuery) throws(InspectionError) -> ClickRates {
         let selection = try RowSelection(query, of: ClickRates.columns)
         let streams = ClickSource.all.map(\.stream)
@@ -200,7 +200,6 @@ package final class ClickRatesFigure: Figure {
     package func concerns(_: AggregateTable, columns _: [StoredValue]) -> Bool { false }
 }
 
-/// The report `click-rates`.
 struct ClickRatesReport: Report {
     var name: String { ClickRates.name }
     let note = "Ads that were shown, and what was clicked of them, by format and placement."

@@ -5,18 +5,18 @@ import Streams
 /// A step of the curves of a dump of cohorts: an age, or a window.
 private struct CurveStep {
     let value: StoredValue
-    /// When a cohort has all that can count up to the step, by the beginning of its day and the model of its app; nil
-    /// for a step that never ends.
+    /// The instant at which a cohort's data up to the step is complete, given the beginning of its day and its app's
+    /// model; nil for a step that never ends.
     let end: @Sendable (_ midnight: Int64, _ model: ConversionModel?) -> Int64?
 
-    /// The steps of `cohorts`. What happens at the age of a whole day may happen until the next one begins.
+    /// The steps of `cohorts`. An age of whole days includes events until the next day begins.
     static let ages = CohortAge.all.map { age in
         CurveStep(value: .text("\(age.name)")) { midnight, _ in
             age.lastDay.map { midnight + ($0 + 2) * CohortSizes.day }
         }
     }
 
-    /// The steps of `install-cohorts`, whose day follows from when a postback came.
+    /// The steps of `install-cohorts`. Their day is estimated from the postback's arrival.
     static let windows = (0...2).map { index in
         CurveStep(value: .integer(Int64(index))) { midnight, model in
             (0...index).compactMap { PostbackTiming.window($0) }
@@ -25,7 +25,7 @@ private struct CurveStep {
     }
 }
 
-/// How large the cohorts of days and apps are.
+/// The sizes of cohorts by day and app.
 struct CohortSizes {
     private var sizes: [String: [Int64: Int128]] = [:]
 
@@ -39,17 +39,16 @@ struct CohortSizes {
         sizes.merge(other.sizes) { $0.merging($1, uniquingKeysWith: +) }
     }
 
-    /// The share of the cohorts that are complete at an instant. They weigh by their sizes; days alike where no cohort has
-    /// any.
+    /// The share of the cohorts that are complete at an instant, weighted by size, or equally per day if all are empty.
     ///
-    /// - Parameter end: when a cohort is complete, by the beginning of its day and its app.
+    /// - Parameter end: when a cohort is complete, given the beginning of its day and its app.
     func share(
         completeAt instant: Int64, _ end: (_ midnight: Int64, _ app: Int64) -> Int64
     ) -> ReportValue {
         let isSized = sizes.values.contains { $0.values.contains { $0 > 0 } }
         var (complete, total): (Int128, Int128) = (0, 0)
         for (day, apps) in sizes where !day.isEmpty {
-            // Days beyond four digits of a year are far ahead, or far behind.
+            // Years of more than four digits lie far in the past or future.
             let midnight =
                 UTC.milliseconds(text: day) ?? (day.hasPrefix("-") ? .min / 2 : .max / 2)
             if isSized {
@@ -66,13 +65,13 @@ struct CohortSizes {
     }
 }
 
-/// The dumps whose rows are increments of curves, and what their curves go by.
+/// The dumps with increments of curves in their rows, and the columns of these curves.
 private struct CurveRule {
     let dump: String
-    /// The column of the steps.
+    /// The column with the steps.
     let column: String
     let steps: [CurveStep]
-    /// The measure by which the days of a curve weigh.
+    /// The measure that weights the days of a curve.
     let size: String
 
     static let all = [
@@ -84,18 +83,18 @@ private struct CurveRule {
     ]
 }
 
-/// What the rows of one curve add at each step, and the sizes of its cohorts by day.
+/// The increments of one curve by step, and the sizes of its cohorts by day.
 private struct CurveSums {
     var steps: [[Int128]]
     var sizes = CohortSizes()
 }
 
 extension OpenStores {
-    /// A dump of cohorts as curves: a row a step, with all that was counted up to it, and `maturity`, the share of the
-    /// cohorts that have all of the step, from 0 to 1, as of the newest record that is folded. It is null for a step
-    /// that never ends. What has no cohort is in no curve.
+    /// A dump of cohorts as curves: one row per step with the cumulated measures, and `maturity`. This is the share of
+    /// the cohorts with complete data up to the step, from 0 to 1, as of the newest folded record. It is null for a
+    /// step that never ends. Rows without a cohort are left out.
     ///
-    /// - Throws: `noCurves` for another dump, and what `dump` throws.
+    /// - Throws: `noCurves` for another dump; otherwise as `dump`.
     package func curves(
         _ query: DumpQuery, converting conversion: CurrencyConversion? = nil
     ) throws(InspectionError) -> ReportTable {
@@ -133,7 +132,6 @@ extension OpenStores {
 }
 
 extension Array where Element: Hashable {
-    /// Each element once.
     fileprivate var uniqued: [Element] {
         var seen: Set<Element> = []
         return filter { seen.insert($0).inserted }
@@ -141,11 +139,11 @@ extension Array where Element: Hashable {
 }
 
 extension Dump {
-    /// Adds increments by cohort and step up.
+    /// Cumulates increments by cohort and step.
     ///
     /// - Parameters:
-    ///   - cohort: name of the column of the days.
-    ///   - names: names of the columns by which curves are grouped.
+    ///   - cohort: name of the column with the days.
+    ///   - names: names of the columns that group curves.
     ///   - shownMeasures: nil for all.
     fileprivate func curves(
         _ rule: CurveRule, cohort: String, by names: [String], shown shownMeasures: [String]?,
@@ -198,7 +196,7 @@ extension Dump {
             keyCount: places.count + 1)
     }
 
-    /// The share of cohorts that have all of a step; null for one that never ends.
+    /// The share of cohorts with complete data up to a step; null for a step that never ends.
     private static func maturity(
         of sizes: CohortSizes, at step: CurveStep, _ newestMilliseconds: Int64,
         _ models: [Int64: ConversionModel]
@@ -211,13 +209,12 @@ extension Dump {
 }
 
 extension OpenStores {
-    /// Streams of events, whose records arrive when something happens. Costs are not among them: a report of costs is
-    /// imported before or after the day that it is about, and must not move the period that reports show.
+    /// Streams of events. Their records arrive when something happens. Costs are excluded: a cost report is imported
+    /// earlier or later than its day, and must not move the period that reports show.
     package static let eventStreams = FunnelSource.streams.filter { $0 != CostsFold.streamName }
 
-    /// The time of the newest record in the stores that a report is of, in milliseconds since 1970: none that is dated
-    /// ahead of the clock, and 0 without a record. Of reports that join streams, costs alone count where there are no
-    /// events.
+    /// The time of the newest record of a report, in milliseconds since 1970; 0 without records. Ignores records that
+    /// are dated ahead of the clock. Reports that join streams use costs only without events.
     package func newestMilliseconds(of name: String) throws(InspectionError) -> Int64 {
         let report = try knownReport(name)
         guard report.abilities.contains(.endsWithEvents) else {
@@ -231,7 +228,7 @@ extension OpenStores {
 }
 
 extension StoreView {
-    /// The time of the newest record that counts, in milliseconds since 1970; 0 without one.
+    /// The time of the newest counted record, in milliseconds since 1970; 0 without one.
     var newestMilliseconds: Int64 {
         get throws { try slices.compactMap { try $0.newestMilliseconds() }.max() ?? 0 }
     }

@@ -2,17 +2,17 @@ import ConfigurationFiles
 import ConfigurationValues
 import Store
 
-/// Converts amounts into one currency by the rates of their days, exactly: each amount of a row and day is rounded to
-/// a millionth once, half away from zero.
+/// Converts amounts into one currency at the rates of their days. Each amount of a row and day is rounded to a
+/// millionth once, half away from zero.
 package final class CurrencyConversion {
     package let target: String
     private let rates: CurrencyRates
-    /// The file of the rates, for people.
+    /// The name of the rates file, for messages.
     private let file: String
     private var used: [String: Use] = [:]
     private var missing: [String: Set<String>] = [:]
 
-    /// The rates of a currency that were needed, in parts of a unit of the target.
+    /// The used rates of a currency, in parts of a unit of the target.
     private struct Use {
         var lowest: (numerator: Int128, denominator: Int128)
         var highest: (numerator: Int128, denominator: Int128)
@@ -25,11 +25,11 @@ package final class CurrencyConversion {
         self.file = file
     }
 
-    /// The amount in the target. What has no rate is noted, and is an error in the end.
+    /// The amount in the target. Missing rates are collected and reported by `requireRates`.
     ///
     /// - Parameters:
     ///   - micros: millionths of the currency's unit.
-    ///   - day: UTC; empty where it is not known.
+    ///   - day: UTC; empty when it is not known.
     func converted(_ micros: Int128, of currency: String, on day: String) -> Int128 {
         guard micros != 0, currency != target else { return micros }
         guard let own = rates.parts(of: currency, on: day), !day.isEmpty else {
@@ -51,7 +51,6 @@ package final class CurrencyConversion {
         return micros < 0 ? -rounded : rounded
     }
 
-    /// Amounts by currency as one amount.
     func converted(_ amounts: [StoredValue: Int128], on day: String) -> [StoredValue: Int128] {
         amounts.reduce(into: [:]) { sums, amount in
             sums[.text(target), default: 0] += converted(
@@ -63,7 +62,7 @@ package final class CurrencyConversion {
         _ currency: String, _ rate: (numerator: Int128, denominator: Int128), _ day: String
     ) {
         func isLess(_ left: (Int128, Int128), _ right: (Int128, Int128)) -> Bool {
-            // Parts have at most 21 digits: for notes, the six that people read are enough.
+            // Parts have at most 21 digits; the notice shows six.
             left.0 * 1_000_000 / left.1 < right.0 * 1_000_000 / right.1
         }
         var use = used[currency] ?? Use(lowest: rate, highest: rate)
@@ -73,7 +72,7 @@ package final class CurrencyConversion {
         used[currency] = use
     }
 
-    /// Throws when an amount had no rate.
+    /// Throws `noRates` if an amount had no rate.
     func requireRates() throws(InspectionError) {
         guard !missing.isEmpty else { return }
         throw .noRates(
@@ -88,7 +87,7 @@ package final class CurrencyConversion {
                 }.joined(separator: "; "))
     }
 
-    /// What was converted, and by which rates.
+    /// The converted currencies and their rates.
     package var notice: String {
         let parts = used.sorted { $0.key < $1.key }.map { currency, use in
             let rates = Set(
@@ -106,8 +105,8 @@ package final class CurrencyConversion {
 }
 
 extension DumpQuery {
-    /// The query with the day of rows among its columns, on which rates depend, and the name of that column when
-    /// it was not asked for.
+    /// The query with the rows' day among its columns, because rates depend on it, and the name of that column if it
+    /// was added.
     func withDay() throws(InspectionError) -> (query: DumpQuery, added: String?) {
         let description = try DumpDescription.named(name)
         guard description.measures.contains(where: MoneyByCurrency.isMoney) else {
@@ -143,7 +142,7 @@ extension OpenStores {
 extension Dump {
     /// The dump in one currency.
     ///
-    /// - Parameter added: a column that was added to know the rates; rows are added up over it.
+    /// - Parameter added: the column that was added for the rates; rows are summed over it.
     func converted(
         by conversion: CurrencyConversion, dropping added: String?
     ) throws(InspectionError) -> Dump {
@@ -163,7 +162,7 @@ extension Dump {
                 sums[place] = conversion.converted(
                     sums[place], of: currency, on: values[dayPlace].text)
             }
-            // Rows that are of no currency, as those of auctions, have no amounts.
+            // Rows without a currency, such as those of auctions, have no amounts.
             if !currency.isEmpty { values[currencyPlace] = .text(conversion.target) }
             groups.add(values) { group in
                 for index in sums.indices { group.measures[index] += sums[index] }
@@ -184,7 +183,6 @@ extension Dump {
 }
 
 extension FunnelSums {
-    /// The sums of one day in one currency.
     func converted(by conversion: CurrencyConversion, on day: String) -> FunnelSums {
         var sums = self
         sums.cost = cost.mapAmounts { conversion.converted($0, on: day) }

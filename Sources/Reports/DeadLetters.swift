@@ -3,14 +3,14 @@ import Streams
 
 package struct KeptRecord: Sendable {
     package let position: TopicPosition
-    /// The identity of the topic when the store began, which differs from others of its name.
+    /// The identity of the topic when the store was created, to distinguish it from a recreated topic.
     package let logIdentity: String
-    /// The record as the store has it, and why it was rejected.
+    /// The stored record and the reason of its rejection.
     package let refusal: StoredRefusal
 }
 
 package struct DeadLetterQuery: Sendable {
-    /// All reasons: those of rejected records first.
+    /// All reasons, those of rejected records first.
     package static let knownReasons =
         RejectionReason.allCases.map(\.name) + RefusedRecord.otherReasons
 
@@ -18,10 +18,10 @@ package struct DeadLetterQuery: Sendable {
     package var topics: Set<String> = []
     /// Only these reasons; empty for all reasons of rejected records.
     package var reasons: Set<String> = []
-    /// Only of this time or later, by the record's timestamp; milliseconds since 1970.
+    /// Only records with this timestamp or a later one; milliseconds since 1970.
     package var sinceMilliseconds: Int64?
     package var untilMilliseconds: Int64?
-    /// What else has to hold, by the columns of the dump `rejected`.
+    /// Further conditions on the columns of the dump `rejected`.
     package var conditions: [DumpQuery.Condition] = []
 
     package init() {}
@@ -42,10 +42,10 @@ package struct DeadLetterQuery: Sendable {
 }
 
 extension OpenStores {
-    /// Maps at most `limit` of the selected records, by topic, partition and offset. `body` gets
-    /// them with their bytes; those for which it returns nil are left out.
+    /// Maps at most `limit` of the selected records, ordered by topic, partition and offset. `body` receives each
+    /// record with its bytes and returns nil to skip it.
     ///
-    /// - Throws: `noStore`, and `unknownColumn` and `badCondition` for what cannot be asked.
+    /// - Throws: `noStore`; `unknownColumn` and `badCondition` for an invalid query.
     package func deadLetters<Value>(
         _ query: DeadLetterQuery, limit: Int, _ body: (KeptRecord) throws -> Value?
     ) throws(InspectionError) -> [Value] {
@@ -76,7 +76,7 @@ extension OpenStores {
         }
     }
 
-    /// The rejected records at some positions, with their bytes; missing ones are left out.
+    /// The rejected records at the positions, with their bytes; missing ones are skipped.
     package func deadLetters(at positions: [TopicPosition]) throws(InspectionError) -> [KeptRecord]
     {
         try view(of: Self.streams) { view in
@@ -96,7 +96,7 @@ extension OpenStores {
 }
 
 extension StoreSlice {
-    /// The refused record at an offset, with its bytes; nil when none lies there.
+    /// The rejected record at an offset, with its bytes; nil if it does not exist.
     fileprivate func kept(partition: Int32, offset: Int64) throws -> KeptRecord? {
         try snapshot.refusal(partition: partition, offset: offset).map { refusal in
             KeptRecord(
@@ -107,7 +107,7 @@ extension StoreSlice {
     }
 }
 
-/// The position of a record in a log, as people and headers write it: `topic/partition/offset`.
+/// The position of a record in a log, written as `topic/partition/offset`.
 package struct TopicPosition: Hashable, Comparable, Sendable, CustomStringConvertible {
     package var topic: String
     package var partition: Int32
@@ -126,7 +126,7 @@ package struct TopicPosition: Hashable, Comparable, Sendable, CustomStringConver
             let offset = Int64(parts[2]), partition >= 0, offset >= 0
         else { return nil }
         self.init(topic: String(parts[0]), partition: partition, offset: offset)
-        // A sign or a leading zero would be another name of the same position.
+        // A sign or a leading zero would be a second spelling of the same position.
         guard description == text else { return nil }
     }
 

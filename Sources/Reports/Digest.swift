@@ -6,15 +6,15 @@ import Store
 import Streams
 
 extension OpenStores {
-    /// One text for all that the stores hold: equal for equal logs and configurations, however the
+    /// One digest for all contents of the stores: equal for equal logs and configurations, independent of how the
     /// records were folded.
     ///
-    /// SHA-256 of lines: the rows of every dump (its name, a space, the row as JSON without `detail`,
-    /// sorted as bytes), then for each stream and partition the next offset, the ids that are
-    /// remembered, what is for partners, and the configurations that were in force.
+    /// SHA-256 of lines. First come the rows of every dump: its name, a space, the row as JSON without `detail`, sorted
+    /// as bytes. Then for each stream and partition: the next offset, the remembered ids, the documents for partners,
+    /// and the configurations that were in force.
     ///
     /// - Returns: `sha256:` and 64 hex digits.
-    /// - Throws: `noStore` when there is no store at all.
+    /// - Throws: `noStore` without any store.
     package func digest() throws(InspectionError) -> String {
         try view(of: Self.streams) { view in
             var lines = HashedLines()
@@ -34,7 +34,7 @@ extension OpenStores {
         }
     }
 
-    /// The rows of a dump without the texts for people, sorted as bytes.
+    /// The rows of a dump without the descriptive texts, sorted as bytes.
     private static func rows(of dump: Dump) -> [[UInt8]] {
         let table = dump.reportColumns.map(\.name)
         let places = table.indices.filter { table[$0] != "detail" }
@@ -50,14 +50,14 @@ extension OpenStores {
 }
 
 extension StoreView {
-    /// Hashes the rows of an aggregate hour by hour, so that only those of a few hours are in memory. Their lines are
-    /// written on other threads while the next hours are read.
+    /// Hashes the rows of an aggregate hour by hour, so that only a few hours are in memory. Other threads format their
+    /// lines while the next hours are read.
     fileprivate func hashRows(
         of table: AggregateTable, streams: [String], into lines: inout HashedLines
     ) throws {
         let slices = slices.filter { streams.contains($0.stream) }
         let keys = try HashedKeys(table, slices)
-        // In order of the lines, which begin with the hour or its day.
+        // In the order of the lines, which begin with the hour or its day.
         let hours = try slices.reduce(into: Set<String>()) {
             $0.formUnion(try $1.snapshot.hourTexts())
         }.sorted {
@@ -75,7 +75,7 @@ extension StoreView {
     }
 
     fileprivate func hashPartitions(of stream: String, into lines: inout HashedLines) throws {
-        // Where a partition began of which nothing is folded says nothing of its records.
+        // A partition without folded records has a start offset only, which does not describe its records.
         let partitions = slices.filter { $0.stream == stream }
             .flatMap { slice in slice.partitions.map { (slice.snapshot, $0) } }
             .filter { $0.1.records > 0 }
@@ -89,7 +89,7 @@ extension StoreView {
             for id in try snapshot.outboxIDs(of: state.partition) {
                 lines.add("\(partition) outbox \(id)")
             }
-            // A worker may have been started with a configuration, and have folded nothing.
+            // A worker may have started with a configuration and folded nothing.
             for epoch in try snapshot.epochs(of: state.partition)
             where epoch.fromOffset < state.nextOffset {
                 lines.add("\(partition) epoch \(epoch.fromOffset) \(epoch.configuration.hash)")
@@ -98,9 +98,9 @@ extension StoreView {
     }
 }
 
-/// The keys of an aggregate in some stores, each as the text that stands in the lines of its rows after the time.
+/// The keys of an aggregate in some stores, each as the text that follows the time in the lines of its rows.
 private struct HashedKeys: Sendable {
-    /// Places of keys, in order, and sums of all measures of each.
+    /// Indices of keys, in order, and the sums of all measures of each.
     struct Rows: Sendable {
         fileprivate(set) var keys: [Int32] = []
         fileprivate var sums: [Int128] = []
@@ -108,15 +108,14 @@ private struct HashedKeys: Sendable {
 
     private let table: AggregateTable
     private let objects: JSONObjects
-    /// How many columns a line has.
     private let columnCount: Int
-    /// In the order that lines have. Keys that differ only in columns that lines do not have are one.
+    /// In the order of the lines. Keys that differ only in hidden columns are merged.
     private let texts: [[UInt8]]
-    /// Of each store the places of its keys among them, by number.
+    /// For each store, the index of each of its keys, by number.
     private let places: [[Int32]]
 
     init(_ table: AggregateTable, _ slices: [StoreSlice]) throws {
-        // The first is the time.
+        // The first column is the time.
         let shown = table.columns.indices.filter { table.columns[$0].isDefault }
         let objects = JSONObjects(shown.map { table.columns[$0].name } + table.measures)
         var numbers: [[UInt8]: [(store: Int, key: Int)]] = [:]
@@ -142,12 +141,12 @@ private struct HashedKeys: Sendable {
         self.places = places
     }
 
-    /// Where the sums of each key begin while none has any.
+    /// Where the sums of each key begin; -1 for none.
     var noStarts: [Int32] { [Int32](repeating: -1, count: texts.count) }
 
-    /// The sums of an hour's rows that are not 0.
+    /// The nonzero sums of an hour's rows.
     ///
-    /// - Parameter starts: `noStarts`, which it is again afterwards.
+    /// - Parameter starts: equals `noStarts` on entry and on return.
     func rows(
         in hour: String, _ slices: [StoreSlice], starts: inout [Int32]
     ) throws -> Rows {
@@ -202,11 +201,11 @@ private struct HashedKeys: Sendable {
     }
 }
 
-/// Lines that are written on another thread.
+/// Lines that another thread writes.
 ///
-/// `@unchecked Sendable`: written by one thread, and read once that has left the group.
+/// `@unchecked Sendable`: one thread writes, and the lines are read once, after that thread has left the group.
 private final class WrittenLines: @unchecked Sendable {
-    /// How many are in memory at most.
+    /// The maximum number in memory.
     static let limit = 2 * ProcessInfo.processInfo.activeProcessorCount
 
     private let group = DispatchGroup()
@@ -229,7 +228,7 @@ private struct HashedLines {
         hash.update(data: line.utf8 + rest + [UInt8(ascii: "\n")])
     }
 
-    /// Whole lines.
+    /// Adds whole lines.
     mutating func add(_ lines: [UInt8]) {
         hash.update(data: lines)
     }

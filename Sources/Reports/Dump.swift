@@ -2,54 +2,52 @@ import ConversionModels
 import Store
 import Streams
 
-// Reports answers questions about stores: what they hold (`dump`, `funnel`, `export`, `deadLetters`,
-// `digest`), how two sets of them differ (`diff`), how numbers changed over time (`StoreChanges`), and what
-// other conversion models would have made of them (`whatIf`). It reads one consistent state of the stores
-// of some data directories, of each partition the copy that is folded furthest, and never writes. What a
-// number is made of is defined once, by a `Figure`.
+// Reports answers queries about stores: their contents (`dump`, `funnel`, `export`, `deadLetters`, `digest`),
+// differences between two sets (`diff`), changes over time (`StoreChanges`), and the effect of other conversion models
+// (`whatIf`). It reads one consistent state of the stores of some data directories, for each partition the copy folded
+// furthest, and never writes. A `Figure` is the single definition of the rows of a number.
 //
 //     let stores = try OpenStores(directories: ["data"])
 //     let dump = try stores.dump(DumpQuery(name: "bids", grouping: .columns(["day", "seat"])))
 //     try dump.write(as: .csv) { piece in print(String(decoding: piece, as: UTF8.self), terminator: "") }
 
-/// The rows of a dump, in order of their columns.
+/// The rows of a dump, sorted by their columns.
 package struct Dump: Sendable {
-    /// A row: its columns' values and its exact sums.
+    /// A row: the values of its columns and its exact sums.
     package struct Row: Sendable {
-        /// One for each column; booleans are 0 and 1.
+        /// One value per column; booleans are 0 and 1.
         package internal(set) var columns: [StoredValue]
         package internal(set) var measures: [Int128]
-        /// The kinds of campaign ids in the rows of the group.
+        /// The kinds of campaign ids in the grouped rows.
         var campaignIDKinds: CampaignIDKinds = []
-        /// The same by day and app, with `DumpQuery.notesMaturity`.
+        /// The install days with their apps and kinds of ids, if `DumpQuery.notesMaturity`.
         var days = InstallDays()
     }
 
-    /// The columns, in the order in which rows are sorted.
+    /// The columns, in sort order.
     package internal(set) var columns: [DumpColumn]
     package internal(set) var measures: [String]
     package internal(set) var rows: [Row]
-    /// The currency of all amounts, where no column says it.
+    /// The currency of all amounts when no column has it.
     var onlyCurrency: String?
-    /// The measures that are sums of prices for a thousand impressions.
+    /// The measures that are sums of prices per thousand impressions.
     var thousandPrices: Set<String> = []
-    /// The largest timestamp of a folded postback, in milliseconds since 1970, with
-    /// `DumpQuery.notesMaturity`.
+    /// The largest timestamp of a folded postback, in milliseconds since 1970, if `DumpQuery.notesMaturity`.
     var watermarkMilliseconds: Int64?
-    /// The models of the apps, with `DumpQuery.notesMaturity`.
+    /// The models of the apps, if `DumpQuery.notesMaturity`.
     var models: [Int64: ConversionModel] = [:]
 }
 
 extension OpenStores {
     /// Reads an aggregate from the stores.
     ///
-    /// - Throws: `noStore` when there is none that could have it; `unknownDump`, `unknownColumn` and
-    ///   `badCondition` for what cannot be asked.
+    /// - Throws: `noStore` when no store can have it; `unknownDump`, `unknownColumn` and `badCondition` for an invalid
+    ///   query.
     package func dump(_ query: DumpQuery) throws(InspectionError) -> Dump {
         try dumpByCurrency(query).withoutAddedCurrency(query)
     }
 
-    /// As `dump`, but the currency column stays, even when all amounts have the same currency.
+    /// Like `dump`, but keeps the currency column even when all amounts have the same currency.
     func dumpByCurrency(_ query: DumpQuery) throws(InspectionError) -> Dump {
         let figure = try DumpFigure(query)
         return try view(of: figure.streams) { try $0.dump(figure) }
@@ -57,8 +55,7 @@ extension OpenStores {
 }
 
 extension StoreView {
-    /// Reads an aggregate: sums over the partitions.
-    ///
+    /// Reads an aggregate and sums it over the partitions.
     func dump(_ figure: DumpFigure) throws -> Dump {
         var groups = DumpGroups(figure)
         try forEachRow(of: figure, byDay: !figure.showsHours) { values, measures, first in
@@ -72,10 +69,10 @@ extension StoreView {
         return dump
     }
 
-    /// Calls `body` with the values of all columns of each selected row, its measures, and the place
-    /// of the first of these in the dump.
+    /// Calls `body` for each selected row with the values of all columns, its measures, and the index of the first of
+    /// these in the dump.
     ///
-    /// - Parameter byDay: whether rows of several hours of a day may come as one, with one of the hours.
+    /// - Parameter byDay: whether rows of several hours of a day may be merged; the row then has one of the hours.
     func forEachRow(
         of figure: DumpFigure, byDay: Bool = false,
         _ body: (_ values: [StoredValue], _ measures: [Int64], _ first: Int) throws -> Void
@@ -113,7 +110,7 @@ extension StoreView {
 struct DumpGroups {
     private let figure: DumpFigure
     private let rule: CampaignIDRule
-    /// Places of the day and of the app, in rows that note the windows of their postbacks.
+    /// Indices of the day and of the app in rows that note the windows of their postbacks.
     private let maturityPlaces: (day: Int, app: Int)?
     private var groups: RowGroups<Dump.Row>
 
@@ -135,9 +132,8 @@ struct DumpGroups {
 
     /// - Parameters:
     ///   - values: one for each of the description's columns.
-    ///   - measures: sums of 64 bits, or products of two: no store holds so many of them that 128
-    ///     would overflow.
-    ///   - first: the place in the dump of the first of them.
+    ///   - measures: 64-bit sums, or products of two. A store cannot hold enough of them to overflow 128 bits.
+    ///   - first: the index of the first measure in the dump.
     mutating func add<Measure: FixedWidthInteger>(
         _ values: [StoredValue], _ measures: [Measure], at first: Int = 0
     ) {
@@ -154,7 +150,7 @@ struct DumpGroups {
         }
     }
 
-    /// The rows in order of their columns, without those of zeros.
+    /// The rows sorted by their columns, without rows of zeros.
     var dump: Dump {
         let measures = figure.shownMeasures
         var dump = Dump(
@@ -176,7 +172,7 @@ struct DumpGroups {
 extension Dump {
     /// Writes the rows as UTF-8, in large pieces.
     ///
-    /// - Parameter isRaw: whether CSV has every text as it is.
+    /// - Parameter isRaw: whether CSV texts are written unchanged.
     package func write<Failure: Error>(
         as format: DumpFormat, isRaw: Bool = false, to sink: ([UInt8]) throws(Failure) -> Void
     ) throws(Failure) {
@@ -187,10 +183,10 @@ extension Dump {
         try report(forPeople: true).write(as: format, isRaw: isRaw, to: sink)
     }
 
-    /// The dump as a report, whose amounts have their currency.
+    /// The dump as a report, with the currency of its amounts.
     ///
-    /// - Parameter forPeople: whether times are shown as times and rows stand in their natural order: ages as they follow one
-    ///   another, conversion values by number.
+    /// - Parameter forPeople: whether to format times and sort rows naturally: ages in ascending order, conversion
+    ///   values by number.
     package func report(forPeople: Bool) -> ReportTable {
         let instants = forPeople ? columns.indices.filter { columns[$0].isInstant } : []
         var shown = reportColumns
@@ -218,7 +214,7 @@ extension Dump {
         return forPeople ? table.inNaturalOrder : table
     }
 
-    /// The dump as it was asked for, where all amounts are of one currency: its rows need not be told apart.
+    /// The dump without the currency column that was added, if all amounts have one currency.
     fileprivate func withoutAddedCurrency(_ query: DumpQuery) -> Dump {
         guard query.tellsCurrenciesApart, !query.grouping.names(Self.currency),
             let place = columns.firstIndex(where: { $0.name == Self.currency })
@@ -249,9 +245,9 @@ extension Dump {
         return dump
     }
 
-    /// Name of the column that has the currency of a row's amounts.
+    /// Name of the column with the currency of a row's amounts.
     static let currency = "currency"
-    /// Name of the column that has the app whose model decides the windows of its installs.
+    /// Name of the column with the app. The app's model determines the windows of its installs.
     static let app = "app_id"
 
     var reportColumns: [ReportTable.Column] {
@@ -262,9 +258,9 @@ extension Dump {
         zip(columns, row.columns).map { $0.reportValue($1) } + row.measures.map { .integer($0) }
     }
 
-    /// The dump as a report, with two more columns: `maturity`, the share of the windows of
-    /// installs on the row's days that are closed, from 0 to 1, and `final_after`, from which on no
-    /// postback counts for an install on them. As in the funnel: `docs/reference/funnel.md`.
+    /// The dump as a report with two more columns. `maturity` is the share of closed windows of installs on the row's
+    /// days, from 0 to 1. `final_after` is the time after which no postback counts for an install on these days. As in
+    /// the funnel: `docs/reference/funnel.md`.
     ///
     /// The query needs `DumpQuery.notesMaturity`.
     package func withMaturity(forPeople: Bool) -> ReportTable {
@@ -303,7 +299,7 @@ extension Dump {
         return dump
     }
 
-    /// The dump with more columns, all of text.
+    /// The dump with additional text columns.
     func adding(_ names: [String], _ texts: (Row) -> [String]) -> Dump {
         var dump = self
         dump.columns += names.map { DumpColumn($0, .text) }

@@ -3,7 +3,6 @@ import Program
 import Store
 import Streams
 
-/// A dump of stored rows as a report.
 extension DumpDescription: Report {
     package var help: String? { nil }
     package var columnNames: [String] { columns.map(\.name) }
@@ -44,7 +43,7 @@ extension DumpDescription: Report {
         guard !request.maturity else {
             return try answer(dump.withMaturity(forPeople: isForPeople))
         }
-        // Large dumps are written a row at a time.
+        // Large dumps are written row by row.
         guard !request.arrangement.isEmpty || isForPeople || conversion != nil else {
             return .dump(dump)
         }
@@ -67,7 +66,7 @@ extension DumpDescription: Report {
         return []
     }
 
-    /// What is done to the rows of a dump: names are added, and measures left out.
+    /// The transformation of a dump's rows: adds names and removes measures.
     private func change(
         _ request: ReportRequest, _ configuration: ReportConfiguration, as format: DumpFormat
     ) throws -> (Dump) throws -> Dump {
@@ -84,7 +83,7 @@ extension DumpDescription: Report {
         }
     }
 
-    /// A query with the models that values are explained by, where rows have any.
+    /// Adds the models that explain values, if the rows have any.
     package func configured(
         _ query: DumpQuery, _ configuration: ReportConfiguration
     ) throws(ConfigurationError) -> DumpQuery {

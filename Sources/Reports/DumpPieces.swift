@@ -1,14 +1,14 @@
 import Store
 import Streams
 
-// Dumps of any size. Rows are added up and sorted by `SortedSums`, and handed over some at a time once
-// the stores are closed: a reader who takes long keeps no worker from its checkpoint.
+// Dumps of any size. `SortedSums` sums and sorts the rows. They are handed over in pieces after the stores are closed,
+// so that a slow reader does not block a worker's checkpoint.
 
-/// Which rows of a dump are kept where not all of them are wanted.
+/// Limits a dump to some of its rows.
 package struct RowBound: Sendable {
-    /// The most rows.
+    /// The maximum number of rows.
     package let count: Int
-    /// The column or measure whose largest values are kept, largest first; nil for the first rows.
+    /// The column or measure to sort by, largest first; nil for the first rows.
     package let largest: String?
 
     package init(_ count: Int, largest: String? = nil) {
@@ -18,10 +18,10 @@ package struct RowBound: Sendable {
 }
 
 extension OpenStores {
-    /// Reads a dump in bounded memory: calls `body` with some rows at a time, in the order of the dump; once without
-    /// rows where there are none.
+    /// Reads a dump in bounded memory. Calls `body` with some rows at a time, in the order of the dump; once without
+    /// rows if the dump is empty.
     ///
-    /// - Throws: as `dump`; `temporaryFile` when rows cannot be sorted; what `body` throws.
+    /// - Throws: as `dump`; `temporaryFile` when rows cannot be sorted; errors of `body`.
     package func forEachPiece(
         of query: DumpQuery, memoryBytes: Int = SortedSums.defaultBytes,
         _ body: (Dump) throws -> Void
@@ -31,9 +31,9 @@ extension OpenStores {
         try pieces.forEach(body)
     }
 
-    /// Reads some rows of a dump, in bounded memory.
+    /// Reads some rows of a dump in bounded memory.
     ///
-    /// - Returns: the kept rows, and how many there are in all.
+    /// - Returns: the kept rows, and the total number of rows.
     package func dump(
         _ query: DumpQuery, keeping bound: RowBound
     ) throws -> (dump: Dump, rowCount: Int) {
@@ -49,8 +49,8 @@ extension OpenStores {
     /// Writes a dump as UTF-8, in large pieces and bounded memory.
     ///
     /// - Parameters:
-    ///   - format: any but a table, whose widths follow from all rows.
-    ///   - change: what is done to some rows at a time.
+    ///   - format: any but a table, because its widths depend on all rows.
+    ///   - change: transforms some rows at a time.
     package func write(
         _ query: DumpQuery, as format: DumpFormat, isRaw: Bool = false,
         memoryBytes: Int = SortedSums.defaultBytes,
@@ -71,19 +71,19 @@ extension OpenStores {
     }
 }
 
-/// The rows of a dump, which are read first and handed over then.
+/// The rows of a dump, read completely before they are handed over.
 private final class DumpPieces {
     let figure: DumpFigure
     private let rule: CampaignIDRule
     private let memoryBytes: Int
     private let sums: SortedSums
-    /// Place of a currency that nobody asked for among all columns; nil without one.
+    /// Index of an unrequested currency among all columns; nil without one.
     private let ownCurrency: Int?
     private let moneyPlaces: [Int]
-    /// The currencies of amounts that are not 0, so far as they are looked for.
+    /// The currencies of nonzero amounts; collecting stops at two.
     private var paid: Set<String> = []
 
-    /// Rows that are handed over together.
+    /// Rows per piece.
     private static let pieceRows = 1000
 
     init(_ query: DumpQuery, memoryBytes: Int) throws(InspectionError) {
@@ -119,7 +119,7 @@ private final class DumpPieces {
     func forEach(_ body: (Dump) throws -> Void) throws {
         var places = figure.selection.places
         var sums = sums
-        // Where all amounts are of one currency, rows need not be told apart by it.
+        // If all amounts have one currency, rows do not need to be split by currency.
         if let ownCurrency, paid.count < 2, let own = places.firstIndex(of: ownCurrency) {
             let kinds = figure.selection.columns.map(\.kind)
             places.remove(at: own)
@@ -154,7 +154,7 @@ private final class DumpPieces {
         if isFirst || !piece.rows.isEmpty { try body(piece) }
     }
 
-    /// Rows of zeros are left out.
+    /// Skips rows of zeros.
     private func isShown(_ group: SortedSums.Group) -> Bool {
         figure.shownMeasures.isEmpty || group.measures.contains { $0 != 0 }
     }
@@ -164,7 +164,7 @@ private final class DumpPieces {
 private struct KeptRows {
     private(set) var rowCount = 0
     private var kept: Dump
-    /// The place of each kept row in the whole dump.
+    /// The index of each kept row in the whole dump.
     private var numbers: [Int] = []
     private let bound: RowBound
     private let column: Int?
@@ -192,7 +192,7 @@ private struct KeptRows {
         if kept.rows.count > 2 * bound.count + 1000 { trim() }
     }
 
-    /// The kept rows, the largest first.
+    /// The kept rows, largest first.
     var dump: Dump {
         var copy = self
         copy.trim()

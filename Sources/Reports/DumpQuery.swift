@@ -2,16 +2,15 @@ import ConversionModels
 import Store
 import Streams
 
-/// The question to a dump: rows, columns and time.
+/// A query for a dump: rows, columns and time.
 package struct DumpQuery: Sendable {
     package enum Grouping: Equatable, Sendable {
-        /// By every column, as they are stored.
+        /// By every column, as stored.
         case all
-        /// Everything in one row without columns.
+        /// A single row without columns.
         case total
         case columns([String])
 
-        /// Whether rows are grouped by this column.
         func names(_ column: String) -> Bool {
             switch self {
             case .all: true
@@ -37,7 +36,7 @@ package struct DumpQuery: Sendable {
 
     package struct Condition: Equatable, Sendable {
         package var column: String
-        /// The value, as a person writes it.
+        /// The value as users write it.
         package var value: String
 
         package init(column: String, value: String) {
@@ -48,17 +47,16 @@ package struct DumpQuery: Sendable {
 
     package var name: String
     package var grouping: Grouping
-    /// Only rows of this time or later: their hour, for refused records their timestamp; milliseconds
-    /// since 1970.
+    /// Only rows of this time or later: the hour of rows, the timestamp of rejected records; milliseconds since 1970.
     package var sinceMilliseconds: Int64?
     package var untilMilliseconds: Int64?
-    /// All of these have to hold.
+    /// All conditions must hold.
     package var conditions: [Condition]
-    /// Only these measures are asked for; nil for all.
+    /// Limits the measures; nil for all.
     package var measures: [String]?
-    /// Whether rows get a currency column where they would otherwise add amounts of several currencies up.
+    /// Whether rows get a currency column when they would otherwise sum amounts of several currencies.
     package var tellsCurrenciesApart = false
-    /// Of `conversion-updates`: the models by which values of postbacks get a version.
+    /// For `conversion-updates`: the models that determine the versions of values in postbacks.
     package var conversionModels: [ConversionModel] = []
     /// Whether rows of postbacks note their windows, for `Dump.withMaturity`.
     package var notesMaturity = false
@@ -78,8 +76,7 @@ package struct DumpQuery: Sendable {
     }
 }
 
-/// The selected rows of a dump and their grouping, checked against its columns: places instead of
-/// names.
+/// The selected rows of a dump and their grouping, validated against its columns: indices instead of names.
 struct RowSelection {
     let places: [Int]
     let columns: [DumpColumn]
@@ -117,20 +114,20 @@ struct RowSelection {
 
     /// - Parameters:
     ///   - values: one for each of the dump's columns.
-    ///   - timeMilliseconds: the row's hour, or the record's timestamp; nil when it has none, which
-    ///     lies in no stretch of time.
+    ///   - timeMilliseconds: the row's hour, or the record's timestamp; nil without a time, which is outside every time
+    ///     range.
     func includes(_ values: [StoredValue], timeMilliseconds: Int64?) -> Bool {
         includes(timeMilliseconds: timeMilliseconds)
             && conditions.allSatisfy { values[$0.place] == $0.value }
     }
 
-    /// Whether some conditions are not on the time.
+    /// Whether there are conditions on other columns than the time.
     var hasConditionsBesideTime: Bool { conditions.contains { !isOfTime($0.place) } }
 
-    /// Whether any row may be left out.
+    /// Whether any row may be excluded.
     var isNarrowed: Bool { hasConditionsBesideTime || isLimitedInTime }
 
-    /// Whether the conditions that are not on the time hold.
+    /// Whether the conditions on other columns than the time hold.
     func includesBesideTime(_ values: [StoredValue]) -> Bool {
         conditions.allSatisfy { isOfTime($0.place) || values[$0.place] == $0.value }
     }
@@ -144,8 +141,8 @@ struct RowSelection {
         conditions.allSatisfy { all[$0.place].name != name || $0.value == value }
     }
 
-    /// The values that these columns have to have: those of which one condition says so. SQL does
-    /// not compare a text with a NUL, so such texts are left out.
+    /// The required values of these columns: those with one equality condition. SQL does not compare texts after a NUL,
+    /// so texts with a NUL are left out.
     func values(of names: Set<String>) -> [String: StoredValue] {
         var values: [String: StoredValue] = [:]
         for (place, column) in all.enumerated() where names.contains(column.name) {
@@ -163,14 +160,14 @@ struct RowSelection {
             || conditions.contains { isOfTime($0.place) }
     }
 
-    /// Whether a stretch of time may hold what is selected: both ends, with their days, are in it.
+    /// Whether a time range may contain selected rows. Both ends and their days are inclusive.
     func mayInclude(
         from first: Int64, firstDay: String, through last: Int64, lastDay: String
     ) -> Bool {
         if let sinceMilliseconds, last < sinceMilliseconds { return false }
         if let untilMilliseconds, first >= untilMilliseconds { return false }
         return conditions.allSatisfy { place, value in
-            // What has no day may be of any time.
+            // Rows without a day may be of any time.
             guard all[place].name == "day", !value.text.isEmpty else { return true }
             return firstDay <= value.text && value.text <= lastDay
         }
@@ -207,7 +204,7 @@ struct RowSelection {
         }
         switch column.kind {
         case .text, .day:
-            // What has no day has an empty one, and years of more than four digits are not read.
+            // Rows without a day have an empty one. Years of more than four digits are not parsed.
             let isDay = column.kind == .day || column.name == "day"
             let isRead = isDay && (1...10).contains(condition.value.utf8.count)
             guard !isRead || UTC.milliseconds(text: condition.value) != nil else {
@@ -236,7 +233,7 @@ struct RowSelection {
 package typealias DumpColumn = AggregateTable.Column
 
 extension DumpColumn {
-    /// Whether it holds milliseconds since 1970, which tables show as RFC 3339.
+    /// Whether the column has milliseconds since 1970, which tables show as RFC 3339.
     var isInstant: Bool { note.unit == .milliseconds }
 
     func reportValue(_ value: StoredValue) -> ReportValue {
@@ -252,11 +249,10 @@ extension DumpColumn {
     }
 }
 
-/// What a dump has to show: the columns that rows are sorted by, and the measures that add up.
+/// The structure of a dump: the sort columns, and the measures that are sums.
 package struct DumpDescription: Sendable {
     enum Source: Sendable {
         case aggregate(AggregateTable)
-        /// A table that compares the values sent to installs with those in postbacks.
         case toldAndBrought(AggregateTable)
         case refusals(RefusalKind)
     }
@@ -264,9 +260,9 @@ package struct DumpDescription: Sendable {
     package let name: String
     package let note: String
     package let columns: [DumpColumn]
-    /// Its measures, in order; the records of refusals are counted only when they are grouped.
+    /// Its measures, in order. Rejected records are counted only when grouped.
     package let measures: [String]
-    /// The streams whose stores have such rows.
+    /// The streams with such rows in their stores.
     package let streams: [String]
     let source: Source
 
@@ -280,7 +276,7 @@ package struct DumpDescription: Sendable {
         }
     }
 
-    /// The aggregates of its rows, by stream; a stream without any gives refused records.
+    /// The aggregates of its rows, by stream; a stream without aggregates supplies rejected records.
     var sources: [(stream: String, tables: [AggregateTable])] {
         streams.map { stream in
             switch source {
@@ -292,13 +288,13 @@ package struct DumpDescription: Sendable {
         }
     }
 
-    /// Whether its rows count postbacks in the hours in which they came, which windows follow from.
+    /// Whether its rows count postbacks by the hour of arrival, which determines their windows.
     var hasWindows: Bool { PostbacksFold.tables.contains { $0.name == name && !$0.hasDays } }
 
     /// Every dump, by name in bytewise order.
     package static let all: [DumpDescription] = stored.map(\.withPostbacks)
 
-    /// The same, each of what its own stores hold.
+    /// The same dumps, each limited to the contents of its own stores.
     static let stored: [DumpDescription] =
         (allStreams.sorted { $0.streamName < $1.streamName }.flatMap { fold in
             fold.tables.map { aggregate($0, of: [fold.streamName]) }
@@ -327,7 +323,7 @@ package struct DumpDescription: Sendable {
             source: .aggregate(table))
     }
 
-    /// Values sent to installs stand beside those in postbacks; other tables are as they are.
+    /// Adds the values in postbacks to the values sent to installs; other tables are unchanged.
     private var withPostbacks: DumpDescription {
         guard case .aggregate(let table) = source, name == ConversionUpdatesKey.table.name else {
             return self
@@ -356,7 +352,7 @@ package struct DumpDescription: Sendable {
     }
 }
 
-/// Why records were kept instead of counted; the raw value is the name of the dump.
+/// Why records were stored instead of counted; the raw value is the name of the dump.
 enum RefusalKind: String, CaseIterable, Sendable {
     case rejected, untrusted, conflicts
 
@@ -368,7 +364,6 @@ enum RefusalKind: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether a stored reason is of this kind.
     func includes(reason: String) -> Bool {
         switch RefusedRecord.outcome(ofReason: reason) {
         case .untrusted: self == .untrusted

@@ -2,14 +2,14 @@ import Crypto
 import Store
 import Streams
 
-/// How far an export has come: the next one hands over what changed since.
+/// The position of an export. The next export contains the changes since then.
 ///
-/// It is valid while the rows of the records below it stay the same: in the same log, for the same partner and profile,
-/// of the same records, folded under the same configurations. So it has digests of these, and is refused when they differ.
+/// A cursor is valid while the rows of the records below it stay the same: same log, partner, profile, records and
+/// configurations. It contains digests of these, and `check` rejects it when they differ.
 package struct ExportCursor: Equatable, Sendable, CustomStringConvertible {
     private struct Partition: Equatable {
         var nextOffset: Int64
-        /// Digest of what was folded below it.
+        /// Digest of the folded history below it.
         var history: String
     }
 
@@ -19,7 +19,7 @@ package struct ExportCursor: Equatable, Sendable, CustomStringConvertible {
     private let subject: String
     private let partitions: [Int32: Partition]
 
-    /// Where these stores are.
+    /// The current position of these stores.
     init(_ slices: [StoreSlice], of query: ExportQuery) throws {
         subject = Self.subject(slices, query)
         partitions = try slices.reduce(into: [:]) { partitions, slice in
@@ -32,7 +32,7 @@ package struct ExportCursor: Equatable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Reads what `description` wrote; nil for anything else, such as a part of it.
+    /// Parses the text of `description`; nil for anything else, such as a truncated one.
     package init?(_ text: String) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 4, parts[0] == Self.version else { return nil }
@@ -56,10 +56,10 @@ package struct ExportCursor: Equatable, Sendable, CustomStringConvertible {
         return "\(text):\(Self.digest([text]).prefix(8))"
     }
 
-    /// The offset from which on a partition has changes.
+    /// The offset at which a partition's changes begin.
     func nextOffset(of partition: Int32) -> Int64 { partitions[partition]?.nextOffset ?? .min }
 
-    /// Throws `staleCursor` unless the rows below it are those that were exported.
+    /// Throws `staleCursor` unless the rows below the cursor are the exported ones.
     func check(_ slices: [StoreSlice], of query: ExportQuery) throws {
         guard Self.subject(slices, query) == subject else {
             throw InspectionError.staleCursor(
@@ -93,13 +93,13 @@ package struct ExportCursor: Equatable, Sendable, CustomStringConvertible {
     private static func subject(_ slices: [StoreSlice], _ query: ExportQuery) -> String {
         digest([
             slices.first?.snapshot.topic ?? "", slices.first?.snapshot.logIdentity ?? "",
-            // Names of partners have no blanks.
+            // Partner names do not contain spaces.
             query.partner ?? "all accepted", query.profile.rawValue,
         ])
     }
 
-    /// Of the configurations that were in force below an offset, and of the last postback there: a log that was
-    /// restored and written on has another one.
+    /// Digest of the configurations in force below an offset, and of the last postback there. It differs for a log that
+    /// was restored and extended.
     private static func history(
         of partition: Int32, below offset: Int64, in snapshot: StoreSnapshot
     ) throws -> String {

@@ -1,16 +1,15 @@
-/// A measurement service whose column names an export has. `docs/reference/export-profiles.md` names the page
-/// of the service for each.
+/// The column names of a measurement service. `docs/reference/export-profiles.md` links the page of the service for
+/// each.
 package enum ExportProfile: String, CaseIterable, Sendable {
     /// AppsFlyer's `skad_postbacks` and raw-data reports.
     case appsflyer
-    /// The names that Adjust gives the fields of raw-data exports.
+    /// Adjust's field names of raw-data exports.
     case adjust
     /// Singular's dimensions of SKAN raw data.
     case singular
     /// Weir's own names, for postbacks of both frameworks.
     case weir
 
-    /// Names and values of the columns, in order.
     var columns: [(name: String, value: (ExportedRow) -> ReportValue)] {
         switch self {
         case .appsflyer: Self.ofPostbacks(Self.appsflyerColumns)
@@ -20,13 +19,13 @@ package enum ExportProfile: String, CaseIterable, Sendable {
         }
     }
 
-    /// No page of the services names columns for AdAttributionKit.
+    /// The services do not document columns for AdAttributionKit.
     var hasAdAttributionKit: Bool { self == .weir }
 
-    /// Whether there is a column for whether a production key fits the signature.
+    /// Whether there is a column for the verdict: whether the signature matches a production key.
     var tellsVerdict: Bool { self != .appsflyer }
 
-    /// Whether there is a column for rows that are to be taken out.
+    /// Whether there is a column that marks withdrawn rows.
     var tellsWithdrawn: Bool { self == .weir }
 
     private static func ofPostbacks(
@@ -37,7 +36,7 @@ package enum ExportProfile: String, CaseIterable, Sendable {
         }
     }
 
-    /// What a warehouse goes by that merges exports.
+    /// The columns by which a warehouse merges exports.
     private static var mergeColumns: [(name: String, value: (ExportedRow) -> ReportValue)] {
         [
             ("key", { .text($0.key) }),

@@ -3,8 +3,8 @@ import JSON
 import Store
 import Streams
 
-/// A postback for an export: Apple's fields, what they were decoded to, and the
-/// catalog's names. nil: the postback does not have it.
+/// A postback for an export: Apple's fields, their decoded values, and the catalog's names. Nil for fields that the
+/// postback does not have.
 struct ExportedPostback {
     private let published: PublishedPostback
     private let text: UnsafeRawBufferPointer
@@ -14,10 +14,10 @@ struct ExportedPostback {
     private let campaign: CatalogCampaign?
     let receivedMilliseconds: Int64
 
-    /// Of AdAttributionKit.
+    /// True for AdAttributionKit.
     let isJWS: Bool
 
-    /// Reads a published document, given as text and parsed; nil when it is no postback.
+    /// Parses a published document, given as text and as JSON; nil if it is not a postback.
     init?(
         _ published: PublishedPostback, _ text: UnsafeRawBufferPointer, _ document: JSONValue,
         _ catalog: Catalog
@@ -43,12 +43,12 @@ struct ExportedPostback {
     var appID: Int64 { published.appID }
     var isValid: Bool { published.isValid }
     var framework: String { isJWS ? "adattributionkit" : "skadnetwork" }
-    /// Of SKAdNetwork the transaction.
+    /// For SKAdNetwork, the transaction.
     var postbackID: String? {
         transactionID ?? postback.firstMember("postback_identifier")?.text
     }
     var campaignText: String { published.campaign }
-    /// The word of AdAttributionKit, and the one that stands for SKAdNetwork's number.
+    /// AdAttributionKit's term, also used for SKAdNetwork's number.
     var interaction: String? {
         isJWS
             ? postback.firstMember("ad_interaction_type")?.text
@@ -65,7 +65,7 @@ struct ExportedPostback {
     }
     var modelVersion: String? { conversion?.firstMember("model")?.text }
     var receivedTime: String { UTC.text(milliseconds: receivedMilliseconds) }
-    /// Of SKAdNetwork; nil for AdAttributionKit.
+    /// SKAdNetwork's version; nil for AdAttributionKit.
     var version: String? { isJWS ? nil : Self.version(of: postback) }
     var transactionID: String? { postback.firstMember("transaction_id")?.text }
     var campaignID: Int128? { postback.firstMember("campaign_id")?.integer }
@@ -96,12 +96,13 @@ struct ExportedPostback {
         }
     }
 
-    /// The text before each of the two amounts of the revenue. In strings quotes are escaped.
+    /// The text that precedes each of the two amounts of the revenue. It cannot match within a string, where quotes are
+    /// escaped.
     private static let leastRevenue = Array("\"revenue\":{\"min\":".utf8)
     private static let mostRevenue = Array(",\"max\":".utf8)
 
-    /// The digits after the first `lead`, as they were written: a floating-point number would lose
-    /// some. nil when there are none.
+    /// The digits after the first `lead`, exactly as written: a floating-point number would lose digits. Nil without
+    /// digits.
     private static func amount(
         after lead: [UInt8], in text: UnsafeRawBufferPointer
     ) -> String? {
@@ -117,12 +118,12 @@ struct ExportedPostback {
         return digits.isEmpty ? nil : String(decoding: digits, as: UTF8.self)
     }
 
-    /// Whether it has the three windows of version 4.0.
+    /// Whether the postback has the three windows of version 4.0.
     private var hasWindows: Bool {
         CampaignIDKind(skanVersion: Self.version(of: postback)) != .campaignID
     }
 
-    /// A postback of SKAdNetwork without a version is one of 1.0.
+    /// An SKAdNetwork postback without a version is version 1.0.
     private static func version(of postback: JSONValue) -> String {
         postback.firstMember("version")?.text ?? "1.0"
     }
@@ -138,14 +139,13 @@ struct ExportedPostback {
         return text.replacing("T", with: " ").replacing("Z", with: "")
     }
 
-    /// The name of the report's event for the postback; nil for those that are in no install
-    /// report.
+    /// The name of the report's event for the postback; nil for postbacks outside the install report.
     var appsflyerEvent: String? {
         guard didWin ?? true, sequenceIndex == 0, let isRedownload else { return nil }
         return isRedownload ? "af_skad_redownload" : "af_skad_install"
     }
 
-    /// The day to which AppsFlyer assigns the install: an average delay before the arrival.
+    /// The day to which AppsFlyer assigns the install: the arrival minus an average delay.
     var appsflyerInstallDate: String? {
         let hoursBefore: Int64 =
             switch (hasWindows, sequenceIndex) {
@@ -157,7 +157,7 @@ struct ExportedPostback {
         return Self.day(receivedMilliseconds - hoursBefore * Hour.milliseconds)
     }
 
-    /// Singular's words for a first and a repeated download.
+    /// Singular's terms for a first and a repeated download.
     var singularDownload: String? {
         isRedownload.map { $0 ? "redownload" : "download" }
     }
@@ -172,7 +172,7 @@ extension JSONValue {
         string.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// An integer, or a text of one: identifiers come as either.
+    /// An integer, or a text of one: identifiers arrive as either.
     fileprivate var integer: Int128? {
         if let text { return Int128(text) }
         return switch number {

@@ -2,13 +2,14 @@ import ConversionModels
 import Store
 import Streams
 
-/// Says that a measure of a stored row adds to a measure of a figure.
+/// The contribution of a stored row's measure to a measure of a figure.
 package struct FigureTerm: Sendable {
-    /// Place of the measure in the row.
+    /// Index of the measure in the row.
     package let rowMeasure: Int
-    /// Place of the measure in the figure.
+    /// Index of the measure in the figure.
     package let measure: Int
-    /// What each unit of the row's measure is worth; not 1 where the figure is worked out of a count, as bounds of revenue are.
+    /// The value of each unit of the row's measure. It is not 1 where the figure is computed from a count, such as
+    /// bounds of revenue.
     package let factor: Int128
 
     init(rowMeasure: Int, measure: Int, factor: Int128 = 1) {
@@ -18,53 +19,51 @@ package struct FigureTerm: Sendable {
     }
 }
 
-/// What a figure is made of: the rows of a dump, or of the funnel, that a query selects.
+/// The rows of a dump, or of the funnel, that a query selects.
 ///
-/// It says of single rows whether they count and what they add. Dumps sum the rows of stores by it,
-/// and explanations the rows that single records added to, so both are of the same rows.
+/// A figure decides whether a single row counts and what it adds. Dumps sum the rows of stores with it, and
+/// explanations sum the rows of single records, so both use the same rows.
 package protocol Figure: AnyObject {
     /// Name of the dump.
     var name: String { get }
-    /// The conditions and the time.
+    /// The conditions and the time range.
     var query: DumpQuery { get }
-    /// The aggregates of its rows, by stream; a stream without any gives refused records.
+    /// The aggregates of its rows, by stream; a stream without aggregates supplies rejected records.
     var sources: [(stream: String, tables: [AggregateTable])] { get }
-    /// Names of the measures that add up. More may become known as rows are read.
+    /// Names of the measures that are sums. Reading rows may add more.
     var measures: [String] { get }
-    /// The measures that a name stands for: a rate stands for what it is computed from.
+    /// The measures of a name: for a rate, the measures that it is computed from.
     func parts(ofColumn name: String) -> NumberParts
-    /// The streams whose stores a measure needs.
+    /// The streams that a measure is computed from.
     func streams(of measure: String) -> [String]
     /// Whether only some hours are selected.
     var isLimitedInTime: Bool { get }
-    /// The values that a postback needs to count, by column; empty when the postback alone does not
-    /// decide it.
+    /// The required values of a postback, by column; empty when the postback alone does not decide.
     var postbackValues: [String: StoredValue] { get }
 
-    /// Looks at the stores before their rows are read.
+    /// Prepares the figure before its rows are read.
     func begin(_ slices: [StoreSlice]) throws
-    /// What a stored row adds; nil when it is not selected.
+    /// The contributions of a stored row; nil when it is not selected.
     func terms(of table: AggregateTable, columns: [StoredValue]) -> [FigureTerm]?
-    /// Whether a row that does not count (untrusted, or superseded) matches the conditions on the columns that it
-    /// has.
+    /// Whether a row that does not count (untrusted, or superseded) matches the conditions on its columns.
     func concerns(_ table: AggregateTable, columns: [StoredValue]) -> Bool
-    /// Whether rows of an hour may count, or of the day that it begins. Records of other hours add to rows of
-    /// tables of days.
+    /// Whether rows of an hour, or of the day that begins then, may count. Records of other hours add to rows of daily
+    /// tables.
     func mayCount(in hour: Hour) -> Bool
-    /// The rows of a stored table that may count: no other is read.
+    /// The rows of a stored table that may count; only these are read.
     func choice(of table: AggregateTable) -> RowChoice
-    /// Whether a refused record counts, in a dump of such records.
+    /// Whether a rejected record counts, in a dump of such records.
     func counts(_ refusal: StoredRefusal, topic: String) -> Bool
-    /// Takes note of a row that counts: others may count because of it.
+    /// Notes a counted row, because others may count as a result.
     func note(_ table: AggregateTable, columns: [StoredValue])
 }
 
 /// The measures that explain a column.
 package enum NumberParts {
     case measures([String])
-    /// No record adds to it: why.
+    /// The column is not a sum of records; the reason.
     case noSum(String)
-    /// There is no such column, but these.
+    /// The column does not exist; the known columns.
     case unknown(known: [String])
 }
 
@@ -76,18 +75,18 @@ extension Figure {
         measures.contains(name) ? .measures([name]) : .unknown(known: measures)
     }
 
-    /// Whether rows of a stored hour may count. What is no hour is looked at row by row.
+    /// Whether rows of a stored hour may count. Texts that are not hours are checked row by row.
     package func mayCount(inHour text: String) -> Bool {
         Hour(text: text).map { mayCount(in: $0) } ?? true
     }
 
-    /// Most dumps are of one stream, or of every stream.
+    /// Most dumps read one stream, or every stream.
     package func streams(of _: String) -> [String] { [] }
 
-    /// Most figures need nothing of the stores but their rows.
+    /// Most figures need only the rows of the stores.
     package func begin(_: [StoreSlice]) throws {}
 
-    /// Most dumps are of sums.
+    /// Most dumps are sums.
     package func counts(_: StoredRefusal, topic _: String) -> Bool { false }
 
     package func note(_: AggregateTable, columns _: [StoredValue]) {}
@@ -99,11 +98,11 @@ package final class DumpFigure: Figure {
     let selection: RowSelection
     package let sources: [(stream: String, tables: [AggregateTable])]
     package let query: DumpQuery
-    /// The models by which a value gets a version, by app.
+    /// The models that determine the versions of values, by app.
     private let models: [Int64: ConversionModel]
     private let hours = HourTexts()
 
-    /// Selects rows of a dump. Throws for what cannot be asked of it.
+    /// Selects rows of a dump. Throws for an invalid query.
     package convenience init(_ query: DumpQuery) throws(InspectionError) {
         try self.init(query, of: .named(query.name))
     }
@@ -125,7 +124,7 @@ package final class DumpFigure: Figure {
             query.conversionModels.map { ($0.app, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// Counts refused records whatever columns are shown.
+    /// Counts rejected records regardless of the shown columns.
     convenience init(counting query: DumpQuery) throws(InspectionError) {
         let description = try DumpDescription.named(query.name)
         var query = query
@@ -139,21 +138,21 @@ package final class DumpFigure: Figure {
 
     package var measures: [String] { description.measures }
 
-    /// The measures that its dump shows: refused records are listed one by one unless grouped.
+    /// The measures that its dump shows. Ungrouped rejected records are listed one by one, without measures.
     var shownMeasures: [String] {
         if case .refusals = description.source, query.grouping == .all { return [] }
         return measures
     }
 
-    /// The measures that are sums of prices for a thousand impressions.
+    /// The measures that are sums of prices per thousand impressions.
     var thousandPrices: Set<String> {
         Set(shownMeasures.filter { description.note(ofMeasure: $0).unit == .cpmMicros })
     }
 
-    /// Whether the hour is one of the columns that it shows.
+    /// Whether it shows the hour.
     var showsHours: Bool { selection.columns.contains { $0.kind == .hour } }
 
-    /// Whether what a row of a table stands for depends on its hour: a value on the version of the model.
+    /// Whether the meaning of a row depends on its hour, as the version of a value's model does.
     func countsByHour(_ table: AggregateTable) -> Bool { isBrought(table) }
 
     /// Whether rows note the windows of their postbacks.
@@ -161,14 +160,14 @@ package final class DumpFigure: Figure {
 
     package var isLimitedInTime: Bool { selection.isLimitedInTime }
 
-    /// The conditions on the columns that identify a postback's campaign, whatever happened to it.
+    /// The conditions on the columns that identify a postback's campaign, independent of its verdict and outcome.
     package var postbackValues: [String: StoredValue] {
         guard PostbacksFold.tables.contains(where: { $0.name == name }) else { return [:] }
         return selection.values(
             of: ["ad_network_id", "campaign", "app_id", "source_app_id", "sequence_index"])
     }
 
-    /// The values of the dump's columns in a row of one of the sources; nil when it is not selected.
+    /// The values of the dump's columns in a stored row; nil when it is not selected.
     func values(of table: AggregateTable, _ columns: [StoredValue]) -> [StoredValue]? {
         let found: (values: [StoredValue], timeMilliseconds: Int64?)? =
             isBrought(table)
@@ -178,7 +177,7 @@ package final class DumpFigure: Figure {
         return values
     }
 
-    /// The place in the dump of the first measure of a source.
+    /// The index of a source's first measure in the dump.
     func firstMeasure(of table: AggregateTable) -> Int {
         isBrought(table) ? measures.count - 1 : 0
     }
@@ -191,9 +190,9 @@ package final class DumpFigure: Figure {
         return table.measures.indices.map { FigureTerm(rowMeasure: $0, measure: first + $0) }
     }
 
-    /// Whether a row of postbacks would be selected if it were trusted and winning. Events are
-    /// decoded only of such postbacks, and installs are only theirs, so rows of `postbacks` stand for both. Of a
-    /// postback that nobody trusts the day of the install is not known: it concerns all.
+    /// Whether a row of postbacks would be selected if it were trusted and winning. Only such postbacks have decoded
+    /// events and installs, so rows of `postbacks` represent both. The install day of an untrusted postback is not
+    /// known, so it concerns every day.
     package func concerns(_ table: AggregateTable, columns: [StoredValue]) -> Bool {
         let ofTrusted = [DecodedEventsKey.table.name, InstallCohortsKey.table.name]
         let isOfTrusted = ofTrusted.contains(name) && table.name == PostbacksKey.table.name
@@ -216,12 +215,12 @@ package final class DumpFigure: Figure {
 
     private var isOfInstalls: Bool { name == InstallCohortsKey.table.name }
 
-    /// The column that has the sequence index of postbacks.
+    /// The column with the sequence index of postbacks.
     private var indexColumn: String { isOfInstalls ? "window" : "sequence_index" }
 
     package func mayCount(in hour: Hour) -> Bool {
         let start = hour.hoursSince1970 * Hour.milliseconds
-        // Of refused records the timestamp counts, of rows the hour's beginning.
+        // Rejected records use the timestamp, rows the beginning of the hour.
         let isOfRefusals = sources.allSatisfy(\.tables.isEmpty)
         let rest = isOfRefusals ? Hour.milliseconds - 1 : 0
         let last = min(start, .max - rest) + rest
@@ -242,7 +241,7 @@ package final class DumpFigure: Figure {
             })
     }
 
-    /// The column that has the day of rows, or that of their hour.
+    /// The column with the day of rows, or of their hour.
     private var dayColumn: String {
         description.columns.first { $0.kind == .day }?.name ?? "day"
     }
@@ -251,7 +250,7 @@ package final class DumpFigure: Figure {
         values(of: refusal, topic: topic) != nil
     }
 
-    /// The values of the dump's columns of a refused record; nil when it is not selected.
+    /// The values of the dump's columns in a rejected record; nil when it is not selected.
     func values(of refusal: StoredRefusal, topic: String) -> [StoredValue]? {
         guard case .refusals(let kind) = description.source, kind.includes(reason: refusal.reason)
         else { return nil }
@@ -260,7 +259,7 @@ package final class DumpFigure: Figure {
             ? values : nil
     }
 
-    /// Whether a table has the values in postbacks that are compared with those sent to installs.
+    /// Whether a table has the values from postbacks that are compared with those sent to installs.
     private func isBrought(_ table: AggregateTable) -> Bool {
         guard case .toldAndBrought = description.source else { return false }
         return table.name == ConversionValuesKey.table.name
@@ -282,18 +281,18 @@ package final class DumpFigure: Figure {
         return (values, time)
     }
 
-    /// A row of `conversion-values` as one of `conversion-updates`, with the day after the hour; nil
-    /// unless its postbacks are verified and won.
+    /// Converts a row of `conversion-values` to one of `conversion-updates`, with the day after the hour; nil unless
+    /// its postbacks are verified and won.
     ///
-    /// The model is the version that decodes the value: the one in effect 24 hours before the
-    /// postback came. It is empty for an app without a model.
+    /// The model is the version that decodes the value: the one in effect 24 hours before the postback arrived. It is
+    /// empty for an app without a model.
     private func broughtValue(
         _ row: TableRow<ConversionValuesKey>
     ) -> (values: [StoredValue], timeMilliseconds: Int64?)? {
         let postbacks = PostbackRow(row, ValuedPostbacks.columns)
         guard postbacks.didWin, postbacks.isTrusted(trustsDevelopment: true) else { return nil }
         let hour = hours[postbacks.hour]
-        // Versions begin at whole hours, so all postbacks of an hour have the same one.
+        // Versions begin at whole hours, so all postbacks of an hour share one.
         let latest = PostbackTiming.upTo3.settingInterval(received: hour.milliseconds).latest
         let version = models[postbacks.app].flatMap { model in
             model.versionIndex(inEffectAtMilliseconds: latest).map { model.versions[$0].id }
@@ -309,13 +308,13 @@ package final class DumpFigure: Figure {
     }
 }
 
-/// Reads the texts of an hour column, each once: there are few different ones.
+/// Parses the texts of an hour column, each distinct text once.
 final class HourTexts {
     private var known: [String: (milliseconds: Int64, day: String)] = [:]
 
     subscript(text: String) -> (milliseconds: Int64, day: String) {
         if let hour = known[text] { return hour }
-        // Years of five digits and more are later than whatever is asked for, those before the first are earlier.
+        // Years of five digits and more are later than any query, negative years are earlier.
         let beyond: Int64 = text.hasPrefix("-") ? .min : .max
         let hour = (UTC.milliseconds(text: text) ?? beyond, String(text.prefix { $0 != "T" }))
         known[text] = hour
@@ -336,7 +335,6 @@ extension StoredValue {
 }
 
 extension StoredRefusal {
-    /// The values of the columns of a dump of refused records.
     func columns(topic: String) -> [StoredValue] {
         let hour = Hour(containing: timestampMilliseconds)
         return [

@@ -2,23 +2,22 @@ import Foundation
 import Store
 import Streams
 
-/// What points at fraud, and how sure that is: shares with the counts that they are made of and an interval, for each
-/// network, publisher and app. It judges nothing. `docs/concepts/fraud-signals.md` says what each signal counts.
+/// Indicators of fraud with their certainty: shares with their counts and an interval, for each network, publisher and
+/// app. It does not judge. `docs/concepts/fraud-signals.md` defines the counts of each signal.
 package struct FraudSignals: Sendable {
     package static let name = "fraud-signals"
 
-    /// A share that is looked at.
     enum Signal: String, CaseIterable {
-        /// Postbacks that came again with other values, of all that came and are no repetition.
+        /// Postbacks that repeat an id with other values, as a share of all postbacks except repetitions.
         case conflicts
-        /// Records that came again as they were, of all accepted, repeated and conflicting ones.
+        /// Identical repeated records, as a share of all accepted, repeated and conflicting ones.
         case replayed = "replayed_ids"
         case invalid = "invalid_postbacks"
         case unverifiable = "unverifiable_postbacks"
         case automatic = "automatic_clicks"
         case early = "early_clicks"
         case wrongSignatures = "wrong_ad_signatures"
-        /// Installs whose campaign had neither an impression nor a click in the time before.
+        /// Installs without an impression or click of their campaign in the attribution window.
         case unseen = "installs_without_ad"
     }
 
@@ -37,17 +36,17 @@ package struct FraudSignals: Sendable {
     package let missingStreams: [String]
 }
 
-/// How many of how many; unknown while nothing that says it was read.
+/// A count and its total; unknown until a relevant row is read.
 private struct Share {
     var count = Int128(0)
     var total = Int128(0)
 
-    /// Six decimals.
+    /// With six decimals.
     private static func decimal(_ value: Double) -> ReportValue {
         .ratio(Int128((value * 1_000_000).rounded()), 1_000_000)
     }
 
-    /// Wilson's interval of 95 %: it is right for small counts and for shares near 0 and 1 too.
+    /// Wilson's 95 % interval: it also holds for small counts and for shares near 0 and 1.
     var interval: (low: ReportValue, high: ReportValue) {
         guard total > 0 else { return (.null, .null) }
         let (n, z) = (Double(total), 1.959963984540054)
@@ -59,7 +58,7 @@ private struct Share {
     }
 }
 
-/// An ad's place in time: where impressions and clicks of a campaign were seen.
+/// The hours in which impressions and clicks of a campaign were seen.
 private struct SeenAds {
     private struct Ads: Hashable {
         let network: String
@@ -77,17 +76,17 @@ private struct SeenAds {
         hours[Ads(network: network, app: app), default: [:]][campaign, default: []].insert(hour)
     }
 
-    /// Whether ads of the network were seen at all: else nobody reports them here.
+    /// Whether any ads of the network were seen; otherwise its ads are not reported here.
     func knows(_ network: String) -> Bool { networks.contains(network) }
 
-    /// Whether an ad may have led to an install whose postback came in this hour. An ad without a campaign may be of
-    /// any, and a postback may carry the last digits of a campaign's id only.
+    /// Whether an ad may have led to an install with a postback in this hour. An ad without a campaign matches any
+    /// campaign, and a postback may contain only the last digits of a campaign's id.
     func includes(_ row: PostbackRow, receivedAt received: Int64) -> Bool {
         let window = row.timing.installWindow(
             received: received, fineIsZero: true, reEngagement: false, development: false)
         guard let latest = window.latest else { return true }
         let earliest = window.earliest ?? latest
-        // Up to the end of the hour of the latest install.
+        // Includes the hour of the latest install.
         let times = (earliest - Self.windowMilliseconds)...(latest + Hour.milliseconds)
         let campaigns = hours[Ads(network: row.network, app: row.app)] ?? [:]
         return campaigns.contains { campaign, hours in
@@ -104,8 +103,7 @@ extension OpenStores {
     ///
     /// - Parameters:
     ///   - trustsDevelopment: whether postbacks of the verdict `development` are trusted.
-    /// - Throws: `noStore` when there is none of any stream; `unknownColumn` and `badCondition` for what cannot be
-    ///   asked.
+    /// - Throws: `noStore` without any store; `unknownColumn` and `badCondition` for an invalid query.
     package func fraudSignals(
         _ query: DumpQuery, trustsDevelopment: Bool
     ) throws(InspectionError) -> FraudSignals {
@@ -133,7 +131,6 @@ extension OpenStores {
     }
 }
 
-/// The time, the campaign and the publisher's app of rows.
 private struct PublisherColumns<Key: RowKey>: ReadColumns {
     let campaign: CampaignColumns<Key>
     let sourceApp: TableColumn<Key, Int64>
@@ -177,7 +174,7 @@ private struct SignalFold {
         rows = RowGroups(by: selection.places, empty: [:])
     }
 
-    /// Adds where ads were seen, at any time.
+    /// Adds the sightings of ads, at any time.
     mutating func addAds(_ slice: StoreSlice) throws {
         switch slice.stream {
         case ImpressionsFold.streamName:
@@ -268,7 +265,7 @@ private struct SignalFold {
         }
     }
 
-    /// Conflicting postbacks are in no aggregate; their bytes are kept, and say whose they are.
+    /// Conflicting postbacks are not in an aggregate. Their stored bytes identify the network and app.
     private mutating func addConflicts(_ slice: StoreSlice) throws {
         try slice.forEachRefusal { refusal in
             guard RefusalKind.conflicts.includes(reason: refusal.reason),
@@ -285,7 +282,7 @@ private struct SignalFold {
         }
     }
 
-    /// Stores count repeated ids by hour and type, not by network or app. Only the total can show them.
+    /// Stores count repeated ids by hour and type, not by network or app, so only the total can show them.
     private mutating func addReplayed(_ slice: StoreSlice) throws {
         guard selection.places.isEmpty, !selection.hasConditionsBesideTime else { return }
         let outcomes: [Outcome] = [.accepted, .conflicts, .duplicates]
@@ -322,8 +319,8 @@ private struct SignalFold {
     }
 }
 
-/// Whose a postback says it is, of SKAdNetwork or AdAttributionKit. Nothing of it is verified here: a conflict has the
-/// verdict of the copy that was accepted.
+/// The unverified identity of a postback, for SKAdNetwork or AdAttributionKit. A conflict has the verdict of the
+/// accepted copy.
 private struct PostbackClaim {
     let network: String
     let app: Int64
@@ -363,7 +360,6 @@ private struct PostbackClaim {
     }
 }
 
-/// The report `fraud-signals`.
 struct FraudSignalsReport: Report {
     var name: String { FraudSignals.name }
     let note = "Shares that fraud shows in, with their intervals; no verdict."

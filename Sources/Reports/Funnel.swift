@@ -3,20 +3,20 @@ import ConversionModels
 import Store
 import Streams
 
-/// From the bid to the app's revenue: one row for each day and campaign, joined from the stores of
-/// all streams. `docs/reference/funnel.md` has every column's formula.
+/// From the bid to the app's revenue: one row for each day and campaign, joined from the stores of all streams.
+/// `docs/reference/funnel.md` has the formula of every column.
 package struct Funnel: Sendable {
     package let table: ReportTable
-    /// The streams without a store: their columns are null.
+    /// The streams without a store; their columns are null.
     package let missingStreams: [String]
-    /// Bundle ids of notifications without a configured app: these are left out.
+    /// Bundle ids of notifications without a configured app; these are left out.
     package let unknownBundles: [String]
 
     package static let name = "funnel"
 
-    /// Names of the columns that rows are grouped by.
+    /// Names of the columns that group rows.
     package static var columnNames: [String] { columns.map(\.name) }
-    /// Names of all other columns, also of those that only some questions have.
+    /// Names of all other columns, including those that only some queries have.
     package static var measureNames: [String] { FunnelColumn.all.map(\.name) }
 
     static let columns = [
@@ -25,7 +25,7 @@ package struct Funnel: Sendable {
         DumpColumn("campaign", .text), DumpColumn("name", .text), DumpColumn("media_source", .text),
     ]
 
-    /// The sums of a whole app that its columns are worked out of: refunds, and sales.
+    /// The sums of a whole app that some columns are computed from: refunds, and sales.
     static let appSums = ["app_refunds", "app_refund_reversals", "app_sales"]
 
     init(
@@ -60,10 +60,9 @@ package struct Funnel: Sendable {
 extension OpenStores {
     /// Reads the funnel from the stores.
     ///
-    /// - Throws: `noStore` when there is none of any stream; `unknownColumn` and `badCondition` for
-    ///   what cannot be asked.
+    /// - Throws: `noStore` without any store; `unknownColumn` and `badCondition` for an invalid query.
     ///
-    /// - Parameter conversion: into the currency that all amounts are to be in.
+    /// - Parameter conversion: converts all amounts into one currency.
     package func funnel(
         _ query: FunnelQuery, converting conversion: CurrencyConversion? = nil
     ) throws(InspectionError) -> Funnel {
@@ -73,7 +72,7 @@ extension OpenStores {
 }
 
 extension StoreView {
-    /// Reads the funnel of one state of the stores.
+    /// Reads the funnel from one state of the stores.
     func funnel(
         _ figure: FunnelFigure, converting conversion: CurrencyConversion? = nil
     ) throws -> Funnel {
@@ -86,7 +85,7 @@ extension StoreView {
 }
 
 package struct FunnelQuery: Sendable {
-    /// The day on which postbacks count.
+    /// The day of a postback in the funnel.
     package enum DateRule: String, CaseIterable, Sendable {
         case arrival
         /// The estimated day of the install.
@@ -100,9 +99,9 @@ package struct FunnelQuery: Sendable {
     package var trustsDevelopment: Bool
     /// App Store ids by bundle id, for notifications of the store.
     package var appsByBundle: [String: Int64]
-    /// Whether rows have an estimate of the revenue beside its bounds.
+    /// Whether rows have an estimate of the revenue in addition to its bounds.
     package var estimates = false
-    /// Whether sums are kept by window too.
+    /// Whether sums are also kept by window.
     var tellsWindows = false
 
     /// The name of the query is ignored.
@@ -118,13 +117,14 @@ package struct FunnelQuery: Sendable {
     }
 }
 
-/// A row of the funnel: its sums, and what is computed from them.
+/// A row of the funnel: its sums, and the values computed from them.
 struct FunnelRow {
     let sums: FunnelSums
     let sales: AppSales
-    /// CPM prices in millionths by currency, a thousand times the cost. Several columns show it.
+    /// CPM prices in millionths by currency, a thousand times the cost. Stored because several columns show it.
     fileprivate let priceMicros: [StoredValue: Int128]
-    /// Share of closed windows, and when the row is final. Two columns show it, and it reads every day.
+    /// The share of closed windows, and when the row is final. Stored because two columns show it, and computing it
+    /// reads every day.
     fileprivate let maturity: [ReportValue]
 
     init(
@@ -140,7 +140,7 @@ struct FunnelRow {
     /// False for a row of zeros.
     var isAnything: Bool { sums.isAnything || sales.isAnything }
 
-    /// A CPM price is that of a thousand impressions: fractions of a micro are cut off.
+    /// A CPM price is for a thousand impressions; fractions of a micro are truncated.
     var cost: MoneyByCurrency { MoneyByCurrency(priceMicros.mapValues { $0 / 1000 }) }
 
     /// Cost per install, in units; null when the cost has several currencies.
@@ -149,7 +149,7 @@ struct FunnelRow {
         return .ratio(cost.value, sums[.installs] * Self.billedMicrosInUnit)
     }
 
-    /// Revenue divided by cost; null unless both are in one and the same currency.
+    /// Revenue divided by cost; null unless both have the same single currency.
     func returnOnCost(_ revenue: [StoredValue: Int128]) -> ReportValue {
         guard let cost = priceMicros.only, let revenue = revenue.only,
             cost.key == revenue.key
@@ -161,18 +161,16 @@ struct FunnelRow {
     private static let billedMicrosInUnit: Int128 = 1_000_000_000
 }
 
-/// A column of the funnel after those that rows are grouped by.
+/// A column of the funnel after the grouping columns.
 struct FunnelColumn: Sendable {
     let name: String
-    /// The streams from which it is computed. Without a store of one of them the value is not known,
-    /// and is not 0.
+    /// The streams from which it is computed. If one has no store, the value is unknown, not 0.
     let streams: [String]
-    /// Whether the cost is part of it, of which billing and reports are one as good as the other: it is known with a
-    /// store of either.
+    /// Whether it includes the cost, which is known with a store of either billing or reports.
     private let hasCost: Bool
-    /// The measures from which it is computed: itself when it is a sum, none when no records add to it.
+    /// The measures from which it is computed: itself for a sum, empty if it is not a sum of records.
     let parts: [String]
-    /// What a rate divides by what; nil for all others.
+    /// The terms of a rate; nil for other columns.
     let ratio: FunnelRatio?
     let value: @Sendable (FunnelRow) -> ReportValue
 
@@ -200,7 +198,7 @@ struct FunnelColumn: Sendable {
         }
     }
 
-    /// A rate that has money in it, as the exact sums give it.
+    /// A rate with money in it, computed from the exact sums.
     private init(
         _ name: String, of streams: [String], hasCost: Bool = false, _ ratio: FunnelRatio,
         _ value: @escaping @Sendable (FunnelRow) -> ReportValue
@@ -210,7 +208,7 @@ struct FunnelColumn: Sendable {
             from: ratio.terms.flatMap(\.measures), ratio: ratio, value)
     }
 
-    /// The measures that explain it where the models of the stores are known; nil where nothing depends on them.
+    /// The measures that explain it when the models of the stores are known; nil if it does not depend on models.
     var boundParts: [String]? {
         switch name {
         case Self.boundMin, Self.unbounded: [name]
@@ -219,7 +217,7 @@ struct FunnelColumn: Sendable {
         }
     }
 
-    /// Whether its values are words.
+    /// Whether its values are texts.
     var isText: Bool { name == "cost_source" }
 
     fileprivate func isKnown(without missing: [String]) -> Bool {
@@ -227,11 +225,11 @@ struct FunnelColumn: Sendable {
             && !(hasCost && Self.costStreams.allSatisfy(missing.contains))
     }
 
-    /// The streams whose events it is computed from. Billing stands for the cost: a report of costs is about another
-    /// day than the one on which it is imported.
+    /// The streams of the events that it is computed from. Billing represents the cost: a cost report is about another
+    /// day than its import.
     var eventStreams: [String] { streams + (hasCost ? [BidsFold.streamName] : []) }
 
-    /// The columns of a question, in order.
+    /// The columns of a query, in order.
     static func shown(_ query: FunnelQuery) -> [FunnelColumn] {
         sums + (query.dateRule == .install ? installs : []) + maturity
             + (query.estimates ? estimates : [])
@@ -241,11 +239,11 @@ struct FunnelColumn: Sendable {
 
     static func named(_ name: String) -> FunnelColumn? { all.first { $0.name == name } }
 
-    /// The parts of the cost: sums of billed CPM prices, and what was reported.
+    /// The parts of the cost: sums of billed CPM prices, and reported amounts.
     static let billed = "billed_price_micros"
     static let reported = "reported_cost_micros"
     static let costPerInstall = "cpi"
-    /// What the revenue can be at least and at most, and the postbacks that nothing bounds.
+    /// The bounds of the revenue, and the number of postbacks without bounds.
     static let boundMin = "revenue_bound_min_micros"
     static let boundMax = "revenue_bound_max_micros"
     static let unbounded = "unbounded_postbacks"
@@ -274,7 +272,7 @@ struct FunnelColumn: Sendable {
                 boundMax, of: postbacks,
                 from: ["revenue_max_micros", "null_values"]
             ) {
-                // Nothing bounds a postback that no model speaks of: that is no 0.
+                // Postbacks without a model have no bounds; showing 0 would be wrong.
                 $0.sums.bounds.unboundedPostbacks == 0
                     ? .money(MoneyByCurrency($0.sums.bounds.maxMicros)) : .null
             },
@@ -355,11 +353,10 @@ struct FunnelColumn: Sendable {
 }
 
 extension Dictionary {
-    /// The one element; nil when there is none or more than one.
+    /// The only element; nil without any or with several.
     fileprivate var only: Element? { count == 1 ? first : nil }
 }
 
-/// The report `funnel`.
 struct FunnelReport: Report {
     var name: String { Funnel.name }
     let note = "Each campaign from the bid to the revenue."
@@ -376,7 +373,7 @@ struct FunnelReport: Report {
     let appMeasures = ["app_refunds", "app_refund_reversals", "app_refund_rate"]
     let catalogColumns: Set<String> = ["campaign", "name", "media_source"]
 
-    /// It has its own maturity, and no curves.
+    /// The funnel has its own maturity and does not have curves.
     func check(_: ReportRequest) {}
 
     func answer(
@@ -386,7 +383,7 @@ struct FunnelReport: Report {
         let conversion = try request.conversion(configuration)
         let funnel = try stores.funnel(
             request.funnelQuery(configuration), converting: conversion)
-        // Of notifications of unknown apps it is not known whose they are.
+        // The app of a notification with an unknown bundle id is not known, so scoped readers do not see the notice.
         let bundles = request.isScoped ? nil : funnel.noticeOfBundles
         return try request.answer(
             funnel.table, [missingNotice(funnel.missingStreams), bundles, conversion?.notice],
@@ -434,7 +431,7 @@ struct FunnelReport: Report {
 }
 
 extension Funnel {
-    /// That notifications of unknown apps are left out; nil where none are.
+    /// Reports that notifications of unknown apps are left out; nil without any.
     fileprivate var noticeOfBundles: String? {
         unknownBundles.isEmpty
             ? nil

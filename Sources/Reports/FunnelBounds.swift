@@ -2,11 +2,11 @@ import ConversionModels
 import Store
 import Streams
 
-// What explanations of the funnel and of `roas` add up besides stored sums.
+// Sums that explanations of the funnel and of `roas` add in addition to stored sums.
 
 extension FunnelFigure {
-    /// What the postbacks of a row give to bounds: the place of their count in the stored aggregate, the measure, and how
-    /// much of it each is worth.
+    /// The contribution of a row of postbacks to bounds: the index of their count in the stored aggregate, the measure,
+    /// and the value of each postback.
     func boundTerms(
         _ entry: FunnelEntry
     ) -> [(place: Int, measure: String, factor: Int128)] {

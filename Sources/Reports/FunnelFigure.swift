@@ -11,42 +11,42 @@ enum FunnelMeasure: Int, AggregateMeasure {
 
 /// The rows of all streams that count in the selected rows of the funnel.
 ///
-/// Rates and costs are computed from sums, and records add to those. Money has a measure for each
-/// currency, `revenue_min_micros USD`. Refunds belong to an app, and stand in every row of it.
+/// Rates and costs are computed from sums, and records add to those. Money has a measure for each currency, such as
+/// `revenue_min_micros USD`. Refunds belong to an app and appear in every row of it.
 package final class FunnelFigure: Figure {
-    /// What of a question no stored measure has: it follows from counts and from the models that the stores have recorded.
+    /// Measures that are not stored: they are computed from counts and from the models that the stores have recorded.
     package enum Bounds: Equatable, Sendable {
-        /// Nothing of it is in the figure.
+        /// Not included in the figure.
         case absent
-        /// What the revenue can be, and the postbacks that nothing bounds.
+        /// The bounds of the revenue, and the postbacks without bounds.
         case ofRevenue
-        /// What installs had brought by the end of a day since: in place of the decoded revenue, as `roas` has it.
+        /// The bounds of installs' revenue through a day since the install, instead of the decoded revenue, for `roas`.
         case through(day: Int)
     }
 
     package let name: String
-    /// Counts, then the amounts by currency, as they become known.
+    /// Counts, then the amounts by currency, in the order of discovery.
     package private(set) var measures: [String]
     let question: FunnelQuery
     let isConverted: Bool
     package let bounds: Bounds
     let selection: RowSelection
     let hours = HourTexts()
-    /// The places of counts among the measures.
+    /// The indices of counts among the measures.
     private let places: [FunnelMeasure: Int]
     private var names: CampaignNames
-    /// The models of the apps, where the figure depends on them.
+    /// The models of the apps, if the figure depends on them.
     private(set) var models: [Int64: ConversionModel] = [:]
-    /// The apps of the rows that count, for refunds and sales.
+    /// The apps of the counted rows, for refunds and sales.
     private var apps: Set<Int64> = []
-    /// Bundle ids of notifications that are no configured app's.
+    /// Bundle ids of notifications without a configured app.
     private(set) var unknownBundles: Set<String> = []
 
     /// Selects rows of the funnel.
     ///
     /// - Parameters:
-    ///   - isConverted: whether amounts are going to be converted by the rates of their days.
-    ///   - bounds: what else explanations add up.
+    ///   - isConverted: whether amounts will be converted at the rates of their days.
+    ///   - bounds: additional sums of explanations.
     package init(
         _ query: FunnelQuery, isConverted: Bool = false, bounds: Bounds = .absent
     ) throws(InspectionError) {
@@ -99,7 +99,7 @@ package final class FunnelFigure: Figure {
         }
     }
 
-    /// Where the decoded revenue is read.
+    /// The source of the decoded revenue.
     var revenue: FunnelSource {
         question.dateRule == .install ? .installCohorts : .decodedEvents
     }
@@ -117,8 +117,7 @@ package final class FunnelFigure: Figure {
         }
     }
 
-    /// The measures from which a column of the funnel is computed: itself when it is a sum, nil
-    /// when it cannot be explained.
+    /// The measures from which a column of the funnel is computed: itself for a sum, nil when it cannot be explained.
     package func parts(of measure: String) -> [String]? {
         let column = FunnelColumn.named(measure)
         let ofBounds = column.flatMap { bounds == .absent ? nil : $0.boundParts }
@@ -131,7 +130,7 @@ package final class FunnelFigure: Figure {
             guard known.isEmpty, parts.contains(FunnelColumn.billed) else {
                 return known.isEmpty ? [part] : known
             }
-            // The cost does not need both of its parts, nor the store of the other one.
+            // The cost needs only one of its parts, and only the store of that part.
             let isUnneeded =
                 part == FunnelColumn.reported && (isBilledKnown || !isReportedKnown)
                 || part == FunnelColumn.billed && isReportedKnown
@@ -164,7 +163,7 @@ package final class FunnelFigure: Figure {
             ?? .unknown(known: measures + Self.workedOut)
     }
 
-    /// The measures of a part that is money, one a currency, as far as they are known.
+    /// The measures of a money part, one per known currency.
     private func known(_ part: String) -> [String] {
         measures.filter { $0 == part || $0.hasPrefix(part + " ") }
     }
@@ -183,7 +182,7 @@ package final class FunnelFigure: Figure {
 
     package var isLimitedInTime: Bool { selection.isLimitedInTime }
 
-    /// The conditions on a postback's own columns. A campaign is left out: its name may differ.
+    /// The conditions on a postback's own columns. The campaign is excluded because its name may differ.
     package var postbackValues: [String: StoredValue] {
         selection.values(of: ["ad_network_id", "app_id"])
     }
@@ -193,7 +192,7 @@ package final class FunnelFigure: Figure {
             return selection.includes(timeMilliseconds: hour.hoursSince1970 * Hour.milliseconds)
                 && selection.includes(.text(hour.day), ofColumn: "day")
         }
-        // Postbacks come up to this long after their install, which counts from the beginning of its day.
+        // Postbacks arrive up to this long after their install, which counts from the beginning of its day.
         let first = Hour(hoursSince1970: hour.hoursSince1970 - Self.longestDelayHours).startOfDay
         return selection.mayInclude(
             from: first.hoursSince1970 * Hour.milliseconds, firstDay: first.day,
@@ -213,7 +212,7 @@ package final class FunnelFigure: Figure {
     /// The rows of a source that may count, as the funnel reads them.
     func choice(of source: FunnelSource) -> RowChoice { choice(of: source, source.places) }
 
-    /// Sales are those of apps: whose rows count, other conditions say.
+    /// Sales belong to apps. Other conditions decide which apps' rows count.
     private func choice(of source: FunnelSource, _ places: ReadPlaces?) -> RowChoice {
         guard selection.hasConditionsBesideTime, !source.isOfApps else {
             return RowChoice(isHourWanted: mayCount(inHour:))
@@ -227,7 +226,7 @@ package final class FunnelFigure: Figure {
             })
     }
 
-    /// Takes note of the app of a row that counts.
+    /// Notes the app of a counted row.
     package func note(_ table: AggregateTable, columns: [StoredValue]) {
         guard let source = source(of: table), !source.isOfApps,
             let entry = source.entry(AnyTableRow(columns), self)
@@ -259,7 +258,7 @@ package final class FunnelFigure: Figure {
             + ofBounds.map { term($0, $1, factor: $2) }
     }
 
-    /// Whether a row of postbacks is of the selected campaign, trusted and winning or not.
+    /// Whether a row of postbacks belongs to the selected campaign, trusted and winning or not.
     package func concerns(_ table: AggregateTable, columns: [StoredValue]) -> Bool {
         guard let entry = source(of: table)?.entry(AnyTableRow(columns), self),
             entry.postback != nil, entry.value == nil
@@ -281,17 +280,17 @@ package final class FunnelFigure: Figure {
 }
 
 extension FunnelFigure {
-    /// When a stored row counts: its hour, or the beginning of its day; nil without a day.
+    /// The time at which a stored row counts: its hour, or the beginning of its day; nil without a day.
     func time(of entry: FunnelEntry) -> (milliseconds: Int64?, day: String) {
         if let row = entry.postback { return time(of: row, model: models[row.app]) }
         return entry.hour.isEmpty ? (nil, "") : hours[entry.hour]
     }
 
-    /// When postbacks count: the hour of their arrival, or the beginning of the day of their likely install; nil without
-    /// a day when that is not known.
+    /// The time at which postbacks count: the hour of their arrival, or the beginning of the day of their likely
+    /// install; nil without a day when that is not known.
     ///
     /// The likely install is whole hours before the arrival. So its day is exact, although stores know only the hour of
-    /// the arrival. Stores have revenue by the day of the install and not by its hour, so that counts go by the day too.
+    /// the arrival. Stores have revenue by install day and not by hour, so counts use the day too.
     func time(
         of row: PostbackRow, model: ConversionModel?
     ) -> (milliseconds: Int64?, day: String) {
@@ -303,7 +302,7 @@ extension FunnelFigure {
         return (day.hoursSince1970 * Hour.milliseconds, day.day)
     }
 
-    /// The values of the funnel's columns; nil when they are not selected.
+    /// The values of the funnel's columns; nil for an unselected entry.
     func values(
         of entry: FunnelEntry, at time: (milliseconds: Int64?, day: String)
     ) -> [StoredValue]? {
@@ -338,14 +337,14 @@ extension FunnelFigure {
             case "download": entry.add(PostbacksKey.Measure.postbacks, to: .installs)
             case "redownload": entry.add(PostbacksKey.Measure.postbacks, to: .redownloads)
             case "re-engagement": entry.add(PostbacksKey.Measure.postbacks, to: .reengagements)
-            // Nobody knows what a word means that Apple has added: it is a postback, and no more.
+            // An interaction type that Apple has added is unknown here: count the postback only.
             default: break
             }
         }
         return entry
     }
 
-    /// The app that has a bundle id; nil for a bundle id that no configured app has, which is noted.
+    /// The app of a bundle id. An unconfigured bundle id returns nil and is noted.
     func app(ofBundle bundle: String) -> Int64? {
         if let app = question.appsByBundle[bundle] { return app }
         unknownBundles.insert(bundle)

@@ -9,16 +9,16 @@ struct FunnelFold {
     let figure: FunnelFigure
     private var rows: RowGroups<FunnelSums>
     private var salesByDay: [String: [Int64: AppSales]] = [:]
-    /// The days of campaigns on which anything was billed, as far as they matter.
+    /// The campaign days with billing, as far as they are needed.
     private var billedDays: Set<FunnelCost.Day> = []
-    /// The days of campaigns of which a cost was reported, each with its day and its campaign.
+    /// The campaign days with a reported cost, each with its day and its campaign.
     private var reportedDays: [FunnelCost.Day: (day: String, campaign: RowKeyBytes)] = [:]
-    /// The models of the apps, as the stores of postbacks have recorded them last.
+    /// The latest models of the apps, as recorded in the stores of postbacks.
     private(set) var models: [Int64: ConversionModel] = [:]
 
     init(_ figure: FunnelFigure) {
         self.figure = figure
-        // Rates are of days.
+        // Rates depend on the day.
         let places = figure.selection.places
         isByDay = places.first == Self.dayPlace
         rows = RowGroups(
@@ -29,7 +29,7 @@ struct FunnelFold {
     private static let dayPlace = 0
     private let isByDay: Bool
 
-    /// The groups in order of their columns.
+    /// The groups, sorted by their columns.
     var groups: [Group] {
         rows.sorted.map { group in
             var group = group
@@ -66,7 +66,7 @@ struct FunnelFold {
         }
     }
 
-    /// Lets `body` add to the group of an entry, if that is selected; says whether it is.
+    /// Calls `body` for the group of an entry if that is selected; returns whether it is.
     @discardableResult private mutating func add(
         _ entry: FunnelEntry, at time: (milliseconds: Int64?, day: String),
         _ body: (inout FunnelSums) -> Void
@@ -104,8 +104,8 @@ struct FunnelFold {
         }
     }
 
-    /// Looks for billing on the days of campaigns with reports that other conditions, names or hours leave out: what
-    /// counts on a day of a campaign does not depend on which part of it is asked for.
+    /// Searches billing on campaign days with reports, including rows that other conditions, names or hours exclude.
+    /// The cost of a campaign day does not depend on the selected part of it.
     private mutating func findBilling(in slices: [StoreSlice]) throws {
         let open = reportedDays.filter { !billedDays.contains($0.key) }.values
         guard !open.isEmpty, figure.selection.isNarrowed else { return }
@@ -132,7 +132,7 @@ struct FunnelFold {
         RowKeyBytes([.text(entry.network), .integer(entry.app), .text(entry.campaign)])
     }
 
-    /// Sales stand in every row of their app, and in one of its own.
+    /// Sales appear in every row of their app, and in a row of their own.
     private mutating func addNotifications(_ slice: StoreSlice) throws {
         let source = FunnelSource.storeNotifications
         try slice.forEachDay(of: source.places, figure.choice(of: source)) { row in
@@ -145,8 +145,8 @@ struct FunnelFold {
         }
     }
 
-    /// Sales and refunds of the apps of a group: on the group's day when groups have one, else in
-    /// all of the selected time.
+    /// Sales and refunds of a group's apps: on the group's day if groups have one, otherwise in the whole selected
+    /// time.
     func sales(of group: Group) -> AppSales {
         let days = isByDay ? group.columns.prefix(1).map(\.text) : Array(salesByDay.keys)
         var sum = AppSales()
@@ -161,7 +161,7 @@ struct FunnelFold {
 }
 
 extension FunnelFold {
-    /// The postbacks of rows that are alike in a partition.
+    /// The postbacks of similar rows in a partition.
     private struct Counts {
         let partition: Int32
         let row: PostbackRow
@@ -174,8 +174,8 @@ extension FunnelFold {
         }
     }
 
-    /// Adds the postbacks of a store. What depends on several rows is computed for each partition
-    /// alone, so it does not depend on which stores the partitions are in.
+    /// Adds the postbacks of a store. Values that depend on several rows are computed for each partition separately, so
+    /// they do not depend on the distribution of partitions over stores.
     private mutating func addPostbacks(_ slice: StoreSlice) throws {
         var counts: [RowKeyBytes: Counts] = [:]
         try slice.forEachRow(of: FunnelSource.postbackReader) { partition, row in
@@ -218,14 +218,14 @@ extension FunnelFold {
             }
             if !time.day.isEmpty {
                 sums.note(day: time.day, app: row.app, kinds: CampaignIDKinds(row.kind))
-                // Cohorts without installs weigh alike.
+                // Cohorts without installs have equal weight.
                 if tellsWindows { sums.note(installs: 0, on: time.day, app: row.app) }
             }
             sums.note(installs: interval)
         }
     }
 
-    /// Adds the bounds of the revenue that the values stand for.
+    /// Adds the bounds of the revenue of values.
     private mutating func addValues(
         _ slice: StoreSlice, _ recorded: [Int32: RecordedDecoding]
     ) throws {
@@ -249,7 +249,7 @@ extension FunnelFold {
         }
     }
 
-    /// Adds the revenue that values stand for.
+    /// Adds the revenue of values.
     private mutating func addRevenue(_ slice: StoreSlice) throws {
         let source = figure.revenue
         try slice.forEachRow(of: source.places) { _, row in
@@ -273,8 +273,8 @@ extension FunnelFold {
         return InstallInterval(earliest: window.earliest, latest: latest + Hour.milliseconds)
     }
 
-    /// How many postbacks of each row of `postbacks` have the fine value 0: up to version 3.0 only
-    /// these show the earliest install.
+    /// The number of postbacks with fine value 0 in each row of `postbacks`: up to version 3.0 only these bound the
+    /// earliest install.
     private func fineZeros(_ slice: StoreSlice) throws -> [RowKeyBytes: Int128] {
         var zeros: [RowKeyBytes: Int128] = [:]
         try slice.forEachRow(of: ValuedPostbacks.reader) { partition, row in

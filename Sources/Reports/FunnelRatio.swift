@@ -1,12 +1,12 @@
 import Streams
 
-/// A sum that rates of the funnel divide.
+/// A term of the funnel's rates.
 enum FunnelTerm {
     case count(FunnelMeasure)
     case cost, revenueMin, revenueMax
     case appRefunds, appRefundReversals, appSales
 
-    /// The funnel's column of it; of sales there is none.
+    /// Its column in the funnel; sales do not have one.
     var name: String {
         switch self {
         case .count(let measure): measure.name
@@ -24,7 +24,7 @@ enum FunnelTerm {
         if case .cost = self { [FunnelColumn.billed, FunnelColumn.reported] } else { [name] }
     }
 
-    /// The sum of a row; 0 for money, which is no count.
+    /// The sum of a row; 0 for money, which is not a count.
     func count(_ row: FunnelRow) -> Int128 {
         switch self {
         case .count(let measure): row.sums[measure]
@@ -45,7 +45,7 @@ enum FunnelTerm {
     }
 }
 
-/// What a rate divides by what: the sum of all that stands below the line.
+/// The terms of a rate. The terms below the line are added.
 struct FunnelRatio {
     let over: FunnelTerm
     /// Subtracted above the line.
@@ -55,7 +55,7 @@ struct FunnelRatio {
     var terms: [FunnelTerm] { [over] + (less.map { [$0] } ?? []) + under }
 }
 
-/// A rate of the funnel with the numbers that it divides.
+/// A rate of the funnel with its numbers.
 package struct FunnelDivision: Sendable {
     package struct Term: Sendable {
         /// A measure that can be explained.
@@ -65,22 +65,22 @@ package struct FunnelDivision: Sendable {
 
     package let measure: String
     package let over: Term
-    /// What is subtracted from it; nil where nothing is.
+    /// The subtracted term; nil without one.
     package let less: Term?
-    /// What is added up to divide by it.
+    /// The terms of the denominator, which are added.
     package let under: [Term]
-    /// As the funnel has it; null where there is none.
+    /// The value in the funnel; null without one.
     package let value: ReportValue
-    /// Of `cpi`: how many of the installs are of campaigns whose cost is not known.
+    /// For `cpi`: the installs of campaigns without a known cost.
     package fileprivate(set) var installsWithoutCost: Int128 = 0
 
-    /// A part of the division as it is written: a number, or what is between numbers.
+    /// A part of the written division: a number, or the text between numbers.
     package enum Part: Sendable {
         case term(Term)
         case sign(String)
     }
 
-    /// All parts in order, of which text is made.
+    /// All parts in order; they form the text.
     package var parts: [Part] {
         func side(_ terms: [Term], _ sign: String) -> [Part] {
             let sum = terms.enumerated().flatMap { place, term -> [Part] in
@@ -92,10 +92,10 @@ package struct FunnelDivision: Sendable {
             + side(under, " + ")
     }
 
-    /// What is divided, in names: `clicks / (presented + viewed)`.
+    /// The division in names: `clicks / (presented + viewed)`.
     package var formula: String { written { $0.name } }
 
-    /// The division in words: `ctr = clicks / (presented + viewed) = 4 / (11 + 0) = 0.363636`.
+    /// The division with numbers: `ctr = clicks / (presented + viewed) = 4 / (11 + 0) = 0.363636`.
     package var text: String {
         let result = [currency, value.plainText].compactMap(\.self).joined(separator: " ")
         return "\(measure) = \(formula) = \(written { $0.amount }) = \(reasonUnknown ?? result)"
@@ -110,12 +110,12 @@ package struct FunnelDivision: Sendable {
         }.joined()
     }
 
-    /// The currency of an amount that is divided by a count; nil for a share.
+    /// The currency of an amount divided by a count; nil for a share.
     package var currency: String? {
         under.contains { !$0.currencies.isEmpty } ? nil : over.currencies.first
     }
 
-    /// Why there is no rate; nil where there is one.
+    /// Why the rate is missing; nil when there is one.
     package var reasonUnknown: String? {
         guard value == .null else { return nil }
         let terms = [over] + under
@@ -130,8 +130,7 @@ package struct FunnelDivision: Sendable {
         return "not known: there is nothing to divide by"
     }
 
-    /// What the installs of a cost per install include beside those that were paid for; nil where there is nothing to
-    /// say.
+    /// A note on installs of campaigns without a known cost, which lower `cpi`; nil without such installs.
     package var noteOnInstalls: String? {
         guard installsWithoutCost > 0, let installs = under.first?.amount else { return nil }
         return
@@ -140,7 +139,7 @@ package struct FunnelDivision: Sendable {
 }
 
 extension FunnelDivision {
-    /// The division that the only row of a table has.
+    /// The division of a table's only row.
     fileprivate init(_ measure: String, _ ratio: FunnelRatio, _ table: ReportTable) {
         func value(_ name: String) -> ReportValue {
             guard let row = table.rows.first,
@@ -167,8 +166,7 @@ extension FunnelDivision.Term {
 }
 
 extension OpenStores {
-    /// Reads a rate of the funnel over all rows that a query selects, with what it divides; nil for a column that is no
-    /// rate.
+    /// Reads a rate of the funnel over all selected rows, with its terms; nil for a column that is not a rate.
     package func division(
         of measure: String, _ query: FunnelQuery
     ) throws(InspectionError) -> FunnelDivision? {
@@ -198,8 +196,7 @@ extension OpenStores {
         return division
     }
 
-    /// The cost over all rows that a query of the funnel selects, in words: which of its parts counts; nil for another
-    /// column.
+    /// The cost over all selected rows of the funnel, with a text that names the counted parts; nil for another column.
     package func costInWords(
         _ measure: String, _ query: FunnelQuery
     ) throws(InspectionError) -> String? {
@@ -220,8 +217,8 @@ extension OpenStores {
         return "\(measure) = \(text(measure) ?? "0"), \(source)\(rule)"
     }
 
-    /// Reads a rate of `roas` over all rows that a query selects up to one day, with what it divides; nil for a column
-    /// that is no rate of it.
+    /// Reads a rate of `roas` over all selected rows up to one day, with its terms; nil for a column that is not a
+    /// rate.
     package func division(
         of measure: String, inReturns query: FunnelQuery
     ) throws(InspectionError) -> FunnelDivision? {
@@ -233,7 +230,7 @@ extension OpenStores {
         return FunnelDivision(measure, ratio, try returns(query).table)
     }
 
-    /// Reads the rate of clicks over all rows that a query selects, with what it divides; nil for a column that is no rate.
+    /// Reads the click rate over all selected rows, with its terms; nil for a column that is not a rate.
     package func division(
         of measure: String, inClickRates query: DumpQuery
     ) throws(InspectionError) -> FunnelDivision? {
@@ -254,12 +251,12 @@ extension OpenStores {
 }
 
 extension Funnel {
-    /// The columns that tell campaigns apart.
+    /// The columns that identify a campaign.
     package static let campaignColumns = ["ad_network_id", "app_id", "campaign"]
 }
 
 extension ReportTable {
-    /// The installs of rows of the funnel whose cost is not known. The rows have to be of single campaigns.
+    /// The installs in rows of unknown cost. Each row must be of a single campaign.
     package var installsWithoutCost: Int128 {
         func place(_ name: String) -> Int? { columns.firstIndex { $0.name == name } }
         guard let cost = place("cost_micros"), let installs = place("installs") else { return 0 }

@@ -2,15 +2,15 @@ import ConfigurationValues
 import Store
 import Streams
 
-/// An aggregate that the funnel reads, and what its rows give.
+/// An aggregate that the funnel reads, and the contribution of its rows.
 struct FunnelSource: Sendable {
-    /// The columns and measures that matter here: the funnel sums over all others.
+    /// The columns and measures that the funnel needs; it sums over all others.
     let places: ReadPlaces
-    /// The measure that is 0 where nothing was billed, by its place; nil for aggregates without billing.
+    /// Index of the measure that is 0 without billing; nil for aggregates without billing.
     let billed: Int?
-    /// Whether its rows are of whole apps: they count for the apps of the others.
+    /// Whether its rows belong to whole apps: they count for the apps of other rows.
     let isOfApps: Bool
-    /// Whether the sums of a row are a value, or only zeros that stay of what was taken back.
+    /// Whether the sums of a row are a value, and not zeros left after corrections.
     let isValue: @Sendable (AnyTableRow) -> Bool
     private let read: @Sendable (AnyTableRow, FunnelFigure) -> FunnelEntry?
 
@@ -29,7 +29,7 @@ struct FunnelSource: Sendable {
     /// The aggregate as it is stored.
     var stored: AggregateTable { places.stored }
 
-    /// What a row gives; nil for notifications that do not count.
+    /// The contribution of a row; nil for notifications that do not count.
     func entry(_ row: AnyTableRow, _ number: FunnelFigure) -> FunnelEntry? { read(row, number) }
 
     static let bids = {
@@ -58,7 +58,7 @@ struct FunnelSource: Sendable {
         return FunnelSource(
             TableReader(
                 CostsKey.time, campaign, currency, measures: Array(CostsKey.Measure.allCases)),
-            // A report of 0 is a report.
+            // A reported cost of 0 is a value.
             isValue: { _ in true }
         ) { row, _ in
             var entry = FunnelEntry(row, campaign, .either)
@@ -67,8 +67,8 @@ struct FunnelSource: Sendable {
             return entry
         }
     }()
-    /// An impression that SKAdNetwork got is mostly of an ad that an SDK also presented and
-    /// reported, so it is counted apart.
+    /// Most ads with an SKAdNetwork impression are also presented and reported by an SDK, so these impressions are
+    /// counted separately.
     static let impressions = {
         let campaign = CampaignColumns(\ImpressionsKey.ad.campaign)
         let format = ImpressionsKey.column(\.ad.format)
@@ -118,8 +118,8 @@ struct FunnelSource: Sendable {
             return entry
         }
     }()
-    /// The revenue by the day of the install. Decoded events say neither the conversion type nor the verdict of their
-    /// postbacks, so that nobody knows which of them have an install.
+    /// The revenue by install day. Decoded events do not record the conversion type or verdict of their postbacks, so
+    /// it is not known which of them have an install.
     static let installCohorts = {
         let campaign = CampaignColumns(\InstallCohortsKey.campaign)
         let currency = InstallCohortsKey.column(\.currency)
@@ -128,7 +128,7 @@ struct FunnelSource: Sendable {
             TableReader(
                 InstallCohortsKey.time, campaign, currency, hasSourceIdentifier,
                 measures: [.postbacks, .nullValues, .revenueMinMicros, .revenueMaxMicros]),
-            // A cohort whose postbacks are all without a value has no revenue, which is not 0.
+            // A cohort in which all postbacks lack a value has unknown revenue, not 0.
             isValue: { $0[.postbacks] != $0[.nullValues] }
         ) { row, _ in
             var entry = FunnelEntry(
@@ -140,16 +140,16 @@ struct FunnelSource: Sendable {
             return entry
         }
     }()
-    /// Only explanations read it by itself: the funnel reads it with its postbacks, which are counted by the rows that
-    /// have all of them.
+    /// Only explanations read it separately. The funnel reads it together with its postbacks, which are counted from
+    /// the complete rows.
     static let conversionValues = FunnelSource(ValuedPostbacks.reader) { row, number in
         var entry = number.postbacks(PostbackRow(row, ValuedPostbacks.columns))
         entry.counts = []
         entry.value = PostbackValue(row)
         return entry
     }
-    /// Refunds and sales belong to an app. Family members and holders of assigned seats bought
-    /// nothing, so they are left out.
+    /// Refunds and sales belong to an app. Family members and holders of assigned seats did not buy anything, so they
+    /// are left out.
     static let storeNotifications = {
         let environment = StoreNotificationsKey.column(\.environment)
         let bundle = StoreNotificationsKey.column(\.bundleID)
@@ -173,8 +173,8 @@ struct FunnelSource: Sendable {
         }
     }()
 
-    /// The sources by stream, streams in bytewise order. Those of notifications come last, since
-    /// they count for the apps of the others.
+    /// The sources by stream, streams in bytewise order. Notifications come last, because they count for the apps of
+    /// the others.
     static let byStream: [(stream: String, sources: [FunnelSource])] = [
         (BidsFold.streamName, [bids]), (CostsFold.streamName, [costs]),
         (ImpressionsFold.streamName, [impressions]),
@@ -185,25 +185,24 @@ struct FunnelSource: Sendable {
     static let streams = byStream.map(\.stream)
 }
 
-/// What a row of a source gives to the funnel: when, for which campaign, and which of its measures.
+/// The contribution of a source's row to the funnel: time, campaign and measures.
 struct FunnelEntry {
-    /// The hour, or the day that a report is about.
+    /// The hour, or the day that a report covers.
     let hour: String
     let network: String
     let campaign: String
     let app: Int64
-    /// The kind of the campaign's id.
     let kind: CampaignIDKind
-    /// Of postbacks: what they have in common, and their value.
+    /// For postbacks: their common columns and their value.
     var postback: PostbackRow?
     var value: PostbackValue?
-    /// Of postbacks: whether they are trusted and won.
+    /// For postbacks: whether they are trusted and won.
     var isTrusted = false
-    /// Places of measures in the stored aggregate, and what they add to.
+    /// Indices of measures in the stored aggregate, and the measures that they add to.
     var counts: [(place: Int, measure: FunnelMeasure)] = []
-    /// The same of amounts, which are of the currency.
+    /// The same for amounts, which are in the entry's currency.
     private(set) var amounts: [(place: Int, measure: String)] = []
-    /// The places of the revenue, which is among the amounts.
+    /// The indices of the revenue, which is among the amounts.
     private(set) var revenue: (min: Int, max: Int)?
     var currency = ""
 
@@ -225,7 +224,7 @@ struct FunnelEntry {
 }
 
 extension FunnelEntry {
-    /// Of a row with the columns of a campaign.
+    /// An entry from a row with the columns of a campaign.
     fileprivate init<Key>(
         _ row: TableRow<Key>, _ columns: CampaignColumns<Key>, _ kind: CampaignIDKind
     ) {

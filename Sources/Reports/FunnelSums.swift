@@ -2,17 +2,16 @@ import ConversionModels
 import Store
 import Streams
 
-/// The sums of a row of the funnel.
 struct FunnelSums {
     private var counts = Array(repeating: Int128(0), count: FunnelMeasure.allCases.count)
     var cost = FunnelCost()
     private(set) var revenueMinMicros: [StoredValue: Int128] = [:]
     private(set) var revenueMaxMicros: [StoredValue: Int128] = [:]
     var bounds = RevenueBounds()
-    /// The same by window, and installs by day, with `FunnelQuery.tellsWindows`.
+    /// The bounds by window, if `FunnelQuery.tellsWindows`.
     private(set) var windowBounds: [RevenueBounds] = []
     private(set) var installsByDay = CohortSizes()
-    /// The days of installs with what decides the windows of their postbacks.
+    /// The install days, with the data that determines the windows of their postbacks.
     private(set) var days = InstallDays()
     private(set) var apps: Set<Int64> = []
     private(set) var installs = InstallInterval()
@@ -28,7 +27,7 @@ struct FunnelSums {
         revenueMaxMicros[currency, default: 0] += Int128(most)
     }
 
-    /// Changes all amounts of revenue, each of them by currency.
+    /// Transforms all amounts of revenue, each by currency.
     mutating func mapRevenue(_ change: ([StoredValue: Int128]) -> [StoredValue: Int128]) {
         revenueMinMicros = change(revenueMinMicros)
         revenueMaxMicros = change(revenueMaxMicros)
@@ -36,7 +35,7 @@ struct FunnelSums {
         for window in windowBounds.indices { windowBounds[window].mapAmounts(change) }
     }
 
-    /// Lets `body` add to the bounds of the revenue, and to those of the window.
+    /// Lets `body` add to the bounds of the revenue and to those of the window.
     mutating func addBounds(
         ofWindow window: Int, tellsWindows: Bool, _ body: (inout RevenueBounds) -> Void
     ) {
@@ -50,7 +49,6 @@ struct FunnelSums {
         installsByDay.add(count, on: day, app: app)
     }
 
-    /// Adds the sums of other rows.
     mutating func add(_ other: FunnelSums) {
         for place in counts.indices { counts[place] += other.counts[place] }
         cost.add(other.cost)
@@ -78,22 +76,21 @@ struct FunnelSums {
     }
 }
 
-/// What campaigns cost. On each day of a campaign by itself: where anything was billed on it that counts, else what
-/// was reported of it.
+/// The cost of campaigns. On each campaign day, billing counts if there is any, otherwise the reported cost.
 struct FunnelCost {
-    /// Where the cost comes from.
+    /// The origin of the cost.
     enum Source: String {
         case billed, reported
-        /// Some was billed, and some was reported: of the same days or of others.
+        /// Both billed and reported cost counts, on the same days or on different ones.
         case both
     }
 
-    /// A day of a campaign as events name it: the day, the network, the app and the campaign's id. The catalog's names
-    /// are no part of it, so that what counts depends neither on them nor on how rows are grouped.
+    /// A campaign day as events identify it: the day, the network, the app and the campaign's id. The catalog's names
+    /// are excluded, so that the cost does not depend on them or on the grouping.
     typealias Day = RowKeyBytes
 
-    /// By where it comes from, then by currency. A day whose reports do not count has an empty entry of what was billed,
-    /// where other rows have the billing.
+    /// By source, then by currency. If other rows have the billing, a day with ignored reports has an empty entry for
+    /// billing.
     private var amounts: [Day: [Source: [StoredValue: Int128]]] = [:]
 
     var isEmpty: Bool { amounts.isEmpty }
@@ -103,7 +100,7 @@ struct FunnelCost {
     }
 
     /// - Parameters:
-    ///   - micros: in millionths; of what was billed a sum of CPM prices, a thousand times the cost.
+    ///   - micros: in millionths; if billed, a sum of CPM prices, a thousand times the cost.
     ///   - source: billed or reported.
     mutating func add(
         _ micros: Int64, to source: Source, currency: StoredValue, on day: Day
@@ -111,14 +108,14 @@ struct FunnelCost {
         amounts[day, default: [:]][source, default: [:]][currency, default: 0] += Int128(micros)
     }
 
-    /// Lets no report count on days of campaigns on which anything was billed, in whichever row.
+    /// Ignores reports on campaign days with billing in any row.
     mutating func decide(billedOn days: Set<Day>) {
         for day in amounts.keys where days.contains(day) && amounts[day]?[.billed] == nil {
             amounts[day]?[.billed] = [:]
         }
     }
 
-    /// Changes all amounts, each of them by currency.
+    /// Transforms all amounts, each by currency.
     func mapAmounts(
         _ change: ([StoredValue: Int128]) -> [StoredValue: Int128]
     ) -> FunnelCost {
@@ -133,7 +130,7 @@ struct FunnelCost {
         }
     }
 
-    /// What counts, as CPM prices in millionths by currency: a thousand times the cost.
+    /// The counted amounts as CPM prices in millionths by currency: a thousand times the cost.
     var pricesMicros: [StoredValue: Int128] {
         amounts.values.reduce(into: [:]) { sums, day in
             let reported = day[.reported]?.mapValues { $0 * 1000 }
@@ -141,7 +138,7 @@ struct FunnelCost {
         }
     }
 
-    /// What was reported, in millionths by currency, whether it counts or not.
+    /// The reported amounts in millionths by currency, counted or not.
     var reportedMicros: [StoredValue: Int128] {
         amounts.values.reduce(into: [:]) { $0.merge($1[.reported] ?? [:], uniquingKeysWith: +) }
     }
@@ -153,7 +150,6 @@ struct FunnelCost {
     }
 }
 
-/// An app's sales and refunds.
 struct AppSales {
     private(set) var refunds = Int128(0)
     private(set) var refundReversals = Int128(0)
@@ -182,11 +178,11 @@ struct AppSales {
     }
 }
 
-/// When the installs of some postbacks happened, in whole hours.
+/// The time range of the installs of some postbacks, in whole hours.
 struct InstallInterval {
-    /// The earliest hour's beginning, in milliseconds since 1970; nil when it is not known.
+    /// The beginning of the earliest hour, in milliseconds since 1970; nil when it is not known.
     private(set) var earliestMilliseconds: Int64?
-    /// The latest hour's end.
+    /// The end of the latest hour.
     private(set) var latestMilliseconds: Int64?
     private var isEarliestUnknown = false
 
@@ -207,14 +203,14 @@ struct InstallInterval {
     }
 }
 
-/// Bounds of the revenue of some postbacks, and what an estimate is based on.
+/// Bounds of the revenue of some postbacks, and the data of an estimate.
 struct RevenueBounds {
-    /// Postbacks of one kind of window, whose values can be compared.
+    /// Postbacks of one kind of window, so that their values are comparable.
     struct Window {
         private(set) var postbacks = Int128(0)
-        /// Those with a value that the model defines.
+        /// Postbacks with a value that the model defines.
         private(set) var valued = Int128(0)
-        /// Twice the sum of the middles of their ranges, by currency.
+        /// Twice the sum of the midpoints of their ranges, by currency.
         private(set) var doubledMiddleMicros: [StoredValue: Int128] = [:]
 
         fileprivate mutating func add(_ other: Window) {
@@ -241,14 +237,14 @@ struct RevenueBounds {
     }
 
     private(set) var minMicros: [StoredValue: Int128] = [:]
-    /// The most revenue of the bounded postbacks, by currency.
+    /// The maximum revenue of the bounded postbacks, by currency.
     private(set) var maxMicros: [StoredValue: Int128] = [:]
-    /// How many postbacks have no bound: their app had no model in effect.
+    /// The number of postbacks without a bound: their app had no model in effect.
     private(set) var unboundedPostbacks = Int128(0)
-    /// The postbacks for an estimate, by the kind of window.
+    /// The postbacks for an estimate, by kind of window.
     private(set) var windows: [PostbackTiming: Window] = [:]
 
-    /// Changes all amounts, each of them by currency.
+    /// Transforms all amounts, each by currency.
     mutating func mapAmounts(_ change: ([StoredValue: Int128]) -> [StoredValue: Int128]) {
         minMicros = change(minMicros)
         maxMicros = change(maxMicros)
@@ -262,10 +258,10 @@ struct RevenueBounds {
         for (timing, window) in other.windows { windows[timing, default: Window()].add(window) }
     }
 
-    /// Adds postbacks of one value, or of none.
+    /// Adds postbacks of one value, or without a value.
     ///
     /// - Parameters:
-    ///   - model: that of their app; nil when it has none.
+    ///   - model: the model of their app; nil without one.
     ///   - received: the hour of their arrival, in milliseconds since 1970.
     mutating func add(
         _ count: Int128, _ model: ConversionModel?, received: Int64, timing: PostbackTiming,
@@ -295,11 +291,11 @@ struct RevenueBounds {
         windows[timing, default: Window()].add(count, saying: speaks ? decoding : nil)
     }
 
-    /// The revenue if postbacks without a value were like those with one of the same kind of
-    /// window: the middles of the ranges, scaled up. Fractions of a micro are cut off.
+    /// The revenue, assuming that postbacks without a value resemble those with one of the same kind of window: the
+    /// midpoints of the ranges, scaled up. Fractions of a micro are truncated.
     ///
-    /// nil when it cannot be estimated: some postbacks have no model, or no postback of a kind of
-    /// window has a value.
+    /// Nil when it cannot be estimated: some postbacks have no model, or all postbacks of a kind of window lack a
+    /// value.
     var estimatedMicros: [StoredValue: Int128]? {
         guard unboundedPostbacks == 0 else { return nil }
         var estimate: [StoredValue: Int128] = [:]
@@ -312,6 +308,6 @@ struct RevenueBounds {
         return estimate
     }
 
-    /// How many postbacks have a value that a model defines.
+    /// The number of postbacks with a value that a model defines.
     var valuedPostbacks: Int128 { windows.values.reduce(0) { $0 + $1.valued } }
 }

@@ -2,55 +2,55 @@ import Store
 import Streams
 import Wording
 
-/// Why stores cannot be inspected as asked.
+/// Why a query of stores fails.
 package enum InspectionError: OperatorError, Equatable, Sendable {
-    /// No data directory has a store of these streams.
+    /// The data directories have no store of these streams.
     case noStore(streams: [String], directories: [String])
     case unreadableDirectory(String, detail: String)
     /// Stores of one stream were folded from different logs.
     case differentLogs(stream: String, directories: [String])
-    /// Two sets of stores have none of the streams in common.
+    /// Two sets of stores do not share a stream.
     case nothingInCommon(streams: [String], directories: [String])
     case unknownDump(String, known: [String])
     case unknownColumn(String, dump: String, known: [String])
     case unknownMeasure(String, known: [String])
-    /// The curves of a dump go by the column, so that a condition on it would leave a part of each sum out.
+    /// The column is the axis of the curves, so a condition on it would remove a part of each sum.
     case curveColumn(String)
-    /// The later of two instants is the earlier one.
+    /// The later of two instants precedes the earlier one.
     case badTimes
-    /// The rows of the dump have no windows of postbacks.
+    /// The rows of the dump do not have windows of postbacks.
     case noMaturity(String, known: [String])
-    /// The rows of the dump are no increments of curves.
+    /// The rows of the dump are not increments of curves.
     case noCurves(String, known: [String])
-    /// The rows of estimates are of all their columns.
+    /// Rows of estimates cannot be grouped.
     case noGrouping(String)
-    /// `total` stands beside other columns, or no column is named.
+    /// `total` is combined with columns, or no column is named.
     case badColumns(String)
-    /// A picture would have more curves than anybody can tell apart.
+    /// A picture would have too many curves to distinguish.
     case tooManyCurves(Int)
-    /// An order of rows is no column, with a direction or without.
+    /// The sort order does not name a column with an optional direction.
     case badOrder(String)
-    /// Its numbers are of a time since the install, which is not said.
+    /// The query does not name the day since the install that its numbers refer to.
     case noThroughDay(String)
-    /// A column is compared with what it can never hold.
+    /// A column is compared with a value that it cannot have.
     case badCondition(column: String, value: String, wanted: String)
-    /// An export cannot go on from where another one ended.
+    /// An export cannot continue from the cursor.
     case staleCursor(String)
-    /// An export has other postbacks than the stores have accepted.
+    /// The number of exported postbacks differs from the number accepted by the stores.
     case incompleteExport(found: Int64, accepted: Int64)
-    /// Amounts have no rate into the currency that is asked for.
+    /// Amounts have no rate into the requested currency.
     case noRates(file: String, String)
-    /// A store that was in force at an instant is no longer there.
+    /// A store that was in force at an instant no longer exists.
     case storeGone(path: String, instant: String)
-    /// What the records of an hour, or of all hours, added before an instant is not known.
+    /// The contributions of the records of an hour, or of all hours, before an instant are not known.
     case hourNotFolded(stream: String, hour: String?, detail: String)
-    /// The configuration that a store has recorded cannot be read back.
+    /// The recorded configuration of a store cannot be parsed.
     case unreadableConfiguration(stream: String, partition: Int32, RecordedConfigurationFault)
-    /// Rows that do not fit into memory cannot be written beside it.
+    /// Rows that exceed the memory limit cannot be written to a temporary file.
     case temporaryFile(path: String, detail: String)
     case store(StoreError)
 
-    /// Runs `body`, whose errors are those of stores.
+    /// Runs `body` and wraps its store errors.
     static func ofStores<Result>(
         _ body: () throws(StoreError) -> Result
     ) throws(InspectionError) -> Result {
@@ -61,7 +61,7 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
         }
     }
 
-    /// True when the query is at fault, and not the stores.
+    /// True when the query is invalid, false for errors of the stores.
     package var isUsage: Bool {
         switch self {
         case .noStore, .unreadableDirectory, .differentLogs, .nothingInCommon,

@@ -5,27 +5,27 @@ import Synchronization
 
 /// The stores of all streams under some data directories, opened for reading.
 ///
-/// Several directories may hold copies of a partition's state; the one that is folded furthest counts, and of equal ones
-/// the one that was promoted last, so that a promotion in one of them holds in whatever order they are given.
+/// Several directories may have copies of a partition's state. The copy folded furthest counts; of equal ones, the one
+/// promoted last. So a promotion in one directory takes effect in any order of directories.
 package final class OpenStores {
-    /// The directories, as they were given.
+    /// The directories as given.
     package let directories: [String]
-    /// Up to which instant records count; nil for all of them.
+    /// The instant up to which records count; nil for all records.
     private let asOf: AsOf?
-    /// The time of the clock; nil where none is looked at, and the newest record counts whatever its time.
+    /// The time of the clock; nil to ignore the clock, so that the newest record counts whatever its time.
     let present: Present?
     /// The opened stores of each stream, in the order of the directories.
     private let readers: [(stream: String, readers: [StoreReader])]
-    /// The streams whose stores were read.
+    /// The streams that were read.
     private let viewed = Mutex<Set<String>>([])
 
     /// The streams that have stores, in bytewise order.
     package static let streams = allStreams.map { $0.streamName }.sorted()
 
-    /// Opens what stores there are; there may be none. With an instant, those that were in force
-    /// then, to read what was there by then.
+    /// Opens the existing stores; there may be none. Given an instant, opens the stores that were in force then and
+    /// limits them to the records folded by then.
     ///
-    /// - Throws: `storeGone` when a store that was in force is no longer there.
+    /// - Throws: `storeGone` when a store that was in force no longer exists.
     package convenience init(
         directories: [String], asOf: AsOf? = nil, present: Present? = nil
     ) throws(InspectionError) {
@@ -35,9 +35,9 @@ package final class OpenStores {
     }
 
     /// - Parameters:
-    ///   - asOf: up to which instant records count; nil for all of them.
+    ///   - asOf: the instant up to which records count; nil for all records.
     ///   - instant: when the stores were in force, in milliseconds since 1970; nil for now.
-    ///   - present: the time of the clock; nil where none is looked at.
+    ///   - present: the time of the clock; nil to ignore the clock.
     init(
         directories: [String], asOf: AsOf?, inForceAtMilliseconds instant: Int64?,
         present: Present? = nil
@@ -46,7 +46,7 @@ package final class OpenStores {
         self.asOf = asOf
         self.present = present
         try Self.check(directories)
-        // Read once, so that all streams are of the same sets.
+        // Read once, so that all streams use the same sets.
         let sets = try Self.sets(of: directories)
         var opened: [(stream: String, readers: [StoreReader])] = []
         for stream in Self.streams {
@@ -59,12 +59,12 @@ package final class OpenStores {
         readers = opened
     }
 
-    /// The files that are read of a stream.
+    /// The store files that are read for a stream.
     func paths(of stream: String) -> [String] {
         readers.filter { $0.stream == stream }.flatMap { $0.readers.map(\.path) }
     }
 
-    /// The store of a stream, there or not; one that was in force has to be there.
+    /// The path of a stream's store, which may be missing. A store that was in force at the instant must exist.
     private static func path(
         of stream: String, in sets: PromotionJournal, at instant: Int64?
     ) throws(InspectionError) -> String {
@@ -89,14 +89,14 @@ package final class OpenStores {
         }
     }
 
-    /// Path of a stream's store that is in force in a data directory.
+    /// The path of the stream's store in force in a data directory.
     package static func path(
         of stream: String, in directory: String
     ) throws(StoreError) -> String {
         try PromotionJournal(directory: directory).presentPath(of: stream)
     }
 
-    /// One of several directories that cannot be read would silently take its partitions along.
+    /// An unreadable directory would silently hide its partitions.
     private static func check(_ directories: [String]) throws(InspectionError) {
         for directory in directories {
             let exists = FileManager.default.fileExists(atPath: directory)
@@ -123,7 +123,7 @@ package final class OpenStores {
         }
     }
 
-    /// Keeps what is read in memory, for several questions, and sums of days for those who open the stores next.
+    /// Caches the pages in memory, for several queries, and sums of days for later readers of the stores.
     package func keepPages(_ days: DaySumCache) throws(InspectionError) {
         try InspectionError.ofStores { () throws(StoreError) in
             for reader in readers.flatMap(\.readers) { try reader.keepPages(days) }
@@ -151,10 +151,10 @@ package final class OpenStores {
                         try body(
                             StoreView(snapshots, present: self.present).limited(by: self.asOf)))
                 } catch let error as InspectionError {
-                    // The readers would take it for an error of SQLite.
+                    // Passed around the readers, which would report it as an SQLite error.
                     answer = .failure(error)
                 } catch {
-                    // And the last of them this for its own.
+                    // The last reader would report errors of other stores as its own.
                     for (_, snapshot) in snapshots {
                         if let fault = snapshot.fault(error) { throw fault }
                     }
@@ -170,8 +170,8 @@ package final class OpenStores {
         return try answer.get()
     }
 
-    /// Calls `body` with one consistent state of the stores of these streams: of each partition,
-    /// the copy that is folded furthest. Errors of `body` are rethrown unchanged.
+    /// Calls `body` with one consistent state of the stores of these streams: for each partition, the copy folded
+    /// furthest. Rethrows errors of `body` unchanged.
     ///
     /// - Throws: `noStore` when none of the streams has a store.
     package func withSlices<Value>(
@@ -183,10 +183,10 @@ package final class OpenStores {
         return try answer.get()
     }
 
-    /// The stores that another version of Weir folded, under rules of another number: what they hold is not what this
-    /// version would make of the log.
+    /// The stores that another version of Weir folded under different rules. Their contents may differ from a fold by
+    /// this version.
     ///
-    /// - Parameter streams: whose stores are looked at; nil for those that were read.
+    /// - Parameter streams: the streams to check; nil for those that were read.
     package func foldedUnderOtherRules(
         of streams: [String]? = nil
     ) throws(InspectionError) -> [OtherRules] {
@@ -222,7 +222,7 @@ package final class OpenStores {
         }
     }
 
-    /// Opens a snapshot within the one before, so that all are open when `body` is called.
+    /// Opens a snapshot within the previous one, so that all are open when `body` is called.
     private static func nest(
         _ rest: ArraySlice<(String, StoreReader)>,
         _ taken: [(stream: String, snapshot: StoreSnapshot)],
@@ -235,9 +235,8 @@ package final class OpenStores {
     }
 }
 
-/// A store that was folded under rules of another number than the program's.
+/// A store that was folded under rules of another version number than the program's.
 package struct OtherRules: Equatable, Sendable {
-    /// The path of the file.
     package let store: String
     package let folded: Int64
     package let present: Int64

@@ -6,10 +6,10 @@ import Wording
 package struct Plot: Sendable {
     struct Point: Sendable {
         let label: String
-        /// The same where there is one value; nil where it is not known.
+        /// Equal bounds for a single value; nil when it is not known.
         let low: Double?
         let high: Double?
-        /// Of the share of what can still come: false where some can.
+        /// Whether the value is complete; false while further records may change it.
         let isComplete: Bool
     }
 
@@ -22,16 +22,17 @@ package struct Plot: Sendable {
     private let isMoney: Bool
     private(set) var curves: [Curve] = []
 
-    /// How many curves a picture has at most.
+    /// The maximum number of curves in a picture.
     private static let mostCurves = 12
     private static let microsInUnit = 1_000_000.0
 
-    /// Takes a table apart: a curve for each of its rows' keys but the steps.
+    /// Splits a table into curves, one for each combination of its rows' keys except the steps.
     ///
     /// - Parameters:
-    ///   - value: a measure, or what `_min` and `_max` end, with `_micros` or without: then the bounds are a band.
-    ///   - step: the column to go along; nil for the last of the keys.
-    ///   - newestDay: of rows whose days are complete before it, whatever their maturity; nil for others.
+    ///   - value: a measure, or the stem of `_min` and `_max` columns, with or without `_micros`: the bounds are then a
+    ///     band.
+    ///   - step: the column of the horizontal axis; nil for the last of the keys.
+    ///   - newestDay: earlier days are complete, whatever their maturity; nil to use the maturity.
     ///   - name: of the dump, for errors.
     /// - Throws: `unknownColumn`, `unknownMeasure`, `tooManyCurves`.
     package init(
@@ -59,7 +60,7 @@ package struct Plot: Sendable {
             return maturity.map { [.null, .decimal("1.000000")].contains(row[$0]) } ?? true
         }
         func number(_ value: ReportValue) -> Double? {
-            // Amounts that have their currency beside them.
+            // Amounts with a currency.
             if case .money(let money) = value {
                 guard money.amounts.count == 1, let amount = money.amounts.first else { return nil }
                 return Double(amount.micros) / Self.microsInUnit
@@ -69,7 +70,7 @@ package struct Plot: Sendable {
         }
         self.isMoney = isMoney
         valueName = isMoney ? value.replacing("_micros", with: "") : value
-        // By their bytes: names that look alike are of different curves.
+        // Compared by bytes: names that look alike are different curves.
         var places: [StoredValue: Int] = [:]
         for row in table.rows {
             let name = keys.indices.filter { $0 != stepPlace }.map { row[$0].plainText }
@@ -90,7 +91,7 @@ package struct Plot: Sendable {
         }
     }
 
-    /// The columns of a measure, or of its bounds; nil when there are none.
+    /// The columns of a measure or of its bounds; nil if they do not exist.
     package static func columns(
         of value: String, in names: [String]
     ) -> (low: String, high: String)? {
@@ -103,7 +104,7 @@ package struct Plot: Sendable {
         max(curves.flatMap(\.points).compactMap { $0.high ?? $0.low }.max() ?? 0, 0)
     }
 
-    /// Amounts and shares have decimals, counts have none.
+    /// Amounts and shares have decimals, counts do not.
     private func text(_ value: Double) -> String {
         guard value != 0 else { return "0" }
         if !isMoney, abs(value) >= 1, value == value.rounded() {
@@ -117,7 +118,7 @@ package struct Plot: Sendable {
     private static let eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"]
     private static let note = "* some of it can still come\n"
 
-    /// Bars of Unicode blocks: up to the lower bound filled, from there to the upper one shaded.
+    /// Bars of Unicode blocks: filled up to the lower bound, shaded from there to the upper one.
     ///
     /// - Parameter width: of a line, in characters.
     package func text(columns width: Int) -> String {
@@ -163,8 +164,8 @@ package struct Plot: Sendable {
 
     // MARK: As a file
 
-    /// The picture as SVG: a line for each curve, and a band where there are bounds. What can still come is drawn with
-    /// an open dot.
+    /// The picture as SVG: a line for each curve, and a band where there are bounds. Incomplete values have an open
+    /// dot.
     package var svg: String {
         let (width, height, left, top, bottom) = (860.0, 420.0, 70.0, 20.0, 50.0)
         let legend = 20.0 * Double(curves.count)
@@ -236,7 +237,7 @@ package struct Plot: Sendable {
 }
 
 extension String {
-    /// As text of XML, without control characters.
+    /// XML text without control characters.
     fileprivate var xml: String {
         withoutControls.replacing("&", with: "&amp;").replacing("<", with: "&lt;")
             .replacing(">", with: "&gt;").replacing("\"", with: "&quot;")

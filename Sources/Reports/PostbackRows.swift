@@ -3,7 +3,7 @@ import ConversionModels
 import Store
 import Streams
 
-/// The columns of `postbacks`, and of other tables whose rows are of postbacks, that say what the postbacks of a row are.
+/// The columns of `postbacks`, and of other tables of postbacks, that describe the postbacks of a row.
 struct PostbackColumns<Key: RowKey>: ReadColumns {
     fileprivate let framework: TableColumn<Key, String>
     fileprivate let version: TableColumn<Key, String>
@@ -31,7 +31,7 @@ struct PostbackColumns<Key: RowKey>: ReadColumns {
     }
 }
 
-/// What the postbacks of a row have in common.
+/// The common columns of a row's postbacks.
 struct PostbackRow {
     let hour: String
     let framework: String
@@ -43,10 +43,9 @@ struct PostbackRow {
     let conversionType: String
     let didWin: Bool
     let verdict: String
-    /// The kind of the campaign's id.
     let kind: CampaignIDKind
 
-    /// Of `postbacks` itself.
+    /// The columns of `postbacks`.
     static let columns = PostbackColumns(\PostbacksKey.self)
 
     init<Key>(_ row: TableRow<Key>, _ columns: PostbackColumns<Key>) {
@@ -65,7 +64,7 @@ struct PostbackRow {
 
     var timing: PostbackTiming { PostbackTiming(kind, sequenceIndex: sequenceIndex) }
 
-    /// Re-engagements install nothing, and the windows of development devices last minutes.
+    /// Re-engagements do not install anything, and the windows of development devices last minutes.
     var hasInstall: Bool { conversionType != "re-engagement" && verdict != "development" }
 
     func isTrusted(trustsDevelopment: Bool) -> Bool {
@@ -73,7 +72,7 @@ struct PostbackRow {
     }
 }
 
-/// A conversion value, as a row of `conversion-values` has it.
+/// A conversion value in a row of `conversion-values`.
 struct PostbackValue {
     /// 0 to 63; nil for a coarse value.
     let fine: Int?
@@ -89,18 +88,18 @@ struct PostbackValue {
     }
 }
 
-/// A row of `conversion-values`: a number of winning postbacks that brought the same value.
+/// A row of `conversion-values`: a number of winning postbacks with the same value.
 struct ValuedPostbacks {
     let row: PostbackRow
     let value: PostbackValue
     let count: Int64
 
-    /// What is read of the table.
+    /// The columns and measures that are read.
     static let reader = TableReader(
         columns, PostbackValue.kind, PostbackValue.value, measures: [.postbacks])
     static let columns = PostbackColumns(\ConversionValuesKey.postback)
 
-    /// nil for postbacks that did not win.
+    /// Nil for postbacks that did not win.
     init?(_ row: TableRow<ConversionValuesKey>) {
         count = row[.postbacks]
         self.row = PostbackRow(row, Self.columns)
@@ -108,10 +107,10 @@ struct ValuedPostbacks {
         guard self.row.didWin, count != 0 else { return nil }
     }
 
-    /// What a model says of the value.
+    /// The value decoded with a model.
     ///
-    /// Versions take effect at whole hours, and a value was set whole hours before its postback
-    /// came. So the stored hour decides as the exact time would.
+    /// Versions take effect at whole hours, and a value was set whole hours before its postback arrived. So the stored
+    /// hour gives the same result as the exact time.
     func decoding(_ model: ConversionModel, hourMilliseconds: Int64) -> ModelDecoding? {
         model.decoding(
             received: hourMilliseconds, timing: row.timing, fine: value.fine, coarse: value.coarse,
@@ -119,12 +118,12 @@ struct ValuedPostbacks {
     }
 }
 
-/// How the postbacks of a partition were decoded, as its store recorded it.
+/// The recorded configuration that decoded the postbacks of a partition.
 struct RecordedDecoding {
-    /// The last models, by app. Versions are only appended, so these decode earlier postbacks as
-    /// they were decoded then.
+    /// The latest models, by app. Versions are only appended, so these decode earlier postbacks as they were decoded
+    /// then.
     let models: [Int64: ConversionModel]
-    /// Whether postbacks of development devices were trusted at the end.
+    /// The latest setting for trust in postbacks of development devices.
     let trustsDevelopment: Bool
     let changedTrust: Bool
 
@@ -151,9 +150,9 @@ extension FoldConfiguration {
 }
 
 extension StoreSlice {
-    /// How each partition of postbacks was decoded.
+    /// The recorded decoding of each partition of postbacks.
     ///
-    /// - Throws: `unreadableConfiguration` for what another version has recorded.
+    /// - Throws: `unreadableConfiguration` for one that another version has recorded.
     func recordedDecodings() throws -> [Int32: RecordedDecoding] {
         var decodings: [Int32: RecordedDecoding] = [:]
         for number in numbers {
@@ -170,7 +169,7 @@ extension StoreSlice {
 }
 
 extension StoreView {
-    /// The last models of the apps, by which readers estimate the days of installs.
+    /// The latest models of the apps, which readers use to estimate install days.
     func conversionModels() throws -> [Int64: ConversionModel] {
         var models: [Int64: ConversionModel] = [:]
         for slice in slices where slice.stream == PostbacksFold.streamName {
@@ -181,14 +180,14 @@ extension StoreView {
 }
 
 extension [Int64: ConversionModel] {
-    /// Adds the models of another partition. While workers change over, some know later versions than others.
+    /// Adds the models of another partition. During a rollout, some workers have later versions than others.
     mutating func add(_ others: [Int64: ConversionModel]) {
         merge(others) { $0.versions.count < $1.versions.count ? $1 : $0 }
     }
 }
 
-/// The days of installs that a row is of, with the apps and the kinds of their campaigns' ids, which decide the windows
-/// in which Apple sends their postbacks.
+/// The install days of a row, with the apps and the kinds of their campaigns' ids. These determine the windows in which
+/// Apple sends their postbacks.
 struct InstallDays {
     private var kinds: [String: [Int64: CampaignIDKinds]] = [:]
 
@@ -203,14 +202,14 @@ struct InstallDays {
     /// The days, with the apps of each.
     var apps: [(day: String, apps: [Int64])] { kinds.map { ($0, Array($1.keys)) } }
 
-    /// The share of the windows of these days that are closed, and the time after which no postback gets a likely
-    /// install on them; null where it is not known.
+    /// The share of closed windows of these days, and the time after which no postback gets a likely install on them;
+    /// null when it is not known.
     func maturity(
         at watermarkMilliseconds: Int64?, models: [Int64: ConversionModel]
     ) -> [ReportValue] {
         let ends = kinds.flatMap { day, apps -> [Int64] in
             guard let midnight = UTC.milliseconds(text: day) else { return [] }
-            // A window counts once a day, and is closed when it is for all apps.
+            // A window counts once per day, and is closed when it is closed for all apps.
             var ends: [PostbackTiming: Int64] = [:]
             for (app, kinds) in apps {
                 for window in kinds.windows {
@@ -228,8 +227,8 @@ struct InstallDays {
 }
 
 extension CampaignIDKinds {
-    /// The windows in which Apple sends postbacks for ads with these ids: one for SKAdNetwork up to 3.0,
-    /// three from 4.0 on and for AdAttributionKit. When the kind is not known, those of current devices.
+    /// The windows in which Apple sends postbacks for ads with these ids: one for SKAdNetwork up to 3.0, three from 4.0
+    /// on and for AdAttributionKit. An unknown kind has the windows of current devices.
     fileprivate var windows: [PostbackTiming] {
         (contains(.campaignID) ? [.upTo3] : [])
             + (contains(.sourceIdentifier) || !contains(.campaignID)
@@ -238,7 +237,7 @@ extension CampaignIDKinds {
 }
 
 extension PostbackTiming {
-    /// The timing of values and installs, by the version of the framework.
+    /// The timing of values and installs for a version of the framework.
     init(_ kind: CampaignIDKind, sequenceIndex: Int64) {
         self =
             kind == .campaignID

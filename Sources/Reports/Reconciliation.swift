@@ -1,13 +1,13 @@
 import Store
 import Streams
 
-/// Networks' copies of postbacks compared with developers' copies.
+/// Compares networks' copies of postbacks with developers' copies.
 package struct Reconciliation: Sendable {
     package let table: ReportTable
     /// Notices for the reader of the table.
     package let notices: [String]
 
-    /// The columns to group by, in the order in which they are sorted.
+    /// The grouping columns, in sort order.
     static let columns = [
         DumpColumn("hour", .hour, isDefault: false), DumpColumn("day", .text),
         DumpColumn("ad_network_id", .text), DumpColumn("campaign", .text),
@@ -19,13 +19,13 @@ package struct Reconciliation: Sendable {
     static let name = "reconcile"
 }
 
-/// The question to a reconciliation.
+/// The query for a reconciliation.
 package struct ReconciliationQuery: Sendable {
-    /// Columns, conditions and time: that of a postback's first copy. The name is ignored.
+    /// Columns, conditions and time, which is that of a postback's first copy. The name is ignored.
     package var query: DumpQuery
-    /// Whether there is a row for each postback, with the places of its copies.
+    /// Whether to list each postback with the positions of its copies.
     package var showsRecords = false
-    /// Whether postbacks that match have such rows too.
+    /// Whether to list matching postbacks too.
     package var showsMatched = false
     /// Whether postbacks of the verdict `development` are trusted.
     package var trustsDevelopment = false
@@ -36,10 +36,9 @@ package struct ReconciliationQuery: Sendable {
 }
 
 extension OpenStores {
-    /// Compares the copies of postbacks that networks got with those that developers got.
+    /// Compares the copies of postbacks from networks and from developers.
     ///
-    /// - Throws: `noStore` when there is no store of postbacks; `unknownColumn` and its like for what
-    ///   cannot be asked.
+    /// - Throws: `noStore` without a store of postbacks; `unknownColumn` and similar errors for an invalid query.
     package func reconciliation(
         _ question: ReconciliationQuery
     ) throws(InspectionError) -> Reconciliation {
@@ -80,7 +79,7 @@ struct ReconciliationFold {
         groups = RowGroups(by: selection.places, empty: Sums())
     }
 
-    /// Adds the postbacks of a store, in which the copies of one postback are adjacent.
+    /// Adds the postbacks of a store. The copies of one postback are adjacent.
     mutating func add(_ slice: StoreSlice) throws {
         var gathered: [StoredPostbackCopy] = []
         try slice.snapshot.forEachPostbackCopy(partitions: slice.numbers) { copy in
@@ -119,7 +118,7 @@ struct ReconciliationFold {
         records.append((postback.firstMilliseconds, record(postback, values)))
     }
 
-    /// Devices try for nine days to deliver a copy.
+    /// Devices retry the delivery of a copy for nine days.
     private func mayStillCome(_ postback: ReconciledPostback) -> Bool {
         switch postback.status {
         case .missingDeveloperCopy, .missingNetworkCopy:
@@ -130,7 +129,7 @@ struct ReconciliationFold {
 
     private static let retryMilliseconds = 9 * 24 * Hour.milliseconds
 
-    /// The values of the columns of a copy that came at a time; nil when they are not selected.
+    /// The values of the columns of a copy with the given arrival time; nil when they are not selected.
     private func selected(_ copy: StoredPostbackCopy, at time: Int64) -> [StoredValue]? {
         let hour = Hour(containing: time)
         let values: [StoredValue] = [
@@ -173,7 +172,7 @@ extension ReconciliationFold {
             })
     }
 
-    /// Ordered by the first copies' times.
+    /// Ordered by the time of the first copy.
     private var recordTable: ReportTable {
         let columns: [ReportTable.Column] =
             [.init("status"), .init("first_seen")]
@@ -203,35 +202,35 @@ extension ReconciliationFold {
         .text(copies.map { "\($0.offset)" }.joined(separator: " "))
     }
 
-    /// The values of each copy that Apple does not sign.
+    /// The values that Apple does not sign, for each copy.
     private static func values(_ copies: [StoredPostbackCopy]) -> ReportValue {
         .text(copies.map(\.valueWords).joined(separator: "; "))
     }
 }
 
-/// The copies of one postback that the network and the developer got, compared.
+/// The network's and the developer's copies of one postback, compared.
 struct ReconciledPostback {
     enum Status: String, CaseIterable {
-        /// Both sides got it, with the same values.
+        /// Both sides received it with the same values.
         case matched
-        /// Both sides got it, with other values.
+        /// Both sides received it with different values.
         case differing
-        /// Only the network got it.
+        /// Only the network received it.
         case missingDeveloperCopy = "missing_developer_copy"
-        /// Only the developer got it.
+        /// Only the developer received it.
         case missingNetworkCopy = "missing_network_copy"
-        /// The network got it, and did not win: devices send no copy of it to developers.
+        /// The network received it and did not win. Devices do not send a copy to developers.
         case losing
     }
 
     let status: Status
-    /// The network's best copy, else the developer's.
+    /// The network's best copy, otherwise the developer's.
     let reported: StoredPostbackCopy
     let firstMilliseconds: Int64
     let network: [StoredPostbackCopy]
     let developer: [StoredPostbackCopy]
 
-    /// nil without any trusted copy.
+    /// Nil without a trusted copy.
     init?(_ copies: [StoredPostbackCopy]) {
         let sides = copies.reduce(
             into: (network: [StoredPostbackCopy](), developer: [StoredPostbackCopy]())
@@ -253,7 +252,7 @@ struct ReconciledPostback {
             }
     }
 
-    /// The copy with the best verdict; of several the first.
+    /// The first copy with the best verdict.
     private static func best(of copies: [StoredPostbackCopy]) -> StoredPostbackCopy? {
         copies.min { left, right in
             left.rank == right.rank ? left.offset < right.offset : left.rank > right.rank
@@ -262,11 +261,10 @@ struct ReconciledPostback {
 }
 
 extension StoredPostbackCopy {
-    /// Whether the developer's endpoint got it. All other copies are the network's, first hand or
-    /// relayed.
+    /// Whether the developer's endpoint received it. All other copies are from the network, direct or relayed.
     var isDeveloperCopy: Bool { route == "developer-copy" }
 
-    /// Valid is above development, which is above all others.
+    /// `valid` ranks above `development`, which ranks above all others.
     var rank: Int {
         switch verdict {
         case "valid": 2
@@ -289,7 +287,7 @@ extension StoredPostbackCopy {
             && StoredValue.text(country ?? "") == .text(other.country ?? "")
     }
 
-    /// The values that Apple does not sign, for people: `fine 20 US`, `coarse low`, `null`.
+    /// The values that Apple does not sign, for display: `fine 20 US`, `coarse low`, `null`.
     var valueWords: String {
         let value =
             conversionValue.map { "fine \($0)" } ?? coarseValue.map { "coarse \($0)" } ?? "null"

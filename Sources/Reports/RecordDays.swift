@@ -1,8 +1,8 @@
 import Store
 import Streams
 
-/// The days on which streams have records. On another day nothing is known of a stream: it was not connected yet, or it
-/// was down. A number of that day is not 0.
+/// The days on which streams have records. On other days a stream is not connected yet or is down, so numbers are
+/// unknown, not 0.
 package struct RecordDays: Sendable {
     private let days: [String: Set<String>]
 
@@ -20,7 +20,7 @@ package struct RecordDays: Sendable {
 }
 
 extension OpenStores {
-    /// The days on which these streams have records that are not dated ahead of the clock.
+    /// The days with records of these streams, ignoring records dated ahead of the clock.
     package func recordDays(of streams: [String]) throws -> RecordDays {
         try withSlices(of: streams) { slices in
             var days: [String: Set<String>] = [:]

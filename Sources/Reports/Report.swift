@@ -2,81 +2,81 @@ import Program
 import Store
 import Streams
 
-/// What stores are asked for by a name: rows of columns and measures. A dump of stored rows is one, and what is computed
-/// of several dumps another.
+/// A named report of columns and measures. A dump of stored rows is a report, and so are values computed from several
+/// dumps.
 ///
-/// Commands, pages, files and help texts follow from it, and recognise no report by its name. To add a computed report,
-/// write its file and name it in `allReports`: `ClickRatesReport` is a short one.
+/// Commands, pages, files and help texts are derived from it and do not test for names. To add a computed report, write
+/// its file and add it to `allReports`. `ClickRatesReport` is a short example.
 package protocol Report: Sendable {
     var name: String { get }
-    /// What its rows are.
+    /// Describes its rows.
     var note: String { get }
-    /// The paragraph of `weir dump --help`; nil where columns and measures say all.
+    /// The paragraph in `weir dump --help`; nil where columns and measures suffice.
     var help: String? { get }
-    /// The columns that rows are grouped and chosen by.
+    /// The columns that group and filter rows.
     var columnNames: [String] { get }
-    /// All other columns, also those that only some requests have; none where they are no sums.
+    /// All other columns, including those that only some requests have; empty when they are not sums.
     var measureNames: [String] { get }
-    /// The streams whose stores it reads.
+    /// The streams that it reads.
     var streams: [String] { get }
     var abilities: ReportAbilities { get }
-    /// Measures that are of a whole app, whichever of its campaigns a row is of.
+    /// Measures of a whole app, repeated in the rows of all its campaigns.
     var appMeasures: [String] { get }
-    /// Columns whose values the catalog decides.
+    /// Columns with values from the catalog.
     var catalogColumns: Set<String> { get }
-    /// The note on its own page.
+    /// The note on the report's own page.
     var pageNote: String { get }
-    /// The columns that its page groups rows by before a reader chooses.
+    /// The default grouping columns of its page.
     var pageColumns: [String] { get }
 
-    /// Throws for what cannot be asked of it together.
+    /// Throws for an invalid combination of options.
     func check(_ request: ReportRequest) throws(CommandError)
     /// Reads the rows from the stores.
     ///
-    /// - Parameter format: tables are for people, and have times as times.
+    /// - Parameter format: tables are for people and format times.
     func answer(
         _ request: ReportRequest, _ stores: OpenStores, _ configuration: ReportConfiguration,
         as format: DumpFormat
     ) throws -> DumpAnswer
-    /// Writes the same as it is read.
+    /// Writes the rows while reading.
     ///
-    /// - Returns: what a reader should know beside the rows.
+    /// - Returns: notices for the reader.
     func write(
         _ request: ReportRequest, _ stores: OpenStores, _ configuration: ReportConfiguration,
         as format: DumpFormat, isRaw: Bool, to sink: ([UInt8]) throws -> Void
     ) throws -> [String]
 
-    /// Why no record adds to its rows, and what to explain instead; nil for rows that `number` explains.
+    /// Why records do not add to its rows, and what to explain instead; nil for rows that `number` explains.
     var reasonWithoutNumber: String? { get }
-    /// What the rows are made of, to be explained.
+    /// The figure that explains its rows.
     func figure(_ query: DumpQuery, _ configuration: ReportConfiguration) throws -> any Figure
-    /// What the rows are made of, to be proved: sums of stored rows alone.
+    /// The figure that proves its rows: sums of stored rows only.
     func provableFigure(
         _ query: DumpQuery, _ configuration: ReportConfiguration
     ) throws -> any Figure
-    /// The measures whose rows prove a measure; nil for what needs the rows of others too.
+    /// The measures that prove a measure with their rows; nil when other rows are needed too.
     func provedParts(of measure: String) -> [String]?
-    /// Whether records add up to a measure of a request's rows, so that it can be explained.
+    /// Whether a measure of a request's rows is a sum of records, so that it can be explained.
     func isExplained(_ measure: String, in request: ReportRequest) -> Bool
-    /// What a rate divides over all rows; nil for a measure that is none.
+    /// The terms of a rate over all rows; nil for a measure that is not a rate.
     func division(
         of measure: String, _ query: DumpQuery, _ stores: OpenStores,
         _ configuration: ReportConfiguration
     ) throws -> FunnelDivision?
-    /// Which parts of a cost count over all rows; nil for another measure.
+    /// The parts of a cost that count over all rows; nil for another measure.
     func costInWords(
         _ measure: String, _ query: DumpQuery, _ stores: OpenStores,
         _ configuration: ReportConfiguration
     ) throws -> String?
     /// The streams that a measure is computed from.
     func streams(of measure: String) -> [String]
-    /// The rows that two sets of stores, or two instants, are compared by.
+    /// The rows by which two sets of stores, or two instants, are compared.
     func comparedRows(
         _ query: DumpQuery, _ configuration: ReportConfiguration
     ) throws -> ComparedRows
 }
 
-/// What can be asked of a report besides rows, columns and time.
+/// Options of a report besides rows, columns and time.
 package struct ReportAbilities: OptionSet, Sendable {
     package let rawValue: UInt8
 
@@ -84,33 +84,31 @@ package struct ReportAbilities: OptionSet, Sendable {
 
     /// Postbacks count on the day of their arrival or of their install, and revenue can be estimated.
     package static let dates = ReportAbilities(rawValue: 1)
-    /// Rows can have the share of closed windows.
     package static let maturity = ReportAbilities(rawValue: 2)
     /// It has amounts of money, which can be converted.
     package static let amounts = ReportAbilities(rawValue: 4)
-    /// Rows add up, so that columns to group by can be chosen.
+    /// Rows can be summed, so that grouping columns can be chosen.
     package static let groups = ReportAbilities(rawValue: 8)
-    /// Rows of some campaigns say nothing of others, so that readers of these alone may see them.
+    /// Rows of some campaigns do not reveal others, so that readers limited to these may see them.
     package static let scopes = ReportAbilities(rawValue: 16)
-    /// Rows are sums of stored rows, which evidence proves and comparisons compare.
+    /// Rows are sums of stored rows, which can be proved and compared.
     package static let sums = ReportAbilities(rawValue: 32)
     /// It joins streams: its period ends with the newest event of any.
     package static let endsWithEvents = ReportAbilities(rawValue: 64)
 }
 
-/// What is computed of several dumps, in the order in which it is listed. Dumps of stored rows are
-/// `DumpDescription.all`.
+/// The computed reports, in listing order. Dumps of stored rows are in `DumpDescription.all`.
 package let allReports: [any Report] = [
     FunnelReport(), ReturnsReport(), ClickRatesReport(), FraudSignalsReport(), NullEstimates(),
 ]
 
-/// The names of dumps and computed reports that can do something.
+/// The names of dumps and computed reports with these abilities.
 package func reportNames(_ abilities: ReportAbilities = []) -> [String] {
     (DumpDescription.all + allReports).filter { $0.abilities.isSuperset(of: abilities) }
         .map(\.name)
 }
 
-/// The report of a name, if it can do something. Throws `unknownDump`.
+/// The report of a name, if it has these abilities. Throws `unknownDump`.
 package func knownReport(
     _ name: String, _ abilities: ReportAbilities = []
 ) throws(InspectionError) -> any Report {
@@ -120,7 +118,7 @@ package func knownReport(
     return report
 }
 
-/// What computed reports have in common.
+/// Defaults of computed reports.
 extension Report {
     package var appMeasures: [String] { [] }
     package var catalogColumns: Set<String> { [] }

@@ -1,6 +1,6 @@
 import JSON
 
-/// A column of what a command prints: its name, and its value in a row.
+/// A column of a command's output: its name, and its value in a row.
 package struct ReportColumn<Row>: Sendable {
     package let name: String
     /// Whether tables align it to the right.
@@ -29,14 +29,14 @@ package struct ReportColumn<Row>: Sendable {
         }
     }
 
-    /// The column for rows that have one of this column's in them.
+    /// The column for rows that contain a row of this column.
     package func of<Outer>(_ row: @escaping @Sendable (Outer) -> Row) -> ReportColumn<Outer> {
         ReportColumn<Outer>(name: name, isNumber: isNumber) { value(row($0)) }
     }
 }
 
 extension ReportTable {
-    /// - Parameter keyCount: how many of the columns, the first ones, say what a row is of.
+    /// - Parameter keyCount: the number of leading columns that identify a row.
     package init<Row>(
         _ rows: some Sequence<Row>, _ columns: [ReportColumn<Row>], keyCount: Int = 0
     ) {
@@ -47,7 +47,7 @@ extension ReportTable {
 }
 
 extension TextTable {
-    /// - Parameter keyCount: how many of the columns, the first ones, say what a row is of.
+    /// - Parameter keyCount: the number of leading columns that identify a row.
     package init<Row>(
         _ rows: some Sequence<Row>, _ columns: [ReportColumn<Row>], keyCount: Int = 0
     ) {
@@ -58,7 +58,6 @@ extension TextTable {
 }
 
 extension JSONText {
-    /// Writes a member for each column.
     package mutating func members<Row>(of row: Row, _ columns: [ReportColumn<Row>]) {
         for column in columns {
             let value = column.value(row)

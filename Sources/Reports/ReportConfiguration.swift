@@ -5,20 +5,20 @@ import Foundation
 import Streams
 import Synchronization
 
-/// The configuration as readers of stores need it: without a directory it is empty. Each part is read when it is first
-/// needed, and where a page is made of it, once.
+/// The configuration for readers of stores; empty without a directory. Each part is read when first needed, and on
+/// pages only once.
 package struct ReportConfiguration: Sendable {
     package let directory: PipelineDirectory
-    /// Whether the directory was named: the default one may be absent, and one that was named may not.
+    /// Whether the directory was named explicitly. The default directory may be absent, an explicit one may not.
     private let isNamed: Bool
-    /// The parts that were read; nil where each is read again.
+    /// The parts that were read; nil to read each part every time.
     private let kept: KeptParts?
 
     package init(_ directory: PipelineDirectory, isNamed: Bool) {
         self.init(directory, isNamed: isNamed, kept: nil)
     }
 
-    /// What is known without a directory.
+    /// A configuration without a directory.
     package init(
         catalog: Catalog, trustsDevelopment: Bool = false, appsByBundle: [String: Int64] = [:]
     ) {
@@ -34,14 +34,14 @@ package struct ReportConfiguration: Sendable {
         self.kept = kept
     }
 
-    /// The same, which reads what all rows of a page go by once.
+    /// A copy that reads each part once, for all rows of a page.
     package var keepingParts: ReportConfiguration {
         ReportConfiguration(directory, isNamed: isNamed, kept: KeptParts())
     }
 
     private var isConfigured: Bool { isNamed || directory.exists }
 
-    /// The catalog; an empty one where there is no configuration.
+    /// The catalog; empty without a configuration.
     package func catalog() throws(ConfigurationError) -> Catalog {
         try part(\.catalog) { () throws(ConfigurationError) in
             isConfigured ? try directory.catalog() : Catalog()
@@ -71,17 +71,17 @@ package struct ReportConfiguration: Sendable {
         return part
     }
 
-    /// The conversion models; none where there is no configuration.
+    /// The conversion models; empty without a configuration.
     package func conversionModels() throws(ConfigurationError) -> [ConversionModel] {
         isConfigured ? try directory.conversionModels() : []
     }
 
-    /// The consumer groups of the workers; none where there is no configuration.
+    /// The consumer groups of the workers; empty without a configuration.
     package func groups() throws(ConfigurationError) -> [String: String] {
         isConfigured ? try directory.groups() : [:]
     }
 
-    /// A query of the funnel with what the configuration adds.
+    /// A query of the funnel with values from the configuration.
     package func funnelQuery(
         _ query: DumpQuery, dateRule: FunnelQuery.DateRule = .arrival
     ) throws(ConfigurationError) -> FunnelQuery {

@@ -1,12 +1,11 @@
 import JSON
 
-/// Writes rows one by one, in a format that needs no knowledge of later rows, and gathers the text
-/// into large pieces.
+/// Writes rows one by one, in a format that does not depend on later rows, and collects the text into large pieces.
 struct RowWriter {
     enum Format {
-        /// One array of JSON objects, a row a line.
+        /// One array of JSON objects, one row per line.
         case array
-        /// A JSON object a line.
+        /// One JSON object per line.
         case lines
         /// RFC 4180.
         case csv(isRaw: Bool)
@@ -17,7 +16,7 @@ struct RowWriter {
     private var piece: [UInt8] = []
     private(set) var rowCount = 0
 
-    /// The size from which gathered text is handed over.
+    /// The size at which collected text is handed over.
     static let pieceBytes = 1 << 17
 
     init(_ columns: [String], as format: Format) {
@@ -49,14 +48,14 @@ struct RowWriter {
         rowCount += 1
     }
 
-    /// The gathered text, once there is enough of it.
+    /// The collected text once it is large enough; otherwise nil.
     mutating func fullPiece() -> [UInt8]? {
         guard piece.count >= Self.pieceBytes else { return nil }
         defer { piece.removeAll(keepingCapacity: true) }
         return piece
     }
 
-    /// The rest of the text.
+    /// The remaining text.
     consuming func finish() -> [UInt8] {
         if case .array = format { JSONBytes.append(rowCount == 0 ? "[]\n" : "]\n", to: &piece) }
         return piece
@@ -64,10 +63,11 @@ struct RowWriter {
 }
 
 extension DumpFormat {
-    /// The member of an object, and the beginning of a line of CSV, that says that rows are missing.
+    /// The member of an object, or the beginning of a CSV line, that reports missing rows.
     package static let errorName = "weir_error"
 
-    /// The whole of a file that could not be begun: an object with the member `error`, or a line of text.
+    /// The complete text of a file that fails before its first row: an object with the member `error`, or a line of
+    /// text.
     package func error(_ explanation: String) -> [UInt8] {
         switch self {
         case .json, .ndjson:
@@ -78,10 +78,10 @@ extension DumpFormat {
         }
     }
 
-    /// What a file ends with whose rows could not all be written. A whole file never has it.
+    /// The end of an incomplete file. Complete files never contain it.
     ///
-    /// An array of JSON stays open, so that no parser takes it for a whole one. CSV has a line of one field,
-    /// `weir_error: ...`; a table has the same line.
+    /// A JSON array stays open, so that parsers reject it. CSV has a line of one field, `weir_error: ...`; a table has
+    /// the same line.
     package func incompleteEnd(_ explanation: String) -> [UInt8] {
         var end: [UInt8] = []
         switch self {
@@ -96,7 +96,7 @@ extension DumpFormat {
     }
 }
 
-/// JSON objects with members of the same names. The text before each value is made once.
+/// JSON objects with the same member names. The text before each value is built once.
 struct JSONObjects {
     private let leads: [[UInt8]]
 
@@ -108,14 +108,14 @@ struct JSONObjects {
         }
     }
 
-    /// Appends the object of these values, as it is hashed.
+    /// Appends the object of these values in its hashed form.
     func append(_ values: [ReportValue], to json: inout [UInt8]) {
         if leads.isEmpty { json.append(UInt8(ascii: "{")) }
         append(values, from: 0, to: &json)
         json.append(UInt8(ascii: "}"))
     }
 
-    /// Appends a part of an object: the members from this place on.
+    /// Appends a part of an object: the members from this index on.
     func append(_ values: some Sequence<ReportValue>, from place: Int, to json: inout [UInt8]) {
         for (index, value) in values.enumerated() {
             json.append(contentsOf: leads[place + index])
@@ -123,11 +123,11 @@ struct JSONObjects {
         }
     }
 
-    /// Appends members that are integers: those from this place on.
+    /// Appends integer members from this index on.
     func append(integers: some Sequence<Int128>, from place: Int, to json: inout [UInt8]) {
         for (index, integer) in integers.enumerated() {
             json.append(contentsOf: leads[place + index])
-            // The text of 64 bits is made without division of 128.
+            // Formatting 64 bits avoids 128-bit division.
             let text = Int64(exactly: integer).map { String($0) } ?? String(integer)
             json.append(contentsOf: text.utf8)
         }
@@ -139,7 +139,7 @@ struct JSONObjects {
         return text
     }
 
-    /// Appends the object of these values, as it is printed.
+    /// Appends the object of these values in its printed form.
     fileprivate func appendShown(_ values: [ReportValue], to json: inout [UInt8]) {
         var object: [UInt8] = []
         append(values, to: &object)
@@ -147,17 +147,17 @@ struct JSONObjects {
     }
 }
 
-/// A line of CSV by RFC 4180: quotes where they are needed, CRLF at the end.
+/// A line of CSV according to RFC 4180: quotes only where required, CRLF at the end.
 enum CSVLine {
     enum Field {
-        /// Digits, names of columns, and other text that Weir itself wrote.
+        /// Digits, column names, and other text from Weir itself.
         case own(String)
-        /// A text that anybody may have written.
+        /// Text from an untrusted source.
         case text(String)
     }
 
-    /// - Parameter isRaw: whether texts are written unchanged. Else they are escaped as in tables,
-    ///   and an apostrophe precedes those that a spreadsheet would run as a formula.
+    /// - Parameter isRaw: whether texts are written unchanged. Otherwise they are escaped as in tables, and an
+    ///   apostrophe precedes those that a spreadsheet would evaluate as a formula.
     static func append(_ fields: [Field], isRaw: Bool = false, to line: inout [UInt8]) {
         for (index, field) in fields.enumerated() {
             if index > 0 { line.append(UInt8(ascii: ",")) }
@@ -171,8 +171,7 @@ enum CSVLine {
         line += [0x0D, 0x0A]
     }
 
-    /// Whether a spreadsheet takes a cell for a formula. Spreadsheets skip blanks and invisible
-    /// characters at the beginning.
+    /// Whether a spreadsheet treats a cell as a formula. Spreadsheets skip leading blanks and invisible characters.
     private static func isFormula(_ text: String) -> Bool {
         guard let first = text.unicodeScalars.first else { return false }
         if first == "\t" || first == "\r" { return true }
@@ -195,9 +194,9 @@ enum CSVLine {
     }
 }
 
-/// Writes JSON text as bytes, where a `String` for each piece would be too slow.
+/// Writes JSON text as bytes, because a `String` for each piece would be too slow.
 package enum JSONBytes {
-    /// Appends text that is JSON already.
+    /// Appends valid JSON text.
     package static func append(_ text: String, to json: inout [UInt8]) {
         json.append(contentsOf: text.utf8)
     }

@@ -1,6 +1,6 @@
 import Streams
 
-/// A stretch of time at an instant, of hours, days, weeks (from Monday) or months in UTC: whole ones that are over, or
+/// A time range relative to an instant, in hours, days, weeks (from Monday) or months in UTC: complete units, or units
 /// up to the instant.
 package struct ReportPeriod: Equatable, Sendable {
     private enum Unit: String, CaseIterable {
@@ -8,15 +8,15 @@ package struct ReportPeriod: Equatable, Sendable {
     }
 
     private let unit: Unit
-    /// How many units; at least 1.
+    /// The number of units; at least 1.
     private let count: Int
-    /// Whether the last unit is that of the instant, as far as it goes; else it is the one before.
+    /// Whether the last unit is the current one up to the instant; otherwise it is the previous one.
     private let isToDate: Bool
 
     package static let forms =
         "last 7 days, last 24 hours, last 4 weeks, last 3 months, last month, this day, this week, this month, 7 days to date"
 
-    /// Reads one of the forms; nil for another text.
+    /// Parses one of the forms; nil for another text.
     package init?(_ text: String) {
         if let match = text.wholeMatch(of: /(\d{1,4}) (hour|day|week|month)s? to date/) {
             guard let unit = Unit(rawValue: String(match.2)), let count = Int(match.1), count > 0
@@ -38,10 +38,10 @@ package struct ReportPeriod: Equatable, Sendable {
         self.isToDate = isToDate
     }
 
-    /// The units before the one that the instant lies in, or those up to it.
+    /// The units before the current one, or those up to the instant.
     ///
     /// - Parameter instant: in milliseconds since 1970.
-    /// - Returns: from when on, and before when, in milliseconds since 1970.
+    /// - Returns: the inclusive beginning and the exclusive end, in milliseconds since 1970.
     package func bounds(at instant: Int64) -> (since: Int64, until: Int64) {
         let start = start(of: instant)
         let earlier = isToDate ? count - 1 : count
@@ -51,7 +51,7 @@ package struct ReportPeriod: Equatable, Sendable {
         case .day: return (start - Int64(earlier) * Self.day, until)
         case .week: return (start - Int64(earlier) * 7 * Self.day, until)
         case .month:
-            // A day of a month before lies at most 31 days before its end.
+            // A day before the first of a month is in the previous month.
             let first = (0..<earlier).reduce(start) { first, _ in self.start(of: first - Self.day) }
             return (first, until)
         }
@@ -59,7 +59,7 @@ package struct ReportPeriod: Equatable, Sendable {
 
     private static let day = 24 * Hour.milliseconds
 
-    /// The beginning of the unit that an instant lies in.
+    /// The beginning of the unit that contains an instant.
     private func start(of instant: Int64) -> Int64 {
         func floor(_ size: Int64, from origin: Int64 = 0) -> Int64 {
             let rest = (instant - origin) % size
@@ -79,7 +79,7 @@ package struct ReportPeriod: Equatable, Sendable {
 }
 
 extension UTC {
-    /// The day of a time, as 2026-11-21.
+    /// The day of a time, such as 2026-11-21.
     package static func day(milliseconds: Int64) -> String {
         String(text(milliseconds: milliseconds).prefix { $0 != "T" })
     }

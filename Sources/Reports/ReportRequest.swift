@@ -4,34 +4,34 @@ import Program
 import Streams
 import Wording
 
-/// What somebody asks of a report, by options, in a saved report or on a page.
+/// A request for a report, from options, a saved report or a page.
 package struct ReportRequest {
-    /// The rows, the columns and the time.
+    /// The rows, the columns and the time range.
     package var query: DumpQuery
-    /// Of the funnel: the day of postbacks; nil where nothing is said.
+    /// For the funnel: the day of postbacks; nil if not given.
     package var dateRule: FunnelQuery.DateRule?
     package var showsNames = false
     package var estimates = false
     package var maturity = false
     package var curve = false
     package var arrangement = TableArrangement()
-    /// Whether rows in which every measure that is asked for is zero are left out, as rows of zeros are.
+    /// Whether rows are left out when all requested measures are zero, in addition to rows of zeros.
     package var leavesOutZeros = false
-    /// The currency that all amounts are converted into; nil for none.
+    /// The currency that all amounts are converted into; nil to keep the original ones.
     package var target: String?
-    /// Whether the reader may see some campaigns only: notices that name others are left out.
+    /// Whether the reader is limited to some campaigns. Notices that name others are then left out.
     package var isScoped = false
-    /// Whether measures of whole apps are left out, unless they are asked for.
+    /// Whether measures of whole apps are left out unless requested.
     package var hidesAppSums = false
 
     package init(query: DumpQuery) { self.query = query }
 
-    /// Without a grouping of their own, the columns that are asked for are what rows are grouped by, so that no two of
-    /// them look alike; and only the measures among them are needed.
+    /// Without an explicit grouping, groups rows by the requested columns, so that no two rows look alike, and keeps
+    /// only the requested measures.
     package mutating func groupByShownColumns(isGrouped: Bool) throws {
         guard let shown = arrangement.columns else { return }
         let report = try knownReport(query.name)
-        // Rows that do not add up stay as they are.
+        // Rows that are not sums cannot be grouped.
         guard report.abilities.contains(.groups) else { return }
         guard query.measures == nil else {
             throw CommandError.usage("--columns names the measures too: leave --measures out")
@@ -44,7 +44,8 @@ package struct ReportRequest {
             .filter(report.measureNames.contains)
     }
 
-    /// The most rows that a terminal shows. Rows of zeros are hidden there, and do not count: the answer has all rows.
+    /// Removes and returns the row limit for a terminal. A terminal hides rows of zeros and does not count them, so the
+    /// answer needs all rows.
     package mutating func takeLimit() -> Int? {
         defer { arrangement.limit = nil }
         return arrangement.limit
@@ -52,7 +53,7 @@ package struct ReportRequest {
 
     /// Reads the answer from the stores.
     ///
-    /// - Parameter format: tables are for people, and have times as times.
+    /// - Parameter format: tables are for people and format times.
     package func answer(
         _ stores: OpenStores, _ configuration: ReportConfiguration, as format: DumpFormat
     ) throws -> DumpAnswer {
@@ -63,7 +64,7 @@ package struct ReportRequest {
 
     /// Writes the answer; the rows of a stored dump in bounded memory.
     ///
-    /// - Returns: what a reader should know beside the rows.
+    /// - Returns: notices for the reader.
     package func write(
         _ stores: OpenStores, _ configuration: ReportConfiguration, as format: DumpFormat,
         isRaw: Bool, to sink: ([UInt8]) throws -> Void
@@ -74,7 +75,7 @@ package struct ReportRequest {
             self, stores, configuration, as: format, isRaw: isRaw, to: sink)
     }
 
-    /// Throws for what cannot be asked of a report.
+    /// Throws for an invalid request.
     private func check(_ report: any Report) throws(CommandError) {
         try report.check(self)
         guard target == nil || report.abilities.contains(.amounts) else {
@@ -82,12 +83,12 @@ package struct ReportRequest {
         }
     }
 
-    /// Whether each row of the answer is a stored row, in the order of the store.
+    /// Whether each row of the answer is a stored row, in store order.
     var isOfStoredRows: Bool {
         !curve && !maturity && arrangement.isEmpty && target == nil
     }
 
-    /// The conversion of amounts that is asked for; nil for none.
+    /// The requested conversion of amounts; nil without one.
     func conversion(_ configuration: ReportConfiguration) throws -> CurrencyConversion? {
         guard let target else { return nil }
         guard target.wholeMatch(of: /[A-Z]{3}/) != nil else {
@@ -97,9 +98,9 @@ package struct ReportRequest {
         return CurrencyConversion(to: target, by: try directory.rates(), of: directory.ratesPath)
     }
 
-    /// The answer of a computed report: its rows with the measures that are asked for, as they are arranged.
+    /// The answer of a computed report: its arranged rows with the requested measures.
     ///
-    /// - Parameter notices: what is to be said beside the rows; nil for nothing.
+    /// - Parameter notices: notices for the reader; nil elements are skipped.
     func answer(
         _ table: ReportTable, _ notices: [String?], of report: some Report, as format: DumpFormat
     ) throws -> DumpAnswer {
@@ -126,14 +127,14 @@ package struct ReportRequest {
             return try table.arranged(arrangement, as: format, of: report.name)
         } catch {
             guard case .unknownColumn(let name, let dump, _) = error else { throw error }
-            // The table has those only that were asked for.
+            // The table has only the requested columns.
             let all = report.columnNames + report.measureNames
             let added = table.columns.map(\.name).filter { !all.contains($0) }
             throw InspectionError.unknownColumn(name, dump: dump, known: all + added)
         }
     }
 
-    /// The request with what the configuration says of the funnel.
+    /// The request for the funnel with values from the configuration.
     package func funnelQuery(_ configuration: ReportConfiguration) throws -> FunnelQuery {
         var question = try configuration.funnelQuery(query, dateRule: dateRule ?? .arrival)
         question.estimates = estimates
@@ -141,7 +142,7 @@ package struct ReportRequest {
     }
 }
 
-/// What is said of streams without a store; nil when all have one.
+/// The notice on streams without a store; nil when all have one.
 func missingNotice(
     _ streams: [String], _ what: String = "what comes of them is not known"
 ) -> String? {
@@ -149,11 +150,11 @@ func missingNotice(
         ? nil : "no store of \(streams.joined(separator: ", ")): \(what), and empty here"
 }
 
-/// What stores say to a question.
+/// The answer to a request.
 package enum DumpAnswer {
-    /// The rows as they are.
+    /// Unformatted rows.
     case dump(Dump)
-    /// A table, and what a reader should know beside it.
+    /// A table, with notices for the reader.
     case table(ReportTable, notices: [String])
 
     package var report: ReportTable {
@@ -176,11 +177,11 @@ package enum DumpAnswer {
         }
     }
 
-    /// Writes a table as a terminal of this width shows it; returns the notices for standard error.
+    /// Writes a table for a terminal of this width; returns the notices for standard error.
     ///
     /// - Parameters:
-    ///   - keepsMeasures: whether the measures were asked for by name, and stay when they are zero.
-    ///   - limit: the most rows to show, of those that are not left out; nil for all.
+    ///   - keepsMeasures: whether measures were requested by name and stay when they are zero.
+    ///   - limit: the maximum number of rows after zero rows are removed; nil for all.
     package func writeTable<Failure: Error>(
         within width: Int, keepsMeasures: Bool, limit: Int?,
         to sink: ([UInt8]) throws(Failure) -> Void

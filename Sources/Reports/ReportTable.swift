@@ -1,25 +1,25 @@
 import Store
 import Streams
 
-/// How rows are written.
+/// The output format of rows.
 package enum DumpFormat: String, CaseIterable, Sendable {
     /// Aligned columns under a header, for people.
     case table
-    /// One array of objects, a row a line.
+    /// One array of objects, one row per line.
     case json
-    /// An object a line.
+    /// One object per line.
     case ndjson
-    /// RFC 4180: a header, CRLF, quotes where they are needed.
+    /// RFC 4180: a header, CRLF, quotes only where required.
     case csv
 }
 
-/// The rows of a report, which can be written in any format.
+/// The rows of a report, for output in any format.
 package struct ReportTable: Sendable {
     package struct Column: Equatable, Sendable {
         package let name: String
         /// Whether tables align it to the right.
         package let isNumber: Bool
-        /// The values of a column of steps, in their order; empty for another column.
+        /// The values of a step column, in order; empty for another column.
         let steps: [String]
 
         package init(_ name: String, isNumber: Bool = false, steps: [String] = []) {
@@ -37,9 +37,8 @@ package struct ReportTable: Sendable {
     }
 
     package let columns: [Column]
-    /// The rows, with a value for each column.
     package let rows: [[ReportValue]]
-    /// How many of the columns, the first ones, say what a row is of.
+    /// The number of leading columns that identify a row.
     package let keyCount: Int
 
     package init(columns: [Column], rows: [[ReportValue]], keyCount: Int = 0) {
@@ -50,7 +49,7 @@ package struct ReportTable: Sendable {
 
     /// Writes the rows as UTF-8, in large pieces.
     ///
-    /// - Parameter isRaw: whether CSV has every text as it is.
+    /// - Parameter isRaw: whether CSV texts are written unchanged.
     package func write<Failure: Error>(
         as format: DumpFormat, isRaw: Bool = false, to sink: ([UInt8]) throws(Failure) -> Void
     ) throws(Failure) {
@@ -58,7 +57,7 @@ package struct ReportTable: Sendable {
         try Self.write(table.rows, table.columns, as: format, isRaw: isRaw, to: sink) { $0 }
     }
 
-    /// Writes rows whose values are made one row at a time: a dump may have many.
+    /// Writes rows and computes their values one row at a time, because a dump may have many.
     static func write<Row, Failure: Error>(
         _ rows: [Row], _ columns: [Column], as format: DumpFormat, isRaw: Bool,
         to sink: ([UInt8]) throws(Failure) -> Void, values: (Row) -> [ReportValue]
@@ -79,7 +78,7 @@ package struct ReportTable: Sendable {
         try sink(writer.finish())
     }
 
-    /// The table with what says what a row is of, and only these measures. Throws `unknownMeasure`.
+    /// The table with its key columns and only these measures. Throws `unknownMeasure`.
     package func limited(toMeasures names: [String]) throws(InspectionError) -> ReportTable {
         let all = columns.map(\.name)
         if let unknown = names.first(where: { !all.contains($0) }) {
@@ -89,7 +88,7 @@ package struct ReportTable: Sendable {
             toPlaces: columns.indices.filter { $0 < keyCount || names.contains(all[$0]) })
     }
 
-    /// The table without rows in which every measure is zero. What is not known is not zero.
+    /// The table without rows in which every measure is zero. Unknown values are not zero.
     package var withoutZeroRows: ReportTable {
         guard keyCount < columns.count else { return self }
         return ReportTable(
@@ -99,7 +98,7 @@ package struct ReportTable: Sendable {
             }, keyCount: keyCount)
     }
 
-    /// The table with the columns of these places, in this order.
+    /// The table with the columns at these indices, in this order.
     func limited(toPlaces places: [Int]) -> ReportTable {
         ReportTable(
             columns: places.map { columns[$0] },
@@ -107,9 +106,9 @@ package struct ReportTable: Sendable {
             keyCount: places.prefix { $0 < keyCount }.count)
     }
 
-    /// The table as programs compute with it: amounts are numbers of one currency, which a column names. A row of
-    /// several currencies becomes a row for each, of which only the first has what is no money, so that every column
-    /// adds up.
+    /// The table for programs: amounts are numbers of one currency, which a column names. A row of several currencies
+    /// becomes one row per currency. Only the first of these keeps the values that are not money, so that every column
+    /// can be summed.
     var toldApartByCurrency: ReportTable {
         let money = columns.indices.filter { columns[$0].isMoney }
         guard !money.isEmpty, !columns.contains(where: { $0.name == Dump.currency }) else {
@@ -141,27 +140,27 @@ package struct ReportTable: Sendable {
     }
 }
 
-/// A table for people: aligned columns, numbers to the right.
+/// A table for people: aligned columns, numbers right-aligned.
 package struct TextTable: Sendable {
     /// The lines of the header, then those of the rows.
     let rows: [[String]]
     let isNumber: [Bool]
     let widths: [Int]
-    /// How many of the columns, the first ones, say what a row is of.
+    /// The number of leading columns that identify a row.
     let keyCount: Int
     let headerLines: Int
 
     /// - Parameters:
-    ///   - isNumber: for each column, whether it is aligned to the right.
+    ///   - isNumber: for each column, whether it is right-aligned.
     ///   - rows: the cells; control characters and backslashes in them are shown as escapes.
-    ///   - keyCount: how many of the columns, the first ones, say what a row is of.
+    ///   - keyCount: the number of leading columns that identify a row.
     package init(header: [String], isNumber: [Bool], rows: [[String]], keyCount: Int = 0) {
         self.init(
             cells: ([header] + rows).map { $0.map(\.escaped) }, isNumber: isNumber,
             keyCount: keyCount)
     }
 
-    /// - Parameter cells: texts that a terminal may show, those of the header first.
+    /// - Parameter cells: texts without control characters, those of the header first.
     init(cells: [[String]], isNumber: [Bool], keyCount: Int = 0, headerLines: Int = 1) {
         rows = cells
         self.isNumber = isNumber
@@ -172,7 +171,7 @@ package struct TextTable: Sendable {
         }
     }
 
-    /// The names of the columns, of a header of one line.
+    /// The column names of a one-line header.
     var names: [String] { rows.first ?? [] }
 
     /// The header and the rows, without line ends.
@@ -183,7 +182,7 @@ package struct TextTable: Sendable {
             for (column, cell) in row.enumerated() {
                 let padding = widths[column] - cell.unicodeScalars.count
                 if isNumber[column] { owed += padding }
-                // Spaces are written before the next cell only, so that no line ends in any.
+                // Spaces are written only before a nonempty cell, so that lines do not end with spaces.
                 if !cell.isEmpty {
                     line += String(repeating: " ", count: owed) + cell
                     owed = 0
@@ -211,25 +210,24 @@ package struct TextTable: Sendable {
     static let gap = 2
 }
 
-/// A value in a row of a report.
 package enum ReportValue: Equatable, Sendable {
     /// null in JSON, an empty field elsewhere.
     case null
     case text(String)
     case integer(Int128)
-    /// A decimal number, as its digits.
+    /// A decimal number as digits.
     case decimal(String)
     case boolean(Bool)
     case money(MoneyByCurrency)
 
-    /// The quotient with six digits after the point, rounded half away from zero, without floating-point
-    /// numbers; null when the denominator is 0.
+    /// The quotient with six decimals, rounded half away from zero, without floating-point numbers; null when the
+    /// denominator is 0.
     ///
-    /// Sums of 64-bit sums stay far below what would overflow 128 bits when scaled.
+    /// Scaled sums of 64-bit sums do not overflow 128 bits.
     static func ratio(_ numerator: Int128, _ denominator: Int128) -> ReportValue {
         guard denominator != 0 else { return .null }
         let divisor = denominator.magnitude
-        // Half away from zero: an odd divisor has no half.
+        // Half away from zero; an odd divisor does not have a half.
         let millionths = (numerator.magnitude * 1_000_000 + divisor / 2) / divisor
         let isNegative = (numerator < 0) != (denominator < 0) && millionths != 0
         return .decimal(
@@ -243,17 +241,16 @@ package enum ReportValue: Equatable, Sendable {
         return String(repeating: "0", count: 6 - digits.count) + digits
     }
 
-    /// A time as RFC 3339.
     static func time(_ milliseconds: Int64?) -> ReportValue {
         milliseconds.map { .text(UTC.text(milliseconds: $0)) } ?? .null
     }
 
-    /// The value as people read it, and as CSV has it.
+    /// The value for people and for CSV.
     package var plainText: String {
         switch self {
         case .null: ""
         case .text(let text), .decimal(let text): text
-        // The description of 128 bits is slow.
+        // Formatting 128 bits is slow.
         case .integer(let integer):
             Int64(exactly: integer).map { String($0) } ?? integer.description
         case .boolean(let boolean): boolean ? "true" : "false"
@@ -261,12 +258,12 @@ package enum ReportValue: Equatable, Sendable {
         }
     }
 
-    /// The amounts of money; none of anything else.
+    /// The amounts of money; empty for other values.
     fileprivate var amounts: [MoneyByCurrency.Amount] {
         if case .money(let money) = self { money.amounts } else { [] }
     }
 
-    /// The value in a line of CSV: of money the millionths, whose currency is a column.
+    /// The value in a CSV line. Money is in millionths; a column has the currency.
     var field: CSVLine.Field {
         switch self {
         case .text(let text): .text(text)
@@ -282,7 +279,7 @@ package enum ReportValue: Equatable, Sendable {
         case .money(let money):
             JSONBytes.append(money.amounts.isEmpty ? "null" : money.micros, to: &json)
         case .integer(let integer) where Int64(exactly: integer) != nil:
-            // Twice as fast as an integer of 128 bits.
+            // Twice as fast as a 128-bit integer.
             JSONBytes.append(String(Int64(truncatingIfNeeded: integer)), to: &json)
         case .integer, .decimal, .boolean: JSONBytes.append(plainText, to: &json)
         }
@@ -293,7 +290,7 @@ package enum ReportValue: Equatable, Sendable {
 package struct MoneyByCurrency: Equatable, Sendable {
     /// The amounts, by currency in bytewise order.
     package let amounts: [Amount]
-    /// Whether they are sums of prices for a thousand impressions, a thousand times what is paid.
+    /// Whether they are sums of prices per thousand impressions, a thousand times the paid amount.
     private let isOfThousand: Bool
 
     package struct Amount: Equatable, Sendable {
@@ -305,7 +302,7 @@ package struct MoneyByCurrency: Equatable, Sendable {
     /// Whether a measure is an amount, in millionths of the unit of its row's currency.
     package static func isMoney(_ measure: String) -> Bool { measure.hasSuffix("_micros") }
 
-    /// Currencies, as errors name them.
+    /// Currencies as a list for error messages.
     package static func list(_ currencies: some Sequence<String>) -> String {
         currencies.sorted().map { $0.isEmpty ? "no currency" : $0 }.joined(separator: " and ")
     }
@@ -320,8 +317,7 @@ package struct MoneyByCurrency: Equatable, Sendable {
         }
     }
 
-    /// `EUR 0.50; USD 1.23`: at least two decimals, and as many as there are. Sums of prices say what they are:
-    /// `USD 40.76 CPM`.
+    /// `EUR 0.50; USD 1.23`: two decimals or more if needed. Sums of CPM prices are marked: `USD 40.76 CPM`.
     package var plainText: String {
         amounts.map { amount in
             let text = Self.units(micros: amount.micros) + (isOfThousand ? " CPM" : "")
@@ -329,7 +325,7 @@ package struct MoneyByCurrency: Equatable, Sendable {
         }.joined(separator: "; ")
     }
 
-    /// The millionths of the one amount, as programs read them; empty for none.
+    /// The millionths of the only amount, for programs; empty without one.
     fileprivate var micros: String {
         precondition(amounts.count < 2, "amounts of several currencies are no number")
         return amounts.first?.micros.description ?? ""

@@ -2,11 +2,11 @@ import Foundation
 import Store
 import Streams
 
-/// Adds rows up that are equal in some columns.
+/// Sums rows with equal values in some columns.
 struct RowGroups<Sums> {
     struct Group {
         let key: RowKeyBytes
-        /// The values of the columns that rows are grouped by.
+        /// The values of the grouping columns.
         let columns: [StoredValue]
         var sums: Sums
     }
@@ -17,14 +17,13 @@ struct RowGroups<Sums> {
     private var groups: [Group] = []
 
     /// - Parameters:
-    ///   - places: of the columns to group by.
-    ///   - empty: what a group begins with.
+    ///   - places: indices of the grouping columns.
+    ///   - empty: the initial sums of a group.
     init(by places: [Int], empty: Sums) {
         self.places = places
         self.empty = empty
     }
 
-    /// Lets `body` add to the group of a row.
     mutating func add(_ values: [StoredValue], _ body: (inout Sums) -> Void) {
         var key = RowKeyBytes()
         for place in places { key.append(values[place]) }
@@ -36,12 +35,12 @@ struct RowGroups<Sums> {
         body(&groups[index].sums)
     }
 
-    /// The groups in order of their columns.
+    /// The groups sorted by their columns.
     var sorted: [Group] { groups.sorted { $0.key < $1.key } }
 }
 
-/// The values of a row's columns as bytes that sort as the values do: integers by value, texts by
-/// their UTF-8 bytes. Large dumps are grouped and sorted by them.
+/// The values of a row's columns as bytes with the sort order of the values: integers by value, texts by their UTF-8
+/// bytes. Large dumps use them for grouping and sorting.
 struct RowKeyBytes: Hashable, Comparable {
     private var bytes: [UInt8] = []
 
@@ -55,17 +54,16 @@ struct RowKeyBytes: Hashable, Comparable {
         for value in values { append(value) }
     }
 
-    /// The bytes of a key that was written before.
+    /// A key from its stored bytes.
     init(bytes: [UInt8]) {
         self.bytes = bytes
     }
 
-    /// The number of its bytes.
     var count: Int { bytes.count }
 
     func append(to buffer: inout [UInt8]) { buffer += bytes }
 
-    /// The values of columns of these kinds, from which the key was made.
+    /// The values of the key's columns, given their kinds.
     func values(of kinds: [AggregateTable.ColumnKind]) -> [StoredValue] {
         var place = 0
         return kinds.map { kind in
@@ -89,11 +87,10 @@ struct RowKeyBytes: Hashable, Comparable {
         }
     }
 
-    /// Appends the value of the next column.
     mutating func append(_ value: StoredValue) {
         switch value {
         case .integer(let integer):
-            // Negative ones come first.
+            // Sorts negative numbers first.
             let ordered = UInt64(bitPattern: integer) ^ 1 << 63
             withUnsafeBytes(of: ordered.bigEndian) { bytes.append(contentsOf: $0) }
         case .text(var text):
@@ -106,7 +103,7 @@ struct RowKeyBytes: Hashable, Comparable {
                 }
                 bytes.append(contentsOf: rest)
             }
-            // Below whatever a longer text goes on with.
+            // Sorts before any continuation of a longer text.
             bytes.append(0)
             bytes.append(1)
         }

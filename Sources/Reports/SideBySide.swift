@@ -9,22 +9,20 @@ struct SideBySide {
         let measure: Int
         let parts: [Int128]
 
-        /// The last part less the first.
+        /// The last part minus the first.
         var difference: Int128 { (parts.last ?? 0) - (parts.first ?? 0) }
 
-        /// Whether the first and the last differ, or a part between them says something.
+        /// Whether the first and the last part differ, or a part between them is not zero.
         var isChanged: Bool {
             difference != 0 || parts.dropFirst().dropLast().contains { $0 != 0 }
         }
     }
 
-    /// The sums of a measure.
     struct Total {
         let measure: Int
-        /// nil for counts. Amounts of different currencies are never added where the currency is a
-        /// column.
+        /// Nil for counts. If the currency is a column, amounts of different currencies are never added.
         let currency: StoredValue?
-        /// How many rows differ.
+        /// The number of rows that differ.
         var rows = 0
         var parts: [Int128]
     }
@@ -53,12 +51,12 @@ struct SideBySide {
         }
     }
 
-    /// The lines that are not 0 in every part, the largest difference first, then in order of their
-    /// columns and measures; and totals in order of measures and currencies.
+    /// The lines that are not 0 in every part, sorted by descending difference, then by columns and measures; and the
+    /// totals by measure and currency.
     ///
     /// - Parameters:
-    ///   - showsEqual: whether there are lines for what is the same in all parts.
-    ///   - totalsOfEqual: whether totals cover these.
+    ///   - showsEqual: whether to include lines that are equal in all parts.
+    ///   - totalsOfEqual: whether totals include these.
     func lines(showsEqual: Bool, totalsOfEqual: Bool) -> (lines: [Line], totals: [Total]) {
         let currencyPlace = columns.firstIndex { $0.name == "currency" }
         var lines: [Line] = []
@@ -92,12 +90,12 @@ struct SideBySide {
         return (lines, totals.sorted { $0.key < $1.key }.map(\.value))
     }
 
-    /// One line for each row and measure, then one for each measure with the totals of all rows.
-    /// Columns of totals are null, except the currency of amounts.
+    /// One line for each row and measure, then one for each measure with the totals of all rows. Columns of totals are
+    /// null, except the currency of amounts.
     ///
     /// - Parameters:
-    ///   - titles: a name for each part; one more adds a column with the difference.
-    ///   - limit: the most rows to show; totals cover all of them.
+    ///   - titles: a name for each part; an additional one adds a column with the difference.
+    ///   - limit: the maximum number of rows; totals cover all rows.
     func report(
         _ found: (lines: [Line], totals: [Total]), _ titles: [String], limit: Int? = nil
     ) -> ReportTable {
@@ -140,15 +138,14 @@ struct SideBySide {
 }
 
 extension Funnel {
-    /// The columns that add up over rows of the funnel. Refunds do not: they stand in every row of
-    /// an app.
+    /// The columns that can be summed over rows of the funnel. Refunds cannot, because they appear in every row of an
+    /// app.
     private static let sums: Set<String> = Set(
         FunnelMeasure.allCases.map(\.name) + [
             "revenue_min_micros", "revenue_max_micros", "cost_micros",
         ])
 
-    /// The sums without computed columns. Amounts of several currencies get rows of their own by a
-    /// further column, which is empty for counts.
+    /// The sums without computed columns. An additional column splits amounts by currency; it is empty for counts.
     func sums(by keys: [DumpColumn]) -> Dump {
         let places = table.columns.indices.dropFirst(keys.count).filter { place in
             Self.sums.contains(table.columns[place].name)
@@ -179,7 +176,7 @@ extension Funnel {
 }
 
 extension ReportValue {
-    /// The value as a key of rows. Keys of reports are texts and integers of 64 bits.
+    /// The value as a row key. Keys of reports are texts and 64-bit integers.
     fileprivate var stored: StoredValue {
         if case .integer(let integer) = self { return .integer(Int64(clamping: integer)) }
         return .text(plainText)

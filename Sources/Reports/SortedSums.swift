@@ -1,10 +1,9 @@
 import Foundation
 import Store
 
-/// Adds rows up that are equal in their key, and hands the sums over in the order of the keys, in
-/// bounded memory.
+/// Sums rows with equal keys and returns the sums in key order, in bounded memory.
 ///
-/// Sums beyond the bound are written, sorted, to a file without a name, and are merged at the end.
+/// Sums beyond the bound are sorted, written to an unlinked file, and merged at the end.
 final class SortedSums {
     /// A key with its sums.
     struct Group {
@@ -13,9 +12,9 @@ final class SortedSums {
         var kinds: CampaignIDKinds
     }
 
-    /// Memory of the sums, before they are written.
+    /// Memory for sums until they are written to the file.
     static let defaultBytes = 32 << 20
-    /// What a group takes beside the bytes of its key and its sums.
+    /// The memory of a group without the bytes of its key and its sums.
     private static let groupBytes = 120
 
     private let measureCount: Int
@@ -26,8 +25,8 @@ final class SortedSums {
     private var runs: SortedRuns?
 
     /// - Parameters:
-    ///   - measureCount: of the sums of a key.
-    ///   - mostBytes: about as much memory is used for sums.
+    ///   - measureCount: the number of sums per key.
+    ///   - mostBytes: the approximate memory for sums.
     init(measureCount: Int, mostBytes: Int = SortedSums.defaultBytes) {
         self.measureCount = measureCount
         self.mostBytes = mostBytes
@@ -36,8 +35,8 @@ final class SortedSums {
     /// Adds to the sums of a key.
     ///
     /// - Parameters:
-    ///   - measures: sums of 64 bits, or sums of these: 128 bits do not overflow.
-    ///   - first: the place of the first of them among the sums.
+    ///   - measures: 64-bit sums, or sums of these; 128 bits do not overflow.
+    ///   - first: the index of the first of them among the sums.
     /// - Throws: `InspectionError.temporaryFile`.
     func add<Measure: FixedWidthInteger>(
         _ key: RowKeyBytes, _ measures: [Measure], at first: Int = 0, kinds: CampaignIDKinds
@@ -56,7 +55,7 @@ final class SortedSums {
         groups[place].kinds.formUnion(kinds)
     }
 
-    /// Calls `body` with each key and its sums, in order. The sums are gone afterwards.
+    /// Calls `body` with each key and its sums, in order, and consumes the sums.
     func forEach(_ body: (Group) throws -> Void) throws {
         guard runs != nil else {
             let sorted = groups.sorted { $0.key < $1.key }
@@ -97,7 +96,7 @@ final class SortedSums {
     }
 }
 
-/// Sorted groups in a file that has no name: the system removes it with the process.
+/// Sorted groups in an unlinked file, which the system removes when the process ends.
 private final class SortedRuns {
     private let file: FileHandle
     private let path: String
@@ -120,7 +119,6 @@ private final class SortedRuns {
         file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     }
 
-    /// Appends a run of groups.
     func append(_ groups: [SortedSums.Group]) throws(InspectionError) {
         guard !groups.isEmpty else { return }
         starts.append(end)
@@ -164,7 +162,6 @@ private final class SortedRuns {
     }
 }
 
-/// Reads the groups of one run.
 private final class RunReader {
     private let file: FileHandle
     private let path: String
@@ -207,7 +204,7 @@ private final class RunReader {
             })
     }
 
-    /// Makes so many bytes readable.
+    /// Makes at least this many bytes readable.
     private func fill(_ count: Int) throws(InspectionError) {
         guard piece.count - place < count else { return }
         piece.removeFirst(place)
@@ -231,7 +228,7 @@ private final class RunReader {
     }
 }
 
-/// The groups of several runs in the order of their keys: a heap of the runs by what comes next.
+/// The groups of several runs in key order, merged with a heap of the runs' next groups.
 private final class RunMerge {
     private var heap: [(group: SortedSums.Group, reader: RunReader)] = []
 
@@ -243,7 +240,7 @@ private final class RunMerge {
         heap.sort { $0.group.key < $1.group.key }
     }
 
-    /// The next group; several follow one another where runs have the same key.
+    /// The next group. Runs with the same key return it consecutively.
     func next() throws(InspectionError) -> SortedSums.Group? {
         guard let first = heap.first else { return nil }
         if let following = try first.reader.next() {

@@ -1,26 +1,25 @@
 import Store
 import Streams
 
-/// What a report said at one instant, what it says at a later one, and why it differs.
+/// The values of a report at two instants, with the causes of their difference.
 package struct StoreChanges: Sendable {
     /// One line for each changed row and measure, then the totals.
     package let table: ReportTable
-    /// The promotions in between: when, of which stream, from where to where.
+    /// The promotions in between: time, stream, old and new store.
     package let notices: [String]
 
     /// Compares a dump at two instants.
     ///
-    /// At each instant the stores that were in force count, with the records of an earlier
-    /// timestamp. For each promotion in between, the new stores' sums less the old ones', over the
-    /// records before the first instant, count as configuration when that differed, else as
-    /// correction. The rest was added by the records between the instants.
+    /// At each instant the stores in force count, limited to records with an earlier timestamp. For each promotion in
+    /// between, the new stores' sums minus the old ones', over the records before the first instant, count as
+    /// configuration if that differed, otherwise as correction. The records between the instants added the rest.
     ///
     /// - Parameters:
     ///   - start: the earlier instant, in milliseconds since 1970.
     ///   - end: the later one.
-    ///   - hours: folds what is there of the hours that they lie in.
-    /// - Throws: `storeGone` when a store that was in force is no longer there; `badTimes`;
-    ///   `noStore`, `unknownColumn` and its like.
+    ///   - hours: folds the partial hours of the two instants.
+    /// - Throws: `storeGone` when a store that was in force no longer exists; `badTimes`; `noStore`, `unknownColumn`
+    ///   and similar errors.
     package init(
         _ query: DumpQuery, directories: [String], fromMilliseconds start: Int64,
         toMilliseconds end: Int64, hours: any HourFolding
@@ -69,16 +68,15 @@ package struct StoreChanges: Sendable {
     }
 }
 
-/// What a sum at the later instant is made of; the parts before the last add up to it.
+/// A part of a sum at the later instant. The parts before the last add up to it.
 private enum Part: Int, CaseIterable {
     /// The sum at the earlier instant.
     case from
-    /// What records between the instants added.
+    /// Added by records between the instants.
     case laterRecords
-    /// The difference for the same records that another configuration made.
+    /// The difference for the same records under another configuration.
     case configuration
-    /// The difference that a store folded under the same configuration made: a mistake was
-    /// corrected, or lost records are there again.
+    /// The difference of a store folded under the same configuration: a corrected error, or recovered records.
     case correction
     /// The sum at the later instant.
     case to
@@ -89,7 +87,7 @@ private struct State {
     let table: Dump
     let streams: [FoldedStream]
 
-    /// Why the set that replaced this one says something else.
+    /// Why the next set of stores has different sums.
     func cause(of next: State, _ changed: Set<String>) -> Part {
         let differs = streams.contains { own in
             changed.contains(own.stream)
@@ -101,7 +99,7 @@ private struct State {
     }
 }
 
-/// Promotions of one moment.
+/// Simultaneous promotions.
 private struct Step {
     let atMilliseconds: Int64
     private(set) var streams: Set<String> = []
@@ -112,7 +110,7 @@ private struct Step {
         return promotions.map { "\(time): \($0): counted as \(cause)" }
     }
 
-    /// The promotions after an instant and up to another, in order.
+    /// The promotions after the start and up to the end, in order.
     static func between(
         _ start: Int64, _ end: Int64, of streams: [String], in directories: [String]
     ) throws(InspectionError) -> [Step] {

@@ -11,13 +11,11 @@ package struct StoreComparison: Sendable {
     package let notices: [String]
 }
 
-/// What to compare.
+/// The options of a comparison.
 package struct ComparisonQuery: Sendable {
-    /// The selected rows and their grouping.
     package var query: DumpQuery
-    /// Whether equal rows are shown too.
     package var showsEqual = false
-    /// The most rows to show.
+    /// The maximum number of rows.
     package var limit: Int?
 
     package init(_ query: DumpQuery) {
@@ -30,7 +28,7 @@ package struct ComparisonQuery: Sendable {
     }
 }
 
-/// The rows of a report that are compared: sums of stored rows.
+/// The compared rows of a report: sums of stored rows.
 package struct ComparedRows {
     package let streams: [String]
     let read: (StoreView) throws -> Dump
@@ -40,7 +38,7 @@ package struct ComparedRows {
         read = { try $0.dump(number) }
     }
 
-    /// Computed columns and the refunds of apps are left out.
+    /// Leaves out computed columns and the refunds of apps.
     package init(_ number: FunnelFigure) {
         streams = number.streams
         read = { try $0.funnel(number).sums(by: number.selection.columns) }
@@ -69,17 +67,16 @@ extension StoreComparison {
 extension OpenStores {
     /// Compares an aggregate of this set, called A, with that of another, B.
     ///
-    /// Streams that only one of them has are left out; a notice says so.
+    /// Streams in only one of them are left out, with a notice.
     ///
-    /// - Throws: `noStore` when they have no stream of the aggregate in common; `differentLogs` when
-    ///   their offsets mean other records; `unknownDump` and its like for what cannot be asked.
+    /// - Throws: `noStore` when they share no stream of the aggregate; `differentLogs` when their offsets refer to
+    ///   different records; `unknownDump` and similar errors for an invalid query.
     package func diff(
         _ other: OpenStores, _ question: ComparisonQuery
     ) throws(InspectionError) -> StoreComparison {
         try diff(other, ComparedRows(DumpFigure(counting: question.query)), question)
     }
 
-    /// Compares the rows of a report.
     package func diff(
         _ other: OpenStores, _ rows: ComparedRows, _ question: ComparisonQuery
     ) throws(InspectionError) -> StoreComparison {
@@ -93,8 +90,8 @@ extension OpenStores {
     /// Compares every aggregate: one line for each measure that differs in any row.
     ///
     /// - Parameters:
-    ///   - other: the set that is called B.
-    ///   - query: what to ask of each dump; its name is set here.
+    ///   - other: the set called B.
+    ///   - query: the query of each dump; its name is replaced.
     package func diff(
         _ other: OpenStores, everyDumpBy query: DumpQuery
     ) throws(InspectionError) -> StoreComparison {
@@ -137,7 +134,7 @@ extension OpenStores {
     }
 }
 
-/// A consistent state of two sets of stores, of the streams that both have.
+/// A consistent state of two sets of stores, limited to the streams of both.
 private struct ComparedViews {
     let first: StoreView
     let second: StoreView
@@ -167,7 +164,7 @@ private struct ComparedViews {
         }
     }
 
-    /// After a promotion both paths can lead to one store.
+    /// After a promotion both paths can lead to the same store.
     mutating func note(_ stream: String, isSame paths: [String], _ others: [String]) {
         guard !paths.isEmpty, paths.map(Self.standard) == others.map(Self.standard) else { return }
         notices.append("\(stream): A and B are one store, \(paths.joined(separator: ", "))")
@@ -192,22 +189,22 @@ private struct ComparedViews {
     }
 }
 
-/// How far the partitions of a stream are folded in a set of stores.
+/// The fold progress of a stream's partitions in a set of stores.
 struct FoldedStream {
     let stream: String
     let topic: String
     let logIdentity: String
     /// In order of their numbers.
     let partitions: [PartitionState]
-    /// The configurations that were in force, by partition, with the offset from which each was.
+    /// The configurations that were in force, by partition, each with its first offset.
     let epochs: [Int32: [Epoch]]
 
-    /// Whether both are of one log and topic: then their offsets mean the same records.
+    /// Whether both belong to the same log and topic, so that their offsets refer to the same records.
     func isOfSameLog(as other: FoldedStream) -> Bool {
         topic == other.topic && logIdentity == other.logIdentity
     }
 
-    /// A text for each partition that begins or ends at different offsets in two sets.
+    /// A text for each partition with different first or next offsets in the two sets.
     func differencesInOffsets(from other: FoldedStream) -> [String] {
         let numbers = Set((partitions + other.partitions).map(\.partition)).sorted()
         return numbers.compactMap { number in
@@ -220,7 +217,7 @@ struct FoldedStream {
         }
     }
 
-    /// Whether some offset that both have folded was folded under different configurations.
+    /// Whether any offset folded in both was folded under different configurations.
     func differsInConfiguration(from other: FoldedStream) -> Bool {
         partitions.contains { state in
             guard let others = other.partitions.first(where: { $0.partition == state.partition })
@@ -233,7 +230,7 @@ struct FoldedStream {
         }
     }
 
-    /// From which offsets on which configurations were in force.
+    /// The offsets at which configurations took effect.
     private func boundaries(of partition: Int32, in offsets: Range<Int64>) -> [String] {
         let epochs = epochs[partition] ?? []
         return epochs.indices.compactMap { index in
@@ -253,7 +250,7 @@ struct FoldedStream {
 }
 
 extension StoreView {
-    /// How far each stream of the view is folded.
+    /// The fold progress of each stream of the view.
     func foldedStreams() throws -> [FoldedStream] {
         try streams.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.compactMap { stream in
             let slices = slices.filter { $0.stream == stream }

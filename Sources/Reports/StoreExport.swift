@@ -4,16 +4,15 @@ import Store
 import Streams
 import Wording
 
-/// How many postbacks an export left out.
+/// The numbers of postbacks that an export left out.
 package struct ExportOmissions: Equatable, Sendable {
-    /// Postbacks of AdAttributionKit, for which the profiles have no columns.
+    /// Postbacks of AdAttributionKit, if the profile does not have columns for them.
     package internal(set) var adAttributionKit: Int
-    /// Postbacks that arrived outside of the selected time.
+    /// Postbacks that arrived outside the selected time range.
     package internal(set) var otherTimes: Int
-    /// Postbacks that were exported before, whose best copy now was not published, where the profile has no column
-    /// to say so.
+    /// Postbacks in an earlier export with an unpublished current best copy, if the profile cannot mark them.
     package internal(set) var withdrawn: Int
-    /// Postbacks whose signature no production key fits, where the profile has no column to say so.
+    /// Postbacks with a signature that matches no production key, if the profile cannot mark them.
     package internal(set) var unproven: Int
 
     package init(
@@ -26,15 +25,15 @@ package struct ExportOmissions: Equatable, Sendable {
     }
 }
 
-/// Which postbacks to export, and how.
+/// The postbacks to export, and the output options.
 package struct ExportQuery: Sendable {
     package var profile: ExportProfile
-    /// Only what this partner was sent; nil for all accepted postbacks.
+    /// Only documents sent to this partner; nil for all accepted postbacks.
     package var partner: String?
     /// Only postbacks that arrived at this time or later; milliseconds since 1970.
     package var sinceMilliseconds: Int64?
     package var untilMilliseconds: Int64?
-    /// Only postbacks whose best copy came since; nil for all.
+    /// Only postbacks with a new best copy since this cursor; nil for all.
     package var changedSince: ExportCursor?
 
     package init(
@@ -54,15 +53,15 @@ package struct ExportQuery: Sendable {
     }
 }
 
-/// The records that postbacks were decoded from. `History` reads them.
+/// The records that postbacks were decoded from. `History` implements it.
 package protocol PostbackLog {
-    /// Begins to read the log that a store was folded from.
+    /// Starts reading the log that a store was folded from.
     func reading(_ snapshot: StoreSnapshot) throws -> any PostbackReading
-    /// The error for records that the log no longer has.
+    /// The error for records that the log no longer contains.
     func error(ofGone records: [GoneRecords]) -> any Error
 }
 
-/// Offsets of a partition that the log no longer has.
+/// Offsets of a partition that the log no longer contains.
 package struct GoneRecords: Equatable, Sendable {
     package let topic: String
     package let partition: Int32
@@ -77,26 +76,27 @@ package struct GoneRecords: Equatable, Sendable {
 
 /// Reads documents of accepted postbacks from the log that one store was folded from.
 package protocol PostbackReading {
-    /// The offsets from one on that the log no longer has at its beginning; nil when it has that one. Asked before
-    /// anything is read.
+    /// The missing offsets from `offset` up to the beginning of the log; nil when the log contains `offset`. Called
+    /// before anything is read.
     func gone(partition: Int32, from offset: Int64) throws -> Range<Int64>?
     /// Calls `body` with the document of each of some accepted copies, in order.
     ///
     /// - Parameter offsets: of the copies, in order.
-    /// - Throws: when one of them is not there as it was accepted; what `body` throws.
+    /// - Throws: when a copy is missing or differs from the accepted one; errors of `body`.
     func forEachDocument(
         partition: Int32, offsets: [Int64], _ body: (PartnerPostback) throws -> Void) throws
 }
 
-/// What an export has written.
+/// The result of an export.
 package struct WrittenExport: Sendable {
     package internal(set) var rowCount = 0
     package internal(set) var omissions = ExportOmissions()
-    /// Where the next export of changes begins.
+    /// The start of the next export of changes.
     package let cursor: ExportCursor
-    /// How many accepted records of postbacks the stores count, better copies each; nil for what a partner was sent.
+    /// The number of accepted records of postbacks in the stores, including each better copy; nil for a partner's
+    /// documents.
     package let acceptedRecords: Int64?
-    /// How many of these were replaced by a better copy.
+    /// The number of these that were replaced by a better copy.
     package let replacedRecords: Int64
 
     package init(
@@ -112,16 +112,16 @@ package struct WrittenExport: Sendable {
 }
 
 extension OpenStores {
-    /// Writes decoded postbacks, by partition and offset: all that were accepted, or those that a partner was sent. A
-    /// postback has one row: its best copy, with the catalog's names of today. Text is UTF-8, and
-    /// each piece is handed over before later rows are read.
+    /// Writes decoded postbacks by partition and offset: all accepted ones, or those sent to a partner. A postback has
+    /// one row, from its best copy, with the catalog's current names. Text is UTF-8. Each piece is handed over before
+    /// later rows are read.
     ///
     /// - Parameters:
-    ///   - log: the records that the stores were folded from; not read for what a partner was sent, which stores have.
-    ///   - isRaw: whether CSV has every text as it is.
-    /// - Throws: `InspectionError`, `noStore` when there is no store of postbacks, `staleCursor` when what was
-    ///   exported before is not what the stores hold, `incompleteExport` when a postback is missing; what `log` and
-    ///   `sink` throw.
+    ///   - log: the records that the stores were folded from; not read for a partner's documents, which the stores
+    ///     contain.
+    ///   - isRaw: whether CSV texts are written unchanged.
+    /// - Throws: `InspectionError`; `noStore` without a store of postbacks; `staleCursor` when the stores no longer
+    ///   match the earlier export; `incompleteExport` when a postback is missing; errors of `log` and `sink`.
     package func export(
         _ query: ExportQuery, catalog: Catalog, log: any PostbackLog, as format: ExportFormat,
         isRaw: Bool = false, to sink: ([UInt8]) throws -> Void
@@ -129,7 +129,7 @@ extension OpenStores {
         let columns = query.profile.columns
         var writer = RowWriter(
             columns.map(\.name), as: format == .csv ? .csv(isRaw: isRaw) : .lines)
-        // What is wrong with the output or the log is not a fault of the store.
+        // Errors of the output or the log are not errors of the store.
         var otherFault: (any Error)?
         let written: WrittenExport
         do {
@@ -165,7 +165,7 @@ extension OpenStores {
 }
 
 extension WrittenExport {
-    /// Throws unless each accepted postback was written, or is counted among those that were left out.
+    /// Throws unless each accepted postback was written or counted as left out.
     fileprivate func check(against postbacks: Int64) throws(InspectionError) {
         let found = Int64(
             rowCount + omissions.adAttributionKit + omissions.otherTimes + omissions.unproven)
@@ -174,7 +174,7 @@ extension WrittenExport {
 }
 
 extension StoreView {
-    /// How many accepted records of postbacks the stores count, and how many postbacks these are.
+    /// The number of accepted records of postbacks in the stores, and of distinct postbacks.
     fileprivate func acceptedPostbacks() throws -> (records: Int64, postbacks: Int64) {
         var counts: (records: Int64, postbacks: Int64) = (0, 0)
         for slice in slices {
@@ -190,7 +190,7 @@ extension StoreView {
 
     /// Calls `body` with each selected postback, by partition and offset.
     ///
-    /// - Returns: how many were left out.
+    /// - Returns: the number left out.
     fileprivate func forEachExported(
         _ query: ExportQuery, _ catalog: Catalog, _ log: any PostbackLog,
         _ body: (ExportedRow) throws -> Void
@@ -234,7 +234,7 @@ extension StoreView {
             try snapshot.forEachPublishedPostback(of: partition, from: first, partner: partner) {
                 try add($0, of: partition)
             }
-            // Nobody has seen those of the first export.
+            // In a first export, postbacks without a row were never exported, so there is nothing to withdraw.
             guard query.changedSince != nil, first > .min else { continue }
             try snapshot.forEachWithdrawnPostback(of: partition, from: first, partner: partner) {
                 id, offset in
@@ -249,12 +249,12 @@ extension StoreView {
         return omissions
     }
 
-    /// So many postbacks are looked up at a time.
+    /// The number of postbacks per lookup.
     private static let postbacksAtOnce = 10_000
 
-    /// Calls `body` with every accepted postback that the query does not leave out, made from its record.
+    /// Calls `body` with every accepted postback that the query selects, read from its record.
     ///
-    /// - Returns: how many were left out unread.
+    /// - Returns: the number left out without reading.
     private func forEachAccepted(
         _ partitions: [(number: Int32, snapshot: StoreSnapshot)], _ query: ExportQuery,
         _ log: any PostbackLog, _ body: (PublishedPostback, _ partition: Int32) throws -> Void
@@ -267,7 +267,7 @@ extension StoreView {
         {
             try place.snapshot.acceptedPostbacks(of: place.number, from: offset, limit: count)
         }
-        // What the log no longer has is found before a row is written.
+        // Find missing records before the first row is written.
         var readings: [(reading: any PostbackReading, first: Int64)?] = []
         var gone: [GoneRecords] = []
         for place in partitions {
@@ -284,7 +284,7 @@ extension StoreView {
             }
             readings.append((reading, first))
         }
-        // All of them: an archive has to have every one.
+        // Report all of them: an archive must supply each one.
         guard gone.isEmpty else { throw log.error(ofGone: gone) }
         for (place, opened) in zip(partitions, readings) {
             guard let (reading, first) = opened else { continue }
@@ -315,21 +315,20 @@ extension StoreView {
     }
 }
 
-/// A row of an export.
 struct ExportedRow {
     let partition: Int32
-    /// Of the postback within its partition.
+    /// The postback's id within its partition.
     let id: [UInt8]
-    /// Nil for one that was exported before, and whose best copy now was not published.
+    /// Nil for a postback that was exported earlier and now has an unpublished best copy.
     let postback: ExportedPostback?
-    /// Rises whenever the row changes: the offset of the best copy.
+    /// Increases whenever the row changes: the offset of the best copy.
     let revision: Int64
 
-    /// The same in every export.
+    /// Identical in every export.
     var key: String { "\(partition)-\(id.hexDigits)" }
 }
 
-/// The formats of an export. Each writes a row as soon as it is read.
+/// The formats of an export. Each can write a row as soon as it is read.
 package enum ExportFormat: String, CaseIterable, Sendable {
     case csv
     case ndjson

@@ -7,21 +7,20 @@ package struct StoreSlice {
     package let snapshot: StoreSnapshot
     /// In order of their numbers.
     package let partitions: [PartitionState]
-    /// The time of the clock; nil where none is looked at.
+    /// The time of the clock; nil to ignore the clock.
     var present: Present?
-    /// Only records with a timestamp below it count, in milliseconds since 1970; nil for all.
+    /// Only records with an earlier timestamp count, in milliseconds since 1970; nil for all.
     var asOfMilliseconds: Int64?
-    /// What the records of the instant's hour added; nil at a whole hour.
+    /// The contributions of the instant's hour up to the instant; nil at a whole hour.
     fileprivate var partialHour: FoldedAgain?
-    /// What all records before the instant added; nil without one.
+    /// The contributions of all records before the instant; nil without one.
     fileprivate var before: FoldedAgain?
 
     package var numbers: Set<Int32> { Set(partitions.map(\.partition)) }
 }
 
 extension StoreSlice {
-    /// Calls `body` with the rows of the partitions, as `StoreSnapshot` does; with an instant, of
-    /// records before it only.
+    /// Calls `body` with the rows of the partitions, like `StoreSnapshot`; with an instant, limited to earlier records.
     func forEachRow(
         of table: AggregateTable, _ choice: RowChoice = RowChoice(),
         _ body: (_ partition: Int32, _ columns: [StoredValue], _ measures: [Int64]) throws -> Void
@@ -31,7 +30,7 @@ extension StoreSlice {
         else {
             return try snapshot.forEachRow(of: table, partitions: numbers, choice, body)
         }
-        // A row of a day does not say in which hours the records came that made it.
+        // A daily row does not record the hours of its records.
         if !table.hasDays {
             let hours = HourTexts()
             let end = Hour(containing: asOfMilliseconds).hoursSince1970 * Hour.milliseconds
@@ -50,8 +49,8 @@ extension StoreSlice {
         }
     }
 
-    /// Calls `body` with the sums of each day's rows, as `StoreSnapshot` does; with an instant, with the rows of
-    /// records before it.
+    /// Calls `body` with the sums of each day's rows, like `StoreSnapshot`; with an instant, with the rows of earlier
+    /// records.
     func forEachDay(
         of table: AggregateTable, _ choice: RowChoice,
         _ body: (_ columns: [StoredValue], _ measures: [Int64]) throws -> Void
@@ -62,11 +61,10 @@ extension StoreSlice {
         try snapshot.forEachDay(of: table, partitions: numbers, choice, body)
     }
 
-    /// How many refused records are held in memory: there may be as many of them as records.
+    /// The maximum number of rejected records in memory; there may be as many as records.
     private static let refusalsAtOnce = 500
 
-    /// Calls `body` with the refused records of the partitions, without their bytes, until it
-    /// returns false.
+    /// Calls `body` with the rejected records of the partitions, without their bytes, until it returns false.
     package func forEachRefusal(_ body: (StoredRefusal) throws -> Bool) throws {
         for state in partitions {
             var next = Int64.min
@@ -87,10 +85,10 @@ extension StoreSlice {
 
     /// The time of the newest record that is not dated ahead of the clock, in milliseconds since 1970; nil without one.
     ///
-    /// Where a partition has a record that is, only the hour of its newest other one is known: the time is the beginning
-    /// of that hour.
+    /// If a partition has records dated ahead, only the hour of its newest other record is known: the time is the
+    /// beginning of that hour.
     package func newestMilliseconds() throws -> Int64? {
-        // The watermark of a partition without a record is 1970, and no time of a record.
+        // The watermark of a partition without records is 0, which is not the time of a record.
         try partitions.filter { $0.records > 0 }.compactMap { state in
             guard let present, present.isAhead(state.watermarkMilliseconds) else {
                 return min(
@@ -103,7 +101,7 @@ extension StoreSlice {
         }.max()
     }
 
-    /// How many records are in hours that begin ahead of the clock.
+    /// The number of records in hours that begin ahead of the clock.
     package func aheadCount() throws -> Int64 {
         guard let present else { return 0 }
         return try partitions.reduce(0) { count, state in
@@ -121,18 +119,18 @@ extension StoreSlice {
 }
 
 extension AggregateTable {
-    /// The places of the columns that a narrower aggregate has.
+    /// The indices of a narrower aggregate's columns.
     func places(ofColumns narrow: AggregateTable) -> [Int] {
         narrow.columns.compactMap { column in columns.firstIndex { $0.name == column.name } }
     }
 
-    /// The places of the measures that a narrower aggregate has.
+    /// The indices of a narrower aggregate's measures.
     func places(ofMeasures narrow: AggregateTable) -> [Int] {
         narrow.measures.compactMap { measures.firstIndex(of: $0) }
     }
 }
 
-/// One consistent state of some stores: of each partition, the copy that is folded furthest.
+/// One consistent state of some stores: for each partition, the copy folded furthest.
 struct StoreView {
     /// Streams in bytewise order.
     let slices: [StoreSlice]
@@ -155,15 +153,14 @@ struct StoreView {
         }
     }
 
-    /// The streams of the view, each once.
     var streams: Set<String> { Set(slices.map(\.stream)) }
 
-    /// The view of these streams only.
+    /// The view limited to these streams.
     func limited(to streams: Set<String>) -> StoreView {
         StoreView(slices: slices.filter { streams.contains($0.stream) })
     }
 
-    /// The view of the records before an instant; without one, of all.
+    /// The view limited to records before an instant; the whole view without one.
     func limited(by asOf: AsOf?) -> StoreView {
         guard let asOf else { return self }
         return StoreView(
@@ -176,7 +173,7 @@ struct StoreView {
             })
     }
 
-    /// The time of the newest postback that counts, in milliseconds since 1970.
+    /// The time of the newest counted postback, in milliseconds since 1970.
     var postbacksWatermark: Int64? {
         get throws {
             try slices.filter { $0.stream == PostbacksFold.streamName }
@@ -184,7 +181,7 @@ struct StoreView {
         }
     }
 
-    /// Whether no other store has the partition further, or as far and comes first.
+    /// Whether no other store has the partition further, or equally far and earlier in order.
     private static func isFurthest(
         _ state: PartitionState, at index: Int, _ streams: [String], _ states: [[PartitionState]]
     ) -> Bool {
@@ -199,9 +196,9 @@ struct StoreView {
 
 /// An instant of event time up to which records count.
 package struct AsOf {
-    /// Records with a timestamp below it count, in milliseconds since 1970.
+    /// Records with an earlier timestamp count; milliseconds since 1970.
     package let milliseconds: Int64
-    /// Folds the hour that the instant lies in; not called for a whole hour, but of streams with tables of days.
+    /// Folds the hour of the instant. At a whole hour it is used only for streams with daily tables.
     package let hours: any HourFolding
 
     package init(milliseconds: Int64, hours: any HourFolding) {
@@ -209,20 +206,19 @@ package struct AsOf {
         self.hours = hours
     }
 
-    /// The hour that the instant lies in; nil at a whole hour, when stored rows suffice.
+    /// The hour of the instant; nil at a whole hour, when stored rows suffice.
     fileprivate var partialHour: Hour? {
         milliseconds.isMultiple(of: Hour.milliseconds) ? nil : Hour(containing: milliseconds)
     }
 }
 
-/// Finds what records added to aggregates up to an instant: stored rows know only whole hours, and those of days
-/// none at all.
+/// Computes the contributions of records to aggregates up to an instant. Stored rows have whole hours only, and daily
+/// rows do not record hours.
 package protocol HourFolding {
-    /// The rows that records with a timestamp below the instant added to, with what they added. A row may occur
-    /// several times.
+    /// The rows that records before the instant added to, with their contributions. A row may occur several times.
     ///
     /// - Parameters:
-    ///   - hour: the only one whose records count; nil for all.
+    ///   - hour: limits the records to this hour; nil for all.
     ///   - milliseconds: the instant, since 1970.
     func rows(
         of stream: String, in snapshot: StoreSnapshot, partitions: [PartitionState], hour: Hour?,
@@ -230,10 +226,10 @@ package protocol HourFolding {
     ) throws -> [PartialRow]
 }
 
-/// What some records of an hour added to a row of an aggregate.
+/// The contribution of some records of an hour to a row of an aggregate.
 package struct PartialRow: Sendable {
     package let table: AggregateTable
-    /// The partition that the records lie in.
+    /// The partition of the records.
     package let partition: Int32
     /// A value for each column of the aggregate.
     package let columns: [StoredValue]
@@ -250,8 +246,8 @@ package struct PartialRow: Sendable {
     }
 }
 
-/// What the records of an hour, or all, added up to an instant. It is folded when it is first needed: refused
-/// records need no fold.
+/// The contributions of the records of an hour, or of all, up to an instant. Folded when first needed, because rejected
+/// records do not need it.
 private final class FoldedAgain {
     private let slice: StoreSlice
     private let hour: Hour?
@@ -264,7 +260,7 @@ private final class FoldedAgain {
         self.asOf = asOf
     }
 
-    /// - Throws: `hourNotFolded` when they cannot be folded again.
+    /// - Throws: `hourNotFolded` when the records cannot be folded again.
     func rows() throws -> [PartialRow] {
         if let known { return known }
         do {

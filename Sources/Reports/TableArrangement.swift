@@ -1,4 +1,4 @@
-/// Which columns and rows of a table are shown, and in which order.
+/// The shown columns and rows of a table, and their order.
 package struct TableArrangement: Equatable, Sendable {
     package struct Order: Equatable, Sendable {
         package let column: String
@@ -7,9 +7,9 @@ package struct TableArrangement: Equatable, Sendable {
 
     /// The columns to show, in this order; nil for all.
     package var columns: [String]?
-    /// Rows are sorted by the first, then by the next; without any they stay in the order of their columns.
+    /// The sort columns in descending priority; if empty, rows keep their order.
     package var orders: [Order] = []
-    /// The most rows to show.
+    /// The maximum number of rows.
     package var limit: Int?
 
     package init() {}
@@ -32,12 +32,12 @@ package struct TableArrangement: Equatable, Sendable {
         self.limit = limit
     }
 
-    /// Whether a table stays as it is.
+    /// Whether a table stays unchanged.
     package var isEmpty: Bool { self == TableArrangement() }
 }
 
 extension TableArrangement.Order {
-    /// Reads `column`, `column:asc`, `column:desc` or `-column`, which is the same as `column:desc`.
+    /// Parses `column`, `column:asc`, `column:desc` or `-column`, which equals `column:desc`.
     fileprivate init(_ text: String) throws(InspectionError) {
         let isNegated = text.hasPrefix("-")
         let parts = text.dropFirst(isNegated ? 1 : 0).split(
@@ -52,11 +52,11 @@ extension TableArrangement.Order {
 }
 
 extension ReportTable {
-    /// The table as it is to be shown. A row of several currencies counts as one.
+    /// The arranged table. A row of several currencies counts as one.
     ///
     /// - Parameters:
     ///   - name: of the dump, for errors.
-    ///   - format: all but tables need the column of the currency beside amounts.
+    ///   - format: all formats except tables need the currency column with amounts.
     /// - Throws: `unknownColumn`.
     package func arranged(
         _ arrangement: TableArrangement, as format: DumpFormat, of name: String
@@ -88,13 +88,12 @@ extension ReportTable {
         return table.limited(toPlaces: places)
     }
 
-    /// The rows as people look for them: in the order of what they are of, steps by their order, and digits in texts by
-    /// their value.
+    /// The rows in natural order of their keys: steps in step order, digits in texts by value.
     package var inNaturalOrder: ReportTable {
         sorted(by: (0..<keyCount).map { ($0, false) })
     }
 
-    /// The rows in another order. What is equal stays as it is, and what is null comes last.
+    /// The rows in another order. Equal rows keep their order, and null comes last.
     func sorted(by orders: [(place: Int, isDescending: Bool)]) -> ReportTable {
         let sorted = rows.enumerated().sorted { left, right in
             for (place, isDescending) in orders {
@@ -111,13 +110,13 @@ extension ReportTable {
     }
 }
 
-/// How two values stand to each other.
+/// The order of two values.
 private enum ValueOrder {
     /// They are equal.
     case never
     /// Whether the first comes first, in either direction.
     case always(Bool)
-    /// Whether the first comes first where small values do.
+    /// Whether the first comes first in ascending order.
     case ascending(Bool)
 
     init<Value: Comparable>(_ left: Value, _ right: Value) {
@@ -126,7 +125,7 @@ private enum ValueOrder {
 }
 
 extension ReportTable.Column {
-    /// Amounts of different currencies are not compared. Such rows are ordered by currency, in both directions.
+    /// Amounts of different currencies are not compared: such rows are ordered by currency in both directions.
     fileprivate func order(of left: ReportValue, _ right: ReportValue) -> ValueOrder {
         if left.isNothing != right.isNothing { return .always(right.isNothing) }
         switch (left, right) {
@@ -150,20 +149,20 @@ extension ReportTable.Column {
 }
 
 extension ReportValue {
-    /// Whether it says nothing: null, or money without an amount.
+    /// Whether it is empty: null, or money without an amount.
     var isNothing: Bool { self == .null || self == .money(MoneyByCurrency([:])) }
 
-    /// A number for comparisons; 0 for what is none. Sums of 64-bit sums stay far below 128 bits when scaled.
+    /// A number for comparisons; 0 for other values. Scaled sums of 64-bit sums do not overflow 128 bits.
     fileprivate var millionths: Int128 {
         switch self {
         case .integer(let integer): integer.multipliedReportingOverflow(by: 1_000_000).partialValue
-        // Six digits stand after the point.
+        // Decimals always have six digits after the point.
         case .decimal(let text): Int128(text.filter { $0 != "." }) ?? 0
         case .null, .text, .boolean, .money: 0
         }
     }
 
-    /// Whether it is what most rows have: nothing, or zero.
+    /// Whether it is zero or empty.
     package var isZero: Bool {
         switch self {
         case .null: true
@@ -176,7 +175,7 @@ extension ReportValue {
 }
 
 extension String {
-    /// Whether a person expects it before another text: nothing first, then digits by their value, then other texts.
+    /// Natural order of texts: empty first, then digits by value, then other texts.
     fileprivate func precedesAsRead(_ other: String) -> Bool {
         guard isEmpty == other.isEmpty else { return isEmpty }
         guard isDigits == other.isDigits else { return isDigits }

@@ -1,7 +1,8 @@
 import Store
 import Streams
 
-/// Which columns and measures of an aggregate are read, in this order. Others are summed over: several rows may be alike.
+/// The columns and measures of an aggregate to read, in this order. Rows are summed over the others; several rows may
+/// be alike.
 struct TableReader<Key: RowKey>: Sendable {
     let places: ReadPlaces
 
@@ -11,13 +12,12 @@ struct TableReader<Key: RowKey>: Sendable {
     }
 }
 
-/// Where rows that are read have the columns and measures of their table.
+/// Maps the columns and measures of a table to their indices in rows that are read.
 final class ReadPlaces: Sendable {
-    /// The table as it is stored.
     let stored: AggregateTable
-    /// The same rows with the read columns and measures only.
+    /// The same rows with only the columns and measures that are read.
     let table: AggregateTable
-    /// By their places in the stored table; -1 for those that are not read.
+    /// By index in the stored table; -1 for columns that are not read.
     private let columns: [Int]
     private let measures: [Int]
 
@@ -33,32 +33,32 @@ final class ReadPlaces: Sendable {
     fileprivate func place(ofMeasure place: Int) -> Int { measures[place] }
 }
 
-/// A row of whatever aggregate.
+/// A row of any aggregate.
 struct AnyTableRow {
-    /// Nil for a row that has all columns and measures of its table.
+    /// Nil for a row with all columns and measures of its table.
     fileprivate let places: ReadPlaces?
     fileprivate let columns: [StoredValue]
     fileprivate let measures: [Int64]
 
-    /// - Parameter measures: none of a row of which only the columns are known.
+    /// - Parameter measures: empty if only the columns of the row are known.
     init(_ columns: [StoredValue], _ measures: [Int64] = [], of places: ReadPlaces? = nil) {
         self.places = places
         self.columns = columns
         self.measures = measures
     }
 
-    /// Whether it counts anything: rows whose counts were taken back are of zeros.
+    /// Whether it counts anything: rows with all counts taken back have zeros only.
     var isCounted: Bool { measures.contains { $0 != 0 } }
 
     var isPositive: Bool { measures.contains { $0 > 0 } }
 
-    /// The sum of a measure, by its place in the stored table.
+    /// The sum of a measure, by index in the stored table.
     subscript(measure place: Int) -> Int64 {
         measures[places?.place(ofMeasure: place) ?? place]
     }
 }
 
-/// A row of an aggregate, from which the columns and measures of that aggregate read themselves.
+/// A row of an aggregate with typed access to its columns and measures.
 struct TableRow<Key: RowKey> {
     let row: AnyTableRow
 
@@ -80,8 +80,7 @@ struct TableRow<Key: RowKey> {
 }
 
 extension StoreSlice {
-    /// Calls `body` with the rows of the partitions, as `StoreSnapshot` does; with an instant, of
-    /// records before it only.
+    /// Calls `body` with the rows of the partitions, like `StoreSnapshot`; with an instant, limited to earlier records.
     func forEachRow<Key>(
         of reader: TableReader<Key>,
         _ body: (_ partition: Int32, _ row: TableRow<Key>) throws -> Void
@@ -95,8 +94,8 @@ extension StoreSlice {
         try forEachRow(of: places.table) { try body($0, AnyTableRow($1, $2, of: places)) }
     }
 
-    /// Calls `body` with the sums of each day's rows, as `StoreSnapshot` does; with an instant, with the rows of
-    /// records before it.
+    /// Calls `body` with the sums of each day's rows, like `StoreSnapshot`; with an instant, with the rows of earlier
+    /// records.
     func forEachDay(
         of places: ReadPlaces, _ choice: RowChoice, _ body: (AnyTableRow) throws -> Void
     ) throws {

@@ -1,13 +1,14 @@
-// Tables on a terminal: every column that a table has is shown within the width of the terminal.
+// Tables on a terminal, fitted to its width without dropping columns.
 
 extension TextTable {
-    /// The lines for a terminal of this width; nil stands for any width.
+    /// The lines for a terminal of this width; nil for any width.
     ///
-    /// A table that is too wide is laid out in the first of these ways that fits. Nothing is left out.
+    /// A table that is too wide uses the first of these layouts that fits. Nothing is left out.
     /// 1. Columns with one value in all rows move to a line above the table, and headers break at their underscores.
-    /// 2. Long identifiers are shortened in the middle, as long as they stay different.
-    /// 3. The measures form several blocks, each with the columns that say what a row is of.
-    /// 4. Every row is written as lines of a name and a value, without counts of zero and empty values, as a line above says.
+    /// 2. Long identifiers are shortened in the middle, as long as they stay distinct.
+    /// 3. The measures form several blocks, each with the key columns.
+    /// 4. Every row becomes lines of a name and a value, without zero counts and empty values; a line above states
+    /// this.
     package func lines(within width: Int?) -> [String] {
         guard let width, !fits(width), rows.count > 1 else { return lines }
         guard rows.count > 2 else { return vertical }
@@ -42,7 +43,7 @@ extension TextTable {
         places.reduce(0) { $0 + widths[$1] } + max(0, places.count - 1) * Self.gap
     }
 
-    /// The lines above the table that have what all rows have in common, and the table without it.
+    /// Moves values common to all rows to lines above the table.
     private func movingConstants(to width: Int) -> (captions: [String], rest: TextTable) {
         let data = rows.dropFirst()
         let constants = widths.indices.filter { place in
@@ -67,14 +68,14 @@ extension TextTable {
 
     private func limited(to places: [Int]) -> TextTable {
         let cells = rows.map { row in places.map { row[$0] } }
-        // The names of these columns may need fewer lines.
+        // The remaining names may need fewer lines.
         let empty = cells.prefix(headerLines - 1).prefix { $0.allSatisfy(\.isEmpty) }.count
         return TextTable(
             cells: Array(cells.dropFirst(empty)), isNumber: places.map { isNumber[$0] },
             keyCount: places.count { $0 < keyCount }, headerLines: headerLines - empty)
     }
 
-    /// The table with a header of several lines, each name broken so that its column is as narrow as its values allow.
+    /// The table with a multi-line header, each name broken so that its column is as narrow as its values allow.
     private func breakingHeaders() -> TextTable {
         let data = rows.dropFirst()
         let headers = names.indices.map { place in
@@ -93,7 +94,7 @@ extension TextTable {
         let height = headers.map(\.count).max() ?? 1
         let above = (0..<height).map { line in
             headers.map { header in
-                // Names stand directly above their values.
+                // Names are directly above their values.
                 let place = line - (height - header.count)
                 return place < 0 ? "" : header[place]
             }
@@ -102,11 +103,10 @@ extension TextTable {
             cells: above + data, isNumber: isNumber, keyCount: keyCount, headerLines: height)
     }
 
-    /// The fewest characters that a shortened text has.
+    /// The minimum length of a shortened text, in characters.
     private static let shortestText = 12
 
-    /// The table with texts in these columns shortened until they take no more than this width together, as far as
-    /// that is possible.
+    /// The table with the texts of these columns shortened to fit this total width, as far as possible.
     private func shortened(toFit width: Int, places: [Int]) -> TextTable {
         var table = self
         let data = Array(rows.dropFirst(headerLines))
@@ -121,7 +121,7 @@ extension TextTable {
                 let least = shortest[widest]
             else { break }
             let excess = table.lineWidth(places) - width
-            // The next widest takes its share too.
+            // Shorten the widest only to the next widest, which then shares the reduction.
             let next = candidates.filter { $0 != widest }.map { table.widths[$0] }.max() ?? 0
             let length = max(
                 least, table.widths[widest] - excess, min(next, table.widths[widest] - 1))
@@ -137,8 +137,8 @@ extension TextTable {
         return table
     }
 
-    /// How short the texts of a column may become and stay different; nil for what is not shortened: numbers, times and
-    /// sentences.
+    /// The minimum length at which the texts of a column stay distinct; nil for columns that are not shortened:
+    /// numbers, times and sentences.
     private static func shortestLength(of texts: [String]) -> Int? {
         let different = Set(texts)
         let longest = different.map(\.count).max() ?? 0
@@ -156,7 +156,7 @@ extension TextTable {
         return "\(text.prefix(length / 2))…\(text.suffix(length - length / 2 - 1))"
     }
 
-    /// Tables with the same keys and a part of the measures each; nil where one measure beside the keys is too wide.
+    /// Tables with the same keys and a part of the measures each; nil if a single measure next to the keys is too wide.
     private func blocks(within width: Int) -> [String]? {
         let keys = Array(0..<keyCount)
         guard !keys.isEmpty, keyCount < widths.count else { return nil }
@@ -190,18 +190,19 @@ extension MoneyByCurrency {
 }
 
 extension String {
-    /// Whether a cell of a measure is a count of zero. An amount or a rate of zero is a fact, such as a lower bound.
+    /// Whether a cell of a measure is a count of zero. An amount or a rate of zero carries information, such as a lower
+    /// bound.
     fileprivate var isZeroCell: Bool { self == "0" }
 }
 
 extension ReportTable {
-    /// The table without measures that are zero or empty in every row, and without rows in which all measures are.
-    /// A table of such rows only stays, and so does the maturity of rows: 0 means that they are not final.
+    /// The table without measures that are zero or empty in every row, and without rows in which all measures are. A
+    /// table of such rows only is kept, and so is maturity: 0 means that rows are not final.
     ///
     /// - Parameters:
-    ///   - keepsMeasures: whether the measures were asked for by name, and stay.
-    ///   - limit: the most rows to show, of those that are left; nil for all.
-    /// - Returns: the table, the measures that are left out, and how many rows are, beside those beyond the limit.
+    ///   - keepsMeasures: whether measures were requested by name and stay.
+    ///   - limit: the maximum number of remaining rows; nil for all.
+    /// - Returns: the table, the removed measures, and the number of removed rows, without those beyond the limit.
     package func withoutZeros(
         keepsMeasures: Bool, limit: Int? = nil
     ) -> (table: ReportTable, measures: [String], rowCount: Int) {
@@ -225,15 +226,15 @@ extension ReportTable {
         return (table, zeros.map { columns[$0].name }, self.rows.count - others.count)
     }
 
-    /// The lines for a terminal of this width, with amounts in units; nil stands for any width, and for the numbers as
-    /// they are.
+    /// The lines for a terminal of this width, with amounts in units; nil for any width and unconverted numbers.
     package func lines(within width: Int?) -> [String] {
         guard !rows.isEmpty else { return ["no rows"] }
         return (width == nil ? self : withAmountsInUnits).text.lines(within: width)
     }
 
-    /// The table with integers of measures of money as amounts: of columns that a measure names, and of rows that name
-    /// a measure in the column `measure`, whose numbers follow that column. The row's column `currency` says of what, or the column's name after a space.
+    /// The table with integer money measures as amounts: in columns named after a measure, and in rows that name a
+    /// measure in the column `measure`, in the columns after it. The currency is in the row's column `currency`, or in
+    /// the column's name after a space.
     private var withAmountsInUnits: ReportTable {
         let measure = columns.firstIndex { $0.name == "measure" }
         let currency = columns.firstIndex { $0.name == Dump.currency }

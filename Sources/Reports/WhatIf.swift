@@ -4,22 +4,20 @@ import Store
 import Streams
 
 extension OpenStores {
-    /// Compares `decoded-events` with what they would be under candidate models, without a replay:
-    /// the stored conversion values are decoded again.
+    /// Compares `decoded-events` with the result of candidate models without a replay, by decoding the stored
+    /// conversion values again.
     ///
-    /// A replay of the whole log under these models would make the same difference. Apps without a
-    /// candidate are left out, and a notice says so. Postbacks are trusted as they were when they
-    /// were folded. A shortened source identifier counts as the campaign that it stands for in the catalog, as in the
-    /// funnel.
+    /// A replay of the whole log under these models would give the same difference. Apps without a candidate are left
+    /// out, with a notice. Postbacks keep the trust setting under which they were folded. A shortened source identifier
+    /// counts as the campaign that it matches in the catalog, as in the funnel.
     ///
-    /// - Throws: `noStore` when there is no store of postbacks; `unknownColumn` and its like for what
-    ///   cannot be asked.
+    /// - Throws: `noStore` without a store of postbacks; `unknownColumn` and similar errors for an invalid query.
     package func whatIf(
         _ models: [ConversionModel], _ question: ComparisonQuery, catalog: Catalog = Catalog()
     ) throws(InspectionError) -> StoreComparison {
         var query = question.query
         query.name = DecodedEventsKey.table.name
-        // Conditions on the campaign are of the one that an identifier stands for.
+        // Conditions on the campaign apply to the resolved campaign.
         var campaigns = ResolvedCampaigns(catalog, query.conditions)
         query.conditions.removeAll { $0.column == ResolvedCampaigns.column }
         let figure = try DumpFigure(query)
@@ -54,11 +52,11 @@ extension OpenStores {
 }
 
 extension StoreView {
-    /// What `decoded-events` would be under other models, computed from the stored values.
+    /// `decoded-events` under other models, computed from the stored values.
     ///
     /// - Parameters:
     ///   - models: by app; values of other apps are left out.
-    ///   - resolve: gives a row the campaign that it counts for; nil for a row that is not asked for.
+    ///   - resolve: replaces a row's campaign by the resolved one; nil for an unselected row.
     func candidateEvents(
         _ figure: DumpFigure, models: [Int64: ConversionModel],
         _ resolve: ([StoredValue]) -> [StoredValue]?
@@ -89,7 +87,7 @@ extension StoreView {
         return groups.dump
     }
 
-    /// A notice when the trust setting changed: rows do not say under which they were folded.
+    /// A notice when the trust setting changed, because rows do not record the setting under which they were folded.
     func trustNotices() throws -> [String] {
         for slice in slices where slice.stream == PostbacksFold.streamName {
             guard try slice.recordedDecodings().values.contains(where: \.changedTrust) else {
@@ -104,12 +102,12 @@ extension StoreView {
     }
 }
 
-/// The campaigns of rows of decoded events: of the catalog where an identifier stands for one of it.
+/// Resolves the campaigns of rows of decoded events with the catalog.
 private struct ResolvedCampaigns {
     static let column = "campaign"
 
     private var names: CampaignNames
-    /// The campaigns that are asked for, all of them at once.
+    /// The campaigns that all conditions require.
     private let wanted: [String]
 
     init(_ catalog: Catalog, _ conditions: [DumpQuery.Condition]) {
@@ -117,7 +115,7 @@ private struct ResolvedCampaigns {
         wanted = conditions.filter { $0.column == Self.column }.map(\.value)
     }
 
-    /// The values of a row with its campaign; nil where another one is asked for.
+    /// The values of a row with its resolved campaign; nil for an unselected campaign.
     mutating func resolved(_ values: [StoredValue], of figure: DumpFigure) -> [StoredValue]? {
         let columns = figure.description.columns
         func place(_ name: String) -> Int { columns.firstIndex { $0.name == name } ?? 0 }

@@ -1,6 +1,5 @@
 import Collector
 
-/// The program `weir-collector`.
 @main
 enum WeirCollector {
     static func main() {

@@ -1,6 +1,5 @@
 import Deliveries
 
-/// The program `weir-partner-postbacks`.
 @main
 enum WeirPartnerPostbacks {
     static func main() {

@@ -7,9 +7,8 @@ import Reports
 import Streams
 import Wording
 
-// What commands print. What was asked for goes to standard output: text, a report about single things
-// (`Report`: a table or JSON) or rows (`ReportTable`: four formats). What a reader should know beside it is a
-// notice, and goes to standard error.
+// The output of commands. Results go to standard output: text, a report about single things (`Report`: a table or JSON)
+// or rows (`ReportTable`: four formats). Notices for the reader go to standard error.
 //
 //     try BufferedOutput.print(LagReport(directories: ["data"], log: log, nowMilliseconds: now), as: .table)
 //     Console.write("no stores in data: run a worker first, or give --data")
@@ -20,7 +19,7 @@ final class BufferedOutput {
     private let fileDescriptor: Int32
     private static let pieceBytes = 1 << 18
 
-    /// The file descriptor stays the caller's.
+    /// The caller keeps ownership of the file descriptor.
     init(fileDescriptor: Int32 = STDOUT_FILENO) {
         self.fileDescriptor = fileDescriptor
     }
@@ -29,7 +28,7 @@ final class BufferedOutput {
         try write { $0 += text.utf8 }
     }
 
-    /// Lets `body` append bytes, which are written now or later.
+    /// Lets `body` append bytes; they may be written later.
     func write(_ body: (inout [UInt8]) -> Void) throws(CommandError) {
         body(&buffer)
         if buffer.count >= Self.pieceBytes { try flush() }
@@ -45,13 +44,13 @@ final class BufferedOutput {
         try table.write(as: format, isRaw: isRaw, to: write(bytes:))
     }
 
-    /// Writes a table for people, as the terminal has room for it.
+    /// Writes a table for people, fitted to the terminal.
     func write(shown table: ReportTable) throws(CommandError) {
         let lines = table.lines(within: StandardStream.output.terminalColumns)
         try write(lines.map { $0 + "\n" }.joined())
     }
 
-    /// Writes everything now. To be called at the end.
+    /// Writes all buffered bytes. Must be called at the end.
     func flush() throws(CommandError) {
         let fault = buffer.withUnsafeBytes { StandardStream.write($0, to: fileDescriptor) }
         if let fault {
@@ -63,8 +62,8 @@ final class BufferedOutput {
 }
 
 extension BufferedOutput {
-    /// Lets `body` write rows to standard output. Where it fails after the first of them, the output ends with a line
-    /// that says so: it cannot be taken for a whole one.
+    /// Lets `body` write rows to standard output. If it fails after the first row, the last line reports the error, so
+    /// that incomplete output is recognisable.
     static func writing<Value>(
         as format: DumpFormat, fileDescriptor: Int32 = STDOUT_FILENO,
         _ body: (_ sink: ([UInt8]) throws -> Void) throws -> Value
@@ -79,7 +78,7 @@ extension BufferedOutput {
             try output.flush()
             return value
         } catch {
-            // An output that takes nothing does not take this either.
+            // The output itself failed, so the error line would fail too.
             let known = CommandError(error)
             if hasBegun, known == nil || known?.explanation != nil {
                 let fault = known?.explanation ?? "\(error)"
@@ -100,7 +99,7 @@ extension BufferedOutput {
         try print(report.text(format))
     }
 
-    /// - Parameter emptyText: stands for a table without rows; nil: `no rows`.
+    /// - Parameter emptyText: replaces a table without rows; nil: `no rows`.
     static func print(
         _ table: ReportTable, as format: DumpFormat, isRaw: @autoclosure () throws -> Bool = false,
         ifEmpty emptyText: String? = nil
@@ -117,24 +116,24 @@ extension BufferedOutput {
     }
 }
 
-/// A line on standard error that a reader of the output should know of.
+/// Notices for the reader of the output, on standard error.
 enum Console {
     static func write(_ explanation: String) {
         StandardError.write(line: "weir: \(explanation)")
     }
 
-    /// Says that there may be more than the rows that a list was limited to.
+    /// Reports that a limited list may have more rows.
     static func writeIfMore(than count: Int, limit: Int) {
         if count >= limit { write("there may be more than these \(limit): give --limit") }
     }
 
-    /// Runs `body`, and removes what it has shown of its progress.
+    /// Runs `body`, and removes its progress line.
     static func removingProgress<Value>(_ body: () throws -> Value) rethrows -> Value {
         defer { show(progress: "") }
         return try body()
     }
 
-    /// Shows how far a command is, on a terminal only. The next text replaces it, and an empty one removes it.
+    /// Shows the progress of a command, on a terminal only. The next text replaces it, and an empty one removes it.
     static func show(progress explanation: String) {
         guard StandardError.isTerminal else { return }
         StandardError.show(String(explanation.prefix(StandardError.columns)))
@@ -145,15 +144,15 @@ enum ReportFormat: String, CaseIterable {
     case table, json
 }
 
-/// What a command found, as text for people or as one JSON value.
+/// The result of a command, as text for people or as one JSON value.
 protocol Report {
-    /// The text for people, with its line ends.
+    /// The text for people, including line ends.
     var table: String { get }
     func write(to json: inout JSONText)
 }
 
 extension Report {
-    /// One JSON value in a line, without a line end.
+    /// One JSON value on one line, without a line end.
     var json: String {
         var json = JSONText()
         write(to: &json)
@@ -169,7 +168,7 @@ extension Report {
 }
 
 extension TextTable {
-    /// The lines as the terminal has room for them.
+    /// The lines, fitted to the terminal.
     var shownLines: [String] { lines(within: StandardStream.output.terminalColumns) }
 
     var text: String { shownLines.map { $0 + "\n" }.joined() }
@@ -193,7 +192,7 @@ struct DumpFormatOptions: ParsableArguments {
     }
 }
 
-/// Whether CSV has every text as it is.
+/// Whether CSV texts are written unchanged.
 struct RawOptions: ParsableArguments {
     @Flag(
         help: """

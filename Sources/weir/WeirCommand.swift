@@ -13,9 +13,9 @@ import Wording
 
 /// The operator's command.
 ///
-/// A subcommand is a file of `Commands`, together with what only it uses. The other folders have what
-/// several share: `Options` says where things are and what is selected, `Output.swift` prints. A command
-/// looks at its options, calls the library that does the work, and prints what that returns:
+/// A subcommand is a file of `Commands`, together with its private types. The other folders have shared code: `Options`
+/// has locations and selections, `Output.swift` prints. A command validates its options, calls the library that does
+/// the work, and prints the result:
 ///
 ///     let report = try LagReport(directories: data.directories, log: log, nowMilliseconds: now)
 ///     try BufferedOutput.print(report, as: format)
@@ -78,7 +78,7 @@ struct WeirCommand: ParsableCommand {
         Foundation.exit(run(renamed(Array(CommandLine.arguments.dropFirst()))))
     }
 
-    /// The arguments with the present name of a command that had another one in the version before.
+    /// The arguments with current names in place of command names of the previous version.
     static func renamed(_ arguments: [String]) -> [String] {
         let isFormer = arguments.starts(with: ["deliveries", "begin-anew"])
         return isFormer ? ["deliveries", "reset"] + arguments.dropFirst(2) : arguments
@@ -99,8 +99,8 @@ struct WeirCommand: ParsableCommand {
         }
     }
 
-    /// Throws for a word in the place of a subcommand that is none. swift-argument-parser names the word at best, and
-    /// for `help` prints what it knows of the words before it.
+    /// Throws for an unknown subcommand. swift-argument-parser would at best name the word, and for `help` would print
+    /// the help of the preceding words.
     static func requireCommands(_ arguments: [String]) throws(CommandError) {
         let isHelp = arguments.first == "help"
         var command: any ParsableCommand.Type = self
@@ -111,7 +111,7 @@ struct WeirCommand: ParsableCommand {
                 return
             }
             guard let next = subcommands.first(where: { $0._commandName == word }) else {
-                // The word may be an argument of the default.
+                // The word may be an argument of the default subcommand.
                 guard isHelp || command.configuration.defaultSubcommand == nil else { return }
                 let known = UnknownName(word, known: subcommands.map { $0._commandName })
                 throw .usage("no command '\(path) \(word)': \(known) (see \(path) --help)")
@@ -121,8 +121,8 @@ struct WeirCommand: ParsableCommand {
         }
     }
 
-    /// The arguments with each option and the negative number after it as one: `--limit=-3`. Otherwise
-    /// swift-argument-parser takes the number for an option and reports a missing value.
+    /// Joins each option with a following negative number: `--limit=-3`. Otherwise swift-argument-parser parses the
+    /// number as an option and reports a missing value.
     static func joiningNegativeNumbers(_ arguments: [String]) -> [String] {
         var joined: [String] = []
         for argument in arguments {
@@ -137,7 +137,7 @@ struct WeirCommand: ParsableCommand {
         return joined
     }
 
-    /// The command that arguments begin with, without `weir`: `dead-letters list`. Empty where they name none.
+    /// The command path at the start of the arguments, without `weir`: `dead-letters list`. Empty without a command.
     static func path(of arguments: [String]) -> String {
         var command: any ParsableCommand.Type = self
         var words: [String] = []
@@ -155,7 +155,7 @@ struct WeirCommand: ParsableCommand {
 
     static func commandError(_ error: any Error, _ arguments: [String]) -> CommandError {
         if let error = CommandError(error) { return error }
-        // Whatever else a part of Weir throws has nothing to do with the command line.
+        // Other errors of Weir are not errors of the command line.
         guard exitCode(for: error) == .validationFailure else { return .failure("\(error)") }
         let explanation = message(for: error).split(whereSeparator: \.isNewline).joined(
             separator: "; ")

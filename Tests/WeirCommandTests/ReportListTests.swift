@@ -23,7 +23,8 @@ struct ReportListTests {
             let paragraph = try #require(report.help, "\(name)")
             #expect(help.contains(paragraph), "\(name)")
             let page = try #require(
-                paragraph.firstMatch(of: /docs\/[a-z\/-]+\.md/).map { String($0.output) }, "\(name)")
+                paragraph.firstMatch(of: /docs\/[a-z\/-]+\.md/).map { String($0.output) }, "\(name)"
+            )
             #expect(try Repository.text(page).contains("weir dump \(name)"), "\(page): \(name)")
             for kind in PageRoute.OfDump.allCases {
                 #expect(pages.contains("/\(kind.rawValue)/\(name)"), "\(name)")

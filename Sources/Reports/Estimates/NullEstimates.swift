@@ -3,11 +3,11 @@ import Program
 import Store
 import Streams
 
-/// The report `null-estimates`: what the null values of campaigns may be.
+/// Estimates the null values of campaigns.
 package struct NullEstimates: Report {
     package static let name = "null-estimates"
 
-    /// The columns that tell campaigns, and what of them is pooled, apart.
+    /// The columns that identify campaigns and their pools.
     static let columns: [DumpColumn] = [
         DumpColumn("app_id", .integer), DumpColumn("sequence_index", .integer),
         DumpColumn("conversion_type", .text), DumpColumn("kind", .text),
@@ -15,7 +15,7 @@ package struct NullEstimates: Report {
     ]
     package static let columnNames = columns.map(\.name)
 
-    /// How rows name a campaign that was asked for: source identifiers have the star before their last two digits.
+    /// The names of a requested campaign in rows: source identifiers appear as a star and their last two digits.
     static func names(ofCampaign id: String) -> Set<String> {
         id.utf8.count > 1 && id.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains)
             ? [id, "*\(id.suffix(2))"] : [id]
@@ -28,10 +28,10 @@ package struct NullEstimates: Report {
         "null-estimates says of what values the null values of a campaign may be, with intervals that hold the "
         + "truth in 90 % of cases: docs/concepts/null-estimates.md. They are estimates, and in no other number."
     package var columnNames: [String] { Self.columnNames }
-    /// Intervals do not add up.
+    /// Intervals cannot be summed.
     package let measureNames: [String] = []
     package let streams = [PostbacksFold.streamName]
-    /// Campaigns are pooled by the last digits of their identifiers: rows of one say something of others.
+    /// Campaigns are pooled by the last digits of their identifiers, so rows of one reveal something about others.
     package let abilities: ReportAbilities = []
     package let reasonWithoutNumber: String? =
         "holds estimates, which no record adds to: explain conversion-values for the known values, "
@@ -55,10 +55,10 @@ package struct NullEstimates: Report {
     }
 }
 
-/// The estimates of null values, and what cannot be estimated.
+/// The estimates of null values, and the number that cannot be estimated.
 package struct NullEstimateReport: Sendable {
     package let table: ReportTable
-    /// The null values of apps and windows of which no value is known.
+    /// The null values of apps and windows without any known value.
     package let unknownCount: Int64
 
     package var notices: [String] {
@@ -70,10 +70,10 @@ package struct NullEstimateReport: Sendable {
 }
 
 extension OpenStores {
-    /// Estimates what the null values of trusted, winning postbacks may be, by the known values of the same app,
-    /// window and kind of conversion; campaigns lean on each other.
+    /// Estimates the null values of trusted, winning postbacks from the known values of the same app, window and kind
+    /// of conversion. Campaigns share information.
     ///
-    /// Conditions choose rows; they change no estimate. The time does: only its postbacks count.
+    /// Conditions select rows without changing estimates. The time range changes them: only its postbacks count.
     package func nullEstimates(
         _ query: DumpQuery, trustsDevelopment: Bool
     ) throws(InspectionError) -> NullEstimateReport {
@@ -114,7 +114,7 @@ extension OpenStores {
     }
 }
 
-/// The postbacks of campaigns, by what is pooled.
+/// The postbacks of campaigns, by pool.
 private struct NullPools {
     /// A row of postbacks or of conversion values.
     struct Row {
@@ -140,7 +140,8 @@ private struct NullPools {
             let id = known("campaign").text
             let isSourceIdentifier =
                 known("framework").text != "skadnetwork" || known("version").text == "4.0"
-            // Small crowds see two digits only, the last ones: all postbacks of a campaign have these in common.
+            // At low crowd levels Apple sends the last two digits only, so all postbacks of a campaign have these in
+            // common.
             campaign = [
                 known("ad_network_id"), .text(isSourceIdentifier ? "*" + id.suffix(2) : id),
             ]
@@ -246,12 +247,12 @@ private struct NullPools {
         return rows
     }
 
-    /// How many values Apple has of a kind.
+    /// The number of values that Apple defines for a kind.
     private static func possibleCount(ofKind kind: String) -> Int {
         kind == "fine" ? 64 : CoarseValue.allCases.count
     }
 
-    /// Numbers by size, and words as Apple orders them.
+    /// Numbers by value, coarse values in Apple's order.
     private static func order(_ left: String, _ right: String) -> Bool {
         func rank(_ text: String) -> Int {
             Int(text) ?? ["low", "medium", "high"].firstIndex(of: text) ?? 99

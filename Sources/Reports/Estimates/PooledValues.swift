@@ -1,41 +1,42 @@
 import Foundation
 
-/// What the missing values of campaigns may be, by the values that are known of them and of each other.
+/// Estimates the missing values of campaigns from the known values of each campaign and of all.
 ///
-/// Each campaign has shares of its own, which lie about those of all: how near is learned. So a campaign with many known
-/// values goes by these, and one with few leans on the others. Given the known values, how many of the missing ones are
-/// of some value is distributed as a mixture of beta-binomials. It is right where values are missing whatever they are:
-/// crowds decide that, by how many installs there are.
+/// Each campaign has its own shares, which vary around the common shares; the variation is learned. So a campaign with
+/// many known values relies on these, and one with few relies on the others. Given the known values, the number of
+/// missing ones with some value follows a mixture of beta-binomials. This assumes that values are missing independently
+/// of the value: the crowd level decides, from the number of installs.
 package struct PooledValues {
-    /// How near campaigns are to the shares of all: one that has so many known values goes by both alike.
+    /// Candidate strengths: how close campaigns are to the common shares. A campaign with this many known values gives
+    /// equal weight to both.
     private static let strengths = (-2...26).map { exp2(Double($0) / 2) }
-    /// What each of the values that occur at all is given, so that none has a share of nothing.
+    /// Added to each occurring value, so that no share is zero.
     private static let smoothing = 0.5
-    /// Larger numbers of missing values are scaled to so many.
+    /// Larger numbers of missing values are scaled down to this.
     private static let mostCounted = 4096
-    /// How probable the numbers of an interval are together. Shares are learned from the values that they are held
-    /// against, so that 92 % hold the truth in 90 % of cases or more.
+    /// The total probability of the numbers in an interval. Shares are learned from the same values, so 92 % covers the
+    /// truth in at least 90 % of cases.
     package static let level = 0.92
-    /// The same of the row of all other values. Values are in it because few of them are known, which is more often
-    /// chance than not: its interval reaches from the 2.5th to the 97.5th percentile.
+    /// The tail of the interval of the row of all other values. Values are in this row because few of them are known,
+    /// which is often chance. So its interval extends from the 2.5th to the 97.5th percentile.
     private static let restTail = 0.025
-    /// At most so much of a share belongs to values that no campaign has.
+    /// The maximum share of values that no campaign has.
     private static let mostUnseen = 0.5
 
-    /// The known values of each campaign, by place of the value.
+    /// The known values of each campaign, by index of the value.
     private let known: [[Double]]
     /// The shares of the values in all campaigns.
     private let shares: [Double]
-    /// How likely each strength is.
+    /// The probability of each strength.
     private let weights: [Double]
-    /// How many values the shares are known by.
+    /// The effective number of values that determine the common shares.
     private let basis: Double
     /// The share of the values that no campaign has.
     private let unseen: Double
 
     /// - Parameters:
-    ///   - known: how often each campaign has each value; all have as many values.
-    ///   - possibleCount: how many values there can be; as many as are known by default.
+    ///   - known: how often each campaign has each value; all campaigns have the same number of values.
+    ///   - possibleCount: the number of possible values; at least the known ones.
     package init(known: [[Int64]], possibleCount: Int = 0) {
         let known = known.map { $0.map(Double.init) }
         self.known = known
@@ -44,11 +45,11 @@ package struct PooledValues {
         var (shares, weights, basis) = ([Double](), [Double](), 0.0)
         var sums = Array(repeating: 0.0, count: valueCount)
         var strength = 50.0
-        // Shares follow from the strength, and the strength from them; it settles at once.
+        // Shares depend on the strength, and the strength on the shares; three rounds converge.
         for _ in 0..<3 {
             sums = Array(repeating: 0, count: valueCount)
             for (values, size) in zip(known, sizes) where size > 0 {
-                // Values of one campaign say less of all campaigns than as many of several.
+                // Many values of one campaign describe all campaigns less well than the same number from several.
                 let weight = 1 / (1 + (size - 1) / (strength + 1))
                 for place in values.indices { sums[place] += weight * values[place] }
             }
@@ -71,10 +72,11 @@ package struct PooledValues {
         self.basis = basis
     }
 
-    /// The share of values that are not known at all, by how many are known from one campaign only (Good and Turing).
+    /// The share of values that are not known at all, from the number of those known in one campaign only
+    /// (Good-Turing).
     ///
     /// - Parameters:
-    ///   - sums: how often each value is known, where campaigns weigh by what they say of all.
+    ///   - sums: how often each value is known, with weighted campaigns.
     ///   - basis: the sum of these.
     private static func unseenShare(
         of known: [[Double]], _ sums: [Double], _ basis: Double
@@ -85,23 +87,23 @@ package struct PooledValues {
         return min((single + smoothing) / (basis + 2 * smoothing), mostUnseen)
     }
 
-    /// How many of a campaign's missing values are of one value.
+    /// Estimates how many of a campaign's missing values have one value.
     ///
     /// - Parameters:
-    ///   - place: of the value.
-    ///   - missing: how many values the campaign lacks.
+    ///   - place: index of the value.
+    ///   - missing: the number of the campaign's missing values.
     package func estimate(of place: Int, campaign: Int, missing: Int64) -> NullEstimate {
         let (probabilities, scale) = probabilities(
             of: CollectionOfOne(place), and: 0, campaign: campaign, missing: missing)
         return NullEstimate(mostProbable: probabilities, scale: scale)
     }
 
-    /// How many of a campaign's missing values are of none that has a row of its own: among some values, or of those
-    /// that no campaign has.
+    /// Estimates how many of a campaign's missing values belong to values without their own row: some given values, and
+    /// those that no campaign has.
     ///
     /// - Parameters:
-    ///   - places: of the values.
-    ///   - missing: how many values the campaign lacks.
+    ///   - places: indices of the values.
+    ///   - missing: the number of the campaign's missing values.
     package func estimateOfRest(
         _ places: some Sequence<Int>, campaign: Int, missing: Int64
     ) -> NullEstimate {
@@ -110,7 +112,7 @@ package struct PooledValues {
         return NullEstimate(central: probabilities, tail: Self.restTail, scale: scale)
     }
 
-    /// The probabilities of numbers of missing values, and how many each of these stands for.
+    /// The probabilities of numbers of missing values, and the scale of these numbers.
     private func probabilities(
         of places: some Sequence<Int>, and unseen: Double, campaign: Int, missing: Int64
     ) -> (probabilities: [Double], scale: Double) {
@@ -123,7 +125,7 @@ package struct PooledValues {
         let outside = known[campaign].reduce(0, +) - inside
         var probabilities = Array(repeating: 0.0, count: counted + 1)
         for (weight, strength) in zip(weights, Self.strengths) where weight > 0.0001 {
-            // That shares of all are known only so well makes campaigns differ more.
+            // The uncertainty of the common shares increases the variance between campaigns.
             let variance = 1 / (strength + 1) + 1 / (basis + 1)
             let strength = max(1 / variance - 1, 0.05)
             let one = Self.betaBinomial(
@@ -134,7 +136,7 @@ package struct PooledValues {
         return (probabilities, counted == 0 ? 1 : Double(missing) / Double(counted))
     }
 
-    /// Of all known values, where campaigns have shares about these.
+    /// The log likelihood of all known values, where campaigns' shares vary around these.
     private static func logLikelihood(
         of known: [[Double]], _ shares: [Double], _ strength: Double
     ) -> Double {
@@ -167,17 +169,16 @@ package struct PooledValues {
     }
 }
 
-/// How many of the missing values of a campaign may be of a value.
+/// The estimated number of a campaign's missing values with some value.
 package struct NullEstimate: Equatable, Sendable {
-    /// The mean.
     package let mean: Double
-    /// The interval, which holds the truth in at least 90 % of cases.
+    /// The interval, which covers the truth in at least 90 % of cases.
     package let low: Int64
     package let high: Int64
-    /// How probable it is that there is none.
+    /// The probability of zero.
     let none: Double
 
-    /// The most probable numbers that are as probable as `PooledValues.level` together.
+    /// The smallest set of most probable numbers with a total probability of `PooledValues.level`.
     init(mostProbable probabilities: [Double], scale: Double) {
         var low = 0
         for place in probabilities.indices where probabilities[place] > probabilities[low] {
@@ -194,7 +195,7 @@ package struct NullEstimate: Equatable, Sendable {
         self.init(probabilities, low...high, scale: scale)
     }
 
-    /// The numbers without the lowest and the highest, which are as improbable as `tail` each.
+    /// The numbers without the lowest and the highest ones, each with a probability of `tail`.
     init(central probabilities: [Double], tail: Double, scale: Double) {
         var (low, high, sum) = (0, 0, 0.0)
         for (place, probability) in probabilities.enumerated() {
@@ -212,6 +213,6 @@ package struct NullEstimate: Equatable, Sendable {
         none = probabilities.first ?? 1
     }
 
-    /// Whether a value is worth a row of its own: one that hardly occurs has no interval but none.
+    /// Whether a value deserves its own row: the interval of a rare value would be zero to zero.
     package var isLikely: Bool { none <= 0.93 }
 }

@@ -4,7 +4,7 @@ import Store
 import Streams
 import Wording
 
-/// How far the stores of some directories are behind the log.
+/// The lag of the stores in some directories.
 package struct LagReport {
     /// By stream, then by topic.
     package let streams: [StreamLag]
@@ -13,8 +13,8 @@ package struct LagReport {
     /// Compares every store with the log.
     ///
     /// - Parameters:
-    ///   - groups: the consumer groups of the workers that are configured; by default their programs' names.
-    ///   - nowMilliseconds: the present, milliseconds since 1970; nil to look at no record's age.
+    ///   - groups: the configured consumer groups of the workers; by default their programs' names.
+    ///   - nowMilliseconds: the current time, milliseconds since 1970; nil to skip the ages of records.
     package init(
         directories: [String], log: any LogBackend, groups: [String: String] = [:],
         nowMilliseconds: Int64?
@@ -62,21 +62,21 @@ package struct LagReport {
     }
 }
 
-/// How far the partitions of one stream and topic are behind the log.
+/// The lag of the partitions of one stream and topic.
 package struct StreamLag {
     package struct Store {
         var path: String
         var topic: String
         var logIdentity: String
-        /// The first record of each partition that is not folded.
+        /// The first unfolded record of each partition.
         var nextOffsets: [Int32: Int64]
         /// Partitions without a folded record.
         var unfolded: Set<Int32> = []
-        /// As `PartitionState.oldestExpected` says it.
+        /// As `PartitionState.oldestExpected`.
         var oldestExpected: [Int32: Int64] = [:]
         /// A sample of the folded records.
         var fingerprints: [RecordFingerprint] = []
-        /// What waits for partners; nil for a store of a fold.
+        /// Pending deliveries; nil for the store of a fold.
         var waiting: WaitingDeliveries?
     }
 
@@ -84,14 +84,14 @@ package struct StreamLag {
     package let topic: String
     /// By partition, then in the order of the stores.
     package let partitions: [PartitionLag]
-    /// What waits for partners, in all stores together; nil for a stream that is folded.
+    /// Pending deliveries in all stores together; nil for a folded stream.
     package let waiting: WaitingDeliveries?
 
     /// Compares stores of one stream and topic with the log.
     ///
     /// - Parameters:
     ///   - group: the consumer group of the worker; nil for the program's name.
-    ///   - nowMilliseconds: the present, milliseconds since 1970; nil to look at no record's age.
+    ///   - nowMilliseconds: the current time, milliseconds since 1970; nil to skip the ages of records.
     package init(
         stream: String, topic: String, group: String? = nil, stores: [Store], log: any LogBackend,
         nowMilliseconds: Int64?
@@ -137,8 +137,8 @@ package struct StreamLag {
             var lag = lag
             lag.committedOffset = committed[lag.partition]?.next
             lag.note = lag.note ?? groupFault?.description
-            // A store commits before its consumer group does. One that goes on before what the group has
-            // committed is an older copy, or is being folded anew.
+            // A store commits before its consumer group does. A store with a next offset below the group's is an older
+            // copy, or is being rebuilt.
             if lag.note == nil, lag.store != nil, let next = lag.nextOffset,
                 let committed = lag.committedOffset, next < committed
             {
@@ -149,23 +149,23 @@ package struct StreamLag {
         self.partitions = Self.sorted(lags)
     }
 
-    /// Records that are not folded yet; of each partition the store that is furthest counts.
+    /// Unfolded records, counting the furthest store of each partition.
     package var lag: Int64 {
         furthest.reduce(0) { $0 + ($1.lag ?? 0) }
     }
 
-    /// Age of the oldest record to be folded; nil when no age is known.
+    /// Age of the oldest unfolded record; nil when no age is known.
     package var lagSeconds: Int64? { furthest.compactMap(\.lagSeconds).max() }
 
-    /// Of each partition the copy that is furthest, by partition.
+    /// The furthest copy of each partition, by partition.
     package var furthest: [PartitionLag] {
         Dictionary(grouping: partitions, by: \.partition).values
             .compactMap { $0.max(by: Self.isBehind) }
             .sorted { $0.partition < $1.partition }
     }
 
-    /// A store that cannot go on counts as behind any that can, and one without a folded record as behind any with one:
-    /// readers choose so too (`PartitionState.extent`).
+    /// Orders copies as readers do (`PartitionState.extent`). A store that cannot continue ranks below any that can,
+    /// and one without a folded record below any with one.
     private static func isBehind(_ left: PartitionLag, _ right: PartitionLag) -> Bool {
         guard (left.lag == nil) == (right.lag == nil) else { return left.lag == nil }
         guard left.isUnfolded == right.isUnfolded else { return left.isUnfolded }
@@ -186,7 +186,7 @@ extension StreamLag.Store {
             : "weir check says what to do"
     }
 
-    /// Why a store cannot go on with a partition at an offset; nil when it can.
+    /// Why a store cannot continue a partition at an offset; nil when it can.
     fileprivate func fault(_ nextOffset: Int64, _ bounds: PartitionBounds?) -> String? {
         guard let bounds else {
             return "the topic has no such partition now: give --log the one it was folded from"
@@ -222,7 +222,7 @@ extension StreamLag {
             })
     }
 
-    /// Folded records at whose offset the log now has another record.
+    /// Folded records with a different record at their offset in the log.
     private static func otherRecords(
         _ store: Store, _ bounds: [PartitionBounds], in log: any LogBackend
     ) throws(LogError) -> [RecordFingerprint] {
@@ -262,7 +262,7 @@ extension StreamLag {
             var lag = PartitionLag(
                 partition: partition, store: store.path, nextOffset: nextOffset,
                 earliestOffset: bounds?.earliestOffset, endOffset: bounds?.endOffset)
-            // Another instance may have taken documents over since.
+            // Another instance may have ingested documents since.
             let isFurther = store.waiting != nil && committed[partition]?.next ?? 0 > nextOffset
             lag.note = store.fault(
                 isFurther ? committed[partition]?.next ?? 0 : nextOffset, bounds)
@@ -293,15 +293,14 @@ extension StreamLag {
         return partitions
     }
 
-    /// Words on a store whose next offset is below the one that its group has committed.
+    /// Describes a store with a next offset below the one that its group has committed.
     package static func setBack(_ nextOffset: Int64, _ committedOffset: Int64) -> String {
         "goes on at \(nextOffset), and its group has committed \(committedOffset): unless it is being folded "
             + "anew, or another store is further, it is an older copy or has lost what it held "
             + "(ops/runbooks/damaged-file.md)"
     }
 
-    /// Adds the age of the first record that is not folded. A partition with nothing left but
-    /// offsets without a record is caught up.
+    /// Adds the age of the first unfolded record. A partition with only empty offsets left is caught up.
     private static func addAges(
         to partitions: inout [PartitionLag], _ reader: any LogReader, _ nowMilliseconds: Int64?
     ) throws(LogError) {
@@ -323,19 +322,19 @@ extension StreamLag {
     }
 }
 
-/// How far a partition of a store is behind its log.
+/// The lag of a store's partition.
 package struct PartitionLag: Equatable {
     package var partition: Int32
-    /// Path of the store; nil for a partition that no store has.
+    /// Path of the store; nil for a partition without a store.
     package var store: String?
-    /// The first record that is not folded.
+    /// The first unfolded record.
     package var nextOffset: Int64?
-    /// The first offset that the log holds; nil when the log has no such partition.
+    /// The first offset in the log; nil when the log does not have the partition.
     package var earliestOffset: Int64?
     package var endOffset: Int64?
     /// Whether the log did not answer for this partition.
     package var isUnanswered = false
-    /// Records to be folded; nil when the store cannot go on, or the log does not answer.
+    /// Unfolded records; nil when the store cannot continue, or the log does not answer.
     package var lag: Int64?
     /// Age of the first of them; nil when it is not known.
     package var lagSeconds: Int64?

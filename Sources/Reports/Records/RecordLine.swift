@@ -2,14 +2,14 @@ import EventLog
 import Foundation
 import JSON
 
-/// A record as a line of NDJSON: what `weir publish` reads and `weir read` writes.
+/// A record as a line of NDJSON: the input of `weir publish` and the output of `weir read`.
 ///
-/// Members: `key` (string) or `key_base64`; `timestamp_ms`; `headers`, an object of strings, with
-/// null for a null value and `{"base64": string}` for bytes that are not UTF-8; one of `value` (any
-/// JSON; its bytes are taken as they are), `text` and `base64`; `partition`; and `offset`, which
-/// publishing ignores. Null means absent. A record without a value is a tombstone.
+/// Members: `key` (string) or `key_base64`; `timestamp_ms`; `headers`, an object of strings, with null for a null value
+/// and `{"base64": string}` for bytes that are not UTF-8; one of `value` (any JSON, used byte for byte), `text` and
+/// `base64`; `partition`; and `offset`, which publishing ignores. Null means absent. A record without a value is a
+/// tombstone.
 package enum RecordLine {
-    /// What is wrong with a line.
+    /// Why a line is invalid.
     package struct Fault: Error, Equatable {
         package let explanation: String
 
@@ -18,8 +18,8 @@ package enum RecordLine {
 
     /// - Parameters:
     ///   - line: the line without its end.
-    ///   - topic: where the record is to go.
-    ///   - partitionCount: how many partitions the topic has.
+    ///   - topic: the topic to publish to.
+    ///   - partitionCount: the number of partitions of the topic.
     package static func record(
         _ line: UnsafeRawBufferPointer, topic: String, partitionCount: Int32
     ) throws(Fault) -> OutgoingRecord {
@@ -35,7 +35,7 @@ package enum RecordLine {
     }
 }
 
-/// Where the members of a line lie.
+/// The ranges of a line's members.
 private struct Members {
     typealias Fault = RecordLine.Fault
 
@@ -111,8 +111,8 @@ private struct Members {
         return integer
     }
 
-    /// Up to the year 9999: a larger number has another unit, and one such record would make every
-    /// id of its partition look old. -1 stands for a record without a time.
+    /// Up to the year 9999: a larger number has another unit, and a single such record would make every id of its
+    /// partition look old. -1 means a record without a time.
     func timestamp() throws(Fault) -> Int64? {
         guard let milliseconds = try integer(.timestamp) else { return nil }
         guard (-1...253_402_300_799_999).contains(milliseconds) else {
@@ -139,14 +139,14 @@ private struct Members {
                 )
             }
         } catch {
-            // The line is JSON: they are no object.
+            // The line is valid JSON but not an object.
             throw fault
         }
         if let failure { throw failure }
         return headers
     }
 
-    /// The bytes of a header value in the form `{"base64": string}`.
+    /// The bytes of a header value of the form `{"base64": string}`.
     private static func bytes(_ scanner: JSONScanner, _ place: Range<Int>) -> [UInt8]? {
         var inner = JSONScanner(UnsafeRawBufferPointer(rebasing: scanner.bytes[place]))
         let strings = inner
@@ -193,8 +193,8 @@ extension RecordLine {
 }
 
 extension RecordLine {
-    /// Appends a record as a line, with its end. Publishing the line gives the same record, unless
-    /// a masked value replaces its own: then a header says so.
+    /// Appends a record as a line, with its end. Publishing the line gives the same record, unless a masked value
+    /// replaces the original; a header marks it.
     package static func append(
         _ record: RecordView, maskedValue: [UInt8]? = nil, to line: inout [UInt8]
     ) {
@@ -219,7 +219,7 @@ extension RecordLine {
         JSONBytes.append("}\n", to: &line)
     }
 
-    /// Whether a value can stand in a line as it is, so that publishing gives the same bytes.
+    /// Whether a line can contain a value unchanged, so that publishing gives the same bytes.
     package static func standsAsValue(_ value: UnsafeRawBufferPointer) -> Bool {
         guard !value.contains(where: { $0 == 0x0A || $0 == 0x0D }), isUTF8(value) else {
             return false

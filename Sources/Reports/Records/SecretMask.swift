@@ -1,33 +1,32 @@
 import EventLog
 import JSON
 
-/// Hides the secrets of store notifications in what is printed: shared secrets and receipts, with
-/// which anybody could ask Apple about a customer.
+/// Hides the secrets of store notifications in printed records: shared secrets and receipts, which would allow queries
+/// to Apple about a customer.
 ///
-/// `signedPayload` is not hidden: a JWS proves where it came from and gives no access.
+/// `signedPayload` is not hidden: a JWS proves its origin and does not give access.
 package struct SecretMask {
-    /// Stands for a hidden value.
+    /// Replaces a hidden value.
     package static let replacement = "\"***\""
-    /// The header of a printed record in which something is hidden.
+    /// The header that marks a printed record with hidden values.
     package static let header = "weir_masked"
 
-    /// Members whose values are hidden, of any type and at any depth.
+    /// Members with hidden values, of any type and at any depth.
     private static let secretNames = [
         "password", "latest_receipt", "receipt-data", "latest_expired_receipt",
     ]
-    /// Words, in lower case, that hide a text that is not JSON as a whole.
+    /// Lowercase words that hide a non-JSON text as a whole.
     private static let secretWords = ["password", "receipt", "\\u"].map { Array($0.utf8) }
-    /// Members that a notification of version 1 has; hardly anything else has both.
+    /// Members that identify a notification of version 1; hardly any other object has both.
     private static let notificationNames = ["password", "notification_type"]
-    /// Topics of which every record is masked.
+    /// Topics in which every record is masked.
     private static let topics = ["store-notifications", "store-notifications.dlq"]
     private static let typePrefix = "appstore."
 
     private let isOfTopic: Bool
 
-    /// Masks records of a topic. All are masked when the topic has the default name of
-    /// notifications, which configuration can change; of other topics those whose type or content
-    /// says that they are notifications.
+    /// Masks records of a topic. In the default topics of notifications all are masked. Configuration can rename these
+    /// topics, so in others records are masked by their type or content.
     package init(topic: String) {
         isOfTopic = Self.topics.contains(topic)
     }
@@ -43,11 +42,11 @@ package struct SecretMask {
         return Self.masked(value)
     }
 
-    /// Whether a value has all members by which a notification of version 1 is recognised: as JSON,
-    /// as part of it, or as JSON in a string.
+    /// Whether a value contains all members that identify a notification of version 1: as JSON, within it, or as JSON
+    /// in a string.
     private static func looksLikeNotification(_ value: UnsafeRawBufferPointer) -> Bool {
         if notificationNames.allSatisfy({ contains(value, $0) }) { return true }
-        // An escape may stand for a letter of a name.
+        // An escape may represent a letter of a name.
         guard contains(value, "\\u"), isWholeJSON(value) else { return false }
         var scanner = JSONScanner(value)
         var missing = notificationNames
@@ -74,8 +73,7 @@ package struct SecretMask {
 
     /// A value with its secrets hidden; nil when there is nothing to hide.
     ///
-    /// All other bytes stay as they are. A text that is not JSON is hidden as a whole when a secret
-    /// may be in it.
+    /// All other bytes stay unchanged. A text that is not JSON is hidden as a whole when it may contain a secret.
     package static func masked(_ value: UnsafeRawBufferPointer) -> [UInt8]? {
         guard isWholeJSON(value) else {
             return mayHoldSecret(value) ? Array("***".utf8) : nil
@@ -83,8 +81,7 @@ package struct SecretMask {
         return maskedJSON(value)
     }
 
-    /// Goes through a text that is known to be JSON, string by string. A string before a colon is a
-    /// member's name.
+    /// Scans valid JSON string by string. A string before a colon is a member name.
     private static func maskedJSON(_ json: UnsafeRawBufferPointer) -> [UInt8]? {
         var scanner = JSONScanner(json)
         var masked: [UInt8] = []
@@ -111,8 +108,8 @@ package struct SecretMask {
         return masked
     }
 
-    /// Whether a string holds the text of an object or array that may have a secret: some queues
-    /// wrap what they deliver.
+    /// Whether a string contains the text of an object or array that may have a secret: some queues wrap their
+    /// messages.
     private static func holdsNotification(_ scanner: JSONScanner, _ string: Range<Int>) -> Bool {
         guard let text = scanner.string(string) else { return false }
         let first = text.first { ![0x20, 0x0A, 0x0D, 0x09].contains($0) }
@@ -120,8 +117,8 @@ package struct SecretMask {
         return text.withUnsafeBytes(mayHoldSecret)
     }
 
-    /// Whether a text has one of the words, in any case, with or without zeros between the letters
-    /// (UTF-16). An escape may stand for a letter.
+    /// Whether a text contains one of the words, in any case, with or without zeros between the letters (UTF-16). An
+    /// escape may represent a letter.
     private static func mayHoldSecret(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let text = bytes.filter { $0 != 0 }.map { byte in
             (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte

@@ -3,14 +3,14 @@ import ConfigurationValues
 import Store
 import Streams
 
-/// What a budget is held against: costs by hour of bids, or by day of reports.
+/// The costs that a budget is compared with: by hour for bids, by day for reports.
 struct WatchedBudget {
     let budget: WatchFile.Budget
     let figure: DumpFigure
-    /// Place of the time in the dump's columns, and of the cost in its measures.
+    /// Index of the time in the dump's columns, and of the cost in its measures.
     let timePlace: Int
     let measure: Int
-    /// By what the measure is divided: prices of bids are of a thousand impressions.
+    /// The divisor of the measure: bid prices are per thousand impressions.
     let divisor: Int128
 
     init(_ budget: WatchFile.Budget) throws(ConfigurationError) {
@@ -34,7 +34,7 @@ struct WatchedBudget {
 }
 
 extension WatchFile.Budget.Period {
-    /// The hours of the period that an hour lies in.
+    /// The hours of the period that contains an hour.
     func hours(around hour: Hour) -> Range<Int64> {
         let day = hour.startOfDay.hoursSince1970
         switch self {
@@ -55,7 +55,7 @@ extension WatchFile.Budget.Period {
 }
 
 extension StoreView {
-    /// Opens a warning when a step of the budget is reached before as much of its period is over.
+    /// Opens a warning when the budget reaches a step before the same share of its period is over.
     func judge(_ watched: WatchedBudget, _ report: inout WatchReport) throws {
         let budget = watched.budget
         let missing = Set(watched.figure.streams).subtracting(streams)

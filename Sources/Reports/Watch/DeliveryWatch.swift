@@ -4,7 +4,7 @@ import Streams
 import Wording
 
 extension WatchReport {
-    /// Adds the partners of whose documents too many fail.
+    /// Adds the partners with too many failed documents.
     package mutating func add(_ rules: [WatchFile.Failures], in stores: [DeliveryStore]) throws {
         for rule in rules {
             let since = nowMilliseconds - rule.hours * Hour.milliseconds

@@ -1,55 +1,54 @@
 import Foundation
 
-/// Finds rates that leave their band: shares, as of null values among postbacks, and ratios, as of refunds to sales.
+/// Finds rates outside their band: shares, such as null values among postbacks, and ratios, such as refunds to sales.
 ///
-/// Compares the last hours with the same hours of earlier weeks. Their distance is the root of the likelihood ratio
-/// of two samples, in standard deviations. The usual distance is the second
-/// largest of the last weeks, so that days that differ by nature widen the band. Beyond a multiple of it a rate is a
-/// warning.
+/// Compares the last hours with the same hours of earlier weeks. The distance is the root of the likelihood ratio of
+/// the two samples, in standard deviations. The usual distance is the second largest of the last weeks, so that natural
+/// differences between days widen the band. A rate beyond a multiple of it is a warning.
 package struct RateWatch {
     package struct Evidence: Sendable, Equatable {
-        /// How many hours were judged together.
+        /// The number of hours that are judged together.
         package let hours: Int
         package let part: Int64
         package let whole: Int64
-        /// The rate of the same hours of earlier weeks.
+        /// The rate in the same hours of earlier weeks.
         package let usual: Double
-        /// The rates that would have been no warning.
+        /// The rates without a warning.
         package let band: ClosedRange<Double>
-        /// How far the rate is from the usual one, in standard deviations; below 0 where it is lower.
+        /// The distance from the usual rate, in standard deviations; negative for a lower rate.
         let distance: Double
     }
 
     package enum Kind: Sendable {
-        /// The part is of the whole.
+        /// The part is included in the whole.
         case share
-        /// Both are counts of their own.
+        /// Both are separate counts.
         case ratio
     }
 
     private typealias Learning = WatchLearning
 
-    /// So many hours are judged together: the fewest in which the earlier weeks have enough.
+    /// Window lengths in hours. The shortest with enough data in the earlier weeks is used.
     static let windows = [6, 24, 168]
-    /// How much of the whole the same hours of a week have on average, so that they are enough.
+    /// The minimum average of the whole in the same hours of a week.
     private static let leastWhole = 30.0
     private static let leastUsualDistance = 2.5
     private static let distancesAWarning = 1.75
-    /// So many distances have to be known.
+    /// The minimum number of known distances.
     private static let leastDistances = 20
 
     private let kind: Kind
-    /// By how much a rate has to differ.
+    /// The minimum difference of a rate.
     private let least: Double
     private var start = 0
     private var part: [Int64] = []
     private var whole: [Int64] = []
     private var parts = RunningSums()
     private var wholes = RunningSums()
-    /// The same, without the hours of warnings.
+    /// The same without the hours of warnings.
     private var learnedParts = RunningSums()
     private var learnedWholes = RunningSums()
-    /// By window and hour; not a number where there is none, or where a warning was open.
+    /// By window and hour; NaN without a distance, or while a warning was open.
     private var distances = windows.map { _ in [Double]() }
     private var warnings: [SeriesWarning<Evidence>] = []
 
@@ -58,11 +57,12 @@ package struct RateWatch {
         self.least = least
     }
 
-    /// The warnings of a series in order; the last may be open. Their evidence is of the hour that differs most.
+    /// The warnings of a series in order; the last may be open. Their evidence is from the hour with the largest
+    /// deviation.
     ///
     /// - Parameters:
-    ///   - part: by hour, from the first one that has any of the whole.
-    ///   - least: how much a rate has to differ by.
+    ///   - part: by hour, starting at the first with any of the whole.
+    ///   - least: the minimum difference of a rate.
     package static func warnings(
         ofPart part: [Int64], whole: [Int64], _ kind: Kind, least: Double = 0
     ) -> [SeriesWarning<Evidence>] {
@@ -100,7 +100,7 @@ package struct RateWatch {
         }
     }
 
-    /// What is wrong with the hours that end with this one; nil when they are as usual, or nothing is known of them.
+    /// The deviation in the hours that end with this one; nil when they are as usual, or too little is known.
     private mutating func judge(_ hour: Int) -> Evidence? {
         var found: Evidence?
         var isJudged = false
@@ -124,7 +124,7 @@ package struct RateWatch {
             abs(comparison.distance) >= Self.distancesAWarning * Self.leastUsualDistance,
             abs(comparison.rate - comparison.usual) >= least
         else { return nil }
-        // The windows of a day overlap when they are longer.
+        // Windows longer than a day overlap.
         let step = min(comparison.hours, 24)
         var second = SecondLargest()
         var earlier = hour - comparison.hours
@@ -147,7 +147,7 @@ package struct RateWatch {
         let end = hour + 1
         guard end - hours - start >= Learning.expectsAfter else { return nil }
         var comparison = RateComparison(
-            // More may be subtracted than counted: a rate below 0 is none.
+            // More may be subtracted than counted; rates are not negative.
             kind: kind, hours: hours, part: max(parts.sum(end - hours..<end), 0),
             whole: wholes.sum(end - hours..<end))
         for week in 1...Learning.weeks {
@@ -166,7 +166,7 @@ package struct RateWatch {
     }
 }
 
-/// Some hours beside the same hours of earlier weeks.
+/// Some hours compared with the same hours of earlier weeks.
 private struct RateComparison {
     let kind: RateWatch.Kind
     let hours: Int
@@ -188,8 +188,8 @@ private struct RateComparison {
     var rate: Double { part / whole }
     var usual: Double { usualPart / usualWhole }
 
-    /// How far a part is from what is usual: the signed root of twice the logarithm of the likelihood ratio of two
-    /// rates to one.
+    /// The deviation of a part from the usual one: the signed root of twice the log likelihood ratio of two rates to
+    /// one.
     func distance(ofPart part: Double) -> Double {
         let all = part + usualPart
         let ratio: Double
@@ -206,7 +206,7 @@ private struct RateComparison {
         return part / whole < usual ? -root : root
     }
 
-    /// The logarithm of the likelihood of a share, at its most likely.
+    /// The log likelihood of a share at its maximum.
     private static func bernoulli(_ part: Double, _ whole: Double) -> Double {
         guard part > 0, part < whole else { return 0 }
         return part * log(part / whole) + (whole - part) * log(1 - part / whole)
@@ -216,7 +216,7 @@ private struct RateComparison {
         count > 0 ? count * log(count / expected) : 0
     }
 
-    /// The rates that are nearer than the limit, or differ by less than the least difference.
+    /// The rates with a distance below the limit, or a difference below the minimum.
     func band(limit: Double, least: Double) -> ClosedRange<Double> {
         let middle = usual * whole
         let low = edge(from: middle, to: 0, limit) / whole
@@ -225,7 +225,7 @@ private struct RateComparison {
         return max(min(low, usual - least), 0)...max(high, usual + least)
     }
 
-    /// The part at which the distance reaches the limit; the outermost one when none does.
+    /// The part at which the distance reaches the limit; the outermost one if none does.
     private func edge(from middle: Double, to outermost: Double, _ limit: Double) -> Double {
         guard abs(distance(ofPart: outermost)) >= limit else { return outermost }
         var (inner, outer) = (middle, outermost)

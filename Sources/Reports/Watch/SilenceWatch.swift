@@ -1,51 +1,51 @@
-/// Finds silences: hours without anything of a series that always spoke.
+/// Finds silences: hours with a count of 0 in a series that usually counts more.
 ///
-/// A gap is as long as what is usually said in its hours. So a quiet night is short, and a quiet noon is long,
-/// whatever the season of the series. The usual gap is the second longest of the last weeks; a silence half as
-/// long again is a warning.
+/// The length of a gap is the usual count of its hours. So a quiet night is short and a quiet noon is long, whatever
+/// the season of the series. The usual gap is the second longest of the last weeks; a silence half as long again is a
+/// warning.
 package struct SilenceWatch {
     package struct Evidence: Sendable, Equatable {
-        /// The last hour that spoke.
+        /// The last hour with a count above 0.
         package let lastSpoke: Int
-        /// How many hours after it the usual gap ends.
+        /// The hours from then to the end of the usual gap.
         package let usualHours: Int
-        /// How much the silent hours usually say, up to the hour in which it opened.
+        /// The usual count of the silent hours, up to the hour in which the warning opened.
         package let missed: Double
     }
 
     private typealias Learning = WatchLearning
 
-    /// A gap of less than so much of what is usually said proves nothing.
+    /// A gap with a smaller usual count is not significant.
     private static let leastUsualGap = 4.0
-    /// In so many usual gaps a silence is a warning.
+    /// The multiple of the usual gap at which a silence is a warning.
     private static let gapsAWarning = 1.5
-    /// A silent hour may be chance, where there are many.
+    /// A single silent hour may be chance.
     private static let leastHours = 2
-    /// In how many hours of the last weeks a series has to have spoken.
+    /// The minimum number of hours with a count above 0 in the last weeks.
     private static let leastSpoken = 20.0
-    /// So many hours before and after the same hour are looked at, until so much was said in them.
+    /// Hours before and after the same hour to average over, widened until they have enough data.
     private static let around = [1, 3, 6, 12]
     private static let leastKnown = 30.0
-    /// What the last week may say of the level of a series, against the weeks before.
+    /// Bounds of the last week's level relative to the earlier weeks.
     private static let levels = 0.2...5.0
 
-    /// The hour that the series begins with; it begins anew after a silence that became usual.
+    /// The first hour of the series; reset after a silence that became usual.
     private var start = 0
     private var lastSpoke = -1
-    /// What was said; hours of a warning count as they were expected.
+    /// The counts; hours of a warning have their expected counts.
     private var learned = RunningSums()
-    /// What was expected by the earlier weeks, whatever the level.
+    /// The counts expected from the earlier weeks, ignoring the level.
     private var expected = RunningSums()
     private var spoken = RunningSums()
-    /// The gaps that ended, with the hours that ended them.
+    /// The ended gaps, with the hours that ended them.
     private var gaps: [(end: Int, length: Double)] = []
-    /// How long the present gap is after each of its hours.
+    /// The length of the current gap after each of its hours.
     private var lengths: [Double] = []
     private var warnings: [SeriesWarning<Evidence>] = []
 
     /// The warnings of a series in order; the last may be open.
     ///
-    /// - Parameter counts: of each hour, from the first one that spoke.
+    /// - Parameter counts: by hour, starting at the first above 0.
     package static func warnings(of counts: [Int64]) -> [SeriesWarning<Evidence>] {
         var watch = SilenceWatch()
         for (hour, count) in counts.enumerated() { watch.add(Double(count), at: hour) }
@@ -68,7 +68,7 @@ package struct SilenceWatch {
         learned.append(isOpen ? usual * level : 0)
         if let opened = warnings.last?.opened, isOpen, hour - opened >= Learning.forgetsAfter {
             close(at: hour)
-            // Whenever it speaks again, it is learned as a new one.
+            // The series is learned again when it resumes.
             lastSpoke = -1
             gaps.removeAll()
             lengths.removeAll()
@@ -107,8 +107,8 @@ package struct SilenceWatch {
                 evidence: Evidence(lastSpoke: lastSpoke, usualHours: usualHours, missed: length)))
     }
 
-    /// What is usually said in an hour: the mean of the same hour of the weeks before, and of as many hours around it
-    /// as it takes to know. Hours of the present gap say nothing of what is usual.
+    /// The usual count of an hour: the mean of the same hour of earlier weeks, and of as many surrounding hours as
+    /// needed. Hours of the current gap are excluded.
     private func usual(of hour: Int) -> Double {
         var (sum, hours) = (0.0, 0)
         for around in Self.around where sum < Self.leastKnown {
@@ -127,7 +127,7 @@ package struct SilenceWatch {
         return hours == 0 ? 0 : sum / Double(hours)
     }
 
-    /// How the last week before the present gap was, against what was expected of it: budgets change.
+    /// The level of the last week before the current gap, relative to its expected counts: budgets change.
     private var level: Double {
         let end = lastSpoke + 1
         guard lastSpoke >= 0, end - Learning.week - start >= Learning.expectsAfter else { return 1 }

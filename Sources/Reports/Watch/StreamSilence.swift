@@ -1,28 +1,27 @@
 import Store
 import Streams
 
-/// A stream of which nothing comes any more, whatever its records are about.
+/// A stream without new records.
 ///
-/// Rows of a dump are learned for weeks, and a row that is silent for two weeks has a new usual. A stream as a whole is
-/// judged from its second hour on, and stays silent until a record comes: an outage of everything is never usual.
+/// Rows of a dump are learned for weeks, and two silent weeks become usual for a row. A whole stream is judged from its
+/// second hour on and stays silent until the next record: a complete outage never becomes usual.
 struct StreamSilence {
-    /// A shorter silence is left to the rows that have learned what is usual.
+    /// Shorter silences are left to the rows, which know the usual gaps.
     private static let leastHours: Int64 = 24
 
     private let topic: String
-    /// The time of its newest record.
     private let newestMilliseconds: Int64
-    /// The hour of its newest record.
+    /// The hour of its newest record, in hours since 1970.
     private let last: Int64
     private let silentHours: Int64
-    /// The second longest gap between its records, as one outage alone does not raise it.
+    /// The second longest gap between its records; a single outage does not raise it.
     private let usualHours: Int64
-    /// From so many silent hours on there is a warning.
+    /// The number of silent hours that opens a warning.
     private let mostHours: Int64
 
-    /// Nil for a stream that is not silent, and for one without two hours of records.
+    /// Nil for a stream that is not silent, or that has records in fewer than two hours.
     ///
-    /// - Parameter now: hours that are over then are judged; milliseconds since 1970.
+    /// - Parameter now: only hours that are over by then are judged; milliseconds since 1970.
     init?(_ slices: [StoreSlice], before now: Int64) throws {
         let end = Hour(containing: now).hoursSince1970
         let hours = Set(
@@ -31,7 +30,7 @@ struct StreamSilence {
                     .map(\.hour.hoursSince1970)
             }
         ).sorted()
-        // Records of the present hour, and those that are dated ahead by less than clocks differ, end a silence.
+        // Records of the current hour, and those dated ahead within the clock tolerance, end a silence.
         let present = Present(milliseconds: now)
         let known = hours.filter {
             !present.isAhead(Hour(hoursSince1970: $0).startMilliseconds)
@@ -56,7 +55,7 @@ struct StreamSilence {
     var warning: WatchWarning {
         let opened = Hour(hoursSince1970: last + 1 + mostHours).startMilliseconds
         let since = UTC.text(milliseconds: newestMilliseconds)
-        // Records of each hour have no whole hour between them.
+        // Records in consecutive hours have no whole hour between them.
         let usual = usualHours > 0 ? "\(usualHours) h" : "less than 1 h"
         return WatchWarning(
             kind: .silence, rule: "streams", series: [.init(column: "topic", value: topic)],

@@ -2,11 +2,11 @@ import ConfigurationValues
 import Store
 import Streams
 
-/// What `watch.yaml` says, held against the dumps that there are.
+/// The rules of `watch.yaml`, validated against the existing dumps.
 package struct Watch: Sendable {
     let file: WatchFile
 
-    /// Throws for names of dumps, columns and measures that there are not.
+    /// Throws for unknown names of dumps, columns and measures.
     package init(_ file: WatchFile) throws(ConfigurationError) {
         self.file = file
         for rule in file.silences { _ = try WatchedRows(rule) }
@@ -16,12 +16,12 @@ package struct Watch: Sendable {
 }
 
 extension OpenStores {
-    /// Judges the hours of the stores that are over.
+    /// Judges the completed hours of the stores.
     ///
     /// - Parameters:
-    ///   - nowMilliseconds: what is judged lies before it, since 1970; nil for the time of the clock, or for the newest
-    ///     record where no clock is looked at.
-    ///   - sinceMilliseconds: also warnings that closed after it; nil for open ones only.
+    ///   - nowMilliseconds: only earlier hours are judged, since 1970; nil for the time of the clock, or of the newest
+    ///     record if the clock is ignored.
+    ///   - sinceMilliseconds: also returns warnings that closed later than this; nil for open ones only.
     /// - Throws: `ConfigurationError` and `InspectionError`.
     package func watch(
         _ watch: Watch, nowMilliseconds: Int64? = nil, sinceMilliseconds: Int64? = nil
@@ -72,7 +72,6 @@ extension StoreView {
         return report
     }
 
-    /// Judges each row of a rule.
     private func judge(
         _ rows: WatchedRows, _ report: inout WatchReport,
         _ warnings: (WatchedRows, WatchedHours) -> [WatchWarning]
@@ -91,8 +90,8 @@ extension StoreView {
         }
     }
 
-    /// The hours of each row of a rule up to an hour, in order of the columns. Of too many those that say most: whoever
-    /// sends records may name what they like in them.
+    /// The hours of each row of a rule up to an hour, sorted by the columns. If there are too many rows, the largest
+    /// are kept: senders of records choose the names in them.
     private func series(
         of rows: WatchedRows, before end: Hour, _ report: inout WatchReport
     ) throws -> [(values: [StoredValue], hours: WatchedHours)] {
@@ -112,7 +111,7 @@ extension StoreView {
                 guard let hour, hour >= earliest, hour < end.hoursSince1970 else { return }
                 var added: Int64 = 0
                 for place in measures where sums.indices.contains(place - first) {
-                    // Sums near the largest number are no rates of anything.
+                    // Sums near the integer limit are not meaningful rates.
                     added = added.addingReportingOverflow(sums[place - first]).partialValue
                 }
                 for place in less where sums.indices.contains(place - first) {
@@ -142,7 +141,7 @@ extension StoreView {
     }
 }
 
-/// The hours of one row, from the first that has any of the whole up to the last that is over.
+/// The hours of one row, from the first with any of the whole to the last completed hour.
 struct WatchedHours {
     let start: Hour
     private(set) var part: [Int64]
@@ -155,13 +154,12 @@ struct WatchedHours {
         part = Array(repeating: 0, count: count)
         whole = part
         for (hour, sum) in sums where hour >= first {
-            // Below 0 in an hour in which more is subtracted than counted.
+            // Negative in an hour in which more is subtracted than counted.
             part[Int(hour - first)] = sum.part
             whole[Int(hour - first)] = max(sum.whole, 0)
         }
     }
 
-    /// The end of an hour.
     func end(ofHour place: Int) -> Int64 { begin(ofHour: place + 1) }
 
     func begin(ofHour place: Int) -> Int64 {
@@ -169,22 +167,22 @@ struct WatchedHours {
     }
 }
 
-/// The rows of a dump that a rule looks at.
+/// The rows of a dump that a rule judges.
 struct WatchedRows {
-    /// Two years: what was before says nothing of today.
+    /// Two years; older hours are irrelevant.
     static let hoursRead: Int64 = 2 * 365 * 24
     static let mostRows = 1000
 
     let rule: String
     let part: DumpFigure
     let whole: DumpFigure
-    /// Places of measures among those of the dump.
+    /// Indices of measures among those of the dump.
     let partMeasures: [Int]
-    /// Of the part, those that are subtracted.
+    /// The measures that are subtracted from the part.
     let lessMeasures: [Int]
     let wholeMeasures: [Int]
     private let rows: WatchFile.Rows
-    /// Of the present row.
+    /// The values of the current row.
     var values: [StoredValue] = []
 
     init(_ rule: WatchFile.Silence) throws(ConfigurationError) {
@@ -266,7 +264,7 @@ struct WatchedRows {
 }
 
 extension WatchFile.Rows {
-    /// The rows that a sum adds up, of each hour.
+    /// The rows of a sum, by hour.
     fileprivate func figure(_ sum: WatchFile.Sum) throws(ConfigurationError) -> DumpFigure {
         let description = try dump.held { name throws(InspectionError) in
             try DumpDescription.named(name)
@@ -319,7 +317,7 @@ extension DumpFigure {
 }
 
 extension PositionedText {
-    /// Runs `body` with the text, whose errors are those of its place.
+    /// Runs `body` with the text and attributes its errors to the text's position.
     fileprivate func held<Value>(
         _ body: (String) throws(InspectionError) -> Value
     ) throws(ConfigurationError) -> Value {

@@ -1,36 +1,37 @@
-// What warnings learn by. docs/guides/watch-for-anomalies.md describes the method, and says what each number is good for.
+// The parameters of learning. docs/guides/watch-for-anomalies.md describes the method and the purpose of each number.
 //
-// A series is a row of hours. It is walked once, from its first hour on, and what is said of an hour follows
-// from the hours up to it: what was said then is said of it ever after.
+// A series is an array of hours. It is processed once, from its first hour on, and the result for an hour depends only
+// on the hours up to it. So the result for a past hour never changes.
 
 enum WatchLearning {
     static let week = 168
-    /// How many earlier weeks say what an hour is like, and hold what is usual.
+    /// The number of earlier weeks that determine what is usual.
     static let weeks = 8
-    /// From then on there is something to expect of an hour.
+    /// The number of hours after which an expectation exists.
     static let expectsAfter = 2 * week
-    /// From then on a series is judged.
+    /// The number of hours after which a series is judged.
     static let judgesAfter = 4 * week
-    /// What was open for so many hours is the new usual: the warning closes, and the series is learned anew.
+    /// The number of hours after which a warning closes because its state is the new usual. The series is then learned
+    /// again.
     static let forgetsAfter = 2 * week
 }
 
-/// A warning of a series. Hours are places in the series.
+/// A warning of a series. Hours are indices in the series.
 package struct SeriesWarning<Evidence: Sendable & Equatable>: Sendable, Equatable {
-    /// The hour at whose end it opened.
+    /// The warning opened at the end of this hour.
     package let opened: Int
-    /// The first hour that is as usual again, or that is the new usual; nil while it is open.
+    /// The first hour that is usual again, or that is the new usual; nil while it is open.
     package internal(set) var closed: Int?
     package internal(set) var evidence: Evidence
 }
 
-/// Sums from the front of a series.
+/// Prefix sums of a series.
 struct RunningSums {
     private var sums: [Double] = [0]
 
     mutating func append(_ value: Double) { sums.append(sums[sums.count - 1] + value) }
 
-    /// Gives the values from this place on up, in place of those that were there.
+    /// Replaces the values from this index on.
     mutating func replace(from place: Int, with values: some Sequence<Double>) {
         sums.removeSubrange((place + 1)...)
         for value in values { append(value) }
@@ -40,7 +41,7 @@ struct RunningSums {
     func sum(_ range: Range<Int>) -> Double { sums[range.upperBound] - sums[range.lowerBound] }
 }
 
-/// The second largest of some numbers, which one alone cannot raise; 0 of fewer than two.
+/// The second largest of some numbers, insensitive to a single outlier; 0 for fewer than two.
 struct SecondLargest {
     private var largest = 0.0
     private(set) var value = 0.0

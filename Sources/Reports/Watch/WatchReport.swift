@@ -1,33 +1,33 @@
 import Streams
 import Wording
 
-/// A warning, as it is shown.
+/// A warning for display.
 package struct WatchWarning: Sendable {
     package enum Kind: String, Sendable { case silence, rate, budget, deliveries }
 
     package let kind: Kind
-    /// Its name in the file; of deliveries the partner.
+    /// The rule's name in the file; for deliveries, the partner.
     package let rule: String
     /// The columns and values of the series.
     package let series: [DumpQuery.Condition]
-    /// The step of a limit that is reached, in percent; nil for what has no steps.
+    /// The reached step of a limit, in percent; nil for kinds without steps.
     package let step: Int64?
-    /// The end of the hour in which it opened, or the beginning of the day; milliseconds since 1970. Nil where that
-    /// is not known.
+    /// The end of the hour in which it opened, or the beginning of the day; milliseconds since 1970. Nil when not
+    /// known.
     package let openedMilliseconds: Int64?
     /// Nil while it is open.
     package let closedMilliseconds: Int64?
-    /// What was found, and between what it would be no warning, in the unit.
+    /// The found value, and the range without a warning, in the unit.
     let found: ReportValue
     let low: ReportValue
     let high: ReportValue
     let unit: String
-    /// The same in words.
+    /// The warning as a sentence.
     package let words: String
     /// The command that shows the hours.
     let look: String
 
-    /// Of a limit that is reached by steps.
+    /// A warning of a limit with steps.
     package init(
         kind: Kind, rule: String, series: [DumpQuery.Condition] = [], step: Int64,
         openedMilliseconds: Int64?, found: ReportValue, limit: ReportValue, unit: String,
@@ -68,24 +68,23 @@ package struct WatchWarning: Sendable {
     }
 }
 
-/// What was found at an instant.
+/// The warnings at an instant.
 package struct WatchReport: Sendable {
-    /// What was judged lies before it; milliseconds since 1970.
+    /// Only earlier hours were judged; milliseconds since 1970.
     package let nowMilliseconds: Int64
-    /// In order of the rules and of their rows.
+    /// Sorted by rule, then by row.
     package var warnings: [WatchWarning]
-    /// How many rows were judged.
     package var judgedCount = 0
-    /// How many are not known for long enough.
+    /// The number of rows with too little history.
     package var youngCount = 0
-    /// How many rows of a rule were not judged, since it has too many.
+    /// The number of unjudged rows, by rules with too many rows.
     package var leftOut: [String: Int] = [:]
-    /// The streams of rules that have no store.
+    /// The streams of rules that do not have a store.
     package var missingStreams: Set<String> = []
 
     package var open: [WatchWarning] { warnings.filter(\.isOpen) }
 
-    /// For people: without what the words say too.
+    /// For people: without columns that the sentence repeats.
     package var table: ReportTable {
         let hasClosed = warnings.contains { !$0.isOpen }
         let (all, shown) = (all, Self.columnsOfTable + (hasClosed ? ["closed"] : []))
@@ -93,7 +92,7 @@ package struct WatchReport: Sendable {
             toPlaces: all.columns.indices.filter { shown.contains(all.columns[$0].name) })
     }
 
-    /// A row a warning.
+    /// One row per warning.
     package var all: ReportTable {
         ReportTable(
             columns: [
@@ -113,7 +112,7 @@ package struct WatchReport: Sendable {
 
     private static let columnsOfTable = ["kind", "rule", "series", "opened", "warning"]
 
-    /// One sentence on what was judged.
+    /// A one-sentence summary.
     package var summary: String {
         var parts = ["\(counted(judgedCount, "row")) judged"]
         if youngCount > 0 { parts.append("\(youngCount) not known for four weeks yet") }
@@ -128,11 +127,11 @@ package struct WatchReport: Sendable {
     }
 }
 
-/// The steps at which a limit is worth a warning.
+/// The steps of a limit that open a warning.
 package enum LimitStep {
     package static let percents: [Int64] = [50, 70, 90, 100]
 
-    /// The highest step that is reached; nil below the first.
+    /// The highest reached step; nil below the first.
     package static func reached(_ amount: Int128, of limit: Int64) -> Int64? {
         percents.last { amount * 100 >= Int128(limit) * Int128($0) }
     }

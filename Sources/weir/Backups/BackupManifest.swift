@@ -11,17 +11,17 @@ import Reports
 import Store
 import Wording
 
-/// The list of the files of a backup: `backup.json` in it.
+/// The list of the files of a backup, stored in it as `backup.json`.
 struct BackupManifest: Codable, Equatable {
     static let fileName = "backup.json"
-    /// 2 has a checksum of itself; 1 had none.
+    /// 2 has a checksum of itself; 1 does not.
     static let currentVersion = 2
-    /// Stands in place of the checksum while that is computed.
+    /// Replaces the checksum while it is computed.
     private static let noChecksum = String(repeating: "0", count: 64)
 
     enum Kind: String, Codable {
         case store, corrections, deliveries, conversions, log
-        /// A file that is no database.
+        /// A file that is not a database.
         case note
     }
 
@@ -33,13 +33,13 @@ struct BackupManifest: Codable, Equatable {
     }
 
     var version = currentVersion
-    /// When the backup was begun, in milliseconds since 1970.
+    /// When the backup began, in milliseconds since 1970.
     var atMilliseconds: Int64
     var data: String
-    /// `weir digest` of the stores in the backup; nil when it has no stores.
+    /// `weir digest` of the stores in the backup; nil without stores.
     var digest: String?
     var files: [File]
-    /// SHA-256 of the file with zeros in place of this, in hex; nil in version 1.
+    /// SHA-256 of the file with zeros in place of the checksum, in hex; nil in version 1.
     private(set) var checksum: String?
 
     private enum CodingKeys: String, CodingKey {
@@ -86,14 +86,14 @@ struct BackupManifest: Codable, Equatable {
         if let explanation = fault { throw damaged(explanation) }
     }
 
-    /// Why this cannot be the list of a backup; nil when it can.
+    /// Why this is not a valid list of a backup; nil when it is.
     private var fault: String? {
         if version < 1 { return "its version is \(version)" }
         if files.isEmpty { return "it lists no file" }
         var names: Set<String> = []
         for file in files {
             let parts = file.name.split(separator: "/", omittingEmptySubsequences: false)
-            // A file elsewhere is no part of the backup, and is not what is restored.
+            // Files outside the backup do not belong to it and must not be restored.
             guard !parts.contains(where: { ["", ".", ".."].contains($0) }) else {
                 return "it lists '\(file.name)', which is no path within the backup"
             }
@@ -124,7 +124,7 @@ struct BackupManifest: Codable, Equatable {
         files = []
     }
 
-    /// The file's bytes, with their checksum.
+    /// The file's bytes, including their checksum.
     func encoded() throws -> Data {
         var manifest = self
         manifest.checksum = Self.noChecksum
@@ -132,7 +132,7 @@ struct BackupManifest: Codable, Equatable {
         return try Self.encode(manifest)
     }
 
-    /// The bytes of a file of the backup that is JSON.
+    /// The bytes of a JSON file of the backup.
     static func encode(_ file: some Encodable) throws -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -178,7 +178,7 @@ extension DecodingError {
     }
 }
 
-/// Whether a backup holds what was written, and whether workers can go on from it.
+/// Verifies that a backup is intact, and that workers can continue from it.
 struct BackupVerification {
     let directory: String
     let manifest: BackupManifest
@@ -190,17 +190,16 @@ struct BackupVerification {
         self.show = show
         manifest = try BackupManifest(directory: directory)
         nameUnlisted()
-        // SQLite would take a write-ahead log that is not the backup's for part of a database.
+        // SQLite would use a foreign write-ahead log as part of a database.
         guard faults.isEmpty else { return }
         for file in manifest.files { check(file) }
-        // What is damaged is not asked for numbers.
+        // Damaged files are not read further.
         guard faults.isEmpty else { return }
         checkOffsets()
         checkDigest()
     }
 
-    /// A restored data directory has all files of the backup: a store that is not listed would be
-    /// in force there.
+    /// A restored data directory has all files of the backup, so an unlisted store would be in force there.
     private mutating func nameUnlisted() {
         let listed = Set(manifest.files.map(\.name) + [BackupManifest.fileName])
         let found = FileManager.default.subpaths(atPath: directory) ?? []
@@ -229,7 +228,7 @@ struct BackupVerification {
             guard file.kind != .note else { return }
             let damage = try CheckedPages.openToRead(path).inDatabase { db in
                 let damage = try CheckedPages.findDamage(db, path: path)
-                // Whoever opens the log says that it is empty.
+                // Opening the log reports that it is empty.
                 if damage == nil, file.kind != .log {
                     try StoreMark.requireTables(in: db, path: path)
                 }
@@ -253,7 +252,7 @@ struct BackupVerification {
         }
     }
 
-    /// Each store goes on at its next offset, so the copied log has to reach there.
+    /// Each store continues at its next offset, so the copied log must reach it.
     private mutating func checkOffsets() {
         guard let file = manifest.files.first(where: { $0.kind == .log }) else { return }
         do {
@@ -297,7 +296,7 @@ struct BackupVerification {
 }
 
 extension BackupManifest.Kind {
-    /// The table that names the topic that a file follows; nil for one that follows none.
+    /// The table with the topic of a file; nil for a file without a topic.
     fileprivate var originTable: String? {
         switch self {
         case .store, .deliveries: "store"

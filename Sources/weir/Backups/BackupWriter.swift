@@ -9,13 +9,12 @@ import Reports
 import Store
 import Streams
 
-/// Copies what a data directory holds while all of it is in use.
+/// Copies a data directory while it is in use.
 ///
-/// Each file of the copy is consistent in itself. The log is copied last: its copy then holds every
-/// record that the copied stores have folded and the deliveries have taken over. In the other order
-/// a store could be ahead of the log, and a worker would refuse it. The records that came in
-/// between are in the log, and are folded, published and taken over again; deliveries recognise
-/// those documents by id and revision.
+/// Each copied file is consistent in itself. The log is copied last, so that its copy contains every record that the
+/// copied stores have folded and the deliveries have ingested. In the other order a store could be ahead of the log,
+/// and its worker would reject it. Records that arrive in between are in the log, and are folded, published and
+/// ingested again. Deliveries deduplicate those documents by id and revision.
 struct BackupWriter {
     private let data: String
     private let logPath: String?
@@ -27,9 +26,9 @@ struct BackupWriter {
 
     /// - Parameters:
     ///   - data: the data directory.
-    ///   - logPath: the embedded log; nil when the log is another one.
-    ///   - target: the directory to make; there may be none.
-    ///   - show: shows how far it is.
+    ///   - logPath: the embedded log; nil when the log is a cluster.
+    ///   - target: the directory to create; it must not exist.
+    ///   - show: shows the progress.
     init(data: String, logPath: String?, target: String, show: @escaping (String) -> Void) throws {
         self.data = data
         self.logPath = logPath
@@ -55,7 +54,7 @@ struct BackupWriter {
         manifest = BackupManifest(atMilliseconds: WallClock.milliseconds, data: data)
     }
 
-    /// Whether a directory that does not exist yet would be made in another one, wherever links lead.
+    /// Whether a new directory would be created inside another one, after resolving links.
     private static func isInside(_ target: String, _ source: String) -> Bool {
         var target = URL(fileURLWithPath: target)
         var missing: [String] = []
@@ -68,7 +67,7 @@ struct BackupWriter {
         return (parent + missing.reversed()).starts(with: directory)
     }
 
-    /// A backup without the log that its stores follow would look as whole as one of a directory whose log is in Kafka.
+    /// A backup without the log of its stores would look complete, like that of a directory with its log in Kafka.
     private static func requireLog(_ path: String) throws {
         do throws(LogError) {
             _ = try EmbeddedLog(path: path, mode: .existing)
@@ -80,8 +79,8 @@ struct BackupWriter {
         }
     }
 
-    /// Writes the backup under a temporary name, which an error removes. It gets its own name once
-    /// all of it is on the disk.
+    /// Writes the backup under a temporary name, which is removed on errors. It is renamed when all of it is on the
+    /// disk.
     mutating func write() throws -> BackupManifest {
         do {
             try FileManager.default.createDirectory(atPath: work, withIntermediateDirectories: true)
@@ -117,7 +116,8 @@ struct BackupWriter {
         }
     }
 
-    /// Meanwhile nobody sends corrections: their copy would say that one is due which the copy of the log has.
+    /// Locks the corrections while copying. Otherwise the copy could list a correction as due that the copy of the log
+    /// already contains.
     private mutating func copyFiles() throws {
         let corrections = try lockCorrections()
         defer { withExtendedLifetime(corrections) {} }
@@ -125,14 +125,14 @@ struct BackupWriter {
         try copyIfThere(DeliveryStore.path(in: data), "deliveries.sqlite", .deliveries)
         try copyIfThere("\(data)/conversions.sqlite", "conversions.sqlite", .conversions)
         if let logPath { try copyIfThere(logPath, "log.sqlite", .log) }
-        // Where this user could lock nothing, another one may have begun to send.
+        // Without a lock, another user may have started to send corrections.
         if corrections == nil, try lockCorrections() != nil {
             throw CommandError.failure(
                 "corrections were sent in \(data) meanwhile: back up again")
         }
     }
 
-    /// Nil when no promotion has left corrections, or nothing can be locked there.
+    /// Nil if no promotion has left corrections, or if this user cannot lock them.
     private func lockCorrections() throws -> StoreLock? {
         guard let path = try CorrectionStore.presentPath(of: emittingStream, in: sets) else {
             return nil
@@ -147,7 +147,7 @@ struct BackupWriter {
         }
     }
 
-    /// Copies the stores in force to the places that the copied `sets.json` names.
+    /// Copies the stores in force to the paths in the copied `sets.json`.
     private mutating func copyStores() throws {
         var relocated: [String: String] = [:]
         var directories: [String: String] = [:]
@@ -193,7 +193,7 @@ struct BackupWriter {
         let show = show
         show("copying \(name) ...")
         do {
-            // The copy would be sound, page by page.
+            // Check the contents first: page checksums alone do not detect a wrong file.
             switch kind {
             case .store: try StoreReader(path: path).snapshot { _ in }
             case .corrections, .deliveries, .conversions:
@@ -206,7 +206,7 @@ struct BackupWriter {
                 show("copying \(name): \(done * 100 / max(all, 1)) %")
             }
         } catch {
-            // It says which of both files it is about.
+            // The error identifies which of the two files it concerns.
             throw StoreError(error, operation: "copy", path: path)
         }
         try Self.sync(copy)
@@ -228,7 +228,7 @@ struct BackupWriter {
     }
 }
 
-/// `sets.json` of a backup: stores outside the data directory are copied into the backup.
+/// `sets.json` of a backup, in which stores outside the data directory have paths inside the backup.
 private struct BackedUpSets: Encodable {
     var promotions: [StorePromotion]
 

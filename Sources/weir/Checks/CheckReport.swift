@@ -12,7 +12,7 @@ struct CheckReport {
     enum Finding: Equatable {
         case right(String)
         case wrong(String)
-        /// Allowed, but probably not intended.
+        /// Valid, but probably not intended.
         case doubtful(String)
     }
 
@@ -34,7 +34,7 @@ struct CheckReport {
 
     mutating func note(doubtful explanation: String) { findings.append(.doubtful(explanation)) }
 
-    /// Several programs may find the same fault: it is noted once.
+    /// Notes a fault once, because several programs may find the same one.
     mutating func note(wrong explanation: String) {
         guard !findings.contains(.wrong(explanation)) else { return }
         findings.append(.wrong(explanation))
@@ -42,7 +42,7 @@ struct CheckReport {
 }
 
 extension CheckReport {
-    /// Reads all of the configuration, then runs what each program checks at its start.
+    /// Reads the whole configuration, then runs the startup checks of each program.
     mutating func check(_ directory: PipelineDirectory) {
         let faults = directory.check()
         for fault in faults { note(wrong: fault.description) }
@@ -89,10 +89,10 @@ extension CheckReport {
 }
 
 extension CheckReport {
-    /// Compares the topics of the log with those that are described.
+    /// Compares the topics of the log with their descriptions.
     ///
-    /// A missing topic is not wrong: a user of one stream needs no other's topic, and a publish
-    /// creates it. A store whose topic is missing is wrong, which the check of the store reports.
+    /// A missing topic is allowed: users of one stream do not need the topics of others, and publishing creates them. A
+    /// store without its topic is wrong; the check of the store reports that.
     mutating func check(_ log: any LogBackend, against directory: TopicDirectory) throws(LogError) {
         let topics = try log.topics()
         note(right: "log \(log.address): \(counted(topics.count, "topic"))")
@@ -137,7 +137,7 @@ extension CheckReport {
 }
 
 extension Catalog {
-    /// Words on entries that are allowed, but probably not intended.
+    /// Descriptions of entries that are valid, but probably not intended.
     var doubts: [String] {
         campaigns.flatMap(doubts) + suffixCollisions.map(\.explanation)
     }
@@ -149,7 +149,7 @@ extension Catalog {
                 "names only what says no campaign: give it a campaign_id, a source_identifier or "
                     + "offers")
         }
-        // Who names no network or app at all wants their ids in reports.
+        // A catalog without network or app names shows their ids in reports by intention.
         if !networks.isEmpty, networks[campaign.network] == nil {
             doubts.append(
                 "its network \(campaign.network) is not under networks: mend one of both, or name "
@@ -164,8 +164,7 @@ extension Catalog {
 }
 
 extension Catalog {
-    /// The networks that no entry names, in order. A catalog without networks and campaigns knows none and doubts
-    /// none.
+    /// The networks without an entry, in order. Empty for a catalog without networks and campaigns.
     func unknownNetworks(among ids: some Sequence<String>) -> [String] {
         guard !networks.isEmpty || !campaigns.isEmpty else { return [] }
         let known = Set(networks.keys).union(campaigns.map(\.network))
@@ -180,7 +179,7 @@ extension Catalog {
 }
 
 extension CheckReport {
-    /// Warns of costs that were folded for networks that the catalog does not have.
+    /// Warns of folded costs for networks that the catalog does not contain.
     mutating func checkCosts(in directories: [String], _ pipelines: PipelineDirectory) {
         attempt { report in
             let stores = try OpenStores(directories: directories)
@@ -208,7 +207,7 @@ extension SuffixCollision {
 }
 
 extension String {
-    /// With all but ASCII as `\u{430}`: a letter of another script may look like the one that was meant.
+    /// Escapes non-ASCII characters as `\u{430}`: a letter of another script may look like the intended one.
     fileprivate var withOtherLettersEscaped: String {
         unicodeScalars.map { scalar in
             scalar.isASCII ? String(scalar) : "\\u{\(String(scalar.value, radix: 16))}"

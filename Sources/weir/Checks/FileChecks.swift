@@ -10,13 +10,12 @@ import Store
 import Streams
 import Wording
 
-/// Reads all of the files of some data directories. A page that is not what was written shows by
-/// its checksum, and so does a record of the log.
+/// Reads all files of some data directories. Checksums detect changed pages and changed records of the log.
 struct PageCheck {
-    /// The stores in force, what belongs to them, and the deliveries.
+    /// The stores in force, their related files, and the deliveries.
     let paths: [String]
     let logPath: String?
-    /// The stores that a worker folds anew where there is no file.
+    /// The stores that a worker rebuilds if their file is missing.
     private let refolded: Set<String>
 
     init(dataDirectories: [String], logAddress: String) throws(StoreError) {
@@ -47,7 +46,7 @@ struct PageCheck {
         logPath = path
     }
 
-    /// Reports what is damaged, and which files have no checksums. Returns the damaged files.
+    /// Reports damaged files and files without checksums. Returns the damaged files.
     func run(into report: inout CheckReport) -> Set<String> {
         defer { Console.show(progress: "") }
         var damaged: Set<String> = []
@@ -64,7 +63,7 @@ struct PageCheck {
                     return (damage == nil ? try CheckedPages.areThere(db) : true, damage)
                 }
                 if let damage, path == logPath {
-                    // A log cannot be folded again: it is never deleted.
+                    // A log cannot be rebuilt, so it must never be deleted.
                     damaged.insert(path)
                     report.note(
                         wrong: "\(LogError.damaged(address: "sqlite:\(path)", detail: damage))")
@@ -93,7 +92,7 @@ struct PageCheck {
                 }
                 records = ", and \(counted(count, "record")) of the log"
             } catch LogError.emptyLog {
-                // Whoever opens the log says so.
+                // Opening the log reports this.
             } catch {
                 report.note(wrong: error.description)
                 return damaged
@@ -111,25 +110,24 @@ struct PageCheck {
         + "says how it gets them"
 }
 
-/// Checks the deliveries of a directory: that none waits for an operator.
+/// Checks the deliveries of a directory for documents that wait for an operator.
 struct DeliveryCheck {
     let path: String
     private let directory: String
 
-    /// The store of deliveries of a directory; nil when there is none.
+    /// The delivery store of a directory; nil without one.
     init?(in directory: String) {
         self.directory = directory
         path = DeliveryStore.path(in: directory)
         guard FileManager.default.fileExists(atPath: path) else { return nil }
     }
 
-    /// Opens the store and compares it with the log, if there is one, as its program does at its
-    /// start.
+    /// Opens the store and compares it with the log, if there is one, like its program does at startup.
     ///
     /// - Parameters:
-    ///   - configured: the topic that the configuration names; nil for that of the store.
+    ///   - configured: the configured topic; nil for that of the store.
     ///   - group: the consumer group of the program; nil for its name.
-    ///   - now: the present, milliseconds since 1970.
+    ///   - now: the current time, milliseconds since 1970.
     func run(
         _ log: (any LogBackend)?, topic configured: String?, group: String? = nil,
         nowMilliseconds now: Int64 = WallClock.milliseconds,
@@ -175,7 +173,7 @@ struct DeliveryCheck {
         if let refusal = try folded.refusal(of: reader) { return [refusal.ofDocuments] }
         let (watched, committed) = (try store.watched(), try reader.committedOffsets())
         let bounds = try reader.bounds(of: watched.map(\.partition))
-        // Another instance may have gone on.
+        // Another instance may have continued.
         let next = watched.reduce(into: [:]) {
             $0[$1.partition] = max($1.nextOffset, committed[$1.partition]?.next ?? 0)
         }

@@ -11,10 +11,10 @@ import Streams
 import Wording
 
 extension CheckReport {
-    /// Runs what the programs look at when they start, as far as it has to do with the configuration alone. A
-    /// program without a file is not used.
+    /// Runs the startup checks of the programs that depend on the configuration only. A program without a file is not
+    /// used.
     ///
-    /// - Parameter address: of the log; its settings are read where it is a cluster.
+    /// - Parameter address: of the log; for a cluster, its settings are read too.
     mutating func checkPrograms(_ directory: PipelineDirectory, log address: LogAddress?) {
         for stream in allStreams where stream.isConfigured(in: directory) {
             attempt { _ in try stream.checkConfiguration(directory, log: address) }
@@ -24,7 +24,7 @@ extension CheckReport {
         }
     }
 
-    /// Runs what the collector looks at when it starts: its keys, tokens and files of TLS.
+    /// Runs the startup checks of the collector: its keys, tokens and TLS files.
     mutating func checkCollector(_ directory: PipelineDirectory) {
         attempt { report in
             let configuration = try CollectorProgram.checkConfiguration(directory)
@@ -42,7 +42,7 @@ extension CheckReport {
         }
     }
 
-    /// Looks at each partner as delivery does, and renders a document of each kind for it.
+    /// Checks each partner like delivery does, and renders a document of each kind for it.
     mutating func checkPartners(_ directory: PipelineDirectory) {
         attempt { report in
             let checks = PartnerCheck.all(try directory.partners(), directory: directory.path)
@@ -56,9 +56,8 @@ extension CheckReport {
         }
     }
 
-    /// Reads everything that `weir up` reads before it starts its parts: all of the configuration, what each program
-    /// looks at when it starts, and the topics that are created. `weir up` refuses to start where this finds
-    /// something wrong.
+    /// Runs all checks that `weir up` runs before it starts its services: the whole configuration, the startup checks
+    /// of each program, and the topics to create. `weir up` does not start if a check fails.
     mutating func checkParts(
         _ directory: PipelineDirectory, _ topics: TopicDirectory, log address: LogAddress?
     ) {
@@ -74,14 +73,14 @@ extension CheckReport {
         }
     }
 
-    /// The same for programs that run one by one: those without a file are not used, and topics are created apart.
+    /// The same checks for separate programs: those without a file are not used, and topics are created separately.
     mutating func checkSeparateParts(_ directory: PipelineDirectory, log address: LogAddress?) {
         check(directory)
         checkPrograms(directory, log: address)
         checkCollector(directory)
     }
 
-    /// Whether the programs can make their files, where this user is the one that they run as.
+    /// Whether the programs can create their files, if this user is the one that runs them.
     mutating func checkPermissions(of data: String) {
         guard FileManager.default.fileExists(atPath: data) else { return }
         guard access(data, R_OK | W_OK | X_OK) != 0 else { return }
@@ -107,7 +106,7 @@ extension CheckReport {
         )
     }
 
-    /// Warns of -wal files that have not been written back for long.
+    /// Warns of -wal files without a recent checkpoint.
     mutating func checkWriteAhead(of data: String, log address: LogAddress?) {
         let sizes = WriteAheadMetrics.sizes(data, log: address?.path)
         for (path, bytes) in sizes.sorted(by: { $0.key < $1.key })
@@ -121,7 +120,7 @@ extension CheckReport {
         }
     }
 
-    /// Whether the mode lets users read a file who are neither its owner nor of its group, on all of its path.
+    /// Whether users other than the owner and the group can read a file, by its mode and those of its directories.
     private static func isReadableByOthers(_ path: String) -> Bool {
         func mode(_ path: String) -> mode_t {
             var found = stat()
@@ -136,7 +135,7 @@ extension CheckReport {
         return true
     }
 
-    /// Notes what is thrown as wrong.
+    /// Notes errors of `body` as wrong.
     mutating func attempt(_ body: (inout CheckReport) throws -> Void) {
         do {
             try body(&self)

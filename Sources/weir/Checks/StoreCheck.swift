@@ -8,16 +8,16 @@ import Store
 import Streams
 import Wording
 
-/// Checks one store: that it opens, and that it can go on with the log.
+/// Checks one store: that it opens, and that it can continue with the log.
 struct StoreCheck {
     let stream: String
     let path: String
     private let sets: PromotionJournal
 
-    /// For how many of the last hours the log is compared with what was folded.
+    /// The number of last hours for which folded records are compared with the log.
     private static let hours = 100
 
-    /// The store of a stream; nil when there is none in the directory.
+    /// The store of a stream; nil if the directory does not contain it.
     init?(_ stream: String, in directory: String) throws(StoreError) {
         self.stream = stream
         sets = try PromotionJournal(directory: directory)
@@ -25,14 +25,13 @@ struct StoreCheck {
         guard FileManager.default.fileExists(atPath: path) else { return nil }
     }
 
-    /// Opens the store, compares it with the log, and judges the configuration against what it has
-    /// folded, as its worker does at its start. Without a log or a configuration, that part is left
-    /// out.
+    /// Opens the store, compares it with the log, and checks the configuration against the folded state, like its
+    /// worker does at startup. Without a log or a configuration, that part is skipped.
     ///
     /// - Parameters:
-    ///   - configured: the topic that the configuration names; nil for that of the store.
+    ///   - configured: the configured topic; nil for that of the store.
     ///   - group: the consumer group of the worker; nil for the program's name.
-    ///   - present: the time of the clock; nil where no record's time is compared with it.
+    ///   - present: the time of the clock; nil to skip the comparison of records with it.
     func run(
         _ log: (any LogBackend)?, topic configured: String?, group: String? = nil,
         pipelines: PipelineDirectory? = nil, present: Present? = nil, into report: inout CheckReport
@@ -81,8 +80,8 @@ struct StoreCheck {
         }
     }
 
-    /// Warns of records that are dated ahead of the clock. Stores know the hours of records: one that is ahead within
-    /// the present hour is not among them.
+    /// Warns of records dated ahead of the clock. Stores know only the hours of records, so records dated ahead within
+    /// the current hour are not counted.
     private func noteDatedAhead(
         _ states: [PartitionState], of topic: String, _ present: Present, in store: StoreReader,
         _ report: inout CheckReport
@@ -99,8 +98,8 @@ struct StoreCheck {
         )
     }
 
-    /// A store commits before its consumer group does. One that goes on before what the group has
-    /// committed is an older copy, or is being folded anew; or the group's offsets are of another topic.
+    /// A store commits before its consumer group does. A store with a next offset below the group's is an older copy or
+    /// is being rebuilt, or the group's offsets belong to another topic.
     private func noteIfSetBack(
         _ states: [PartitionState], of topic: String, _ group: String?, in log: any LogBackend,
         _ report: inout CheckReport
@@ -123,7 +122,7 @@ struct StoreCheck {
         }
     }
 
-    /// Compares folded records with those of the log, as the worker does.
+    /// Compares folded records with those of the log, like the worker does.
     private func otherRecords(
         _ states: [PartitionState], of topic: String, in log: any LogBackend, _ store: StoreReader
     ) throws -> [any OperatorError] {
@@ -151,7 +150,7 @@ struct StoreCheck {
 }
 
 extension CheckReport {
-    /// Warns of names in `sets.json` that are no stream: what was to be in force for them is not.
+    /// Warns of unknown streams in `sets.json`: their sets are not in force.
     mutating func checkSets(in directory: String) throws(StoreError) {
         let sets = try PromotionJournal(directory: directory)
         let named = Set(sets.promotions.flatMap(\.streams.keys))
@@ -165,9 +164,9 @@ extension CheckReport {
 }
 
 extension FoldedLog {
-    /// Everything that keeps the store from going on with a log.
+    /// All reasons why the store cannot continue with a log.
     ///
-    /// - Parameter topic: the topic that the configuration names; nil for that of the store.
+    /// - Parameter topic: the configured topic; nil for that of the store.
     func refusals(
         in log: any LogBackend, topic configured: String? = nil, nextOffsets: [Int32: Int64],
         oldestExpected: [Int32: Int64] = [:]

@@ -109,7 +109,7 @@ struct ArchiveCommand: ParsableCommand {
         throw .usage("give \(name), or set \(variable)")
     }
 
-    /// The archive's file, which may not be that of the log.
+    /// The archive's file, which must not be that of the log.
     private static func archive(_ text: String, source: LogAddress) throws(CommandError) -> String {
         guard case .sqlite(let path)? = try? LogAddress(text) else {
             throw .usage("--to '\(text)' is no archive: write sqlite:PATH")

@@ -90,7 +90,7 @@ struct BackupVerifyCommand: ParsableCommand {
 struct BackupReport: Report {
     let directory: String
     let manifest: BackupManifest
-    /// What a verification found wrong; nil of a backup that was just written.
+    /// The faults found by a verification; nil for a new backup.
     var faults: [String]?
 
     var table: String {

@@ -66,7 +66,7 @@ struct CheckCommand: ParsableCommand {
         }
         let log = try openLog(isNeeded: !stores.isEmpty || !deliveries.isEmpty, &report)
         for store in stores where !damaged.contains(store.path) {
-            // What is wrong with the file was said.
+            // Errors in the file were already reported.
             let configured = try? directory.settings(of: store.stream).topic
             let groups = try? pipelines.configuration.groups()
             store.run(
@@ -93,8 +93,8 @@ struct CheckCommand: ParsableCommand {
         }
     }
 
-    /// Opens the log and checks its topics; nil when it cannot be read. The default log may be
-    /// absent while no store needs it.
+    /// Opens the log and checks its topics; nil when it cannot be read. The default log may be missing while no store
+    /// needs it.
     private func openLog(isNeeded: Bool, _ report: inout CheckReport) throws -> (any LogBackend)? {
         do {
             let log = try self.log.open(.existing, data, pipelines)

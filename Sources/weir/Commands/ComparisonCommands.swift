@@ -66,7 +66,7 @@ struct DiffCommand: ParsableCommand {
 }
 
 extension StoreComparison {
-    /// Writes the table and then the notices; says whether anything differs.
+    /// Writes the table and then the notices; returns whether there are differences.
     func write(as format: DumpFormat, isRaw: Bool) throws -> Bool {
         try BufferedOutput.print(table, as: format, isRaw: isRaw, ifEmpty: "same\n")
         notices.forEach(Console.write)
@@ -104,7 +104,7 @@ struct WhatIfCommand: ParsableCommand {
     @OptionGroup var format: DumpFormatOptions
     @OptionGroup var csv: RawOptions
 
-    /// By campaign, and by what cannot be added up.
+    /// The campaign, and the columns over which rows cannot be summed.
     private static let columns = ["ad_network_id", "campaign", "app_id", "event", "currency"]
 
     func run() throws {

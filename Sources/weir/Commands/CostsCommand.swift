@@ -72,19 +72,19 @@ struct CostsImportCommand: ParsableCommand {
     }
 }
 
-/// The reports of a CSV file, each judged as the worker would judge it.
+/// The reports of a CSV file, each validated like the worker does.
 struct CostsImport {
-    /// Of the topic `costs`.
+    /// Records of the topic `costs`.
     private(set) var records: [OutgoingRecord] = []
     private(set) var report = CostsImportReport()
 
-    /// How many lines with faults are named beside the first; all are wrong when the mapping is.
+    /// The number of faulty lines to name after the first; a wrong mapping affects all lines.
     private static let faultsNamed = 10
 
     /// - Parameters:
     ///   - name: of the file, for messages; nil for standard input.
     ///   - named: name of the mapping.
-    /// - Throws: a failure that names what is wrong with the lines.
+    /// - Throws: a failure that names the faulty lines.
     init(
         _ bytes: [UInt8], name: String?, mapping: CostMapping, named mappingName: String,
         nowMilliseconds: Int64
@@ -125,7 +125,7 @@ struct CostsImport {
         }
     }
 
-    /// The records, of a topic with another name perhaps.
+    /// The records for a topic that may have another name.
     func records(of topic: String) -> [OutgoingRecord] {
         records.map { record in
             var record = record
@@ -156,13 +156,13 @@ struct CostsImport {
         }
     }
 
-    /// What is wrong with a line, at the column that has the field at fault, whose name begins the detail.
+    /// The fault of a line, located at the column of the invalid field; the detail begins with the field's name.
     private static func fault(
         _ rejection: Rejection, _ line: CostsLine, _ mapping: CostMapping
     ) -> CostsLineFault {
         let explanation = "\(rejection.reason.name): \(rejection.detail)"
         let name = rejection.detail.prefix { $0 != " " }.split(separator: ".").last.map(String.init)
-        // An event has both kinds of campaign ids under one column.
+        // An event has one column for both kinds of campaign ids.
         let field =
             name == "source_identifier"
             ? CostMapping.Field.campaign : name.flatMap { CostMapping.Field(rawValue: $0) }
@@ -174,7 +174,7 @@ struct CostsImport {
     }
 }
 
-/// What an import consists of, by source and currency.
+/// The contents of an import, by source and currency.
 struct CostsImportReport: Report {
     struct Entry {
         var reports = 0
@@ -193,7 +193,6 @@ struct CostsImportReport: Report {
     }
 
     private var entries: [Key: Entry] = [:]
-    /// The ad networks that the lines name.
     private(set) var networks: Set<String> = []
     var skippedLines = 0
 

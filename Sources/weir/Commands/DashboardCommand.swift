@@ -52,7 +52,7 @@ struct DashboardCommand: ParsableCommand {
         while !StopSignal.ofProcess.isRequested { Thread.sleep(forTimeInterval: Self.pollSeconds) }
     }
 
-    /// The address that an option or the environment names; nil where it is off.
+    /// The address of an option or the environment; nil if it is turned off.
     static func address(_ text: String?, option: String) throws -> ListenAddress? {
         let text = text ?? Environment()["WEIR_DASHBOARD"] ?? defaultAddress
         guard text != Environment.off else { return nil }
@@ -63,11 +63,11 @@ struct DashboardCommand: ParsableCommand {
         return address
     }
 
-    /// Serves pages of stores; elsewhere than on a loopback address only with keys to sign in by.
+    /// Serves pages of stores. Addresses other than loopback ones require keys for signing in.
     ///
     /// - Parameters:
-    ///   - trusted: proxies whose `X-Forwarded-For` is believed; nil for those of `collector.yaml`.
-    ///   - failures: the parts of this process that do not work.
+    ///   - trusted: proxies with a trusted `X-Forwarded-For`; nil for those of `collector.yaml`.
+    ///   - failures: the failed services of this process.
     static func server(
         at address: ListenAddress, _ source: SourceOptions, trusted: [AddressRange]?,
         failures: @escaping @Sendable () -> [ServiceFailure] = { [] }
@@ -89,7 +89,7 @@ struct DashboardCommand: ParsableCommand {
     }
 }
 
-/// The proxies before the dashboard.
+/// The proxies in front of the dashboard.
 struct TrustedProxyOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -101,7 +101,7 @@ struct TrustedProxyOptions: ParsableArguments {
             valueName: "range,..."))
     var trustedProxies: String?
 
-    /// Nil where nothing is said.
+    /// Nil when the option and the variable are not set.
     func ranges() throws(CommandError) -> [AddressRange]? {
         guard let text = trustedProxies ?? Environment()["WEIR_TRUSTED_PROXIES"] else { return nil }
         var ranges: [AddressRange] = []

@@ -147,7 +147,7 @@ struct DeadLettersRequeueCommand: ParsableCommand {
         }
         let named = try places.map { try TopicPosition(argument: $0) }
         let log = try log.open(.existing, selection.data)
-        // Two at once would both find that a copy is not there yet.
+        // Two concurrent runs would both find that a copy is missing.
         let locks = dryRun ? [] : try selection.data.directories.map(Self.lock)
         defer { withExtendedLifetime(locks) {} }
 
@@ -180,7 +180,7 @@ struct DeadLettersRequeueCommand: ParsableCommand {
         }
     }
 
-    /// Publishes what is due; returns the failure that kept some of it back.
+    /// Publishes the due letters; returns the failure that prevented some of them.
     private func publish(
         _ requeue: Requeue, _ letters: [DeadLetter], _ outcomes: inout [Requeue.Outcome]
     ) -> CommandError? {
@@ -246,14 +246,14 @@ struct DeadLetterOptions: ParsableArguments {
         return query
     }
 
-    /// At most so many of the rejected records, by topic, partition and offset.
+    /// The first rejected records, by topic, partition and offset.
     func letters(limit: Int) throws -> [DeadLetter] {
         try data.stores().deadLetters(query(), limit: limit) { DeadLetter($0) }
     }
 }
 
 extension DataOptions {
-    /// The rejected records at some places. Throws when there is none at one of them.
+    /// The rejected records at some positions. Throws if one of them does not exist.
     fileprivate func deadLetters(at places: [TopicPosition]) throws -> [KeptRecord] {
         let found = try stores().deadLetters(at: places)
         if let missing = places.first(where: { place in !found.contains { $0.position == place } })
@@ -266,7 +266,7 @@ extension DataOptions {
 }
 
 enum DeadLettersReport {
-    /// Tables show places and times as people read them; other formats have numbers.
+    /// Tables format positions and times for people; other formats have numbers.
     static func table(_ letters: [DeadLetter], as format: DumpFormat) -> ReportTable {
         ReportTable(letters, format == .table ? forPeople : fields)
     }

@@ -61,11 +61,11 @@ enum ConversionValue: Equatable {
     }
 }
 
-/// What a conversion value means under one version of a model, in one window.
+/// The meaning of a conversion value under one version of a model, in one window.
 struct ValueMeaning {
     let value: ConversionValue
     let version: ConversionModelVersion
-    /// The window of a coarse value: 0, 1 or 2; nil for a fine one, which has no other.
+    /// The window of a coarse value: 0, 1 or 2; nil for a fine value, which always belongs to the first.
     let window: Int?
     let events: [DecodedEvent]
     /// The day since the install that a fine value encodes.
@@ -73,7 +73,7 @@ struct ValueMeaning {
     /// The flags that are set in a fine value, by name.
     let flags: [String]
 
-    /// The meanings under each version of a model, in order; of a coarse value one a window.
+    /// The meanings under each version of a model, in order; for a coarse value one per window.
     static func all(of value: ConversionValue, in model: ConversionModel) -> [ValueMeaning] {
         model.versions.flatMap { version in
             switch value {
@@ -144,7 +144,7 @@ struct ValueMeaning {
 }
 
 extension BinaryInteger {
-    /// An amount of micros in units, without zeros at its end.
+    /// An amount of micros in units, without trailing zeros.
     var microsInUnits: String {
         let fraction = String(1_000_000 + self % 1_000_000).dropFirst()
         let digits = fraction.reversed().drop { $0 == "0" }.reversed()

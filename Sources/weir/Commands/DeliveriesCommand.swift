@@ -92,7 +92,7 @@ struct DeliveriesShowCommand: ParsableCommand {
 }
 
 extension PipelineDirectory {
-    /// Throws when a partner has neither a file nor deliveries.
+    /// Throws if a partner does not have a file or deliveries.
     func checkPartner(_ name: String, in stores: [DeliveryStore]) throws {
         var known = Set(try stores.flatMap { try $0.knownPartners() })
         guard !known.contains(name) else { return }
@@ -104,7 +104,7 @@ extension PipelineDirectory {
 }
 
 extension DataOptions {
-    /// The stores of deliveries that exist, at least one.
+    /// The existing delivery stores; throws without any.
     func deliveryStores() throws -> [DeliveryStore] {
         let stores = try existingDeliveryStores()
         guard !stores.isEmpty else {
@@ -121,7 +121,7 @@ extension DataOptions {
 }
 
 extension [DeliveryStore] {
-    /// The deliveries that changed last, at most so many of each store.
+    /// The most recently changed deliveries, at most `limit` per store.
     fileprivate func latest(
         _ limit: Int, partner: String? = nil, state: DeliveryState? = nil
     ) throws -> [Delivery] {
@@ -146,7 +146,7 @@ struct DeliveriesRetryCommand: ParsableCommand {
               weir deliveries retry --all-dead
             """)
 
-    /// How many known deliveries an error names.
+    /// The number of known deliveries that an error lists.
     private static let namedCount = 3
 
     @Argument(help: "The document's id.")
@@ -165,7 +165,7 @@ struct DeliveriesRetryCommand: ParsableCommand {
         try BufferedOutput.print(text())
     }
 
-    /// Retries, and returns what happened, a line each.
+    /// Retries the deliveries, and returns one line per result.
     func text() throws -> String {
         let selections =
             [id.map(DeliverySelection.id), partner.map(DeliverySelection.partner)]
@@ -194,7 +194,7 @@ struct DeliveriesRetryCommand: ParsableCommand {
         return lines.map { $0 + "\n" }.joined()
     }
 
-    /// Partners that have deliveries and no file with a url; none when there is no configuration.
+    /// Partners with deliveries but without a file with a url; empty without a configuration.
     private func partnersWithoutFile(in stores: [DeliveryStore]) throws -> [String] {
         guard pipelines.directory.exists else { return [] }
         let known = Set(
@@ -203,7 +203,7 @@ struct DeliveriesRetryCommand: ParsableCommand {
         return Set(found).subtracting(known).sorted()
     }
 
-    /// Words on the partners whose dead deliveries are left as they are.
+    /// Lines about partners with dead deliveries that are left unchanged.
     private func linesOfLeft(in stores: [DeliveryStore], _ unknown: [String]) throws -> [String] {
         let dead = Set(
             try stores.flatMap { try $0.counts() }.filter { $0.state == .dead }.map(\.partner))

@@ -60,9 +60,9 @@ struct DemoCommand: ParsableCommand {
     }
 }
 
-/// The records of the demo's day: the files of `examples/demo`, which are compiled in.
+/// The records of the demo's day, compiled in from `examples/demo`.
 enum DemoRecords {
-    /// All records, topic by topic, as `weir publish` reads them.
+    /// All records by topic, in the format of `weir publish`.
     static func all() throws -> [(topic: String, records: [OutgoingRecord])] {
         var topics: [(topic: String, records: [OutgoingRecord])] = []
         while let topic = weir_demo_topic(topics.count)?.pointee {
@@ -102,7 +102,7 @@ struct DemoReport {
             """)
     }
 
-    /// From the bid to the refund, a campaign a line, in three tables that fit a terminal.
+    /// From the bid to the refund, one campaign per line, in three tables that fit a terminal.
     private func writeFunnel(to output: BufferedOutput) throws {
         try output.write("\nThe funnel of each campaign, from the bid to the refund\n")
         for measures in [
@@ -114,7 +114,7 @@ struct DemoReport {
         }
     }
 
-    /// What is shown of the stores: a title, a dump, and the columns that it is grouped by.
+    /// The shown sections: a title, a dump, and its grouping columns.
     private static let sections: [(title: String, dump: String, columns: String?)] = [
         (
             "What was bid, won and billed (prices are CPM, in millionths)", "bids",
@@ -149,8 +149,7 @@ struct DemoReport {
         ("A signed postback that came again with another value", "conflicts", nil),
     ]
 
-    /// A dump under a title and the command that prints it. Measures that are 0 in every row are
-    /// left out.
+    /// A dump below its title and command. Measures that are 0 in every row are left out.
     private func section(
         _ title: String, _ name: String, by columns: String?, to output: BufferedOutput
     ) throws {

@@ -202,7 +202,7 @@ struct ExportCommand: ParsableCommand {
             """)
 
     enum Subject: String, ExpressibleByArgument, CaseIterable {
-        /// What `weir-postbacks` accepted.
+        /// Postbacks accepted by `weir-postbacks`.
         case postbacks
     }
 
@@ -247,7 +247,7 @@ struct ExportCommand: ParsableCommand {
         try file?.write(written.cursor)
     }
 
-    /// Writes what the configuration says of a partner that explains what was exported for it.
+    /// Writes notices on a partner's configuration that explain its export.
     private func note(_ name: String, isWithoutRows: Bool) throws {
         let directory = source.pipelines.directory
         guard isWithoutRows || directory.exists else { return }
@@ -275,7 +275,7 @@ struct ExportCommand: ParsableCommand {
         return try CursorFile(path)
     }
 
-    /// Where an earlier export ended; nil for everything.
+    /// The cursor of an earlier export; nil to export everything.
     private func cursor() throws -> ExportCursor? {
         let variable = "WEIR_CHANGED_SINCE"
         guard changedSince != nil || !Environment().isSetToNothing(variable) else {
@@ -298,7 +298,7 @@ struct ExportCommand: ParsableCommand {
         return cursor
     }
 
-    /// What standard error reports of an export: the summary last.
+    /// The lines on standard error about an export: the summary last.
     func notices(_ written: WrittenExport, isOfChanges: Bool) -> [String] {
         var notices: [String] = []
         let omissions = written.omissions
@@ -322,7 +322,7 @@ struct ExportCommand: ParsableCommand {
         }
         var summary = "exported \(counted(written.rowCount, "postback"))"
         if isOfChanges { summary += " that changed" }
-        // Stores know what was published for a partner. Deliveries know what it was sent.
+        // Stores know the documents published for a partner, deliveries those that it received.
         if let partner {
             summary += "\(isOfChanges ? ", and" : " that") "
             summary += "\(written.rowCount == 1 ? "was" : "were") published for partner \(partner)"
@@ -351,10 +351,10 @@ struct ExportCommand: ParsableCommand {
     }
 }
 
-/// The file that the next export begins with. Another kind of file at its path is not replaced.
+/// The file with the cursor of the next export. Another kind of file at its path is not replaced.
 private struct CursorFile {
     private let path: String
-    /// Where a symbolic link leads.
+    /// The target of a symbolic link.
     private let url: URL
 
     init(_ path: String) throws(CommandError) {

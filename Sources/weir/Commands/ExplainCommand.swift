@@ -52,7 +52,7 @@ struct ExplainCommand: ParsableCommand {
         guard limit >= 0 else { throw CommandError.usage("--limit \(limit): give 0 or more") }
         let figure = try selection.figure(source.pipelines.configuration)
         let explainer = try source.installation.explainer()
-        // Earlier than the answer: where the rules differ, records are mostly not understood.
+        // Warn before the answer: under different rules, most records cannot be decoded.
         try explainer.stores.warnOfOtherRules(of: figure.streams)
         let output = BufferedOutput()
         let from = try from.map { try LogTime.milliseconds($0, option: "--from") }
@@ -82,7 +82,7 @@ struct ExplainCommand: ParsableCommand {
                     + "is not known, and in no number here")
         }
         guard explanation.addsUp else {
-            // Other forms have said it to people already.
+            // The other formats have already reported it in the text.
             guard !records, format == .json || format == .ndjson else { throw CommandError.differs }
             throw CommandError.failure(
                 "the records do not add up to the number: see explanation, at the end of the output"

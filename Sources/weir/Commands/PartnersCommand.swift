@@ -129,7 +129,7 @@ struct PartnersReport: Report {
         partner.trust.map(\.rawValue).sorted()
     }
 
-    /// nil when its postbacks go nowhere yet.
+    /// Nil when its postbacks are not sent yet.
     private static func url(_ partner: Partner) -> String? {
         partner.delivery.isOff ? nil : partner.delivery.url.text
     }
@@ -164,7 +164,7 @@ struct PartnersReport: Report {
 }
 
 extension PartnersPreviewCommand {
-    /// The document that `--postback` names; without it, the newest for the partner.
+    /// The document of `--postback`; without it, the newest for the partner.
     private func document() throws -> DeliveryDocument {
         guard let parser = JSONParser() else {
             throw CommandError.failure("no memory for a JSON parser")
@@ -190,7 +190,7 @@ extension PartnersPreviewCommand {
         throw CommandError.failure("no delivery of '\(id)' in \(data.listed): give a file")
     }
 
-    /// The value of a record's line; other JSON is the document itself.
+    /// The value in a record's line; other JSON is already the document.
     private func unwrapped(_ bytes: [UInt8], _ parser: JSONParser) throws -> [UInt8] {
         bytes.withUnsafeBytes { bytes in
             guard let value = try? parser.parse(bytes).member("value"), value.isObject else {
@@ -225,7 +225,7 @@ extension PartnersPreviewCommand {
     }
 }
 
-/// A request to a partner. Its secrets are masked already.
+/// A request to a partner, with masked secrets.
 struct RequestReport: Report {
     let request: PartnerRequest
 

@@ -40,7 +40,7 @@ struct PlotCommand: ParsableCommand {
     @OptionGroup var pipelines: PipelinesOptions
     @OptionGroup var clock: ClockOptions
 
-    /// Where standard output is no terminal.
+    /// The width if standard output is not a terminal.
     private static let columns = 80
 
     func run() throws {
@@ -51,7 +51,7 @@ struct PlotCommand: ParsableCommand {
         }
         question.curve = curve
         question.target = target
-        // Counts are of no currency, and are not told apart by it.
+        // Counts do not have a currency and must not be split by it.
         let report = try knownReport(name)
         let known = report.measureNames
         if let shown = Plot.columns(of: measure, in: known) {
@@ -60,7 +60,7 @@ struct PlotCommand: ParsableCommand {
         }
         let stores = try data.stores(clock.present)
         let answer = try question.answer(stores, pipelines.configuration, as: .ndjson)
-        // Rows by arrival change until their day is over, whatever its installs bring later.
+        // Rows by arrival change only until their day is over, whatever their installs add later.
         let newestDay =
             report.abilities.contains(.dates)
             ? UTC.day(milliseconds: try stores.newestMilliseconds(of: name)) : nil

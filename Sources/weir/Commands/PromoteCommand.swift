@@ -136,11 +136,11 @@ struct PromoteCommand: ParsableCommand {
     }
 }
 
-/// What a promotion has changed, or would change.
+/// The changes of a promotion, made or planned.
 struct PromotionReport: Report {
     private struct Line {
         var correction: Correction
-        /// Differences of the content; values are JSON.
+        /// Differences in the content; values are JSON.
         var differences: [(path: String, from: String?, to: String?)]
     }
 
@@ -149,10 +149,10 @@ struct PromotionReport: Report {
     private let directory: String
     var isBack = false
     var streams: [PromotedStream] = []
-    /// How many corrections were sent; nil without `--emit`.
+    /// The number of sent corrections; nil without `--emit`.
     var sent: Int?
     private var lines: [Line] = []
-    /// Ids whose records the set does not have from their first on.
+    /// Ids that are not compared because the set lacks their first records.
     private var notCompared = 0
     private var revenue: [String: RevenueChange] = [:]
 
@@ -303,13 +303,12 @@ extension PromotionReport {
     }
 }
 
-/// The revenue of some postbacks in a currency, before and after they were corrected.
+/// The revenue of some postbacks in a currency, before and after correction.
 private struct RevenueChange {
     var before = RevenueBounds()
     var after = RevenueBounds()
 }
 
-/// Bounds of revenue, in micros of a currency.
 private struct RevenueBounds {
     private(set) var least: Int128 = 0
     private(set) var most: Int128 = 0
@@ -321,7 +320,7 @@ private struct RevenueBounds {
 
     var explanation: String { "\(least.microsInUnits)..\(most.microsInUnits)" }
 
-    /// Reads a decimal number of units; nil for what is none.
+    /// Parses a decimal number of units; nil for other text.
     static func micros(_ text: String?) -> Int128? {
         guard let text else { return nil }
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)

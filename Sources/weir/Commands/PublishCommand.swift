@@ -61,7 +61,7 @@ struct PublishCommand: ParsableCommand {
     }
 }
 
-/// Where records are published.
+/// The topic and the log to publish to.
 struct PublishingOptions: ParsableArguments {
     @OptionGroup var log: LogOptions
     @OptionGroup var data: DataOptions
@@ -69,10 +69,9 @@ struct PublishingOptions: ParsableArguments {
     @OptionGroup var access: FileAccessOptions
     @OptionGroup var clock: ClockOptions
 
-    /// Lets `body` publish to a topic, which is created when it is described and not there, and says what came
-    /// of it.
+    /// Lets `body` publish to a topic and reports the result. A missing topic is created if it is described.
     ///
-    /// - Parameter pipelines: whose kafka.yaml says how to reach Kafka; nil where a command has no such option.
+    /// - Parameter pipelines: the directory with kafka.yaml; nil for commands without that option.
     func publish(
         to topic: String, _ pipelines: PipelinesOptions? = nil,
         _ body: (inout Publisher) throws(CommandError) -> Void
@@ -89,7 +88,7 @@ struct PublishingOptions: ParsableArguments {
         if let warning = publisher.warning { Console.write(warning) }
     }
 
-    /// Opens the log. A missing log is created only for a topic that is described.
+    /// Opens the log. A missing log is created only for a described topic.
     private func openLog(
         with topic: String, _ pipelines: PipelinesOptions?
     ) throws -> any LogBackend {
@@ -112,7 +111,7 @@ struct PublishingOptions: ParsableArguments {
     }
 }
 
-/// Appends records to a topic, those of NDJSON lines among them, many in a transaction.
+/// Appends records and NDJSON lines to a topic, many per transaction.
 struct Publisher {
     private let topic: TopicDescription
     private let writer: any LogWriter
@@ -121,11 +120,11 @@ struct Publisher {
     private var batchBytes = 0
 
     private(set) var published = 0
-    /// Checks each batch of lines before it is appended; nil for lines that were checked.
+    /// Checks each batch of lines before it is appended; nil for lines that are already checked.
     var check: TopicCheck?
-    /// The time of the clock; nil where no record's time is compared with it.
+    /// The time of the clock; nil to skip the comparison of records with it.
     var present: Present?
-    /// How many records are dated ahead of the clock, and the time of the latest.
+    /// The number of records dated ahead of the clock, and the latest of their times.
     private var ahead: (count: Int, latestMilliseconds: Int64) = (0, .min)
     /// Called after each transaction with the number of durable records.
     var onProgress: (Int) -> Void = { _ in }
@@ -139,8 +138,7 @@ struct Publisher {
         self.address = address
     }
 
-    /// Publishes all lines of a file. After an error the records of the lines before it are
-    /// durable.
+    /// Publishes all lines of a file. After an error, the records of the preceding lines are durable.
     mutating func publish(_ lines: LineReader) throws(CommandError) {
         while let line = try next(lines) {
             guard line.contains(where: { $0 > 0x20 }) else { continue }
@@ -164,7 +162,7 @@ struct Publisher {
         try append(lines)
     }
 
-    /// Publishes records of the topic.
+    /// Publishes records to the topic.
     mutating func publish(_ records: [OutgoingRecord]) throws(CommandError) {
         for record in records {
             batch.append(record)
@@ -174,14 +172,14 @@ struct Publisher {
         try append()
     }
 
-    /// A line on the records that are dated ahead of the clock; nil without one.
+    /// A warning about records dated ahead of the clock; nil without any.
     var warning: String? {
         guard ahead.count > 0 else { return nil }
         return
             "warning: \(counted(ahead.count, "record")) of \(topic.name) \(ahead.count == 1 ? "is" : "are") dated ahead of the clock, the latest \(UTC.text(milliseconds: ahead.latestMilliseconds)): reports end at the newest record that is not (docs/guides/save-a-report.md); correct timestamp_ms at its source"
     }
 
-    /// The next line. When the file cannot be read, the records before are made durable first.
+    /// The next line. If the file cannot be read, commits the preceding records first.
     private mutating func next(_ lines: LineReader) throws(CommandError) -> UnsafeRawBufferPointer?
     {
         do throws(CommandError) {
@@ -194,7 +192,7 @@ struct Publisher {
         }
     }
 
-    /// Appends the batch, whose lines belong to the topic.
+    /// Appends the batch after checking the topic of its lines.
     private mutating func append(_ lines: LineReader) throws(CommandError) {
         let outcome =
             published == 0

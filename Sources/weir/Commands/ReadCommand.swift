@@ -71,7 +71,7 @@ struct ReadCommand: ParsableCommand {
 }
 
 enum RecordFormat: String, CaseIterable {
-    /// A line that `weir publish` reads.
+    /// The input format of `weir publish`.
     case ndjson
     /// A short line for people.
     case table
@@ -109,7 +109,7 @@ struct RecordPrinter {
         }
     }
 
-    /// A line: partition and offset to the right, the others to the left.
+    /// A line with partition and offset right-aligned, the other columns left-aligned.
     private static func row(_ cells: [String]) -> String {
         let padded = zip(cells, [9, 10, 24, 36, 20, 0]).enumerated().map { index, cell in
             let (text, width) = cell
@@ -119,7 +119,7 @@ struct RecordPrinter {
         return padded.joined(separator: "  ") + "\n"
     }
 
-    /// The beginning of bytes as text; `-` for none.
+    /// The beginning of bytes as text; `-` for nil.
     private static func readable(_ bytes: UnsafeRawBufferPointer?, _ length: Int) -> String {
         guard let bytes else { return "-" }
         let beginning = String(decoding: bytes.prefix(length * 4), as: UTF8.self).escaped

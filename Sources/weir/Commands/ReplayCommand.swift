@@ -174,7 +174,7 @@ extension LostHistory {
     }
 }
 
-/// How many threads verify signatures: the option, else one a processor.
+/// The number of threads that verify signatures: the option, otherwise one per processor.
 func threadCount(_ option: Int?) throws(CommandError) -> Int {
     guard let option else { return ProcessInfo.processInfo.activeProcessorCount }
     guard (1...1024).contains(option) else {
@@ -193,7 +193,7 @@ extension ReplaySource {
     }
 }
 
-/// What a replay would read.
+/// The offsets that a replay would read.
 struct ReplayPlanReport: Report {
     let plans: [ReplayPlan]
 
@@ -212,7 +212,7 @@ struct ReplayPlanReport: Report {
         return (table.shownLines + [""] + plans.map(Self.summary)).joined(separator: "\n") + "\n"
     }
 
-    /// The first and the last offset.
+    /// The first and the last offset as text.
     private static func explanation(_ offsets: Range<Int64>?) -> String {
         guard let offsets, !offsets.isEmpty else { return "" }
         return "\(offsets.lowerBound)-\(offsets.upperBound - 1)"
@@ -273,7 +273,7 @@ struct ReplayPlanReport: Report {
     }
 }
 
-/// How far streams were replayed.
+/// The progress of replayed streams.
 struct ReplayReport: Report {
     let streams: [ReplayedStream]
 

@@ -112,7 +112,7 @@ struct ReportCommand: ParsableCommand {
 }
 
 extension SourceOptions {
-    /// An instant for which hours that it lies in are folded from the log.
+    /// An instant. Its partial hour is folded from the log.
     func asOf(_ text: String) throws -> AsOf {
         let milliseconds = try LogTime.milliseconds(text, option: "--as-of")
         guard milliseconds <= WallClock.milliseconds else {
@@ -124,7 +124,7 @@ extension SourceOptions {
 }
 
 extension String {
-    /// Its lines without control characters.
+    /// Without control characters other than line ends.
     fileprivate var withoutControlsInLines: String {
         split(separator: "\n", omittingEmptySubsequences: false).map { String($0).withoutControls }
             .joined(separator: "\n")
@@ -132,7 +132,7 @@ extension String {
 }
 
 extension ReportRequest {
-    /// The question of a saved report, of all times.
+    /// The query of a saved report, without a time range.
     init(_ file: ReportFile) throws {
         var query = DumpQuery(
             name: file.dump,
@@ -169,7 +169,7 @@ extension ReportRequest {
         }
     }
 
-    /// Limits the question to the period of a report, and says which that is.
+    /// Limits the query to the period of a report, and returns a description of it.
     mutating func limit(
         to file: ReportFile, _ stores: OpenStores, asOf instant: Int64?
     ) throws -> String? {
@@ -187,12 +187,11 @@ extension ReportRequest {
             + UTC.text(milliseconds: instant ?? end)
     }
 
-    /// The key of a report at which an error belongs.
-    /// Throws for a column that the dump does not have, at the line that names it.
+    /// Checks the columns of the query. Throws the error at the line of the report that names an unknown column.
     func requireColumns(as file: ReportFile) throws {
         do {
             let report = try knownReport(query.name)
-            // Rows that do not add up are not described.
+            // Reports without grouping do not list their columns.
             guard report.abilities.contains(.groups) else { return }
             let known = report.columnNames
             var names = query.conditions.map(\.column)

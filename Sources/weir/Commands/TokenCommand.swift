@@ -101,7 +101,7 @@ struct TokenMakeCommand: ParsableCommand {
         return try signed ?? noKey()
     }
 
-    /// What is wrong with a token is wrong with the command line.
+    /// An invalid token is an error of the command line.
     private static func signed(_ sign: () throws -> String?) throws -> String? {
         do {
             return try sign()
@@ -162,13 +162,12 @@ struct TokenMakeCommand: ParsableCommand {
         return count * (unit ?? 1)
     }
 
-    /// Ten years: more than any worker remembers.
+    /// Ten years: longer than any dedupe window.
     private static let maxSeconds: Int64 = 315_360_000
 }
 
 private enum TokenEvent {
-    /// The event in JSON, with `initiated_by` added to a click that lacks it. Throws what a worker
-    /// would reject it for.
+    /// The event in JSON, with `initiated_by` added to a click that lacks it. Throws if a worker would reject it.
     static func checked(
         _ text: String, use: TokenUse, type: String
     ) throws(CommandError) -> String {
@@ -205,8 +204,8 @@ private enum TokenEvent {
         return event
     }
 
-    /// The event as it may be appended: with the members that the collector adds to a click, and a
-    /// value for those that a notice may leave to its query.
+    /// The event as the collector would append it: with the members that it adds to a click, and with a value for those
+    /// that a notice may leave to its query.
     private static func appended(_ event: JSONValue, type: String) -> [UInt8] {
         let isClick = type == "skoverlay.click"
         let added: StaticString? =
@@ -263,8 +262,7 @@ struct TokenReadCommand: ParsableCommand {
         return json.text.withoutControlsInJSON
     }
 
-    /// Reads a token of any use. A token is signed for one use, so the others are tried until one
-    /// fits.
+    /// Parses a token of any use. A token is signed for one use, so each use is tried.
     private static func token(_ text: String, _ keys: TokenKeys) throws(CommandError) -> EventToken
     {
         for use in TokenUse.allCases {
@@ -323,7 +321,7 @@ struct TokenNewProducerCommand: ParsableCommand {
     }
 
     func lines(key: String) throws -> String {
-        // Anything else would have to be quoted in YAML, and would be hard to read in logs.
+        // Other names would need quotes in YAML, and would be hard to read in logs.
         let isPlain = name.wholeMatch(of: /[A-Za-z0-9_][A-Za-z0-9_.\-]{0,254}/) != nil
         guard isPlain, name.lowercased() != "null" else {
             throw CommandError.usage(
@@ -351,12 +349,12 @@ struct TokenNewProducerCommand: ParsableCommand {
     }
 }
 
-/// Where in the text of `collector.yaml` another key belongs.
+/// The position in the text of `collector.yaml` for another key.
 private struct KeysPlace {
     let explanation: String
-    /// What the lines of a key begin with.
+    /// The indentation of a key's lines.
     var indent = "  "
-    /// Whether the new lines go below an existing `keys`.
+    /// Whether there is a `keys` entry to extend.
     var hasKeys = false
 
     init(of text: String, file: String) {
@@ -385,9 +383,9 @@ private struct KeysPlace {
     }
 }
 
-/// A file that only its owner can read.
+/// A file readable only by its owner.
 enum SecretFile {
-    /// Makes the file and its directories. Throws when the file exists.
+    /// Creates the file and its directories. Throws if the file exists.
     static func make(_ text: String, at path: String) throws(CommandError) {
         let directory = URL(fileURLWithPath: path).deletingLastPathComponent().path
         do {

@@ -78,13 +78,13 @@ struct TopicsListCommand: ParsableCommand {
 }
 
 struct TopicsApplication {
-    /// A line for each topic, one for each difference, and one for all that are unknown.
+    /// One line per topic, one per difference, and one for all topics with unknown settings.
     private(set) var lines: [String] = []
-    /// The topics that exist and differ from their description.
+    /// The topics that differ from their description.
     private(set) var differing: [String] = []
-    /// The topics whose settings could not be compared.
+    /// The topics with settings that could not be compared.
     private(set) var unknown: [String] = []
-    /// Why they could not: after one failure no other topic is asked for.
+    /// The reason. After one failure no other topic is queried.
     private var unknownReason: String?
 
     init(_ described: [DescribedTopic], to log: any LogBackend) throws(LogError) {
@@ -128,7 +128,7 @@ struct TopicsApplication {
 }
 
 extension LogBackend {
-    /// Creates a topic as described unless it exists; true when it was created.
+    /// Creates a topic as described unless it exists; returns true if it was created.
     @discardableResult
     func create(_ topic: DescribedTopic) throws(LogError) -> Bool {
         try createTopic(
@@ -140,13 +140,13 @@ struct TopicsReport: Report {
     struct Entry {
         var name: String
         var partitionCount: Int32
-        /// Records that the topic still holds; nil when not all of its partitions answer.
+        /// The number of records in the topic; nil when not all of its partitions answer.
         var records: Int64?
         /// Why a partition does not answer.
         var fault: LogError?
         /// Nil when the topics directory does not describe it.
         var described: DescribedTopic?
-        /// Nil when it is not described.
+        /// Nil without a description.
         var comparison: TopicComparison?
     }
 

@@ -72,7 +72,7 @@ struct UpCommand: ParsableCommand {
     @OptionGroup var topics: TopicsOptions
     @OptionGroup var access: FileAccessOptions
 
-    /// The workers, in the order in which a day goes; delivery comes last.
+    /// The workers in the order of `allStreams`; delivery comes last.
     private static func workers(
         lanes: Int, _ options: @escaping @Sendable () -> WorkerOptions
     ) -> [Services.Work] {
@@ -94,7 +94,7 @@ struct UpCommand: ParsableCommand {
     func run() throws {
         StopSignal.listen()
         ReloadSignal.listen()
-        // What each worker does by itself would hide what matters here: notices and warnings are written only.
+        // The notices of every worker would hide the important lines.
         LoggingSystem.bootstrap { ConsoleLogHandler(label: $0, level: .notice) }
         let environment = Environment()
         let directories = environment.dataDirectories(data.map { [$0] } ?? [])
@@ -144,8 +144,8 @@ struct UpCommand: ParsableCommand {
         throw CommandError.failure("\(failed.name) failed: \(failed.fault)")
     }
 
-    /// The pages for a browser; none where nobody wants them. Where nobody asked for them either, what stands in
-    /// their way ends nothing.
+    /// The dashboard; nil when it is turned off. If it is only on by default, a failure to start is returned and does
+    /// not end the program.
     private func servePages(
         of directory: String, log: LogAddress, trusted: [AddressRange]?,
         failures: @escaping @Sendable () -> [ServiceFailure]
@@ -167,7 +167,7 @@ struct UpCommand: ParsableCommand {
         }
     }
 
-    /// The service that trims the log; none on a cluster, and where nobody wants it.
+    /// The service that trims the log; empty on a cluster, or when it is turned off.
     private func trimming(
         of address: LogAddress, directory: String
     ) throws -> [Services.Work] {
@@ -191,7 +191,7 @@ struct UpCommand: ParsableCommand {
         ]
     }
 
-    /// Every file is read before anything starts: what is wrong there is wrong for good.
+    /// Reads every file before anything starts, because errors there are permanent.
     private func checkConfiguration(_ address: LogAddress) throws {
         var report = CheckReport()
         report.checkParts(pipelines.directory, topics.directory(pipelines.directory), log: address)

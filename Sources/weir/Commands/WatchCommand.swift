@@ -98,7 +98,7 @@ struct WatchCommand: ParsableCommand {
                 try webhook.add(
                     warning.document(change: warning.isOpen ? .opened : .closed, report))
             }
-            // The next line of cron sends again what failed, under the same ids.
+            // The next run by cron retries failed documents, with the same ids.
             if let (fault, _) = webhook.send(nowMilliseconds: WallClock.milliseconds) {
                 throw CommandError.failure(
                     "\(counted(webhook.waitingCount, "warning")) \(webhook.waitingCount == 1 ? "is" : "are") not sent: \(fault)"
@@ -108,7 +108,7 @@ struct WatchCommand: ParsableCommand {
         guard report.open.isEmpty else { throw CommandError.differs }
     }
 
-    /// Nil unless something is to be sent.
+    /// Nil when sending is not requested.
     private func webhook() throws -> WebhookSender? {
         guard try Environment().isSet("WEIR_WATCH_SEND", option: send) else { return nil }
         let directory = source.pipelines.directory
@@ -120,7 +120,7 @@ struct WatchCommand: ParsableCommand {
         return try WebhookSender(to: receiver, directory: directory.path)
     }
 
-    /// What there is to say now, or as of the time that was given.
+    /// The report for now, or for the given time.
     func report() throws -> WatchReport {
         let file = try source.pipelines.directory.watch()
         let watch = try Watch(file)
@@ -131,7 +131,7 @@ struct WatchCommand: ParsableCommand {
                 "--as-of \(UTC.text(milliseconds: instant)) is still to come: give a time that is past"
             )
         }
-        // Hours that are not over are not judged, and so no hour has to be folded from the log.
+        // Partial hours are not judged, so none needs to be folded from the log.
         let asOf = try instant.map {
             AsOf(
                 milliseconds: Hour(containing: $0).hoursSince1970 * Hour.milliseconds,
@@ -167,7 +167,7 @@ struct WatchCommand: ParsableCommand {
     }
 }
 
-/// Looks again and again, and prints what changed.
+/// Repeats the watch and prints the changes.
 private struct WatchFollowing {
     let command: WatchCommand
     let seconds: Int
@@ -224,16 +224,16 @@ private struct WatchFollowing {
     }
 }
 
-/// What happened to a warning.
+/// The change of a warning.
 enum WatchChange: String { case opened, closed }
 
 extension WatchWarning {
-    /// What tells it from other warnings.
+    /// Identifies a warning.
     fileprivate var id: String {
         "\(kind.rawValue) \(rule) \(seriesText)" + (step.map { " \($0)" } ?? "")
     }
 
-    /// Its row, after what happened to it, and when.
+    /// Its row, preceded by the change and its time.
     fileprivate func row(change: WatchChange, _ report: WatchReport) -> ReportTable {
         var one = report
         one.warnings = [self]
@@ -245,11 +245,11 @@ extension WatchWarning {
             })
     }
 
-    /// Its row as a document for the webhook. The id is the same whenever it is sent, of failing deliveries for a day;
-    /// the revision is 1 while the warning is open, and 2 once it has closed.
+    /// Its row as a document for the webhook. The id stays the same for each attempt; for failing deliveries, it stays
+    /// the same for a day. The revision is 1 while the warning is open, and 2 after it has closed.
     func document(change: WatchChange, _ report: WatchReport) -> [UInt8] {
         let row = row(change: change, report)
-        // The first failure of the last hours is another one as time goes by.
+        // The first failure of the last hours moves as time passes.
         let opened =
             kind == .deliveries
             ? UTC.text(milliseconds: report.nowMilliseconds).prefix { $0 != "T" }.description
@@ -270,7 +270,7 @@ extension WatchWarning {
     }
 }
 
-/// Serves what is open as metrics.
+/// Serves open warnings as metrics.
 private final class WatchMonitor {
     private let registry = MetricRegistry([
         MetricDescription(

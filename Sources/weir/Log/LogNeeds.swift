@@ -11,26 +11,26 @@ import Reports
 import Store
 import Streams
 
-/// Who still needs which records of an embedded log: stores, replays under way, the store of
-/// installs, deliveries, archives, and any other consumer groups.
+/// The readers that still need records of an embedded log: stores, running replays, the store of installs, deliveries,
+/// archives, and other consumer groups.
 struct LogNeeds {
     struct Need: Equatable {
-        /// The offset of the first record that is needed.
+        /// The offset of the first needed record.
         var offset: Int64
         var who: String
     }
 
-    /// A reader of a topic, with the first record that it needs of each partition.
+    /// A reader of a topic, with the first record that it needs in each partition.
     private struct Reader {
         var who: String
         var topic: String
-        /// The identity of the topic, which differs from others of its name; nil when it is not
-        /// known: then the name alone counts.
+        /// The identity of the topic, to distinguish it from a recreated one; nil when not known, so that only the name
+        /// counts.
         var identity: String?
         var nextOffsets: [Int32: Int64]
-        /// Whether it needs everything of the partitions of which it has no offset.
+        /// Whether it needs all records of partitions without an offset.
         var needsTheRest = false
-        /// Whether it is evidence that the topic is being folded.
+        /// Whether it shows that the topic is being folded.
         var isFold = true
     }
 
@@ -39,10 +39,9 @@ struct LogNeeds {
     private let log: EmbeddedLog
 
     /// - Parameters:
-    ///   - directories: the data directories; a replay is known when its directory lies below one of them, or is
-    ///     one.
-    ///   - archivePath: an archive that is written; nil for none.
-    ///   - pipelines: the configuration, which may give topics other names.
+    ///   - directories: the data directories. Replays are found if their directory is one of these or below one.
+    ///   - archivePath: an archive that is being written; nil without one.
+    ///   - pipelines: the configuration, which may rename topics.
     init(
         of log: EmbeddedLog, directories: [String], archivePath: String?,
         pipelines: PipelineDirectory
@@ -55,7 +54,8 @@ struct LogNeeds {
                     "no directory \(directory): give --data the directories of all stores of this log, or "
                         + "--beyond-stores to ask none")
             }
-            // What is trimmed is gone for the stores that a loss of power would bring back, too.
+            // Make promotions durable first. After a power failure, an earlier set could be in force again and need the
+            // trimmed records.
             let sets = try PromotionJournal(settledIn: directory)
             for stream in OpenStores.streams {
                 let path = try sets.presentPath(of: stream)
@@ -69,7 +69,7 @@ struct LogNeeds {
         }
     }
 
-    /// The need that reaches back furthest in a partition; nil when nobody needs any of it.
+    /// The need that reaches furthest back in a partition; nil if its records are not needed.
     func need(of topic: TopicDescription, partition: Int32) throws(LogError) -> Need? {
         let groups = try log.groupOffsets(ofTopic: topic.name).sorted { $0.key < $1.key }
         let own = readers.filter {
@@ -99,7 +99,7 @@ struct LogNeeds {
     }
 }
 
-// MARK: Who reads
+// MARK: Readers
 
 extension LogNeeds {
     private static func store(at path: String) throws(StoreError) -> Reader? {
@@ -147,8 +147,8 @@ extension LogNeeds {
         return readers
     }
 
-    /// Replays that may still read on, whose directory is a data directory or lies below one. A set
-    /// that was promoted before and is not in force any more reads nothing.
+    /// Replays in a data directory or below it that may still read. A set that was promoted and is no longer in force
+    /// does not read.
     private static func replays(in directory: String) throws -> [Reader] {
         let sets = try PromotionJournal(directory: directory)
         let promoted = Set(
@@ -160,7 +160,7 @@ extension LogNeeds {
                 readers += try replay(in: path)
             } catch {
                 let manifest = "\(path)/\(ReplayManifest.fileName)"
-                // It was removed meanwhile.
+                // The file may have been removed in between.
                 guard FileManager.default.fileExists(atPath: manifest) else { continue }
                 throw error
             }
@@ -175,7 +175,7 @@ extension LogNeeds {
         for index in found.indices {
             found[index].who = "replay \(found[index].who)"
             found[index].isFold = false
-            // Partitions under another configuration are begun later.
+            // Partitions under another configuration start later.
             found[index].needsTheRest = true
             found[index].nextOffsets = found[index].nextOffsets.mapValues { $0 < end ? $0 : .max }
         }
@@ -188,21 +188,21 @@ extension LogNeeds {
         return found
     }
 
-    /// All directories below one, in order of their names at each level. A symbolic link is among them, since it may lead
-    /// to a set, but nothing below it: that may be all of another disk, or lead back here. So is nothing of a
-    /// backup, whose stores read nothing.
+    /// All directories below one, sorted by name at each level. A symbolic link is included, because it may lead to a
+    /// set, but is not followed: it may lead to another disk, or back here. Backups are not searched either, because
+    /// their stores do not read.
     private static func directories(below directory: String) throws -> [String] {
         let files = FileManager.default
         let names: [String]
         do {
             names = try files.contentsOfDirectory(atPath: directory)
         } catch {
-            // It was removed meanwhile.
+            // The directory may have been removed in between.
             guard files.fileExists(atPath: directory) else { return [] }
             throw StoreError(error, operation: "read", path: directory)
         }
         var found: [String] = []
-        // The root of a disk has that one, which only the system's administrator reads.
+        // The root of a filesystem contains it, and only root can read it.
         for name in names.sorted() where name != "lost+found" {
             let path = "\(directory)/\(name)"
             let type = try? files.attributesOfItem(atPath: path)[.type] as? FileAttributeType

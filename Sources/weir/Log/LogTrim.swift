@@ -6,19 +6,18 @@ import Program
 import Reports
 import Wording
 
-/// Deletes the records of an embedded log that are past the retention of their topics and that
-/// nobody needs any more.
+/// Deletes the records of an embedded log that are past the retention of their topics and no longer needed.
 struct LogTrim {
     struct Row: Equatable {
         var topic: String
         var partition: Int32
         var earliestOffset: Int64
         var endOffset: Int64
-        /// All records below this offset are deleted.
+        /// The first offset to keep.
         var target: Int64
-        /// Why the rest is kept.
+        /// Why the remaining records are kept.
         var reason: String
-        /// Who needs records that are past the retention; nil when nobody does.
+        /// The reader that needs records past the retention; nil without one.
         var holder: String?
 
         var count: Int64 { target - earliestOffset }
@@ -27,7 +26,7 @@ struct LogTrim {
     private let log: EmbeddedLog
     private let described: [DescribedTopic]
     private let nowMilliseconds: Int64
-    /// nil: the needs of readers are ignored.
+    /// Nil to ignore the needs of readers.
     private let needs: LogNeeds?
 
     init(
@@ -102,22 +101,21 @@ struct LogTrim {
             end = max(
                 end, try log.offset(topic: topic, partition: bounds.partition, keepingBytes: bytes))
         }
-        // Records that came meanwhile are not meant.
+        // Do not delete records that have arrived in between.
         return min(end, bounds.endOffset)
     }
 }
 
-/// How long the records of a topic are kept, by the settings of its description, which have Kafka's
-/// names.
+/// The retention of a topic, from the settings of its description, which have Kafka's names.
 struct TopicRetention: Equatable {
-    /// Records older than this are deleted; nil: no limit.
+    /// Records older than this are deleted; nil for no limit.
     var milliseconds: Int64?
-    /// The oldest records of a partition are deleted while it has more bytes; nil: no limit.
+    /// The oldest records of a partition are deleted while it has more bytes; nil for no limit.
     var bytes: Int64?
-    /// Whether the last record of each key is kept for ever: such a topic is not trimmed.
+    /// Whether the last record of each key is kept permanently; such a topic is not trimmed.
     var isCompacted = false
 
-    /// Reads `cleanup.policy`, `retention.ms` and `retention.bytes`; what is not described is kept for ever.
+    /// Reads `cleanup.policy`, `retention.ms` and `retention.bytes`. A missing setting means no limit.
     init(_ topic: DescribedTopic) throws(CommandError) {
         let policies = (topic.settings["cleanup.policy"] ?? "delete").split(separator: ",")
         isCompacted = !policies.contains("delete")
@@ -179,8 +177,8 @@ struct TrimReport {
     }
 }
 
-/// Trims the log of `weir up` at intervals, as `weir log trim` does, on its own thread. What keeps
-/// records from being deleted is written once, and stops nothing else.
+/// Trims the log of `weir up` at intervals, like `weir log trim`, on its own thread. Obstacles are reported once, and
+/// do not stop anything.
 struct UpTrim {
     /// The default interval.
     static let defaultSeconds = 3600
@@ -194,8 +192,7 @@ struct UpTrim {
     let archivePath: String?
     let seconds: Int
 
-    /// Works until a stop is requested. The first trim comes after one interval, when workers have
-    /// started.
+    /// Works until a stop is requested. The first trim follows after one interval, when workers have started.
     func work(until stop: StopSignal) {
         var said: Set<String> = []
         var last = ContinuousClock.now

@@ -4,7 +4,7 @@ import Foundation
 import Program
 import Yams
 
-/// The directory that describes the topics: an AsyncAPI document each.
+/// The directory of topic descriptions, each an AsyncAPI document.
 struct TopicDirectory {
     let path: String
     /// Configured names of topics, by their described ones.
@@ -112,7 +112,7 @@ struct TopicDirectory {
         return Int32(count)
     }
 
-    /// A whole number in plain digits, anything else as it is written.
+    /// A whole number in plain digits, any other value unchanged.
     private static func text(_ value: Node) -> String {
         value.int.map { "\($0)" } ?? value.string ?? ""
     }
@@ -121,13 +121,13 @@ struct TopicDirectory {
 struct DescribedTopic: Equatable {
     var name: String
     var partitionCount: Int32
-    /// Copies of each partition in a cluster; nil: the cluster's default.
+    /// Copies of each partition in a cluster; nil for the cluster's default.
     var replicaCount: Int32?
-    /// Settings of the topic by Kafka's names, as they are written.
+    /// Settings of the topic by Kafka's names, unchanged.
     var settings: [String: String]
     var file: String
 
-    /// The settings together with the number of replicas, as a log takes them.
+    /// The settings including the number of replicas, as a log expects them.
     var creationSettings: [String: String] {
         var settings = settings
         settings["replicas"] = replicaCount.map { "\($0)" }
@@ -138,7 +138,7 @@ struct DescribedTopic: Equatable {
 struct TopicComparison {
     /// Partitions first, then replicas, then settings by name.
     private(set) var drifts: [TopicDrift] = []
-    /// Why the settings could not be compared; nil when they were, or the log has none.
+    /// Why the settings could not be compared; nil when they were, or when the log does not have settings.
     private(set) var unknown: String?
 
     private let described: DescribedTopic
@@ -192,7 +192,7 @@ struct TopicComparison {
     }
 }
 
-// MARK: What to do
+// MARK: Remedies
 
 extension TopicComparison {
     private func partitionsRemedy(_ count: Int32, _ wanted: Int32) -> String {
@@ -219,11 +219,11 @@ extension TopicComparison {
     }
 }
 
-/// One way in which a topic differs from its description.
+/// A difference between a topic and its description.
 struct TopicDrift: Equatable {
     /// `partitions`, `replicas`, or the name of a setting.
     var subject: String
-    /// What the log has; nil when it does not know the setting.
+    /// The value in the log; nil when the log does not know the setting.
     var found: String?
     var described: String
     var remedy: String
@@ -231,8 +231,7 @@ struct TopicDrift: Equatable {
     var explanation: String { "\(subject) \(found ?? "unknown"), not \(described)" }
 }
 
-/// Asks a log for the settings of topics. After one question without an answer it asks no more:
-/// each would wait in vain.
+/// Queries a log for the settings of topics. After one timeout it stops, because the others would time out too.
 struct TopicSettings {
     let log: any LogBackend
     private var failure: LogError?

@@ -11,7 +11,7 @@ struct MaskOptions: ParsableArguments {
             """)
     var unmasked = false
 
-    /// The mask for records of a topic; nil when secrets are to be printed.
+    /// The mask for records of a topic; nil when secrets are printed.
     func mask(topic: String) throws(UsageError) -> SecretMask? {
         guard try !Environment().isSet("WEIR_UNMASKED", option: unmasked) else { return nil }
         return SecretMask(topic: topic)

@@ -7,7 +7,7 @@ import Reports
 import Streams
 import Synchronization
 
-/// Which rows of a dump are selected, and how they are grouped.
+/// The selected rows of a dump, and their grouping.
 struct SelectionOptions: ParsableArguments {
     @Option(help: "Columns to group by: column,column,... among them hour and day, or total.")
     var by: String?
@@ -47,7 +47,7 @@ extension DumpQuery.Condition {
     }
 }
 
-/// Which columns and rows are shown, and in which order.
+/// The shown columns and rows, and their order.
 struct ArrangementOptions: ParsableArguments {
     @Option(help: "Only these columns and measures, in this order: column,measure,...")
     var columns: String?
@@ -79,7 +79,7 @@ struct ArrangementOptions: ParsableArguments {
     }
 }
 
-/// Which rows of a dump are to be explained.
+/// The rows of a dump to explain.
 struct CellOptions: ParsableArguments {
     @Argument(help: "Name of the dump that has the number.")
     var name: String
@@ -91,12 +91,12 @@ struct CellOptions: ParsableArguments {
     var conditions: [String] = []
     @OptionGroup var times: TimeOptions
 
-    /// What the rows are made of, to be explained.
+    /// The figure that explains the rows.
     func figure(_ pipelines: ReportConfiguration) throws -> any Figure {
         try Explainer.figure(query, pipelines)
     }
 
-    /// What the rows are made of, to be packed as evidence: sums of stored rows alone.
+    /// The figure that proves the rows in evidence: sums of stored rows only.
     func provableFigure(_ pipelines: ReportConfiguration) throws -> any Figure {
         guard reportNames(.sums).contains(name) || !reportNames().contains(name) else {
             throw CommandError.usage(
@@ -114,14 +114,14 @@ struct CellOptions: ParsableArguments {
         }
     }
 
-    /// What a rate divides; nil for a measure that is none.
+    /// The terms of a rate; nil for a measure that is not a rate.
     func division(_ measure: String?, _ source: SourceOptions) throws -> FunnelDivision? {
         guard let measure else { return nil }
         return try knownReport(name).division(
             of: measure, query, source.installation.stores(), source.pipelines.configuration)
     }
 
-    /// Which parts of a cost count; nil for another measure.
+    /// The counted parts of a cost; nil for another measure.
     func cost(_ measure: String?, _ source: SourceOptions) throws -> String? {
         guard let measure else { return nil }
         return try knownReport(name).costInWords(
@@ -159,27 +159,26 @@ func requirePositive(limit: Int) throws(CommandError) {
     guard limit > 0 else { throw .usage("--limit is \(limit): write 1 or more") }
 }
 
-/// Times as a person writes them.
+/// Parses times in the formats of the command line.
 enum LogTime {
     static let forms = """
         RFC 3339, a date, milliseconds since 1970, now, today, yesterday (from midnight, UTC), or so long \
         ago: 90s, 15m, 24h, 7d, 2w
         """
 
-    /// The clock at the start of the program: all relative times of a command line refer to the
-    /// same instant.
+    /// The clock at the start of the program: all relative times of a command line refer to the same instant.
     private static let startMilliseconds = WallClock.milliseconds
     private static let dayMilliseconds: Int64 = 86_400_000
-    /// Numbers count as milliseconds since 1970 from 2001-09-09 to the end of 9999. A person who
-    /// writes a smaller number means seconds, days or a year.
+    /// Numbers are milliseconds since 1970, from 2001-09-09 to the end of 9999. A smaller number is probably meant as
+    /// seconds, days or a year.
     private static let numbers: ClosedRange<Int64> = 1_000_000_000_000...253_402_300_799_999
     private static let units: [Character: Int64] = [
         "s": 1000, "m": 60_000, "h": 3_600_000, "d": dayMilliseconds, "w": 7 * dayMilliseconds,
     ]
-    /// The relative times that were explained on standard error already.
+    /// The relative times that were already explained on standard error.
     private static let named = Mutex<Set<String>>([])
 
-    /// Milliseconds since 1970. What a relative time stands for is written to standard error, once.
+    /// Milliseconds since 1970. Writes the absolute value of a relative time to standard error, once.
     static func milliseconds(_ text: String, option: String) throws(CommandError) -> Int64 {
         if let number = Int64(text) {
             guard numbers.contains(number) else {
@@ -198,8 +197,8 @@ enum LogTime {
         throw .usage("\(option) '\(text)' is no time: write \(forms)")
     }
 
-    /// `now`, `today`, `yesterday`, and a number with a unit, with a minus or without; nil for anything else,
-    /// and for what lies before the year 0.
+    /// `now`, `today`, `yesterday`, and a number with a unit, with or without a minus; nil for anything else, and for
+    /// times before the year 0.
     static func relative(_ text: String, nowMilliseconds now: Int64) -> Int64? {
         let midnight = now - now % dayMilliseconds
         switch text {
@@ -226,7 +225,7 @@ struct TimeOptions: ParsableArguments {
 
     var isGiven: Bool { since != nil || until != nil }
 
-    /// Both in milliseconds since 1970; nil for one that was not given.
+    /// Both in milliseconds since 1970; nil for an option that was not given.
     func milliseconds() throws(CommandError) -> (since: Int64?, until: Int64?) {
         func time(_ text: String?, _ option: String) throws(CommandError) -> Int64? {
             guard let text else { return nil }

@@ -14,7 +14,7 @@ import Reports
 import Store
 import Streams
 
-/// Where the stores are.
+/// The directories of the stores.
 struct DataOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -25,17 +25,16 @@ struct DataOptions: ParsableArguments {
 
     var directories: [String] { Environment().dataDirectories(data) }
 
-    /// The directories in words.
     var listed: String { directories.joined(separator: ", ") }
 
-    /// - Parameter present: the time of the clock, where reports end at it.
+    /// - Parameter present: the time of the clock, if reports end there.
     func stores(_ present: Present? = nil) throws -> OpenStores {
         try OpenStores(directories: directories, present: present)
     }
 
-    /// The directory of a command that works on one.
+    /// The directory of a command that needs a single one.
     ///
-    /// - Parameter explanation: what is wrong when there are several.
+    /// - Parameter explanation: the error text for several directories.
     func single(_ explanation: String) throws(CommandError) -> String {
         guard directories.count == 1, let directory = directories.first else {
             throw .usage(explanation)
@@ -45,10 +44,10 @@ struct DataOptions: ParsableArguments {
 }
 
 extension OpenStores {
-    /// Writes a line for each store that another version of Weir folded, as its worker would refuse it. Their numbers
-    /// are printed anyway.
+    /// Warns of each store that another version of Weir folded, because its worker would reject it. Their numbers are
+    /// printed anyway.
     ///
-    /// - Parameter streams: whose stores are looked at; nil for those that were read.
+    /// - Parameter streams: the streams to check; nil for those that were read.
     func warnOfOtherRules(of streams: [String]? = nil) throws {
         for found in try foldedUnderOtherRules(of: streams) {
             let refusal = WorkerError.historyChanged(
@@ -58,7 +57,7 @@ extension OpenStores {
     }
 }
 
-/// Where the event log is.
+/// The address of the event log.
 struct LogOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -67,21 +66,21 @@ struct LogOptions: ParsableArguments {
                 "How to reach Kafka stands in kafka.yaml of --pipelines, or of WEIR_PIPELINES."))
     var log: String?
 
-    /// - Parameter pipelines: whose kafka.yaml says how to reach Kafka; nil where a command has no such option.
+    /// - Parameter pipelines: the directory with kafka.yaml; nil for commands without that option.
     func open(
         _ mode: EmbeddedLog.Mode, _ data: DataOptions, _ pipelines: PipelinesOptions? = nil
     ) throws -> any LogBackend {
         try Self.open(LogAddress(text(data)), mode, pipelines: pipelines?.pipelines)
     }
 
-    /// - Parameter pipelines: the directory that the command line names; nil for that of the environment.
+    /// - Parameter pipelines: the directory from the command line; nil for that of the environment.
     static func open(
         _ address: LogAddress, _ mode: EmbeddedLog.Mode, pipelines: String? = nil
     ) throws -> any LogBackend {
         try PipelineDirectory(Environment().pipelines(pipelines)).openLog(address, mode)
     }
 
-    /// The address as it was given.
+    /// The address as given.
     func text(_ data: DataOptions) -> String {
         Environment().log(log, dataDirectories: data.directories)
     }
@@ -94,9 +93,8 @@ struct TopicsOptions: ParsableArguments {
             valueName: "dir"))
     var topics: String?
 
-    /// The directory of the descriptions, in which the topic of documents for partners has its
-    /// configured name. Faults of the configuration are not reported here, but by those who read
-    /// it.
+    /// The directory of the descriptions, with the configured name for the topic of partner documents. Errors of the
+    /// configuration are left to its readers.
     func directory(_ pipelines: PipelineDirectory) -> TopicDirectory {
         var directory = directory
         if let name = try? pipelines.partnerPostbacksTopic() {
@@ -108,7 +106,7 @@ struct TopicsOptions: ParsableArguments {
     var directory: TopicDirectory { TopicDirectory(Environment().topics(topics)) }
 }
 
-/// Where the configuration is.
+/// The directory of the configuration.
 struct PipelinesOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -118,14 +116,14 @@ struct PipelinesOptions: ParsableArguments {
 
     var directory: PipelineDirectory { PipelineDirectory(Environment().pipelines(pipelines)) }
 
-    /// The configuration as readers of stores need it.
+    /// The configuration for readers of stores.
     var configuration: ReportConfiguration {
         ReportConfiguration(
             directory, isNamed: pipelines != nil || Environment()["WEIR_PIPELINES"] != nil)
     }
 }
 
-/// What time it is.
+/// The current time, or a given one.
 struct ClockOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
@@ -134,10 +132,10 @@ struct ClockOptions: ParsableArguments {
             valueName: "time"))
     var at: String?
 
-    /// The time that was given instead of the clock's, as it was written; nil for the clock.
+    /// The given time as text; nil to use the clock.
     var given: String? { at ?? Environment()["WEIR_AT"] }
 
-    /// The time of the clock, unless another one is given.
+    /// The given time, otherwise that of the clock.
     var present: Present {
         get throws(CommandError) {
             guard let text = given else {
@@ -150,7 +148,7 @@ struct ClockOptions: ParsableArguments {
     }
 }
 
-/// Where records, stores and configuration are.
+/// The locations of records, stores and configuration.
 struct SourceOptions: ParsableArguments {
     @OptionGroup var data: DataOptions
     @OptionGroup var log: LogOptions
@@ -162,7 +160,7 @@ struct SourceOptions: ParsableArguments {
     @OptionGroup var pipelines: PipelinesOptions
     @OptionGroup var clock: ClockOptions
 
-    /// What the options name.
+    /// The installation that the options describe.
     var installation: Installation {
         Installation(
             directories: data.directories, log: log.text(data), archive: archive,

@@ -5,12 +5,11 @@ import Reports
 import Store
 import Streams
 
-/// A dead letter as it is listed: what is known of a rejected record, without its bytes.
+/// A listed dead letter: a rejected record without its bytes.
 struct DeadLetter {
-    /// The header of a requeued record. It names the position of the first record of which this is a
-    /// copy.
+    /// The header of a requeued record with the position of the first record that it copies.
     static let originHeader = "weir_origin"
-    /// Headers that Weir adds begin with this. They are not copied.
+    /// Prefix of headers that Weir adds. They are not copied.
     static let ownPrefix = "weir_"
 
     let position: TopicPosition
@@ -19,14 +18,13 @@ struct DeadLetter {
     let type: String
     let reason: String
     let detail: String
-    /// Length of the value; nil for a tombstone, and for one that was too large to keep.
+    /// Length of the value; nil for a tombstone, and for a value that was too large to store.
     let valueBytes: Int?
-    /// SHA-256 in hex of a value that was too large to keep.
+    /// SHA-256 in hex of a value that was too large to store.
     let valueSHA256: String?
-    /// The position of the first record of which this one claims to be a copy; nil when it claims
-    /// nothing.
+    /// The position of the original record, according to a copy's header; nil without that header.
     let origin: TopicPosition?
-    /// What a copy of it has too: the SHA-256 of its key, value and headers.
+    /// The SHA-256 of key, value and headers, which is the same for a copy.
     let contentSHA256: String
 
     init(_ kept: KeptRecord) {
@@ -44,8 +42,8 @@ struct DeadLetter {
         contentSHA256 = kept.withRecord(Self.contentSHA256)
     }
 
-    /// The SHA-256 of the key, the value and the headers of a record, told from each other and from none.
-    /// Headers that a copy does not take over are left out.
+    /// The SHA-256 of the key, the value and the headers of a record, with unambiguous boundaries, and distinguishing
+    /// empty from missing. Headers that are not copied are left out.
     static func contentSHA256(of record: RecordView) -> String {
         var bytes: [UInt8] = []
         func append(_ part: UnsafeRawBufferPointer?) {
@@ -63,16 +61,16 @@ struct DeadLetter {
         return bytes.withUnsafeBytes { HexDigest.sha256($0) }
     }
 
-    /// The name of a header as a copy has it; nil for one that a copy does not have.
+    /// The name of a header in a copy; nil for a header that is not copied.
     static func copiedName(_ name: UnsafeRawBufferPointer) -> String? {
         let name = String(decoding: name, as: UTF8.self)
         return name.hasPrefix(ownPrefix) ? nil : name
     }
 
-    /// Where the record lies that a copy of this one names as its origin.
+    /// The position that a copy of this record names as its origin.
     var firstPosition: TopicPosition { origin ?? position }
 
-    /// Why no copy of it can be published; nil when one can.
+    /// Why a copy cannot be published; nil when it can.
     var obstacle: String? {
         if valueSHA256 != nil {
             return "it was too large to keep: only the SHA-256 of its value is there"
@@ -86,13 +84,13 @@ struct DeadLetter {
 }
 
 extension TopicPosition {
-    /// Reads a position from the bytes of a header; nil for anything else.
+    /// Parses a position from the bytes of a header; nil for anything else.
     init?(_ bytes: UnsafeRawBufferPointer) {
         guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
         self.init(text)
     }
 
-    /// Reads a position from the command line.
+    /// Parses a position from the command line.
     init(argument text: String) throws(CommandError) {
         guard let position = TopicPosition(text) else {
             throw .usage(
@@ -103,8 +101,7 @@ extension TopicPosition {
 }
 
 extension KeptRecord {
-    /// The copy that is published again: the same bytes under the same key in the same partition, at a
-    /// new time.
+    /// The copy to publish: the same bytes under the same key in the same partition, with a new timestamp.
     var copy: OutgoingRecord {
         var headers: [OutgoingRecord.Header] = []
         refusal.headers.withUnsafeBytes { bytes in
@@ -124,7 +121,7 @@ extension KeptRecord {
 }
 
 extension KeptRecord {
-    /// Lends the record in the form in which a log gives it.
+    /// Lends the record in the form of a log's record.
     func withRecord<Value>(_ body: (RecordView) throws -> Value) rethrows -> Value {
         try refusal.key.withBytes { key in
             try refusal.headers.withUnsafeBytes { headers in
@@ -140,7 +137,7 @@ extension KeptRecord {
     }
 }
 
-/// A rejected record for people: a line for each thing that is known of it, then its value.
+/// A rejected record for people: one line per property, then its value.
 struct DeadLetterText {
     let kept: KeptRecord
     let record: RecordView
@@ -173,7 +170,7 @@ struct DeadLetterText {
         return maskedValue.withUnsafeBytes { "(masked) " + Self.readable($0) }
     }
 
-    /// Bytes as text, or as base64 when they are not UTF-8.
+    /// Bytes as text, or as base64 if they are not UTF-8.
     private static func readable(_ bytes: UnsafeRawBufferPointer) -> String {
         String(validating: bytes, as: UTF8.self) ?? "base64 \(Data(bytes).base64EncodedString())"
     }

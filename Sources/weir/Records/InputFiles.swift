@@ -2,11 +2,11 @@ import Foundation
 import JSON
 import Program
 
-/// A file that a command reads whole.
+/// A file that a command reads as a whole.
 enum InputFile {
-    /// The bytes of a file, without a byte order mark; `-` and nil stand for standard input.
+    /// The bytes of a file, without a byte order mark; `-` and nil mean standard input.
     ///
-    /// - Parameter alternative: what may be given in place of a file, for the error.
+    /// - Parameter alternative: the alternative to a file, for the error.
     static func contents(
         of path: String?, or alternative: String = ""
     ) throws(CommandError) -> [UInt8] {
@@ -15,7 +15,7 @@ enum InputFile {
                 let data = try FileHandle.standardInput.readToEnd() ?? Data()
                 return [UInt8](data.withoutByteOrderMark)
             }
-            // A pipe is read to its end too.
+            // Reads pipes to their end too.
             let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
             defer { try? file.close() }
             let data = try file.readToEnd() ?? Data()
@@ -28,14 +28,13 @@ enum InputFile {
     }
 }
 
-/// Reads a file line by line.
 final class LineReader {
     /// The number of the last line that was read, from 1.
     private(set) var lineNumber = 0
     let name: String
 
     private let file: FileHandle
-    /// Where a regular file was when it was given; nil for what can be read once, such as a pipe.
+    /// The initial position in a regular file; nil for input that can be read only once, such as a pipe.
     private let start: off_t?
     private var buffer: UnsafeMutableRawBufferPointer
     private var unread = 0..<0
@@ -44,7 +43,7 @@ final class LineReader {
     private static let pieceBytes = 1 << 20
     private static let longestLineBytes = 64 << 20
 
-    /// Opens a file; `-` and nil stand for standard input.
+    /// Opens a file; `-` and nil mean standard input.
     init(path: String?) throws(CommandError) {
         if let path, path != "-" {
             guard let file = FileHandle(forReadingAtPath: path) else {
@@ -64,10 +63,10 @@ final class LineReader {
         buffer = .allocate(byteCount: 2 * Self.pieceBytes, alignment: 16)
     }
 
-    /// Whether the lines can be read again. A pipe can be read once.
+    /// Whether the lines can be read again. A pipe can be read only once.
     var canRewind: Bool { start != nil }
 
-    /// Begins with the first line again.
+    /// Restarts at the first line.
     func rewind() throws(CommandError) {
         guard let start, lseek(file.fileDescriptor, start, SEEK_SET) == start else {
             throw .failure("\(name) cannot be read twice: give a file that does not change")
@@ -81,8 +80,8 @@ final class LineReader {
         buffer.deallocate()
     }
 
-    /// The next line without its end, and the first one without a byte order mark. Valid until the next call;
-    /// nil at the end of the file.
+    /// The next line without its end, and the first one without a byte order mark. Valid until the next call; nil at
+    /// the end of the file.
     func next() throws(CommandError) -> UnsafeRawBufferPointer? {
         var searched = unread.lowerBound
         while true {
@@ -118,7 +117,7 @@ final class LineReader {
         return UnsafeRawPointer(found) - UnsafeRawPointer(base)
     }
 
-    /// Moves the unread bytes to the front; to a larger buffer when there is no room for a piece.
+    /// Moves the unread bytes to the front, into a larger buffer if a piece would not fit.
     private func makeRoom() {
         let rest = UnsafeRawBufferPointer(rebasing: buffer[unread])
         if unread.count + Self.pieceBytes > buffer.count {

@@ -3,7 +3,7 @@ import Program
 import Streams
 
 extension ReadLimit {
-    /// Reads an offset in digits, or a time in any other form.
+    /// Parses an offset in digits, or a time in any other form.
     init(_ text: String, option: String) throws(CommandError) {
         if let offset = Int64(text) {
             guard offset >= 0 else { throw .usage("\(option) \(text): offsets begin with 0") }
@@ -13,7 +13,7 @@ extension ReadLimit {
         }
     }
 
-    /// What to say of a first offset that nothing reaches: digits may have been meant as a time. Nil for others.
+    /// A hint for a first offset beyond the end: the digits may have been meant as a time. Nil for other limits.
     func doubt(topic: String, endOffset: Int64) -> String? {
         guard case .offset(let offset) = self, offset > endOffset else { return nil }
         return

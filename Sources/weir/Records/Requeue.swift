@@ -2,37 +2,35 @@ import EventLog
 import History
 import Reports
 
-/// Publishes copies of dead letters, each once, however often the command is run.
+/// Publishes copies of dead letters, each once, however often the command runs.
 ///
-/// The log itself shows whether a copy was published, and nothing else is asked: whatever ended the
-/// last attempt, the copy is in the log and is found, or it is not and is published.
+/// The log is the only record of published copies. However the last attempt ended, the copy is either found in the log,
+/// or missing and published.
 struct Requeue {
-    /// What happened to a dead letter.
+    /// The outcome for a dead letter.
     enum Outcome: Equatable {
-        /// A copy would be published.
+        /// The copy is not published yet.
         case due
-        /// A copy was published there.
+        /// The copy was published at this position.
         case requeued(TopicPosition)
-        /// A copy was published before, and lies there.
+        /// The copy was published earlier, at this position.
         case before(TopicPosition)
-        /// Why no copy can be published.
+        /// Why a copy cannot be published.
         case impossible(String)
     }
 
-    /// The most records, and bytes of values, that are published together.
+    /// The maximum numbers of records and of value bytes per batch.
     private static let batchRecords = 100
     private static let batchBytes = 8 << 20
 
     private let log: any LogBackend
-    /// Looks up dead letters by their positions, with their bytes.
+    /// Looks up dead letters by position, with their bytes.
     private let fetch: ([TopicPosition]) throws -> [KeptRecord]
-    /// Whether to requeue letters for which the log no longer reaches back far enough to show an
-    /// earlier copy.
+    /// Whether to requeue letters if the log no longer reaches back far enough to show an earlier copy.
     var includesUnchecked = false
-    /// Called now and then with the number of records of the log that were read.
+    /// Called from time to time with the number of log records read.
     var onProgress: (Int64) -> Void = { _ in }
-    /// Called with a dead letter that is due, and a record that names its origin but is no copy of
-    /// it.
+    /// Called with a due dead letter, and a record that names it as its origin without being a copy.
     var onStranger: (DeadLetter, TopicPosition) -> Void = { _, _ in }
 
     init(to log: any LogBackend, _ fetch: @escaping ([TopicPosition]) throws -> [KeptRecord]) {
@@ -40,7 +38,7 @@ struct Requeue {
         self.fetch = fetch
     }
 
-    /// What would happen to each dead letter, in their order.
+    /// The expected outcome of each dead letter, in their order.
     func plan(_ letters: [DeadLetter]) throws -> [Outcome] {
         let topics = try log.topics()
         var copies: [TopicPartition: DeadLetterCopies] = [:]
@@ -69,8 +67,7 @@ struct Requeue {
         }
     }
 
-    /// Publishes copies of the dead letters that are due. `note` is called for each as soon as its
-    /// outcome is durable.
+    /// Publishes copies of the due dead letters. Calls `note` for each as soon as its outcome is durable.
     func publish(_ letters: [DeadLetter], _ plan: [Outcome], note: (Int, Outcome) -> Void) throws {
         let due = letters.indices.filter { plan[$0] == .due }
         guard !due.isEmpty else { return }
@@ -86,7 +83,7 @@ struct Requeue {
             }
             rest = rest.dropFirst(batch.count)
             let kept = try fetch(batch.map { letters[$0].position })
-            // A promotion may have put other stores in force meanwhile.
+            // A promotion may have replaced the stores in between.
             let found = batch.compactMap { index in
                 kept.first { $0.position == letters[index].position }.map { (index, $0) }
             }
@@ -122,14 +119,13 @@ struct Requeue {
     }
 }
 
-/// Which records of a partition are copies of dead letters: those with the header `weir_origin` and
-/// the same bytes. Any producer can write the header, so a record of other bytes is no copy. A copy
-/// goes to the partition of its dead letter. It therefore lies after it, and the log has it for as
-/// long as it has the dead letter's position.
+/// Finds the copies of dead letters in a partition: records with the header `weir_origin` and the same bytes. Any
+/// producer can write the header, so a record with other bytes is not a copy. A copy is published to the partition of
+/// its dead letter. So its offset is higher, and the log keeps it at least as long as the dead letter's position.
 struct DeadLetterCopies {
-    /// The first offset that the partition still has.
+    /// The first offset in the partition.
     let earliestOffset: Int64
-    /// Offsets of the records that name an origin, ascending, by origin and then by content.
+    /// Ascending offsets of the records that name an origin, by origin and then by content.
     private let offsets: [TopicPosition: [String: [Int64]]]
 
     /// Reads a partition from the first of the dead letters to its end.
@@ -158,14 +154,14 @@ struct DeadLetterCopies {
         self.offsets = offsets
     }
 
-    /// The copy of a dead letter; nil when there is none. Of several copies of one record each was
-    /// made from the one before, which was rejected again.
+    /// The copy of a dead letter; nil without one. If a record has several copies, each was made from the previous one
+    /// after that was rejected.
     func copy(of letter: DeadLetter) -> TopicPosition? {
         offsets[letter.firstPosition]?[letter.contentSHA256]?.first { $0 > letter.position.offset }
             .map { position($0, beside: letter) }
     }
 
-    /// The first record after a dead letter that names its origin and has other bytes; nil when there is none.
+    /// The first record after a dead letter that names its origin but has other bytes; nil without one.
     func stranger(to letter: DeadLetter) -> TopicPosition? {
         offsets[letter.firstPosition]?.filter { $0.key != letter.contentSHA256 }.values.joined()
             .filter { $0 > letter.position.offset }.min().map { position($0, beside: letter) }

@@ -5,8 +5,9 @@ import Reports
 import Streams
 import Wording
 
-/// Finds records that do not belong to a stream's topic: their type is not one of the topic's, or they have no type
-/// and only another stream recognises their value. The log is append-only: a record in the wrong topic stays there.
+/// Finds records that do not belong to a stream's topic: their type is not one of the topic's, or they have no type and
+/// only another stream recognises their value. The log is append-only, so a record in the wrong topic cannot be
+/// removed.
 struct TopicCheck {
     private struct Stranger {
         var count: Int
@@ -23,11 +24,11 @@ struct TopicCheck {
     private(set) var checked = 0
     private var strangers: [String: Stranger] = [:]
 
-    /// - Returns: nil for a topic that no stream reads.
+    /// - Returns: nil for a topic without a stream.
     init?(topic: String, pipelines: PipelineDirectory) throws(CommandError) {
         var topics: [String: String] = [:]
         for stream in allStreams {
-            // A file with an error is reported by the programs that need it.
+            // Programs that need a file report its errors.
             let configured =
                 stream.isConfigured(in: pipelines) ? try? stream.file(in: pipelines) : nil
             topics[stream.streamName] = configured?.settings.topic ?? stream.streamName
@@ -42,7 +43,7 @@ struct TopicCheck {
         self.reader = reader
     }
 
-    /// Checks all records of a file. Lines with errors are left to publishing, which reports them.
+    /// Checks all records of a file. Publishing reports lines with errors.
     mutating func read(
         _ lines: LineReader, onProgress: (Int) -> Void
     ) throws(CommandError) {
@@ -81,20 +82,19 @@ struct TopicCheck {
         ].count += 1
     }
 
-    /// What is wrong with the records so far; nil if they may be published. Records of another topic are wrong, and so are
-    /// records none of which has a type of this topic. Single records of a type that no topic has are the worker's to
-    /// reject.
+    /// Why the records so far must not be published; nil if they may. The check rejects records of another topic, and
+    /// records that all lack a type of this topic. Single records of an unknown type are left to the worker.
     ///
     /// - Parameters:
     ///   - name: of the file.
-    ///   - outcome: what is in the log by now.
+    ///   - outcome: describes the records that are already in the log.
     func fault(in name: String, outcome: String) -> CommandError? {
         let foreign = strangers.filter { $0.value.topic != nil }
         let wrong = Self.count(strangers) == checked ? strangers : foreign
         guard !wrong.isEmpty else { return nil }
         let count = Self.count(wrong)
         let owners = Set(foreign.values.compactMap(\.topic))
-        // Another topic is the remedy if no record belongs to this one.
+        // Suggest another topic only if none of the records belongs to this one.
         let other = owners.count == 1 && Self.count(strangers) == checked ? owners.first : nil
         let remedy = other.map { "Give --topic \($0), or" } ?? "Correct them, or give"
         return .failure(
@@ -103,7 +103,7 @@ struct TopicCheck {
                 + "\(Self.list(wrong)). \(outcome). \(remedy) --force to publish them anyway")
     }
 
-    /// What the worker will reject for its type; nil for nothing.
+    /// The records that the worker will reject for their type; nil without any.
     func warning(in name: String) -> String? {
         let unknown = strangers.filter { $0.value.topic == nil }
         guard !unknown.isEmpty else { return nil }

@@ -10,10 +10,10 @@ import Synchronization
 
 /// The services of `weir up` other than the collector.
 final class Services: Sendable {
-    /// The name of a service, and what it does until it is asked to stop.
+    /// The name of a service, and its work until a stop is requested.
     typealias Work = (name: String, work: @Sendable (StopSignal) throws -> Void)
 
-    /// How long services may take at shutdown to fold what is in the log.
+    /// The time limit at shutdown for services to fold the rest of the log.
     private static let catchUpSeconds = 10.0
     private static let pollSeconds = 0.05
 
@@ -43,15 +43,15 @@ final class Services: Sendable {
         }
     }
 
-    /// Which services failed, without the reasons: anybody may ask for this by HTTP.
+    /// The failed services without reasons, because this is public over HTTP.
     var states: [ProgramPart] {
         all.withLock { all in
             all.map { ProgramPart($0.name, hasFailed: $0.fault != nil) }
         }
     }
 
-    /// Waits until the working services have folded all of the log, for some seconds at most. A
-    /// cluster has other writers and workers: there it waits for nothing.
+    /// Waits a few seconds for the running services to fold all of the log. On a cluster it does not wait, because it
+    /// has other writers and workers.
     func catchUp() {
         guard case .sqlite = address else { return }
         let deadline = ContinuousClock.now + .seconds(Self.catchUpSeconds)
@@ -68,7 +68,7 @@ final class Services: Sendable {
                 nowMilliseconds: nil)
         else { return true }
         let services = all.withLock { all in all.map(\.name) }
-        // A store that is being made is behind too.
+        // A store that is still being created also lags.
         let streams = OpenStores.streams.filter { services.contains("weir-\($0)") }
         return report.streams.contains { $0.lag > 0 && !failed.contains("weir-\($0.stream)") }
             || streams.contains { stream in
@@ -85,16 +85,15 @@ final class Services: Sendable {
 
 /// A service of `weir up`, on its own thread.
 final class Service: Sendable {
-    /// Pauses before a failed service is started again: the cause may pass, as a lock on a file does.
+    /// Pauses before a failed service restarts: the cause may be temporary, such as a file lock.
     private static let pauseSeconds = [2.0, 5, 10, 30, 60]
-    /// A service that failed counts as failed until it has worked for this long.
+    /// A failed service counts as failed until it has worked for this long.
     private static let provedSeconds = 10.0
     private static let pollSeconds = 0.05
 
     private struct State {
-        /// Why it last failed.
         var fault: String?
-        /// When it was last started; nil while it does not run.
+        /// When it last started; nil while it does not run.
         var begin: ContinuousClock.Instant?
     }
 
@@ -103,8 +102,8 @@ final class Service: Sendable {
     private let state = Mutex(State())
     private let ended = DispatchSemaphore(value: 0)
 
-    /// Starts the service. A failure is written to standard error at once. The other services go on, so
-    /// that records are still taken by HTTP, and this one is started again after a pause.
+    /// Starts the service. A failure is written to standard error at once. The other services continue, so that HTTP
+    /// still accepts records, and this one restarts after a pause.
     init(_ name: String, stop: StopSignal, work: @escaping @Sendable (StopSignal) throws -> Void) {
         self.name = name
         let thread = Thread { [self] in
@@ -115,7 +114,8 @@ final class Service: Sendable {
                     try work(stop)
                     break
                 } catch  where Self.isOfMovedFile(error) {
-                    // Begun again, it would make another file in its place, and write over what is put back.
+                    // After a restart, it would create a new file in place of the moved one and overwrite the file when
+                    // it is moved back.
                     note("\(error); it is not begun again until weir up is started again")
                     break
                 } catch {
@@ -139,7 +139,7 @@ final class Service: Sendable {
         }
     }
 
-    /// Why it failed; nil when it did not, or has worked well since.
+    /// Why it failed; nil if it did not, or has recovered.
     var fault: String? {
         state.withLock { state in hasProved(state) ? nil : state.fault }
     }
@@ -150,7 +150,7 @@ final class Service: Sendable {
         state.begin.map { $0.duration(to: .now) > .seconds(Self.provedSeconds) } ?? false
     }
 
-    /// The same words are not written twice in a row.
+    /// Does not write the same message twice in a row.
     private func note(_ fault: String) {
         let isNew = state.withLock { state in
             let isNew = state.fault != fault || hasProved(state)
@@ -161,7 +161,7 @@ final class Service: Sendable {
         if isNew { Console.write("\(name): \(fault)") }
     }
 
-    /// Waits before the next try; false when a stop was requested meanwhile.
+    /// Waits before the next try; false when a stop is requested.
     private func rest(_ failures: Int, _ stop: StopSignal) -> Bool {
         let seconds = Self.pauseSeconds[min(failures, Self.pauseSeconds.count) - 1]
         let end = ContinuousClock.now + .seconds(seconds)
@@ -172,10 +172,9 @@ final class Service: Sendable {
         return true
     }
 
-    /// Waits until it has ended.
     func join() {
         ended.wait()
-        // For whoever waits again.
+        // For further waiting threads.
         ended.signal()
     }
 }

@@ -8,8 +8,8 @@ import Reports
 import Store
 import Synchronization
 
-/// Reports the state of `weir up`: at a terminal in a line that is replaced every two seconds,
-/// elsewhere in a log line each minute.
+/// Reports the state of `weir up`: on a terminal in a line that is updated every two seconds, otherwise in a log line
+/// each minute.
 final class UpSummary: Sendable {
     private static let terminalSeconds = 2.0
     private static let logSeconds = 60.0
@@ -26,7 +26,7 @@ final class UpSummary: Sendable {
         self.services = services
     }
 
-    /// Says where the collector listens and where pages are, then starts the thread that reports.
+    /// Reports the addresses of the collector and the dashboard, then starts the reporting thread.
     func begin(
         listeningAt listening: ListenAddress, pagesAt pages: ListenAddress?,
         metricsAt metrics: ListenAddress?
@@ -49,7 +49,7 @@ final class UpSummary: Sendable {
         thread.start()
     }
 
-    /// Removes the line; none is shown after this returns.
+    /// Removes the line permanently.
     func end() {
         isOver.withLock { isOver in
             isOver = true
@@ -96,15 +96,13 @@ final class UpSummary: Sendable {
     }
 }
 
-/// The state of `weir up` in one line.
 struct SummaryLine {
     var failed: [String] = []
-    /// Records that each stream has folded and has left to fold, in the order in which they are
-    /// shown.
+    /// The folded and the remaining records of each stream, in display order.
     var streams: [(name: String, folded: Int64, left: Int64)] = []
     /// Documents for partners by state.
     var deliveries: [(state: String, count: Int)] = []
-    /// Why none of this is known; nil when it is.
+    /// Why the state is not known; nil when it is.
     var fault: String?
 
     /// The line with whole numbers.
@@ -117,7 +115,7 @@ struct SummaryLine {
         .joined(separator: "  ")
     }
 
-    /// The line with short numbers, in at most this many characters: its end is cut off.
+    /// The line with short numbers, truncated to this many characters.
     func text(columns: Int) -> String {
         let parts = line(
             streams: { name, folded, left in
@@ -156,7 +154,7 @@ struct SummaryLine {
         }
         let places = scaled < 10 ? 2 : scaled < 100 ? 1 : 0
         let factor = [1.0, 10, 100][places]
-        // Cut off, so that nothing is counted before it is there.
+        // Truncated, so that a number is never shown before it is reached.
         let cut = (scaled * factor).rounded(.down) / factor
         return places == 0 ? "\(Int(cut))\(unit)" : "\(cut)\(unit)"
     }
