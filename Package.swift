@@ -2,10 +2,10 @@
 import PackageDescription
 
 let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
-// Tests fold millions of records. What takes most of their time is optimised in debug builds too.
+// Tests fold millions of records. Debug builds optimise the rooms that take most of their time.
 let optimised = strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]
-// What runs once a record or more. Overlapping accesses are looked for in debug builds, which the tests
-// use; in release they would run for every record. Generic code is specialised across modules.
+// Code on the record path. Debug builds, which tests use, check for overlapping accesses; release builds would do
+// so for each record. Generic code is specialised across modules.
 let hot =
     optimised + [
         .unsafeFlags(
@@ -324,7 +324,7 @@ let package = Package(
                 "EventLog", "JSON", "Reports", "Signatures", "Store", "Streams", "TestKit", grdb,
             ],
             swiftSettings: strict),
-        // What the JSON reader is compared with.
+        // The JSON reader is compared with it.
         .target(
             name: "CSimdjsonDOM", path: "Tests/CSimdjsonDOM",
             linkerSettings: [.linkedLibrary("simdjson")]),
