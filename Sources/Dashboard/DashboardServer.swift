@@ -232,7 +232,7 @@ package final class DashboardServer: Sendable {
     }
 
     private func page(
-        _ route: PageRoute?, _ asked: Asked, _ scope: [DumpQuery.Condition],
+        _ route: PageRoute?, _ asked: Asked, _ scope: [ReportRequest.Condition],
         _ context: ServedContext
     ) async -> Response {
         let session = access.isOpen ? nil : asked.cookies[DashboardAccess.cookie]
@@ -271,7 +271,8 @@ package final class DashboardServer: Sendable {
     /// Streams an answer while it is written. The body is chunked. If writing fails, the last chunk is missing and the
     /// connection is closed.
     private func stream(
-        _ route: PageRoute, _ asked: Asked, _ scope: [DumpQuery.Condition], _ formToken: String?,
+        _ route: PageRoute, _ asked: Asked, _ scope: [ReportRequest.Condition],
+        _ formToken: String?,
         _ context: ServedContext
     ) async -> Response {
         let pipe = AnswerPipe(cut: context.close)

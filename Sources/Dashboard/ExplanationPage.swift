@@ -9,7 +9,7 @@ import Streams
 struct ExplanationPage {
     let source: PageSource
     let context: PageContext
-    let request: PageQuery
+    let request: ReportAddress
     /// The requested measure; nil for all.
     let measure: String?
 
@@ -24,7 +24,7 @@ struct ExplanationPage {
     init(_ source: PageSource, _ context: PageContext, _ dump: String) throws {
         self.source = source
         self.context = context
-        let asked = try PageQuery(dump, context.parameters)
+        let asked = try ReportAddress(dump, context.parameters)
         request = try context.limited(asked)
         measure = context.parameters["measure"].nonempty
         if request.hidesAppSums, let measure,
@@ -43,20 +43,20 @@ struct ExplanationPage {
 
     var title: String {
         let name = measure.map(ShownValue.heading) ?? "all measures"
-        return "\(name) of \(request.dump)"
+        return "\(name) of \(request.name)"
     }
 
     private var figure: any Figure {
         get throws {
-            try Explainer.figure(request.totalQuery, source.configuration)
+            try Explainer.figure(request.resolvedTotal, source.configuration)
         }
     }
 
     /// The same figure for evidence: sums of stored rows only.
     private var provableFigure: any Figure {
         get throws {
-            try knownReport(request.dump)
-                .provableFigure(request.totalQuery, source.configuration)
+            try knownReport(request.name)
+                .provableFigure(request.resolvedTotal, source.configuration)
         }
     }
 
@@ -107,8 +107,8 @@ struct ExplanationPage {
         ) { _ = report.add($0) }
         report.division = try division
         if let measure {
-            report.cost = try knownReport(request.dump).costInWords(
-                measure, request.totalQuery, source.stores, source.configuration)
+            report.cost = try knownReport(request.name).costInWords(
+                measure, request.resolvedTotal, source.stores, source.configuration)
         }
         return (explanation, report)
     }
@@ -127,8 +127,8 @@ struct ExplanationPage {
     private var division: FunnelDivision? {
         get throws {
             guard let measure else { return nil }
-            return try knownReport(request.dump).division(
-                of: measure, request.totalQuery, source.stores, source.configuration)
+            return try knownReport(request.name).division(
+                of: measure, request.resolvedTotal, source.stores, source.configuration)
         }
     }
 
@@ -328,7 +328,7 @@ struct ExplanationPage {
         let isCut = max(report.countedCount, report.leftOutCount) > most
         html.files(
             [("CSV", DumpFormat.csv), ("JSON", .json)].map { name, format in
-                (name, PageAddress("/explain/\(request.dump).\(format.rawValue)", ownParameters))
+                (name, PageAddress("/explain/\(request.name).\(format.rawValue)", ownParameters))
             }, command,
             note: isCut
                 ? "of the first \(ShownValue.grouped(Int128(most))) records of each list" : "")
@@ -360,7 +360,7 @@ struct ExplanationPage {
                         currency.isEmpty ? "(none)" : currency,
                         to: request.explanation(
                             of: measure,
-                            where: [DumpQuery.Condition(column: "currency", value: currency)]))
+                            where: [ReportRequest.Condition(column: "currency", value: currency)]))
                 }
             }
         }
@@ -371,7 +371,7 @@ struct ExplanationPage {
     private func writeDoors(to html: inout HTML) {
         var asked = request
         // These pages show the number itself.
-        asked.isOfAllRows = false
+        if asked.grouping == .all { asked.by = [] }
         let parameters = asked.parameters.filter { $0.name != "as_of" }
         html.element("section", ["class": "doors"]) { html in
             html.element("h2", text: "From here")
@@ -392,17 +392,17 @@ struct ExplanationPage {
                     html.element("button", ["type": "submit"], text: button)
                 }
             }
-            form("/dump/\(request.dump)", "What did this say on ", "as_of", "Show")
+            form("/dump/\(request.name)", "What did this say on ", "as_of", "Show")
             let isOfSums = request.has(.sums)
             if isOfSums {
-                form("/changes/\(request.dump)", "What has changed since ", "from", "Show")
+                form("/changes/\(request.name)", "What has changed since ", "from", "Show")
             }
             if context.scope.isEmpty, isOfSums {
                 html.element("p") { html in
                     html.link(
                         "Take this as evidence",
                         to: PageAddress(
-                            "/evidence/\(request.dump)",
+                            "/evidence/\(request.name)",
                             ownParameters.filter { !["as_of", "from"].contains($0.name) }))
                     html.text(
                         ": a file with these records, their signatures and the configuration, that proves the number anywhere (weir evidence verify)."
@@ -435,7 +435,7 @@ extension PageWriter {
 
     /// The page of a dump, with its first selected rows.
     mutating func writeDump(_ name: String) throws {
-        let request = try context.limited(PageQuery(name, context.parameters))
+        let request = try context.limited(ReportAddress(name, context.parameters))
         let report = try knownReport(name)
         try section(name, report.pageNote) { page in
             if let asOf = request.asOf {
@@ -450,7 +450,7 @@ extension PageWriter {
     }
 
     /// The possible grouping columns, each a link that adds or removes it.
-    private mutating func writeGroupings(_ request: PageQuery, _ columns: [String]) {
+    private mutating func writeGroupings(_ request: ReportAddress, _ columns: [String]) {
         write { html in
             html.element("p", ["class": "choices"]) { html in
                 html.text("by ")

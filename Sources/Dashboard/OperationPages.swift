@@ -50,7 +50,7 @@ extension PageWriter {
             page.write { $0.element("pre", text: "weir lag") }
         }
         try section("Outcomes", "What became of the records of these days.") {
-            try $0.table(PageQuery("outcomes", by: ["topic", "type"]))
+            try $0.table(ReportAddress("outcomes", by: ["topic", "type"]))
         }
         try section("Rejected records") { try $0.writeRefusals("rejected") }
         try section(

@@ -12,7 +12,7 @@ struct PageBuilder {
     let route: PageRoute?
     let path: String
     let parameters: QueryParameters
-    let scope: [DumpQuery.Condition]
+    let scope: [ReportRequest.Condition]
 
     struct Made {
         var status = 200
@@ -220,7 +220,7 @@ struct PageBuilder {
         let (context, _) = context()
         switch kind {
         case .dump:
-            let request = try context.limited(PageQuery(name, parameters))
+            let request = try context.limited(ReportAddress(name, parameters))
             try source.writeFile(of: request, as: format, while: isWanted, to: write)
         case .changes:
             let table = try ChangesPage(source, context, name).table
@@ -283,7 +283,7 @@ extension PageWriter {
                     html.element("dt") { html in
                         html.link(
                             report.name,
-                            to: PageQuery(report.name, by: report.pageColumns).address)
+                            to: ReportAddress(report.name, by: report.pageColumns).address)
                     }
                     html.element("dd", text: report.note)
                 }

@@ -7,12 +7,12 @@ import Streams
 extension PageWriter {
     /// A chart of measures over the days of a request that is grouped by day; pairs are bounds.
     mutating func chart(
-        _ title: String, _ request: PageQuery,
+        _ title: String, _ request: ReportAddress,
         _ lines: [(name: String, low: String, high: String)]
     ) throws {
         var request = request
         request.by = ["day"]
-        request.measures = []
+        request.measures = nil
         let answer = try answer(request)
         let columns = lines.flatMap { [$0.low, $0.high] }
         let streams = Set(columns.flatMap { request.report?.streams(of: $0) ?? [] })

@@ -28,7 +28,7 @@ struct PageWriter {
     var days: (since: String?, until: String?) { context.bounds(default: period) }
 
     func answer(
-        _ request: PageQuery, days: (since: String?, until: String?)? = nil,
+        _ request: ReportAddress, days: (since: String?, until: String?)? = nil,
         keeping bound: RowBound = RowBound(PageSource.mostRows)
     ) throws -> PageAnswer {
         try source.answer(context.limited(request, to: days ?? self.days), keeping: bound)
@@ -85,8 +85,9 @@ struct PageWriter {
     }
 
     /// Large figures of one row, each with the value of the previous period.
-    mutating func figures(_ request: PageQuery, _ measures: [(name: String, title: String)]) throws
-    {
+    mutating func figures(
+        _ request: ReportAddress, _ measures: [(name: String, title: String)]
+    ) throws {
         var request = request
         request.measures = measures.map(\.name)
         let now = try answer(request)
@@ -126,7 +127,7 @@ struct PageWriter {
     }
 
     /// Names the filters that a dump ignores because it does not have the column.
-    private mutating func noteUnlimited(_ request: PageQuery) {
+    private mutating func noteUnlimited(_ request: ReportAddress) {
         let columns = request.columns
         let others = context.chosen.filter { condition in
             !columns.contains(condition.column)
@@ -141,12 +142,12 @@ struct PageWriter {
         let unsaid = others.filter { $0 != "country" || !columns.contains(PageContext.storefront) }
         guard !unsaid.isEmpty else { return }
         let names = unsaid.map(ShownValue.heading).joined(separator: " or ")
-        paragraph("Of every \(names): rows of \(request.dump) do not say which.", class: "note")
+        paragraph("Of every \(names): rows of \(request.name) do not say which.", class: "note")
     }
 
     /// An interval as `low to high`; a single amount if both are equal.
     mutating func intervals(
-        _ request: PageQuery, _ pairs: [(low: String, high: String, title: String)]
+        _ request: ReportAddress, _ pairs: [(low: String, high: String, title: String)]
     ) throws {
         var request = request
         request.measures = pairs.flatMap { [$0.low, $0.high] }
@@ -172,8 +173,8 @@ struct PageWriter {
     ///   - sort: sorts by this measure, largest first; nil keeps the order of the columns.
     ///   - link: the target of a row's key.
     mutating func table(
-        _ request: PageQuery, sort: String? = nil,
-        link: (([DumpQuery.Condition]) -> PageAddress?)? = nil, limit: Int = mostRows
+        _ request: ReportAddress, sort: String? = nil,
+        link: (([ReportRequest.Condition]) -> PageAddress?)? = nil, limit: Int = mostRows
     ) throws {
         // Rows without a number are left out of the table, so they must not use up the limit.
         let bound = RowBound(sort == nil ? PageSource.mostRows : limit, largest: sort)
@@ -182,7 +183,7 @@ struct PageWriter {
 
     mutating func table(
         _ answer: PageAnswer, sort: String? = nil,
-        link: (([DumpQuery.Condition]) -> PageAddress?)? = nil, limit: Int = mostRows,
+        link: (([ReportRequest.Condition]) -> PageAddress?)? = nil, limit: Int = mostRows,
         keepsAsked: Bool = false
     ) throws {
         for notice in answer.notices { paragraph(notice, class: "note") }
@@ -248,7 +249,7 @@ struct PageWriter {
         answer.table.columns.indices.filter { place in
             place < answer.firstMeasure || answer.table.columns[place].name == "maturity"
                 || keepsAsked
-                    && answer.request.measures.contains(answer.table.columns[place].name)
+                    && answer.request.measures?.contains(answer.table.columns[place].name) == true
                 || answer.rows.contains { !$0[place].isZero }
         }
     }
@@ -256,7 +257,7 @@ struct PageWriter {
     private static func row(
         _ row: [ReportValue], _ places: [Int], _ decimals: [Int: Int],
         _ answer: PageAnswer,
-        _ link: (([DumpQuery.Condition]) -> PageAddress?)?, to html: inout HTML
+        _ link: (([ReportRequest.Condition]) -> PageAddress?)?, to html: inout HTML
     ) {
         let key = answer.key(of: row)
         let target = link?(key)
@@ -292,7 +293,7 @@ struct PageWriter {
     /// A number as a link to its explanation.
     private static func number(
         _ value: ReportValue?, _ measure: String, _ answer: PageAnswer,
-        key: [DumpQuery.Condition], row: [ReportValue]? = nil, decimals: Int? = nil,
+        key: [ReportRequest.Condition], row: [ReportValue]? = nil, decimals: Int? = nil,
         to html: inout HTML, class name: String? = nil
     ) {
         func unknown(_ why: String) {
@@ -330,7 +331,7 @@ struct PageWriter {
     /// Links to the same rows as files and at earlier times, and the command.
     mutating func files(of answer: PageAnswer) { files(of: answer.request) }
 
-    mutating func files(of request: PageQuery) {
+    mutating func files(of request: ReportAddress) {
         files(
             [
                 ("CSV", request.address(as: .csv)), ("JSON", request.address(as: .json)),
@@ -363,15 +364,5 @@ extension HTML {
             }
             html.element("pre", text: command)
         }
-    }
-}
-
-extension PageAnswer {
-    /// Whether a measure is a sum of records, so that it can be explained.
-    func isExplained(_ measure: String) -> Bool {
-        guard let report = request.report, let request = try? request.request else {
-            return false
-        }
-        return report.isExplained(measure, in: request)
     }
 }

@@ -11,9 +11,9 @@ import Streams
 extension PageWriter {
     /// Rejected records of one kind: counts by reason, then the newest.
     mutating func writeRefusals(_ kind: String, limit: Int = 50) throws {
-        try table(PageQuery(kind, by: ["topic", "type", "reason"]), sort: "records")
+        try table(ReportAddress(kind, by: ["topic", "type", "reason"]), sort: "records")
         // These columns identify each rejected record.
-        let list = PageQuery(
+        let list = ReportAddress(
             kind, by: ["topic", "partition", "offset", "timestamp", "type", "reason", "detail"])
         let answer = try answer(list, keeping: RowBound(limit, largest: "timestamp"))
         let newest = answer.rows

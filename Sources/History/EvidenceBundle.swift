@@ -182,8 +182,8 @@ final class EvidenceBundle {
         let manifest = EvidenceManifest(
             format: proved == nil ? EvidenceManifest.formatOfAll : EvidenceManifest.currentFormat,
             weir: WeirVersion.current, dump: figure.name, measure: proved?.name,
-            where: figure.query.conditions.map { "\($0.column)=\($0.value)" },
-            sinceMs: figure.query.sinceMilliseconds, untilMs: figure.query.untilMilliseconds,
+            where: figure.request.conditions.map { "\($0.column)=\($0.value)" },
+            sinceMs: figure.request.sinceMilliseconds, untilMs: figure.request.untilMilliseconds,
             number: Dictionary(
                 explanation.measures.map { ($0.name, $0.stored.description) },
                 uniquingKeysWith: { first, _ in first }),

@@ -56,20 +56,20 @@ struct EvidenceClaim {
             : rows
     }
 
-    private static func query(
+    private static func request(
         _ manifest: EvidenceManifest, without columns: Set<String> = []
-    ) -> DumpQuery? {
-        var query = DumpQuery(
+    ) -> ReportRequest? {
+        var request = ReportRequest(
             name: manifest.dump, grouping: .total, sinceMilliseconds: manifest.sinceMs,
             untilMilliseconds: manifest.untilMs)
         for text in manifest.where {
             guard let sign = text.firstIndex(of: "=") else { return nil }
             let column = String(text[..<sign])
             guard !columns.contains(column) else { continue }
-            query.conditions.append(
+            request.conditions.append(
                 .init(column: column, value: String(text[text.index(after: sign)...])))
         }
-        return query
+        return request
     }
 
     /// The manifest's query, without conditions on some columns and on those of the catalog, which is not in the file.
@@ -78,14 +78,15 @@ struct EvidenceClaim {
         of report: (any Report)?, _ manifest: EvidenceManifest, _ rows: [EvidenceRow],
         without columns: Set<String> = []
     ) -> (any Figure)? {
-        guard let report, let query = query(manifest, without: columns.union(report.catalogColumns))
+        guard let report,
+            let request = request(manifest, without: columns.union(report.catalogColumns))
         else { return nil }
-        let asked = query.conditions.first { $0.column == "app_id" }.flatMap { Int64($0.value) }
+        let asked = request.conditions.first { $0.column == "app_id" }.flatMap { Int64($0.value) }
         var apps: [String: Int64] = [:]
         let app = asked ?? rows.lazy.compactMap { $0.columns["app_id"]?.asInteger }.first ?? 0
         for case .text(let bundle)? in rows.map({ $0.columns["bundle_id"] }) { apps[bundle] = app }
         return try? report.provableFigure(
-            query,
+            request,
             ReportConfiguration(
                 catalog: Catalog(), trustsDevelopment: true, appsByBundle: apps))
     }

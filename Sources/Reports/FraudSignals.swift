@@ -103,13 +103,14 @@ extension OpenStores {
     ///
     /// - Parameters:
     ///   - trustsDevelopment: whether postbacks of the verdict `development` are trusted.
-    /// - Throws: `noStore` without any store; `unknownColumn` and `badCondition` for an invalid query.
+    /// - Throws: `noStore` without any store; `unknownColumn` and `badCondition` for an invalid request.
     package func fraudSignals(
-        _ query: DumpQuery, trustsDevelopment: Bool
+        _ request: ReportRequest, trustsDevelopment: Bool
     ) throws(InspectionError) -> FraudSignals {
-        var query = query
-        let wanted = query.conditions.filter { $0.column == FraudSignals.signalColumn }.map(\.value)
-        query.conditions.removeAll { $0.column == FraudSignals.signalColumn }
+        var request = request
+        let wanted = request.conditions.filter { $0.column == FraudSignals.signalColumn }.map(
+            \.value)
+        request.conditions.removeAll { $0.column == FraudSignals.signalColumn }
         let signals = FraudSignals.Signal.allCases.filter { signal in
             wanted.allSatisfy { $0 == signal.rawValue }
         }
@@ -119,7 +120,7 @@ extension OpenStores {
                 wanted: "one of "
                     + FraudSignals.Signal.allCases.map(\.rawValue).joined(separator: ", "))
         }
-        let selection = try RowSelection(query, of: FraudSignals.columns)
+        let selection = try RowSelection(request, of: FraudSignals.columns)
         return try view(of: SignalFold.streams) { view in
             var fold = SignalFold(selection, trustsDevelopment: trustsDevelopment)
             for slice in view.slices { try fold.addAds(slice) }
@@ -379,7 +380,7 @@ struct FraudSignalsReport: Report {
         as format: DumpFormat
     ) throws -> DumpAnswer {
         let signals = try stores.fraudSignals(
-            request.query, trustsDevelopment: configuration.trustsDevelopment())
+            request, trustsDevelopment: configuration.trustsDevelopment())
         let notice = missingNotice(signals.missingStreams, "what they would show is not known")
         return try request.answer(signals.table, [notice], of: self, as: format)
     }

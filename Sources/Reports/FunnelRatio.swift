@@ -168,14 +168,14 @@ extension FunnelDivision.Term {
 extension OpenStores {
     /// Reads a rate of the funnel over all selected rows, with its terms; nil for a column that is not a rate.
     package func division(
-        of measure: String, _ query: FunnelQuery
-    ) throws(InspectionError) -> FunnelDivision? {
+        of measure: String, _ request: ReportRequest, _ configuration: ReportConfiguration
+    ) throws -> FunnelDivision? {
         guard let column = FunnelColumn.named(measure), let ratio = column.ratio else {
             return nil
         }
-        var query = query
-        query.query.grouping = .total
-        let figure = try FunnelFigure(query)
+        var request = request
+        request.grouping = .total
+        let figure = try FunnelFigure(request, configuration)
         var division = try view(of: figure.streams) { view in
             var fold = FunnelFold(figure)
             try fold.add(view.slices)
@@ -191,20 +191,20 @@ extension OpenStores {
                 value: column.value(row))
         }
         if measure == FunnelColumn.costPerInstall {
-            division.installsWithoutCost = try installsWithoutCost(query)
+            division.installsWithoutCost = try installsWithoutCost(request, configuration)
         }
         return division
     }
 
     /// The cost over all selected rows of the funnel, with a text that names the counted parts; nil for another column.
     package func costInWords(
-        _ measure: String, _ query: FunnelQuery
-    ) throws(InspectionError) -> String? {
+        _ measure: String, _ request: ReportRequest, _ configuration: ReportConfiguration
+    ) throws -> String? {
         guard measure == FunnelTerm.cost.name else { return nil }
-        var query = query
-        query.query.grouping = .total
-        query.query.measures = nil
-        let table = try funnel(query).table
+        var request = request
+        request.grouping = .total
+        request.measures = nil
+        let table = try funnel(request, configuration).table
         func text(_ name: String) -> String? {
             table.columns.firstIndex { $0.name == name }.flatMap { place in
                 table.rows.first.map { $0[place].plainText }
@@ -220,33 +220,35 @@ extension OpenStores {
     /// Reads a rate of `roas` over all selected rows up to one day, with its terms; nil for a column that is not a
     /// rate.
     package func division(
-        of measure: String, inReturns query: FunnelQuery
-    ) throws(InspectionError) -> FunnelDivision? {
+        of measure: String, inReturns request: ReportRequest, _ configuration: ReportConfiguration
+    ) throws -> FunnelDivision? {
         guard CampaignReturns.measureNames.contains(measure),
             let ratio = FunnelColumn.named(measure)?.ratio
         else { return nil }
-        var query = query
-        query.query.grouping = .total
-        return FunnelDivision(measure, ratio, try returns(query).table)
+        var request = request
+        request.grouping = .total
+        return FunnelDivision(measure, ratio, try returns(request, configuration).table)
     }
 
     /// Reads the click rate over all selected rows, with its terms; nil for a column that is not a rate.
     package func division(
-        of measure: String, inClickRates query: DumpQuery
+        of measure: String, inClickRates request: ReportRequest
     ) throws(InspectionError) -> FunnelDivision? {
         guard measure == ClickRates.rate, let ratio = FunnelColumn.named(measure)?.ratio else {
             return nil
         }
-        var query = query
-        query.grouping = .total
-        return FunnelDivision(measure, ratio, try clickRates(query).table)
+        var request = request
+        request.grouping = .total
+        return FunnelDivision(measure, ratio, try clickRates(request).table)
     }
 
-    private func installsWithoutCost(_ query: FunnelQuery) throws(InspectionError) -> Int128 {
-        var query = query
-        query.query.grouping = .columns(Funnel.campaignColumns)
-        query.query.measures = nil
-        return try funnel(query).table.installsWithoutCost
+    private func installsWithoutCost(
+        _ request: ReportRequest, _ configuration: ReportConfiguration
+    ) throws -> Int128 {
+        var request = request
+        request.grouping = .columns(Funnel.campaignColumns)
+        request.measures = nil
+        return try funnel(request, configuration).table.installsWithoutCost
     }
 }
 

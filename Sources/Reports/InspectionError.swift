@@ -2,7 +2,7 @@ import Store
 import Streams
 import Wording
 
-/// Why a query of stores fails.
+/// Why a request to stores fails.
 package enum InspectionError: OperatorError, Equatable, Sendable {
     /// The data directories have no store of these streams.
     case noStore(streams: [String], directories: [String])
@@ -30,7 +30,7 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
     case tooManyCurves(Int)
     /// The sort order does not name a column with an optional direction.
     case badOrder(String)
-    /// The query does not name the day since the install that its numbers refer to.
+    /// The request does not name the day since the install that its numbers refer to.
     case noThroughDay(String)
     /// A column is compared with a value that it cannot have.
     case badCondition(column: String, value: String, wanted: String)
@@ -61,7 +61,7 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
         }
     }
 
-    /// True when the query is invalid, false for errors of the stores.
+    /// True when the request is invalid, false for errors of the stores.
     package var isUsage: Bool {
         switch self {
         case .noStore, .unreadableDirectory, .differentLogs, .nothingInCommon,

@@ -1,3 +1,4 @@
+import ConversionModels
 import Foundation
 import Store
 import Streams
@@ -13,17 +14,17 @@ package struct StoreComparison: Sendable {
 
 /// The options of a comparison.
 package struct ComparisonQuery: Sendable {
-    package var query: DumpQuery
+    package var request: ReportRequest
     package var showsEqual = false
     /// The maximum number of rows.
     package var limit: Int?
 
-    package init(_ query: DumpQuery) {
-        self.query = query
+    package init(_ request: ReportRequest) {
+        self.request = request
     }
 
     fileprivate func measures(of table: Dump) throws(InspectionError) -> [String] {
-        guard let measures = query.measures else { return table.measures }
+        guard let measures = request.measures else { return table.measures }
         return try table.limited(toMeasures: measures).measures
     }
 }
@@ -70,11 +71,11 @@ extension OpenStores {
     /// Streams in only one of them are left out, with a notice.
     ///
     /// - Throws: `noStore` when they share no stream of the aggregate; `differentLogs` when their offsets refer to
-    ///   different records; `unknownDump` and similar errors for an invalid query.
+    ///   different records; `unknownDump` and similar errors for an invalid request.
     package func diff(
         _ other: OpenStores, _ question: ComparisonQuery
     ) throws(InspectionError) -> StoreComparison {
-        try diff(other, ComparedRows(DumpFigure(counting: question.query)), question)
+        try diff(other, ComparedRows(DumpFigure(counting: question.request)), question)
     }
 
     package func diff(
@@ -91,17 +92,17 @@ extension OpenStores {
     ///
     /// - Parameters:
     ///   - other: the set called B.
-    ///   - query: the query of each dump; its name is replaced.
+    ///   - request: the request for each dump; its name is replaced.
     package func diff(
-        _ other: OpenStores, everyDumpBy query: DumpQuery
+        _ other: OpenStores, everyDumpBy request: ReportRequest, models: [ConversionModel] = []
     ) throws(InspectionError) -> StoreComparison {
         try views(with: other, of: Self.streams) { views in
             var rows: [[ReportValue]] = []
             for description in DumpDescription.all
             where !views.streams.isDisjoint(with: description.streams) {
-                var query = query
-                query.name = description.name
-                let figure = try DumpFigure(counting: query)
+                var request = request
+                request.name = description.name
+                let figure = try DumpFigure(counting: request, models: models)
                 let first = try views.first.dump(figure)
                 var tables = SideBySide(first.columns, first.measures, parts: 2)
                 tables.add(first, to: 0)

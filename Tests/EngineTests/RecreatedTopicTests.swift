@@ -150,7 +150,7 @@ struct RecreatedTopicTests {
             address: log.address, rules: .pipelines(PipelineDirectory(place.pipelines)))
         let words = try refusal {
             _ = try explainer.explain(
-                DumpFigure(DumpQuery(name: "outcomes", grouping: .total, conditions: []))
+                DumpFigure(ReportRequest(name: "outcomes", grouping: .total, conditions: []))
             ) { _ in }
         }
         #expect(words.contains("holds another record at offset"))

@@ -88,7 +88,7 @@ struct WhatIfTests {
         for columns in columns {
             for showsEqual in [false, true] {
                 var question = ComparisonQuery(
-                    DumpQuery(
+                    ReportRequest(
                         name: "decoded-events", grouping: try .init(columns),
                         conditions: columns == "day,currency"
                             ? [.init(column: "app_id", value: "525463029")] : []))
@@ -108,8 +108,8 @@ struct WhatIfTests {
         let ambiguous = try stored.whatIf(
             candidates,
             {
-                var question = ComparisonQuery(DumpQuery(name: "", grouping: .total))
-                question.query.measures = ["ambiguous"]
+                var question = ComparisonQuery(ReportRequest(name: "", grouping: .total))
+                question.request.measures = ["ambiguous"]
                 return question
             }())
         #expect(ambiguous.differs)
@@ -131,14 +131,15 @@ struct WhatIfTests {
             """)
         let candidates = try PipelineDirectory(place.pipelines).candidateModels()
         let catalog = try PipelineDirectory(place.pipelines).catalog()
-        func rows(_ conditions: [DumpQuery.Condition] = [], _ catalog: Catalog) throws -> [[String]]
-        {
+        func rows(
+            _ conditions: [ReportRequest.Condition] = [], _ catalog: Catalog
+        ) throws -> [[String]] {
             var question = ComparisonQuery(
-                DumpQuery(
+                ReportRequest(
                     name: "decoded-events", grouping: .columns(["app_id", "campaign"]),
                     conditions: conditions))
             question.showsEqual = true
-            question.query.measures = ["count_min"]
+            question.request.measures = ["count_min"]
             return try place.stores().whatIf(candidates, question, catalog: catalog)
                 .table.rows.map { $0.map(\.plainText) }
         }
@@ -161,7 +162,7 @@ struct WhatIfTests {
         let place = try makePlace(trustsDevelopment: false, seed: 3)
         let stored = try place.stores()
         let models = try PipelineDirectory(place.pipelines).candidateModels()
-        let question = ComparisonQuery(DumpQuery(name: "decoded-events"))
+        let question = ComparisonQuery(ReportRequest(name: "decoded-events"))
         let same = try stored.whatIf(models, question)
         #expect(!same.differs)
         #expect(same.table.rows.isEmpty)
@@ -179,12 +180,12 @@ struct WhatIfTests {
         try place.foldPostbacks(data: "again")
         let stored = try place.stores()
         let again = try place.stores("again")
-        let comparison = try stored.diff(again, everyDumpBy: DumpQuery(name: ""))
+        let comparison = try stored.diff(again, everyDumpBy: ReportRequest(name: ""))
         #expect(!comparison.differs)
         #expect(comparison.table.rows.isEmpty)
         #expect(comparison.notices.isEmpty)
         let itself = try stored.diff(
-            OpenStores(directories: [place.path + "/./data"]), everyDumpBy: DumpQuery(name: ""))
+            OpenStores(directories: [place.path + "/./data"]), everyDumpBy: ReportRequest(name: ""))
         #expect(itself.notices.first?.contains("are one store") == true)
     }
 
@@ -198,7 +199,7 @@ struct WhatIfTests {
         try place.foldPostbacks()
         let before = try place.stores("before")
         let now = try place.stores()
-        let comparison = try before.diff(now, everyDumpBy: DumpQuery(name: ""))
+        let comparison = try before.diff(now, everyDumpBy: ReportRequest(name: ""))
         let notice = try #require(comparison.notices.first)
         #expect(notice.contains("partition 0 holds offsets 0 to "))
         #expect(
@@ -213,7 +214,7 @@ struct WhatIfTests {
         let places = try [7, 8].map { try makePlace(trustsDevelopment: false, seed: $0) }
         let sets = try places.map { try OpenStores(directories: [$0.path + "/data"]) }
         #expect(throws: InspectionError.self) {
-            try sets[0].diff(sets[1], everyDumpBy: DumpQuery(name: ""))
+            try sets[0].diff(sets[1], everyDumpBy: ReportRequest(name: ""))
         }
     }
 }

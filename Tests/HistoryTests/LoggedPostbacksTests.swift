@@ -43,7 +43,7 @@ struct LoggedPostbacksTests {
 
     /// What a dump counts over all of its rows.
     private func total(_ dump: String, _ measure: String, topic: String? = nil) throws -> Int64 {
-        let query = DumpQuery(
+        let query = ReportRequest(
             name: dump, grouping: .total,
             conditions: topic.map { [.init(column: "topic", value: $0)] } ?? [])
         let table = try place.stores().dump(query)

@@ -109,7 +109,7 @@ struct DamageTests {
         )
         #expect(throws: InspectionError.store(expected)) { try sample.stores("data").digest() }
         #expect(throws: InspectionError.store(expected)) {
-            try sample.stores("data").dump(DumpQuery(name: "outcomes"))
+            try sample.stores("data").dump(ReportRequest(name: "outcomes"))
         }
         // As the worker opens it.
         #expect(throws: expected) { try sample.foldBids([record(3)]) }

@@ -19,12 +19,11 @@ struct FunnelRatioTests {
     }
 
     private func division(_ measure: String, campaign: String? = nil) throws -> FunnelDivision? {
-        let conditions = campaign.map { [DumpQuery.Condition(column: "campaign", value: $0)] } ?? []
+        let conditions =
+            campaign.map { [ReportRequest.Condition(column: "campaign", value: $0)] } ?? []
         return try stores.sample.stores("data").division(
-            of: measure,
-            FunnelQuery(
-                query: DumpQuery(name: Funnel.name, conditions: conditions),
-                catalog: stores.catalog))
+            of: measure, ReportRequest(name: Funnel.name, conditions: conditions),
+            ReportConfiguration(catalog: stores.catalog))
     }
 
     @Test(
@@ -83,7 +82,7 @@ struct FunnelRatioTests {
             try division("ctr")?.text
                 == "ctr = clicks / (presented + viewed) = 11 / (35 + 3) = 0.289474")
         let rates = try stores.sample.stores("data").clickRates(
-            DumpQuery(name: ClickRates.name, grouping: .columns(["format"])))
+            ReportRequest(name: ClickRates.name, grouping: .columns(["format"])))
         #expect(
             rates.table.text(as: .csv)
                 == "format,presented,viewed,clicks,user_clicks,paid_clicks,organic_clicks,ctr\r\noutbrain,0,3,0,0,0,0,0.000000\r\nskoverlay,35,0,11,0,0,0,0.314286\r\n"
@@ -94,7 +93,7 @@ struct FunnelRatioTests {
     func withoutClicks() throws {
         try stores.store("impressions", ["format": "skoverlay", "presented": 5])
         let rates = try stores.sample.stores("data").clickRates(
-            DumpQuery(name: ClickRates.name, grouping: .total))
+            ReportRequest(name: ClickRates.name, grouping: .total))
         #expect(rates.missingStreams == ["overlay-clicks"])
         #expect(
             rates.table.text(as: .csv)

@@ -67,13 +67,13 @@ struct PresentTests {
     @Test("a record that is dated ahead closes no window: maturity and curves are as without it")
     func maturity() throws {
         try stores.foldPostbacks([.postback(0)])
-        var query = DumpQuery(name: "postbacks", grouping: .columns(["day"]))
-        query.notesMaturity = true
+        var query = ReportRequest(name: "postbacks", grouping: .columns(["day"]))
+        query.maturity = true
         func texts() throws -> [String] {
             [
                 try opened().dump(query).withMaturity(forPeople: false).text(as: .csv),
                 try opened().curves(
-                    DumpQuery(name: "install-cohorts", grouping: .columns(["cohort"]))
+                    ReportRequest(name: "install-cohorts", grouping: .columns(["cohort"]))
                 ).text(as: .csv),
             ]
         }

@@ -190,7 +190,7 @@ extension SampleStores.Record {
 }
 
 extension OpenStores {
-    func lines(_ query: DumpQuery) throws -> [String] {
+    func lines(_ query: ReportRequest) throws -> [String] {
         try dump(query).text(as: .ndjson).split(separator: "\n").map(String.init)
     }
 }

@@ -42,7 +42,7 @@ struct CostsImportTests {
                 pipelines: Repository.path("pipelines"), untilEnd: true)
             try CostsFold.work(options, stop: StopSignal())
             return try OpenStores(directories: [path]).dump(
-                DumpQuery(name: "costs", grouping: .columns(["day", "currency"])))
+                ReportRequest(name: "costs", grouping: .columns(["day", "currency"])))
         }
     }
 

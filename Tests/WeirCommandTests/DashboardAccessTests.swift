@@ -18,7 +18,7 @@ struct DashboardAccessTests {
     private func reader() throws -> PageAsker {
         PageAsker(
             source: try DemoStores.source(),
-            scope: [DumpQuery.Condition(column: "campaign", value: "5240")])
+            scope: [ReportRequest.Condition(column: "campaign", value: "5240")])
     }
 
     @Test("whoever may see one campaign sees nothing of another, by no address")

@@ -76,7 +76,7 @@ struct DashboardFaultsTests {
         #expect(page.text.contains("<td>acme</td>"))
         let scoped = PageAsker(
             source: try asker(place).source,
-            scope: [DumpQuery.Condition(column: "campaign", value: "1")])
+            scope: [ReportRequest.Condition(column: "campaign", value: "1")])
         #expect(!(try scoped.page("/campaigns").text.contains("partners/")))
     }
 

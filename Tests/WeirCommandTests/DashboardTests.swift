@@ -69,7 +69,7 @@ extension PageRoute {
 /// Asks for pages as the server does, without a server.
 struct PageAsker {
     var source: Installation
-    var scope: [DumpQuery.Condition] = []
+    var scope: [ReportRequest.Condition] = []
 
     private func making(_ address: String) throws -> PageBuilder {
         let parts = address.split(separator: "?", maxSplits: 1).map(String.init)

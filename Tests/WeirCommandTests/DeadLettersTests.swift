@@ -107,7 +107,7 @@ struct DeadLettersTests {
 
         /// A measure of what became of all records.
         func outcome(_ measure: String) throws -> Int128 {
-            var query = DumpQuery(name: "outcomes")
+            var query = ReportRequest(name: "outcomes")
             query.grouping = .total
             let dump = try stores.dump(query)
             let index = try #require(dump.measures.firstIndex(of: measure))

@@ -207,9 +207,9 @@ struct WatchedRows {
         lessMeasures = try self.part.places(of: part?.less ?? [])
     }
 
-    private var series: [DumpQuery.Condition] {
+    private var series: [ReportRequest.Condition] {
         zip(whole.selection.columns, values).map { column, value in
-            DumpQuery.Condition(
+            ReportRequest.Condition(
                 column: column.name, value: column.reportValue(value).plainText)
         }
     }
@@ -253,7 +253,7 @@ struct WatchedRows {
     }
 
     private func look(from milliseconds: Int64, _ figure: DumpFigure) -> String {
-        let conditions = (figure.query.conditions + series).map { condition in
+        let conditions = (figure.request.conditions + series).map { condition in
             let text = "\(condition.column)=\(condition.value)"
             return "--where '\(text.replacing("'", with: "'\\''"))'"
         }
@@ -276,7 +276,8 @@ extension WatchFile.Rows {
         }
         for column in columns {
             try column.held { name throws(InspectionError) in
-                _ = try DumpFigure(DumpQuery(name: description.name, grouping: .columns([name])))
+                _ = try DumpFigure(
+                    ReportRequest(name: description.name, grouping: .columns([name])))
             }
             guard !["hour", "day", "timestamp", "offset"].contains(column.text) else {
                 throw column.fault("is no row that goes on by the hour: name other columns")
@@ -286,7 +287,7 @@ extension WatchFile.Rows {
         for condition in all { try condition.check(of: description.name) }
         return try dump.held { name throws(InspectionError) in
             try DumpFigure(
-                DumpQuery(
+                ReportRequest(
                     name: name,
                     grouping: columns.isEmpty ? .total : .columns(columns.map(\.text)),
                     conditions: all.map(\.ofQuery)))
@@ -295,11 +296,11 @@ extension WatchFile.Rows {
 }
 
 extension WatchFile.Condition {
-    var ofQuery: DumpQuery.Condition { .init(column: column, value: value.text) }
+    var ofQuery: ReportRequest.Condition { .init(column: column, value: value.text) }
 
     func check(of dump: String) throws(ConfigurationError) {
         try value.held { _ throws(InspectionError) in
-            _ = try DumpFigure(DumpQuery(name: dump, grouping: .total, conditions: [ofQuery]))
+            _ = try DumpFigure(ReportRequest(name: dump, grouping: .total, conditions: [ofQuery]))
         }
     }
 }

@@ -183,9 +183,9 @@ extension CheckReport {
     mutating func checkCosts(in directories: [String], _ pipelines: PipelineDirectory) {
         attempt { report in
             let stores = try OpenStores(directories: directories)
-            let query = DumpQuery(
+            let request = ReportRequest(
                 name: CostsFold.streamName, grouping: .columns(["ad_network_id"]))
-            let ids = try stores.dump(query).rows.compactMap { row -> String? in
+            let ids = try stores.dump(request).rows.compactMap { row -> String? in
                 guard case .text(let id)? = row.columns.first else { return nil }
                 return id
             }

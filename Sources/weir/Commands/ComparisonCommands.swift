@@ -51,16 +51,16 @@ struct DiffCommand: ParsableCommand {
                 throw CommandError.usage(
                     "--by, --where, --measure, --all and --limit are of one dump: name it")
             }
-            var query = try selection.query("")
-            query.conversionModels = try pipelines.configuration.conversionModels()
-            return try sets[0].diff(sets[1], everyDumpBy: query)
+            return try sets[0].diff(
+                sets[1], everyDumpBy: selection.request(""),
+                models: pipelines.configuration.conversionModels())
         }
-        let query = try selection.query(name)
-        let question = comparison.question(query)
+        let request = try selection.request(name)
+        let question = comparison.question(request)
         return try sets[0].diff(
             sets[1],
             knownReport(name, .sums).comparedRows(
-                question.query, pipelines.configuration),
+                question.request, pipelines.configuration),
             question)
     }
 }
@@ -109,11 +109,11 @@ struct WhatIfCommand: ParsableCommand {
 
     func run() throws {
         let format = try format.chosen()
-        var query = try selection.query("decoded-events")
-        if selection.by == nil { query.grouping = .columns(Self.columns) }
+        var request = try selection.request("decoded-events")
+        if selection.by == nil { request.grouping = .columns(Self.columns) }
         let candidates = try PipelineDirectory(models).candidateModels()
         _ = try data.stores().whatIf(
-            candidates, comparison.question(query), catalog: pipelines.configuration.catalog()
+            candidates, comparison.question(request), catalog: pipelines.configuration.catalog()
         ).write(as: format, isRaw: csv.isSet())
     }
 }
@@ -162,9 +162,9 @@ struct ChangesCommand: ParsableCommand {
             try to.map { try LogTime.milliseconds($0, option: "--to") }
             ?? WallClock.milliseconds
         let hours = try source.installation.hours()
-        let query = try selection.query(name)
+        let request = try selection.request(name)
         return try StoreChanges(
-            knownReport(name, .sums).comparedRows(query, source.pipelines.configuration),
+            knownReport(name, .sums).comparedRows(request, source.pipelines.configuration),
             directories: source.data.directories, fromMilliseconds: start, toMilliseconds: end,
             hours: hours)
     }
@@ -205,7 +205,7 @@ struct ReconcileCommand: ParsableCommand {
         guard records || !all else {
             throw CommandError.usage("--all is of --records: counts have all postbacks")
         }
-        var question = ReconciliationQuery(query: try selection.query("reconcile"))
+        var question = ReconciliationQuery(request: try selection.request("reconcile"))
         question.showsRecords = records
         question.showsMatched = all
         question.trustsDevelopment = try pipelines.configuration.trustsDevelopment()

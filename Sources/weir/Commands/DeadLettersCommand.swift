@@ -242,7 +242,7 @@ struct DeadLetterOptions: ParsableArguments {
                     + DeadLetterQuery.knownReasons.joined(separator: ", "))
         }
         (query.sinceMilliseconds, query.untilMilliseconds) = try times.milliseconds()
-        query.conditions = try conditions.map { try DumpQuery.Condition(argument: $0) }
+        query.conditions = try conditions.map { try ReportRequest.Condition(argument: $0) }
         return query
     }
 

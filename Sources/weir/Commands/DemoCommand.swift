@@ -154,9 +154,9 @@ struct DemoReport {
         _ title: String, _ name: String, by columns: String?, to output: BufferedOutput
     ) throws {
         try output.write("\n\(title)\n")
-        var query = DumpQuery(name: name)
-        if let columns { query.grouping = try DumpQuery.Grouping(columns) }
-        let dump = try OpenStores(directories: [directory]).dump(query)
+        var request = ReportRequest(name: name)
+        if let columns { request.grouping = try ReportRequest.Grouping(columns) }
+        let dump = try OpenStores(directories: [directory]).dump(request)
         let counted = dump.countedMeasures
         let shortening =
             !counted.isEmpty && counted.count < dump.measures.count

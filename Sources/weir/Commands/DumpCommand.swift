@@ -96,26 +96,26 @@ struct DumpCommand: ParsableCommand {
         let format = try format.chosen()
         let isRaw = try csv.isSet()
         let isVertical = try arrangement.isVertical(as: format)
-        var question = try question()
+        var request = try self.request()
         let stores = try stores()
         guard format == .table || isVertical else {
             let notices = try BufferedOutput.writing(as: format) { sink in
-                try question.write(
+                try request.write(
                     stores, source.pipelines.configuration, as: format, isRaw: isRaw, to: sink)
             }
             notices.forEach(Console.write)
             return try stores.warnOfOtherRules()
         }
         let width = isVertical ? nil : StandardStream.output.terminalColumns
-        let limit = width == nil ? nil : question.takeLimit()
-        let answer = try question.answer(stores, source.pipelines.configuration, as: format)
+        let limit = width == nil ? nil : request.takeLimit()
+        let answer = try request.answer(stores, source.pipelines.configuration, as: format)
         var notices = answer.notices
         let output = BufferedOutput()
         if isVertical {
             try output.write(answer.report.verticalLines.map { $0 + "\n" }.joined())
         } else if let width {
             notices = try answer.writeTable(
-                within: width, keepsMeasures: question.query.measures != nil, limit: limit,
+                within: width, keepsMeasures: request.measures != nil, limit: limit,
                 to: output.write(bytes:))
         } else {
             try answer.write(as: format, isRaw: isRaw, to: output.write(bytes:))
@@ -127,7 +127,7 @@ struct DumpCommand: ParsableCommand {
 
     /// The rows as a table for people, of any width.
     func writeTable(to sink: ([UInt8]) throws(CommandError) -> Void) throws {
-        try question().answer(stores(), source.pipelines.configuration, as: .table)
+        try request().answer(stores(), source.pipelines.configuration, as: .table)
             .write(as: .table, isRaw: false, to: sink)
     }
 
@@ -137,27 +137,25 @@ struct DumpCommand: ParsableCommand {
             present: source.clock.present)
     }
 
-    func question() throws -> ReportRequest {
-        var query = try selection.query(name)
-        query.notesMaturity = maturity
-        query.measures = measures?.split(separator: ",", omittingEmptySubsequences: false).map(
+    func request() throws -> ReportRequest {
+        var request = try selection.request(name)
+        request.measures = measures?.split(separator: ",", omittingEmptySubsequences: false).map(
             String.init)
-        var question = ReportRequest(query: query)
-        question.dateRule = try date.map { date in
-            guard let rule = FunnelQuery.DateRule(rawValue: date) else {
+        request.dateRule = try date.map { date in
+            guard let rule = ReportRequest.DateRule(rawValue: date) else {
                 throw CommandError.usage("no --date '\(date)': there are arrival and install")
             }
             return rule
         }
-        question.showsNames = try Environment().isSet("WEIR_NAMES", option: names)
-        question.estimates = estimate
-        question.maturity = maturity
-        question.curve = curve
-        question.target = target
-        question.arrangement = try arrangement.arrangement()
-        question.leavesOutZeros = true
-        try question.groupByShownColumns(isGrouped: selection.by != nil)
-        return question
+        request.showsNames = try Environment().isSet("WEIR_NAMES", option: names)
+        request.estimates = estimate
+        request.maturity = maturity
+        request.curve = curve
+        request.target = target
+        request.arrangement = try arrangement.arrangement()
+        request.leavesOutZeros = true
+        try request.groupByShownColumns(isGrouped: selection.by != nil)
+        return request
     }
 }
 

@@ -44,22 +44,22 @@ struct PlotCommand: ParsableCommand {
     private static let columns = 80
 
     func run() throws {
-        var question = ReportRequest(query: try selection.query(name))
-        guard question.query.grouping != .total else {
+        var request = try selection.request(name)
+        guard request.grouping != .total else {
             throw CommandError.usage(
                 "--by total has nothing that a curve goes along: give --by a column, such as day")
         }
-        question.curve = curve
-        question.target = target
+        request.curve = curve
+        request.target = target
         // Counts do not have a currency and must not be split by it.
         let report = try knownReport(name)
         let known = report.measureNames
         if let shown = Plot.columns(of: measure, in: known) {
-            question.query.measures =
+            request.measures =
                 [shown.low, shown.high] + known.filter { $0 == "maturity" }
         }
         let stores = try data.stores(clock.present)
-        let answer = try question.answer(stores, pipelines.configuration, as: .ndjson)
+        let answer = try request.answer(stores, pipelines.configuration, as: .ndjson)
         // Rows by arrival change only until their day is over, whatever their installs add later.
         let newestDay =
             report.abilities.contains(.dates)

@@ -123,7 +123,7 @@ struct TokenMakeCommand: ParsableCommand {
         let known = Set(DumpDescription.all.flatMap(\.columns).map(\.name) + Funnel.columnNames)
         var wanted: [ReadToken.Condition] = []
         for text in conditions {
-            let condition = try DumpQuery.Condition(argument: text)
+            let condition = try ReportRequest.Condition(argument: text)
             guard known.contains(condition.column) else {
                 throw .usage("--where \(text): no dump has a column '\(condition.column)'")
             }

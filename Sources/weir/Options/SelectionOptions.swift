@@ -19,16 +19,16 @@ struct SelectionOptions: ParsableArguments {
             valueName: "column=value"))
     var conditions: [String] = []
 
-    func query(_ name: String) throws -> DumpQuery {
-        let grouping = try by.map { try DumpQuery.Grouping($0) }
-        var query = try DumpQuery(name, where: conditions, times)
-        if let grouping { query.grouping = grouping }
-        query.tellsCurrenciesApart = true
-        return query
+    func request(_ name: String) throws -> ReportRequest {
+        let grouping = try by.map { try ReportRequest.Grouping($0) }
+        var request = try ReportRequest(name, where: conditions, times)
+        if let grouping { request.grouping = grouping }
+        request.tellsCurrenciesApart = true
+        return request
     }
 }
 
-extension DumpQuery {
+extension ReportRequest {
     fileprivate init(_ name: String, where conditions: [String], _ times: TimeOptions) throws {
         let times = try times.milliseconds()
         self.init(
@@ -37,7 +37,7 @@ extension DumpQuery {
     }
 }
 
-extension DumpQuery.Condition {
+extension ReportRequest.Condition {
     /// Reads `column=value`.
     init(argument text: String) throws(CommandError) {
         guard let sign = text.firstIndex(of: "="), sign > text.startIndex else {
@@ -93,7 +93,7 @@ struct CellOptions: ParsableArguments {
 
     /// The figure that explains the rows.
     func figure(_ pipelines: ReportConfiguration) throws -> any Figure {
-        try Explainer.figure(query, pipelines)
+        try Explainer.figure(request, pipelines)
     }
 
     /// The figure that proves the rows in evidence: sums of stored rows only.
@@ -103,14 +103,14 @@ struct CellOptions: ParsableArguments {
                 "\(name) is computed from several dumps, and evidence proves sums of one: give weir evidence "
                     + "the dumps that docs/guides/explain-a-number.md names, one after the other")
         }
-        return try knownReport(name, .sums).provableFigure(query, pipelines)
+        return try knownReport(name, .sums).provableFigure(request, pipelines)
     }
 
-    private var query: DumpQuery {
+    private var request: ReportRequest {
         get throws {
-            var query = try DumpQuery(name, where: conditions, times)
-            query.grouping = .total
-            return query
+            var request = try ReportRequest(name, where: conditions, times)
+            request.grouping = .total
+            return request
         }
     }
 
@@ -118,14 +118,14 @@ struct CellOptions: ParsableArguments {
     func division(_ measure: String?, _ source: SourceOptions) throws -> FunnelDivision? {
         guard let measure else { return nil }
         return try knownReport(name).division(
-            of: measure, query, source.installation.stores(), source.pipelines.configuration)
+            of: measure, request, source.installation.stores(), source.pipelines.configuration)
     }
 
     /// The counted parts of a cost; nil for another measure.
     func cost(_ measure: String?, _ source: SourceOptions) throws -> String? {
         guard let measure else { return nil }
         return try knownReport(name).costInWords(
-            measure, query, source.installation.stores(), source.pipelines.configuration)
+            measure, request, source.installation.stores(), source.pipelines.configuration)
     }
 }
 
@@ -145,9 +145,9 @@ struct ComparisonOptions: ParsableArguments {
 
     var isDefault: Bool { measure.isEmpty && !all && limit == nil }
 
-    func question(_ query: DumpQuery) -> ComparisonQuery {
-        var question = ComparisonQuery(query)
-        question.query.measures = measure.isEmpty ? nil : measure
+    func question(_ request: ReportRequest) -> ComparisonQuery {
+        var question = ComparisonQuery(request)
+        question.request.measures = measure.isEmpty ? nil : measure
         question.showsEqual = all
         question.limit = limit
         return question
