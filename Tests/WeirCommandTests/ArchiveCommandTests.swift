@@ -106,7 +106,7 @@ struct ArchiveCommandTests {
             ).contains("the same file"))
         #expect(
             try usage(from[0], from[1], "--to", archive, "--follow", "--until-end")
-                .contains("--follow has no end"))
+                .contains("--follow and --until-end exclude each other"))
         #expect(
             try usage(
                 from[0], from[1], "--to", archive, "--from-offset", "1", "--from-time", "2026-11-21"

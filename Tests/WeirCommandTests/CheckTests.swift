@@ -102,7 +102,7 @@ struct CheckTests {
         }
         let named = try warnings("networks: {Net: N}\napps: {1: App}\n")
         #expect(named.count == 3)
-        #expect(named[0].hasPrefix("campaign 'no id': names only what says no campaign"))
+        #expect(named[0].hasPrefix("campaign 'no id': it has no id of a campaign"))
         #expect(named[1].hasPrefix("campaign 'other network': its network nte is not under"))
         #expect(named[2].hasPrefix("campaign 'other app': its app 2 is not under apps"))
         #expect(try warnings("").count == 1)
