@@ -98,7 +98,7 @@ struct ArchiveCommandTests {
         let from = ["--from", "sqlite:\(place.path)/a"]
         #expect(try usage().contains("give --from"))
         #expect(try usage(from[0], from[1]).contains("give --to"))
-        #expect(try usage(from[0], from[1], "--to", "kafka://a:1").contains("is no archive"))
+        #expect(try usage(from[0], from[1], "--to", "kafka://a:1").contains("is not an archive"))
         #expect(
             try usage(
                 from[0], from[1], "--to",

@@ -126,7 +126,7 @@ struct UpTests {
             atPath: place.pipelines + "/partners", toPath: place.files.path + "/partners")
         for name in ["catalog.yaml", "partners"] {
             #expect(
-                Wait.until { up.said.contains("\(name): is not there any more: ") }, "\(up.said)")
+                Wait.until { up.said.contains("\(name): no longer exists: ") }, "\(up.said)")
         }
         #expect(try up.post("/v1/postbacks/skadnetwork", Self.postback("d")) == 200)
         #expect(
