@@ -53,7 +53,7 @@ struct CollectorFileTests {
             ("keys: [{name: a, topics: [bids]}]", "keys[0].sha256: is missing"),
             ("token_keys: [{id: a.b, file: k}]", "token_keys[0].id: is no id"),
             ("token_keys: [{id: a, file: nowhere}]", "token_keys[0].file: the file"),
-            ("token_keys: [{id: a, file: short}]", "'short' holds fewer than 32 characters"),
+            ("token_keys: [{id: a, file: short}]", "'short' has fewer than 32 characters"),
             ("tls: {certificate: short}", "tls.key: is missing"),
         ])
     func faults(_ yaml: String, _ words: String) throws {

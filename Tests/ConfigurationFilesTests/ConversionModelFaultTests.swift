@@ -49,7 +49,7 @@ struct ConversionModelFaultTests {
                 == "6: versions[0].fine.fields[0].bits[0]: must be a whole number, but is the"
                 + " text '0': remove the quotes or the tag")
         #expect(
-            try fault(revenue("[0, 0]", "'4.99'"))?.contains(".max: must be an amount, and") == true
+            try fault(revenue("[0, 0]", "'4.99'"))?.contains(".max: must be an amount, but") == true
         )
     }
 

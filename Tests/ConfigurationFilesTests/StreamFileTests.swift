@@ -157,7 +157,7 @@ struct StreamFileTests {
         for word in ["yes", "True", "1", "on", "~", "[true]", "'true'"] {
             let fault = try #require(try postbacksFault("trust_development: \(word)"))
             #expect(
-                fault.hasPrefix("postbacks.yaml:1: trust_development: must be true or false, and"))
+                fault.hasPrefix("postbacks.yaml:1: trust_development: must be true or false, but"))
         }
         #expect(try postbacksFault("trust_development: false") == nil)
     }

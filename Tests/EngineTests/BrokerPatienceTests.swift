@@ -153,7 +153,7 @@ struct BrokerPatienceTests {
             }
             try catchingUp(patience: 600) { _, worker, _ in
                 #expect(
-                    Wait.until(seconds: 60) { worker.error.contains("waiting for it") },
+                    Wait.until(seconds: 60) { worker.error.contains("waiting until it answers") },
                     "\(worker.error)")
                 let status = try worker.stop(seconds: 60)
                 #expect(status == 0, "\(worker.error)")

@@ -76,7 +76,9 @@ struct CheckTests {
         #expect(report.wrongCount == 0)
         let warnings = report.text.split(separator: "\n").filter { $0.hasPrefix("warning: ") }
         #expect(warnings.count == 2)
-        #expect(warnings.first?.contains("'239' is ambiguous: 'one', 'two' end with it") == true)
+        #expect(
+            warnings.first?.contains(
+                "'239' is ambiguous: the identifiers of 'one', 'two' end with it") == true)
     }
 
     @Test("campaigns that nothing can be of are warned of, and nothing is wrong")
@@ -169,7 +171,7 @@ struct CheckTests {
         var report = CheckReport()
         try report.check(log, against: TopicDirectory("\(place.path)/topics"))
         #expect(report.wrongCount == 0)
-        #expect(report.text.contains(": 1 of 3 are in the log;"))
+        #expect(report.text.contains(": 1 of 3 are in the log. "))
         #expect(report.text.hasSuffix(": a, c\n"))
     }
 

@@ -81,7 +81,7 @@ struct LogTrimTests {
         let rows = try trim.plan()
         #expect(rows.map(\.target) == [3, 2])
         #expect(rows[0].reason == "within 7 days")
-        #expect(rows[1].reason == "1 more are past 7 days, and \(data)/bids.sqlite goes on at 2")
+        #expect(rows[1].reason == "1 more are past 7 days, but \(data)/bids.sqlite continues at 2")
         try trim.run(rows)
         let bounds = try log.reader(topic: "bids", group: nil).bounds()
         #expect(bounds.map(\.earliestOffset) == [3, 2])

@@ -50,7 +50,7 @@ struct PromotionReportTests {
         var report = try report()
         report.sent = 1
         let lines = report.text(.table).split(separator: "\n").map(String.init)
-        #expect(lines.first == "postbacks: data -> data/sets/a, 3 records folded on")
+        #expect(lines.first == "postbacks: data -> data/sets/a, 3 records folded in addition")
         #expect(lines.contains { $0.hasSuffix("conversion.revenue.max 100 -> 99.25") })
         #expect(
             lines.contains(
