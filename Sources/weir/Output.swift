@@ -125,7 +125,7 @@ enum Console {
     /// Reports that a limited list may have more rows.
     static func writeIfMore(than count: Int, limit: Int) {
         if count >= limit {
-            write("only the first \(limit) are shown, there may be more: give a larger --limit")
+            write("the first \(limit) are shown: give a larger --limit to see more")
         }
     }
 

@@ -186,8 +186,8 @@ struct ExportCommand: ParsableCommand {
         abstract: "Exports decoded postbacks with the column names of a measurement service.",
         discussion: """
             Prints one row for each accepted postback in its best copy, with the names of the current catalog. \
-            The command reads the records from the log and decodes them with the model version of their fold. \
-            With --partner, it prints only postbacks that were published for that partner.
+            The command reads the records from the log and decodes them as they were decoded when \
+            they were folded. With --partner, it prints only postbacks that were published for that partner.
 
             The profile weir has Weir's own column names, and postbacks of both frameworks. The other profiles \
             fit an existing warehouse table of that service. They leave out postbacks of AdAttributionKit, \

@@ -13,8 +13,8 @@ struct ExplainCommand: ParsableCommand {
         commandName: "explain",
         abstract: "Shows the records of a number, and adds them up.",
         discussion: """
-            Selects rows of a dump or the funnel with --where, --since and --until. Prints the stored number, each \
-            record behind it with its place in the log, and the amount that the record added.
+            Selects rows of a dump or the funnel with --where, --since and --until. Prints the stored number, each of \
+            its records with the place in the log, and the amount that the record added.
 
             Also prints the records of the same hours that do not count, and why: duplicates (of postbacks, \
             notifications and costs with the offset of the original), conflicts, overflows, untrusted postbacks and \

@@ -204,7 +204,7 @@ extension TopicComparison {
         }
         return
             "\(description), or add partitions with kafka-topics.sh --bootstrap-server \(brokers) "
-            + "--alter --topic \(described.name) --partitions \(wanted). Keys then go to other "
+            + "--alter --topic \(described.name) --partitions \(wanted); keys then go to other "
             + "partitions, which cannot detect their duplicates, and a worker continues only with "
             + "--accept-partition-count \(wanted)"
     }
