@@ -170,7 +170,7 @@ package enum ConversionServiceError: Error, Equatable, Sendable, CustomStringCon
 
     package var description: String {
         switch self {
-        case .busy: "too much waits for the log: try again"
+        case .busy: "too many records are waiting for the log: try again"
         case .late: "the log has not acknowledged in time: try again"
         case .behind: "what installs were told is being read from the log: try again"
         case .stopped: "the collector is stopping: try again"

@@ -46,10 +46,10 @@ struct ConversionModelFaultTests {
         #expect(try fault(revenue("[0, 0]", "4.99")) == nil)
         #expect(
             try fault(revenue("[\"0\", 0]", "4.99"))
-                == "6: versions[0].fine.fields[0].bits[0]: must be a whole number, and here is the"
+                == "6: versions[0].fine.fields[0].bits[0]: must be a whole number, but is the"
                 + " text '0': remove the quotes or the tag")
         #expect(
-            try fault(revenue("[0, 0]", "'4.99'"))?.contains(".max: must be an amount, and") == true
+            try fault(revenue("[0, 0]", "'4.99'"))?.contains(".max: must be an amount, but") == true
         )
     }
 
@@ -107,7 +107,7 @@ struct ConversionModelFaultTests {
             ),
             (
                 "[0, five]", "10",
-                "9: [0].buckets[1]: must be an amount in plain digits, as 4.99, and here is 'five'"
+                "9: [0].buckets[1]: must be an amount in plain digits, for example 4.99, but is 'five'"
             ),
             ("[0, 5]", "1e13", "10: [0].max: is too large: its millionths must fit into 64 bits"),
         ])
@@ -125,7 +125,10 @@ struct ConversionModelFaultTests {
         "a fault of an event is at the line of its key",
         arguments: [
             ("", "event: is missing: add it", 10),
-            ("event: ''", "event: is no name: write 1 to 255 bytes without control characters", 10),
+            (
+                "event: ''",
+                "event: is not a name: write 1 to 255 bytes without control characters", 10
+            ),
             ("event: a\n              count_min: -1", "count_min: is -1: write 0 or more", 11),
             (
                 "event: a\n              count_min: 2\n              count_max: 1",
@@ -133,7 +136,7 @@ struct ConversionModelFaultTests {
             ),
             (
                 "event: a\n              count_min: 1.0",
-                "count_min: must be a whole number in plain digits, and here is '1.0'", 11
+                "count_min: must be a whole number in plain digits, but is '1.0'", 11
             ),
             (
                 "event: a\n              revenue_max: 1\n              revenue_min: 2",

@@ -30,7 +30,9 @@ struct CheckAgreementTests {
         let found = try check(place)
         #expect(found.status == 1)
         let wrong = lines(found, "wrong: ")
-        #expect(wrong.count == 1 && wrong[0].contains("\(name): no such file"), "\(found.output)")
+        #expect(
+            wrong.count == 1 && wrong[0].contains("\(name): the file does not exist"),
+            "\(found.output)")
         let up = try place.weir(
             "up", "--listen", "127.0.0.1:0", "--data", place.data, "--pipelines", place.pipelines,
             "--topics", Repository.path("topics"))

@@ -52,7 +52,7 @@ struct DamageCheckTests {
     func whole() throws {
         #expect(
             try check()
-                == "ok: all pages of 2 files, and 300 records of the log are what was written\n")
+                == "ok: all pages of 2 files, and 300 records of the log are undamaged\n")
     }
 
     @Test("a store that was emptied is damaged, in the words of its worker")
@@ -132,7 +132,7 @@ struct DamageCheckTests {
         }
         #expect(
             try check().hasPrefix(
-                "warning: DIR/conversions.sqlite is of before pages had checksums"))
+                "warning: DIR/conversions.sqlite has no checksums"))
     }
 
     @Test("a file that was emptied is wrong")

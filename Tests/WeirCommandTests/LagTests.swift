@@ -154,10 +154,11 @@ struct LagTests {
         #expect(report.streams[0].partitions.map(\.lag) == [nil, nil, 0])
         #expect(
             report.text(.table).hasSuffix(
-                "bids: 0 records behind in 1 of 3 partitions; 2 cannot go on: see the note\n"))
+                "bids: 0 records behind in 1 of 3 partitions; 2 cannot continue: see the note\n"))
         try makeStore("b", [0: 4, 1: 11, 2: 12])
         #expect(
-            try self.report("b").text(.table).hasSuffix("\n\nbids: 3 cannot go on: see the note\n"))
+            try self.report("b").text(.table).hasSuffix(
+                "\n\nbids: 3 cannot continue: see the note\n"))
     }
 
     @Test("a store of another log is not compared with this one")
@@ -224,11 +225,11 @@ struct LagTests {
         #expect(partitions[0].note?.contains("bids/0: Broker: Leader not available") == true)
         #expect(
             report.text(.table).hasSuffix(
-                "1 not folded by any store; 1 not known now: see the note\n"))
+                "1 not folded by any store; 1 unknown now: see the note\n"))
         // Topics are listed all the same.
         let topics = try TopicsReport(log, [])
         #expect(topics.entries.map(\.records) == [nil])
-        #expect(topics.notices.first?.contains("records of bids are not known: ") == true)
+        #expect(topics.notices.first?.contains("cannot read the records of bids: ") == true)
     }
 
     @Test("of several stores on a cluster has an age for each")

@@ -68,7 +68,7 @@ struct ProgramCheckTests {
             "kafka: {sasl.password: \"env:WEIR_TEST_NOT_SET\"}\n", to: "pipelines/bids.yaml")
         let found = wrong(check(place, log: .kafka(["127.0.0.1:1"])))
         for words in [
-            "bids.yaml:1: kafka.sasl.password", "chain.pem is of no use for TLS",
+            "bids.yaml:1: kafka.sasl.password", "chain.pem cannot be used for TLS",
             "partners/private.yaml:4: delivery.url: is sent nothing: 127.0.0.1, loopback",
             "partners/secret.yaml:6: delivery.headers.A: names the file",
         ] {

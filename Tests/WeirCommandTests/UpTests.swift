@@ -126,7 +126,7 @@ struct UpTests {
             atPath: place.pipelines + "/partners", toPath: place.files.path + "/partners")
         for name in ["catalog.yaml", "partners"] {
             #expect(
-                Wait.until { up.said.contains("\(name): is not there any more: ") }, "\(up.said)")
+                Wait.until { up.said.contains("\(name): no longer exists: ") }, "\(up.said)")
         }
         #expect(try up.post("/v1/postbacks/skadnetwork", Self.postback("d")) == 200)
         #expect(
@@ -166,7 +166,7 @@ struct UpTests {
             #expect(says.contains("in place of the line `keys: []`"))
             text.replace("\nkeys: []\n", with: "\n\(made.output)")
         default:
-            #expect(says.contains("right below the line `keys:`"))
+            #expect(says.contains("directly below the line `keys:`"))
             text.replace("\nkeys: # all\n", with: "\nkeys: # all\n\(made.output)")
         }
         try Data(text.utf8).write(to: URL(fileURLWithPath: file))
@@ -288,7 +288,7 @@ struct UpTests {
         #expect(tries.withLock { $0 } == errors.count)
         for service in services {
             let fault = try #require(service.fault)
-            #expect(fault.contains("x: was moved away; it is not begun again"), "\(fault)")
+            #expect(fault.contains("x: was moved away. It restarts only with weir up"), "\(fault)")
         }
         stop.request()
         for service in services { service.join() }
