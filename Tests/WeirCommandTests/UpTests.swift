@@ -303,7 +303,7 @@ struct UpTests {
         let pages = Requests(port: try up.program.port(after: "dashboard http://127.0.0.1:"))
         let metrics = Requests(port: try up.program.port(after: "metrics http://127.0.0.1:"))
         let impressions = "/v1/events/impressions?ce_type=skoverlay.presented"
-        #expect(try !pages.get("/operation").text.contains("does not work"))
+        #expect(try !pages.get("/operation").text.contains("has failed"))
         #expect(try metrics.get("/readyz").status == 200)
         #expect(try up.post(impressions, #"{"impression_id":"i-1"}"#) == 200)
         #expect(Wait.until { place.outcome("accepted", of: "impressions") == 1 })
@@ -320,7 +320,7 @@ struct UpTests {
         // Pages and monitoring show it.
         for path in ["/", "/operation", "/campaigns", "/dumps", "/dump/outcomes", "/none"] {
             let page = try pages.get(path).text
-            #expect(page.contains("weir-impressions does not work, and"), "\(path): \(page)")
+            #expect(page.contains("weir-impressions has failed, and"), "\(path): \(page)")
             #expect(page.contains("impressions.sqlite"), "the reason is there")
         }
         #expect(Wait.until { (try? metrics.get("/readyz").status) == 503 })
