@@ -169,7 +169,7 @@ struct WhatIfTests {
         #expect(!partly.differs)
         #expect(
             partly.notices == [
-                "no candidate model of 525463030: their events are left out, on both sides"
+                "there is no candidate model of 525463030: both sides exclude their events"
             ])
     }
 
@@ -185,7 +185,7 @@ struct WhatIfTests {
         #expect(comparison.notices.isEmpty)
         let itself = try stored.diff(
             OpenStores(directories: [place.path + "/./data"]), everyDumpBy: DumpQuery(name: ""))
-        #expect(itself.notices.first?.contains("are one store") == true)
+        #expect(itself.notices.first?.contains("are the same store") == true)
     }
 
     @Test("what only one set has folded is said, and part of the difference")

@@ -77,9 +77,9 @@ struct DashboardNumbersTests {
             #expect(cost.contains(part), "\(part)")
         }
         let none = try asker.page("/explain/funnel?campaign=5240&measure=cpi").text
-        #expect(none.contains("= not known: there is nothing to divide by"))
+        #expect(none.contains("= not known: nothing to divide by"))
         let unpaid = try asker.page("/explain/funnel?campaign=3&measure=cpi").text
-        #expect(unpaid.contains("= not known: no cost_micros is known"))
+        #expect(unpaid.contains("= not known: cost_micros is missing"))
     }
 
     @Test(
