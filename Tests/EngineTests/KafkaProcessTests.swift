@@ -194,7 +194,7 @@ struct AbsentLeaderTests {
             var unready: Answer?
             Wait.until {
                 unready = try? requests.get("/readyz")
-                return unready?.status == 503 && unready?.text.contains("does not take") == true
+                return unready?.status == 503 && unready?.text.contains("does not accept") == true
             }
             #expect(unready?.status == 503 && unready?.text.contains(place.address) == true)
             #expect(try requests.get("/livez").status == 200)

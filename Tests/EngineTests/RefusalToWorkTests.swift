@@ -65,7 +65,7 @@ struct RefusalToWorkTests {
             stream: name)
         let before = try place.contents(name)
         let text = try words { try fold() }
-        #expect(text.contains("\(name).sqlite was folded under rules 1, and this version"))
+        #expect(text.contains("\(name).sqlite was folded with rules 1, but this version"))
         #expect(text.contains("weir replay --topic TOPIC --into DIR --configuration present"))
         #expect(try place.contents(name) == before)
     }

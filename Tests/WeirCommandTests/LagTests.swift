@@ -78,7 +78,7 @@ struct LagTests {
         let stream = try #require(try report("a").streams.first)
         #expect(stream.partitions.map(\.lag) == [6, 0, 10])
         #expect(
-            stream.partitions[0].note?.hasPrefix("goes on at 4, and its group has committed 7: ")
+            stream.partitions[0].note?.hasPrefix("continues at 4, but its group has committed 7: ")
                 == true)
         #expect(stream.partitions[1].note == nil)
         var report = CheckReport()
@@ -86,8 +86,8 @@ struct LagTests {
             log, topic: "bids", into: &report)
         #expect(
             report.text.contains(
-                "warning: \(place.path)/a/bids.sqlite: bids/0 goes on at 4, and its group has"))
-        #expect(!report.text.contains("bids/1 goes on"))
+                "warning: \(place.path)/a/bids.sqlite: bids/0 continues at 4, but its group has"))
+        #expect(!report.text.contains("bids/1 continues"))
     }
 
     @Test("of several stores, each has its lines, and the one that is furthest counts")

@@ -98,13 +98,13 @@ struct UpTests {
         try name("New")
         try place.addPartner("acme", port: after.port)
         #expect(Wait.until { up.said.contains("the partners were read again partners=acme") })
-        #expect(Wait.until { up.said.contains("the catalog's names were read again") })
+        #expect(Wait.until { up.said.contains("the names of the catalog were reloaded") })
         #expect(try up.post("/v1/postbacks/skadnetwork", Self.postback("b")) == 200)
         #expect(Wait.until { after.requests.contains { $0.body.contains(#""network":"New""#) } })
-        #expect(!up.said.contains("restart to fold by it"), "an address is no part of it")
+        #expect(!up.said.contains("restart to apply it"), "an address is no part of it")
 
         try place.files.write("name: [", to: "pipelines/partners/broken.yaml")
-        #expect(Wait.until { up.said.contains("what is in force stays") })
+        #expect(Wait.until { up.said.contains("the previous configuration stays") })
         // Every service has looked by then.
         Thread.sleep(forTimeInterval: 4)
         #expect(
@@ -113,7 +113,7 @@ struct UpTests {
         try FileManager.default.removeItem(atPath: place.pipelines + "/partners/broken.yaml")
         // Whom it sends what is part of the fold.
         try place.addPartner("other", port: after.port)
-        #expect(Wait.until { up.said.contains("restart to fold by it") })
+        #expect(Wait.until { up.said.contains("restart to apply it") })
         #expect(up.said.contains("the fold has changed (partner other is new), and"), "\(up.said)")
         #expect(Wait.until { up.said.contains("partners=acme,other") })
         #expect(try up.post("/v1/postbacks/skadnetwork", Self.postback("c")) == 200)
