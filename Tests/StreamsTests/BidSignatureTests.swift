@@ -140,13 +140,13 @@ struct BidSignatureTests {
         for (name, reason) in [
             ("nonce", "missing or malformed: nonce"),
             ("timestamp", "missing or malformed: timestamp"),
-            ("signature", "signature is missing, or no text"),
+            ("signature", "signature is missing or is not text"),
         ] {
             let broken = try inspect(fidelities([try fidelity(1).with([name: nil])]))
             #expect(broken.verdict == "incomplete" && broken.reason == reason, "\(name)")
         }
         let malformed = try inspect(fidelities([try fidelity(1).with(["signature": "!!!!"])]))
-        #expect(malformed.reason == "signature is no base64")
+        #expect(malformed.reason == "signature is not base64")
         let separated = try inspect(fidelities([try fidelity(1).with(["nonce": "a\u{2063}b"])]))
         #expect(separated.reason.hasPrefix("nonce contains U+2063"))
         let unknown = try inspect(

@@ -33,7 +33,7 @@ struct OtherRulesTests {
         // The option is of replay alone.
         #expect(
             explained.error.contains(
-                "fold the log again under the present configuration (weir replay --into DIR --configuration present, then weir promote DIR)"
+                "fold the log again with the present configuration (weir replay --into DIR --configuration present, then weir promote DIR)"
             ), "\(explained.error)")
         // Other streams have no part in these numbers.
         let costs = try Program.run("weir", ["dump", "costs"] + all)

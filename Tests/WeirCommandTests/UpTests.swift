@@ -114,7 +114,8 @@ struct UpTests {
         // Whom it sends what is part of the fold.
         try place.addPartner("other", port: after.port)
         #expect(Wait.until { up.said.contains("restart to apply it") })
-        #expect(up.said.contains("the fold has changed (partner other is new), and"), "\(up.said)")
+        #expect(
+            up.said.contains("the fold has changed (partner other was added), and"), "\(up.said)")
         #expect(Wait.until { up.said.contains("partners=acme,other") })
         #expect(try up.post("/v1/postbacks/skadnetwork", Self.postback("c")) == 200)
         #expect(Wait.until { place.outcome("accepted", of: "postbacks") == 3 })
