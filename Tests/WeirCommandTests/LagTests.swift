@@ -127,7 +127,7 @@ struct LagTests {
         try #require(try StoreCheck("bids", in: "\(place.path)/a"))
             .run(log, topic: "bids", into: &report)
         #expect(
-            report.text.contains("bids/0 ends at offset 10, and the group's offset is 11"),
+            report.text.contains("bids/0 ends at offset 10, but the group's offset is 11"),
             "\(report.text)")
     }
 

@@ -97,7 +97,7 @@ struct UpTests {
 
         try name("New")
         try place.addPartner("acme", port: after.port)
-        #expect(Wait.until { up.said.contains("the partners were read again partners=acme") })
+        #expect(Wait.until { up.said.contains("the partners were reloaded partners=acme") })
         #expect(Wait.until { up.said.contains("the names of the catalog were reloaded") })
         #expect(try up.post("/v1/postbacks/skadnetwork", Self.postback("b")) == 200)
         #expect(Wait.until { after.requests.contains { $0.body.contains(#""network":"New""#) } })
@@ -115,7 +115,8 @@ struct UpTests {
         try place.addPartner("other", port: after.port)
         #expect(Wait.until { up.said.contains("restart to apply it") })
         #expect(
-            up.said.contains("the fold has changed (partner other was added), and"), "\(up.said)")
+            up.said.contains("the fold has changed (partner other was added): restart"),
+            "\(up.said)")
         #expect(Wait.until { up.said.contains("partners=acme,other") })
         #expect(try up.post("/v1/postbacks/skadnetwork", Self.postback("c")) == 200)
         #expect(Wait.until { place.outcome("accepted", of: "postbacks") == 3 })
