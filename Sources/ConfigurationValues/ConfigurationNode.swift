@@ -218,7 +218,7 @@ extension ConfigurationNode {
         let text = try text("a name")
         let printable = text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
         guard printable, (1...255).contains(text.utf8.count) else {
-            throw badValue("is no name: write 1 to 255 bytes without control characters")
+            throw badValue("is not a name: write 1 to 255 bytes without control characters")
         }
         return text
     }

@@ -165,7 +165,7 @@ struct MembersBesideTests {
             #expect(worker.status == 1)
             let last = worker.error.split(separator: "\n").last.map(String.init) ?? ""
             #expect(last.contains("the group's offsets of 'bids'"), "\(worker.error)")
-            #expect(last.contains("stop the group's members"), "\(worker.error)")
+            #expect(last.contains("stop the members of the group"), "\(worker.error)")
             #expect(
                 try place.contents("bids", data: "beside")
                     == place.contents("bids", data: "member"))

@@ -321,7 +321,7 @@ struct RecreatedTopicTests {
                     return ContinuousClock.now > deadline
                 })
         }
-        #expect(words.contains("topic 'bids' was created anew"))
+        #expect(words.contains("topic 'bids' was recreated"))
         #expect(folded == 3000)
     }
 

@@ -102,7 +102,7 @@ struct NotificationVerificationTests {
         var altered = genuine.split(separator: ".").map(String.init)
         altered[1] = #"{"notificationType":"TEST","signedDate":1800000000000}"#.utf8.base64URL
         let broken = try judgements(verify(altered.joined(separator: ".")))
-        #expect(broken.map(\.reason) == ["the signature does not hold over what was received"])
+        #expect(broken.map(\.reason) == ["the signature does not match the received content"])
         #expect(try judgements(verify("a.b.c")).map(\.verdict) == [.invalid])
         #expect(try verify(#"{"signedPayload":1}"#).table.contains("rejected: wrong_type"))
         #expect(try verify(#"{"signedPayload":null}"#).table.contains("rejected: missing_field"))
