@@ -200,7 +200,7 @@ struct WhatIfTests {
         let now = try place.stores()
         let comparison = try before.diff(now, everyDumpBy: DumpQuery(name: ""))
         let notice = try #require(comparison.notices.first)
-        #expect(notice.contains("partition 0 holds offsets 0 to "))
+        #expect(notice.contains("partition 0 contains offsets 0 to "))
         #expect(
             comparison.table.rows.contains { row in
                 row.first == .text("outcomes") && row[1] == .text("accepted")

@@ -188,7 +188,7 @@ struct ArchiveTests {
         try copy(source)
         let writer = try archive.writer()
         #expect { try writer.append([record("b")]) } throws: {
-            "\($0)".contains("is a copy of topic 'bids' of another log")
+            "\($0)".contains("contains a copy of topic 'bids' from another log")
         }
         try archive.createTopic("own", partitionCount: 1)
         #expect(try writer.append([record("c", topic: "own")]).map(\.offset) == [0])

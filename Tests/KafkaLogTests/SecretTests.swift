@@ -70,8 +70,8 @@ struct SecretTests {
             let words = try #require(failure).description
             #expect(
                 words.hasPrefix(
-                    "pipelines/kafka.yaml:3: settings.\(name): the Kafka setting \(name) is not "
-                        + "accepted: "), "\(words)")
+                    "pipelines/kafka.yaml:3: settings.\(name): the Kafka setting \(name) is "
+                        + "invalid: "), "\(words)")
             #expect(words.split(whereSeparator: \.isNewline).count == 1, "\(words)")
         }
     }

@@ -110,7 +110,7 @@ struct CurrencyConversionTests {
         } throws: { error in
             let words = "\(error)"
             // Nothing is nothing in every currency.
-            return words.contains("no rate of EUR on 2026-11-20") && !words.contains("CHF")
+            return words.contains("no rate for EUR on 2026-11-20") && !words.contains("CHF")
         }
     }
 

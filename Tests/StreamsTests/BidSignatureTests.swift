@@ -151,7 +151,9 @@ struct BidSignatureTests {
         #expect(separated.reason.hasPrefix("nonce contains U+2063"))
         let unknown = try inspect(
             fidelities([try fidelity(1)]).with([Auction.skadn + ".version": "9.0"]))
-        #expect(unknown.reason.hasPrefix("the version '9.0' is none") && unknown.fields.isEmpty)
+        #expect(
+            unknown.reason.hasPrefix("the signed fields of version '9.0' are unknown")
+                && unknown.fields.isEmpty)
     }
 
     @Test("any of a network's keys may have signed, and other networks' ads are not looked at")

@@ -172,7 +172,7 @@ struct DashboardNumbersTests {
             let explained = try asker.page(door.address)
             #expect(!explained.text.contains("does not add up"), "\(door.address)")
             let later = explained.text.matches(
-                of: #/<span>of it since [^<]*<\/span><span class="amount">([^<]*)</#
+                of: #/<span>since [^<]*<\/span><span class="amount">([^<]*)</#
             ).map { String($0.1) }
             // Cost is explained by prices for a thousand.
             guard !door.address.contains("cost_micros") else { continue }
