@@ -77,10 +77,10 @@ struct PageQuery: Equatable {
         let known = columns + (Parameter.all + PageContext.filters).filter { !columns.contains($0) }
         if let unknown = parameters.names.first(where: { !known.contains($0) }) {
             throw CommandError.usage(
-                "no parameter '\(unknown)' here: there are \(known.joined(separator: ", "))")
+                "unknown parameter '\(unknown)': use one of \(known.joined(separator: ", "))")
         }
         if let twice = parameters.repeated.min() {
-            throw CommandError.usage("\(twice) stands there twice: one value at a time")
+            throw CommandError.usage("\(twice) is given twice: keep one value")
         }
         by = Self.names(parameters[Parameter.by]).filter { $0 != "total" }
         isOfAllRows = parameters[Parameter.by].nonempty == nil
@@ -185,7 +185,7 @@ struct PageQuery: Equatable {
             if let start = query.sinceMilliseconds, let end = query.untilMilliseconds, end <= start
             {
                 throw CommandError.usage(
-                    "no time lies from \(since ?? "") to before \(until ?? ""): the days end before the one that is named last, so give a later one"
+                    "the range from \(since ?? "") to \(until ?? "") is empty: its end is exclusive, so give a later one"
                 )
             }
             return query
@@ -220,7 +220,9 @@ struct PageQuery: Equatable {
     private static func time(_ text: String?, _ name: String) throws(CommandError) -> Int64? {
         guard let text else { return nil }
         guard let milliseconds = UTC.milliseconds(text: text) else {
-            throw .usage("\(name) '\(text)' is no time: write 2026-11-21 or 2026-11-21T05:00:00Z")
+            throw .usage(
+                "\(name) must be a time, for example 2026-11-21 or 2026-11-21T05:00:00Z, not '\(text)'"
+            )
         }
         return milliseconds
     }
@@ -290,7 +292,7 @@ struct PageAnswer {
             })
         else { return nil }
         return
-            "cpi is the cost divided by all installs of the row, also those of campaigns without a known cost."
+            "cpi is the cost divided by all installs of the row, including installs of campaigns without a known cost."
     }
 
     func place(of column: String) -> Int? { table.columns.firstIndex { $0.name == column } }

@@ -312,7 +312,7 @@ extension Worker {
                 partition, at: bounds.earliestOffset, logStart: bounds.logStart, emitFrom: emitted)
             if bounds.earliestOffset > 0 {
                 logger.warning(
-                    "the log no longer has its beginning: what came before is not counted",
+                    "the beginning of the log was deleted: earlier records are not counted",
                     metadata: [
                         "partition": "\(partition)", "first_offset": "\(bounds.earliestOffset)",
                     ])
@@ -325,7 +325,7 @@ extension Worker {
             let rows = try store.dueCount(partition: partition, below: emitted)
             if rows > 0 {
                 logger.warning(
-                    "taken as published by another store of this group: postbacks for partners",
+                    "another store of this group has already published these partner postbacks",
                     metadata: [
                         "partition": "\(partition)", "count": "\(rows)",
                         "below_offset": "\(emitted)",
@@ -349,7 +349,7 @@ extension Worker {
             try reader.seek(partition: partition, to: state.nextOffset)
         }
         logger.info(
-            "partition taken",
+            "partition assigned",
             metadata: [
                 "partition": "\(partition)", "next_offset": "\(state.nextOffset)",
                 "end": "\(bounds.endOffset)",
@@ -391,6 +391,6 @@ extension Worker {
         lanes.folds[partition: partition].forget(partition: partition)
         follower.drop(partition)
         metrics?.drop(partition)
-        logger.info("partition given up", metadata: ["partition": "\(partition)"])
+        logger.info("partition released", metadata: ["partition": "\(partition)"])
     }
 }

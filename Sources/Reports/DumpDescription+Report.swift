@@ -18,7 +18,7 @@ extension DumpDescription: Report {
     package func check(_ request: ReportRequest) throws(CommandError) {
         try checkDates(request)
         guard !request.curve || !(request.maturity || request.showsNames) else {
-            throw .usage("--curve stands without --maturity and --names")
+            throw .usage("--curve cannot be combined with --maturity or --names: remove one")
         }
     }
 

@@ -208,7 +208,7 @@ struct RowSelection {
             let isDay = column.kind == .day || column.name == "day"
             let isRead = isDay && (1...10).contains(condition.value.utf8.count)
             guard !isRead || UTC.milliseconds(text: condition.value) != nil else {
-                throw fault("a day, as 2026-11-21")
+                throw fault("a day, for example 2026-11-21")
             }
             return .text(condition.value)
         case .integer:
@@ -223,7 +223,7 @@ struct RowSelection {
         case .hour:
             let milliseconds = UTC.milliseconds(text: condition.value)
             guard let milliseconds, milliseconds.isMultiple(of: Hour.milliseconds) else {
-                throw fault("a whole hour, as 2026-11-21T05:00:00Z")
+                throw fault("a whole hour, for example 2026-11-21T05:00:00Z")
             }
             return .text(UTC.text(milliseconds: milliseconds))
         }
@@ -271,8 +271,8 @@ package struct DumpDescription: Sendable {
         case .aggregate(let table), .toldAndBrought(let table):
             table.measures.contains(name)
                 ? (table.unit(ofMeasure: name), table.note(ofMeasure: name).text)
-                : (.count, "that brought this value, in conversion-values")
-        case .refusals: (.count, "only where rows are grouped")
+                : (.count, "postbacks with this value, from conversion-values")
+        case .refusals: (.count, "only if rows are grouped")
         }
     }
 
@@ -344,9 +344,9 @@ package struct DumpDescription: Sendable {
                 DumpColumn(
                     "timestamp", .integer, .init("of the record", unit: .milliseconds)),
                 DumpColumn("hour", .hour, "of the record's timestamp, UTC", isDefault: false), day,
-                DumpColumn("type", .text, "as the record's header says it"),
+                DumpColumn("type", .text, "from the record's header"),
                 DumpColumn("reason", .text, "from a closed list"),
-                DumpColumn("detail", .text, "words for people"),
+                DumpColumn("detail", .text, "explanation of the reason"),
             ],
             measures: ["records"], streams: OpenStores.streams, source: .refusals(kind))
     }
@@ -358,9 +358,9 @@ enum RefusalKind: String, CaseIterable, Sendable {
 
     fileprivate var note: String {
         switch self {
-        case .rejected: "Records that were rejected, each with its reason."
-        case .untrusted: "Records that are not from whom they say they are."
-        case .conflicts: "Records whose id was seen before with other values."
+        case .rejected: "Rejected records with their reasons."
+        case .untrusted: "Records that were not verified as coming from their stated sender."
+        case .conflicts: "Records that repeat an earlier id with different values."
         }
     }
 

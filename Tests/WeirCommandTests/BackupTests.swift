@@ -167,7 +167,7 @@ struct BackupTests {
         #expect(missing.hasPrefix("no log at \(place.path)/typo.sqlite: "), "\(missing)")
         #expect(missing.contains("--log its log (kafka://HOST:PORT for"))
         let empty = try place.write("", to: "empty.sqlite")
-        #expect(words(empty).hasPrefix("the file of sqlite:\(empty) is there and empty"))
+        #expect(words(empty).hasPrefix("the file of sqlite:\(empty) is empty"))
     }
 
     @Test("an empty directory is no backup")

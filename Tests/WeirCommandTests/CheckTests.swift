@@ -125,7 +125,7 @@ struct CheckTests {
         let other = try TemporaryDirectory()
         try makeStore(other, identity: "other")
         #expect(
-            words(try check(other, other.log("bids"))).first?.contains("was created anew") == true)
+            words(try check(other, other.log("bids"))).first?.contains("was recreated") == true)
         let without = try TemporaryDirectory()
         #expect(words(try check(other, without.log("t"))).first?.contains("no topic") == true)
         let ahead = try TemporaryDirectory()

@@ -117,7 +117,7 @@ struct DeliveriesRetryTests {
         #expect(try state(in: place) == .dead)
         #expect(
             try retry(["--all-dead"], in: place)
-                == "0 to be sent now, 1 unchanged\nskipped acme: it is disabled, since it answered 410; see weir deliveries retry --partner acme\n"
+                == "0 to be sent now, 1 unchanged\nskipped acme: it is disabled, because it answered 410; see weir deliveries retry --partner acme\n"
         )
         #expect(try state(in: place) == .dead)
         #expect(

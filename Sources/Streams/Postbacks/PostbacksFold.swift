@@ -122,7 +122,7 @@ package final class PostbacksFold: LastingFold {
         if outcome == .conflicts, let known {
             refuse(
                 record, at: place,
-                .conflict(detail: "carries other values than offset \(known.offset)"))
+                .conflict(detail: "has other values than offset \(known.offset)"))
         }
         if outcome == .accepted {
             var copy = KnownPostback(
