@@ -20,7 +20,8 @@ struct ChangesPage {
         var request = try context.limited(ReportAddress(name, context.parameters))
         from = context.parameters["from"].nonempty ?? ""
         guard let begin = UTC.milliseconds(text: from), begin <= WallClock.milliseconds else {
-            throw CommandError.usage("from '\(from)' is no time that is past: write 2026-11-21")
+            throw CommandError.usage(
+                "from must be a day in the past, for example 2026-11-21, not '\(from)'")
         }
         measures = request.measures ?? []
         request.measures = nil
@@ -93,8 +94,8 @@ extension PageWriter {
     mutating func writeChanges(_ name: String) throws {
         let changes = try ChangesPage(source, context, name)
         try section(
-            "What changed in \(name) since \(changes.from)",
-            "value from + later records + configuration + correction = value to. Later records lead to these records."
+            "Changes in \(name) since \(changes.from)",
+            "value from + later records + configuration + correction = value to. Click a number of later records to list these records."
         ) { page in
             let table = changes.table
             page.write { html in

@@ -35,7 +35,8 @@ struct ExplanationPage {
         from = try context.parameters["from"].nonempty.map { text in
             guard let time = UTC.milliseconds(text: text) else {
                 throw CommandError.usage(
-                    "from '\(text)' is no time: write 2026-11-21 or 2026-11-21T05:00:00Z")
+                    "from must be a time, for example 2026-11-21 or 2026-11-21T05:00:00Z, not '\(text)'"
+                )
             }
             return (text, time)
         }
@@ -160,7 +161,7 @@ struct ExplanationPage {
         if request.asOf != nil {
             html.element(
                 "p", ["class": "note"],
-                text: "Records are explained as the stores have them now, not as they were earlier."
+                text: "This explains the current contents of the stores, not an earlier state."
             )
         }
         return html
@@ -170,7 +171,7 @@ struct ExplanationPage {
         var html = HTML()
         if let division = report.division { write(division, to: &html) }
         html.element("section") { html in
-            html.element("h2", text: "How it adds up")
+            html.element("h2", text: "Sum")
             // Without contributions, do not name the measures. A rate then has no value, which its division shows.
             if explanation.measures.isEmpty, let measure, report.division == nil {
                 html.element("p", ["class": "sum"]) { html in
@@ -196,7 +197,7 @@ struct ExplanationPage {
                 html.element(
                     "p", ["class": "note"],
                     text:
-                        "Billed prices are for a thousand impressions (CPM): the cost is a thousandth of their sum."
+                        "Billed prices are per thousand impressions (CPM), so the cost is their sum divided by 1,000."
                 )
             }
             if let cost = report.cost { html.element("p", ["class": "note"], text: cost) }
@@ -209,7 +210,7 @@ struct ExplanationPage {
                     html.element("p", ["class": "sum"]) { html in
                         html.element(
                             "span",
-                            text: "of it since \(from.text): \(ShownValue.heading(measure.name))")
+                            text: "since \(from.text): \(ShownValue.heading(measure.name))")
                         html.element(
                             "span", ["class": "amount"],
                             text: ShownValue.sum(
@@ -220,17 +221,19 @@ struct ExplanationPage {
             for stream in explanation.missingStreams {
                 html.element(
                     "p", ["class": "note"],
-                    text: "There is no store of \(stream): what comes of it is not known.")
+                    text: "There is no store of \(stream), so its share is unknown.")
             }
         }
         write(
-            report.counted, of: report.countedCount, explanation, "Records that add to it",
+            report.counted, of: report.countedCount, explanation, "Counted records",
             to: &html)
-        write(report.leftOut, of: report.leftOutCount, nil, "Left out, and why", to: &html)
+        write(
+            report.leftOut, of: report.leftOutCount, nil, "Records that were not counted", to: &html
+        )
         if report.countedCount + report.leftOutCount > 0 { writeFiles(report, to: &html) }
         if context.scope.isEmpty, !explanation.untold.isEmpty {
             html.element("section") { html in
-                html.element("h2", text: "Left out of these hours, whatever they are about")
+                html.element("h2", text: "All records of these hours that were not counted")
                 for untold in explanation.untold {
                     html.element(
                         "p", text: "\(untold.topic): \(untold.records) \(untold.reason)")
@@ -248,7 +251,7 @@ struct ExplanationPage {
             html.link(value, to: request.explanation(of: term.name, where: []), class: "amount")
         }
         html.element("section") { html in
-            html.element("h2", text: "How it is worked out")
+            html.element("h2", text: "Calculation")
             html.element("p", ["class": "division"]) { html in
                 html.text("\(ShownValue.formula(division)) = ")
                 for part in division.parts {
@@ -317,7 +320,7 @@ struct ExplanationPage {
             guard count > entries.count else { return }
             html.element(
                 "p", ["class": "note"],
-                text: "These are the first \(entries.count): the files below have more."
+                text: "The first \(entries.count) are shown. The files below have more."
             )
         }
     }
@@ -353,7 +356,7 @@ struct ExplanationPage {
             html.element("h2", text: "By currency")
             html.element(
                 "p", ["class": "note"],
-                text: "Amounts of several currencies are never added up. Choose one:")
+                text: "Amounts in different currencies cannot be added. Choose one:")
             html.element("p", ["class": "choices"]) { html in
                 for currency in currencies {
                     html.link(
@@ -374,7 +377,7 @@ struct ExplanationPage {
         if asked.grouping == .all { asked.by = [] }
         let parameters = asked.parameters.filter { $0.name != "as_of" }
         html.element("section", ["class": "doors"]) { html in
-            html.element("h2", text: "From here")
+            html.element("h2", text: "Next steps")
             func form(_ path: String, _ label: String, _ name: StaticString, _ button: String) {
                 html.element("form", ["action": path, "method": "get"]) { html in
                     for (name, value) in parameters {
@@ -392,20 +395,20 @@ struct ExplanationPage {
                     html.element("button", ["type": "submit"], text: button)
                 }
             }
-            form("/dump/\(request.name)", "What did this say on ", "as_of", "Show")
+            form("/dump/\(request.name)", "Show the value as of ", "as_of", "Show")
             let isOfSums = request.has(.sums)
             if isOfSums {
-                form("/changes/\(request.name)", "What has changed since ", "from", "Show")
+                form("/changes/\(request.name)", "Show changes since ", "from", "Show")
             }
             if context.scope.isEmpty, isOfSums {
                 html.element("p") { html in
                     html.link(
-                        "Take this as evidence",
+                        "Download as evidence",
                         to: PageAddress(
                             "/evidence/\(request.name)",
                             ownParameters.filter { !["as_of", "from"].contains($0.name) }))
                     html.text(
-                        ": a file with these records, their signatures and the configuration, that proves the number anywhere (weir evidence verify)."
+                        ": a file with these records, their signatures and the configuration. weir evidence verify proves the number from it on any machine."
                     )
                 }
             }
@@ -440,7 +443,7 @@ extension PageWriter {
         try section(name, report.pageNote) { page in
             if let asOf = request.asOf {
                 page.paragraph(
-                    "As it was \(asOf), midnight UTC where no time is said.", class: "note")
+                    "As of \(asOf). A date without a time means midnight UTC.", class: "note")
             }
             if request.has(.groups) { page.writeGroupings(request, report.columnNames) }
             try page.table(

@@ -70,7 +70,7 @@ struct PageAnswer {
             })
         else { return nil }
         return
-            "cpi is the cost divided by all installs of the row, also those of campaigns without a known cost."
+            "cpi is the cost divided by all installs of the row, including installs of campaigns without a known cost."
     }
 
     func place(of column: String) -> Int? { table.columns.firstIndex { $0.name == column } }

@@ -41,7 +41,7 @@ extension PageWriter {
         let currencies = Set(rows.flatMap { row in places.flatMap { row[$0].currencies } })
         guard currencies.count < 2 else {
             return paragraph(
-                "\(title): not drawn, since amounts of \(currencies.sorted().joined(separator: ", ")) have no common scale. The tables have them.",
+                "\(title): there is no chart, because amounts in \(currencies.sorted().joined(separator: ", ")) have no common scale. See the tables.",
                 class: "note")
         }
         let title = currencies.first.map { $0.isEmpty ? title : "\(title), \($0)" } ?? title
@@ -95,7 +95,8 @@ extension PageWriter {
         }
         if recordDays != nil, hasGap {
             paragraph(
-                "Where a line has a gap, its streams have no records of the day.", class: "note")
+                "A gap in a line means that its streams have no records of that day.", class: "note"
+            )
         }
     }
 

@@ -226,13 +226,14 @@ enum DashboardError: Error, CustomStringConvertible {
     var description: String {
         switch self {
         case .outOfScope(let dump, let column):
-            "your token shows rows of one \(column), and \(dump) does not say which \(column) its rows are of"
+            "your token is limited to one \(column), and \(dump) cannot be"
         case .otherScope(let condition):
-            "your token shows rows with \(condition.column) \(condition.value) only"
-        case .ofEverything: "your token shows some campaigns only, and this page is of everything"
+            "your token is limited to \(condition.column) \(condition.value)"
+        case .ofEverything:
+            "your token is limited to some campaigns, and this page shows all of them"
         case .notFound(let path): "there is no page \(path)"
         case .busy:
-            "as many numbers are being explained as this machine does at a time: wait for one to end, then ask again"
+            "this machine is already explaining as many numbers as it can: wait until one is done, then try again"
         }
     }
 

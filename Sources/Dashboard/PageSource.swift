@@ -76,7 +76,7 @@ final class PageSource {
     private func stores(asOf milliseconds: Int64?) throws -> OpenStores {
         guard let milliseconds else { return try stores }
         guard milliseconds <= WallClock.milliseconds else {
-            throw CommandError.usage("as_of is still to come: give a time that is past")
+            throw CommandError.usage("as_of is in the future: give a time in the past")
         }
         return try OpenStores(
             directories: installation.directories,

@@ -54,8 +54,8 @@ struct PageWriter {
             // Files belong to the whole instance and contain other campaigns too.
             let reason =
                 context.scope.isEmpty
-                ? "a file of the configuration is broken: \(error)"
-                : "the operator of Weir sees the reason at the same address."
+                ? "a configuration file is invalid: \(error)"
+                : "the operator of Weir can open the same address to see the reason."
             part.paragraph("Not shown: \(reason)", class: "warning")
         } catch let error as DashboardError {
             part = PageWriter(source, context, period: period)
@@ -75,7 +75,7 @@ struct PageWriter {
     private mutating func writeHowToFill(_ streams: [String]) {
         let names = streams.joined(separator: " or ")
         paragraph(
-            "Nothing has come of \(names) yet. Send it to the collector, or publish a file, and run \(streams.map { "weir-\($0)" }.joined(separator: " or ")) (weir up runs all of them):",
+            "No records of \(names) yet. Send some to the collector or publish a file, and run \(streams.map { "weir-\($0)" }.joined(separator: " or ")) (weir up runs all workers):",
             class: "empty")
         for stream in streams.prefix(1) {
             html.element(
@@ -104,7 +104,7 @@ struct PageWriter {
                         class: "amount")
                     guard let before else { return }
                     html.element("span", ["class": "before"]) { html in
-                        html.text("before: ")
+                        html.text("Previous period: ")
                         Self.number(
                             before.only(name), name, before, key: [], row: before.rows.first,
                             to: &html)
@@ -122,7 +122,7 @@ struct PageWriter {
         if page != .operation, context.isLimitedInTime { names.append("days") }
         guard !names.isEmpty else { return }
         paragraph(
-            "This page is of everything: \(names.joined(separator: ", ")) \(names.count == 1 && names != ["days"] ? "does" : "do") not limit it.",
+            "This page shows everything. It ignores \(names.joined(separator: ", ")).",
             class: "note")
     }
 
@@ -136,13 +136,15 @@ struct PageWriter {
         guard !others.isEmpty else { return }
         if others.contains("country"), columns.contains(PageContext.storefront) {
             paragraph(
-                "Of every storefront: these are written with three letters, as USA, and so must the country be to limit them.",
+                "All storefronts are shown. To filter them, write the country with three letters, for example USA.",
                 class: "note")
         }
         let unsaid = others.filter { $0 != "country" || !columns.contains(PageContext.storefront) }
         guard !unsaid.isEmpty else { return }
         let names = unsaid.map(ShownValue.heading).joined(separator: " or ")
-        paragraph("Of every \(names): rows of \(request.name) do not say which.", class: "note")
+        paragraph(
+            "The filter on \(names) has no effect here, because rows of \(request.name) have no such column.",
+            class: "note")
     }
 
     /// An interval as `low to high`; a single amount if both are equal.
@@ -300,13 +302,13 @@ struct PageWriter {
             html.element("span", ["class": "unknown", "title": why], text: "–")
         }
         guard let value, value != .null else {
-            return unknown("not known, or of nothing: there is nothing to divide by")
+            return unknown("unknown, or nothing to divide by")
         }
         let currency = (key + answer.request.conditions).first { $0.column == "currency" }?.value
         var text = ShownValue.text(
             value, in: measure, isKey: false, currency: currency, places: decimals)
         // An amount that is not known is not 0.
-        guard !text.isEmpty else { return unknown("no amount is known") }
+        guard !text.isEmpty else { return unknown("the amount is unknown") }
         if measure == "cpi", let cost = row?[answer.place(of: "cost_micros") ?? 0],
             case .money(let money) = cost, let currency = money.amounts.first?.currency
         {
@@ -335,7 +337,7 @@ struct PageWriter {
         files(
             [
                 ("CSV", request.address(as: .csv)), ("JSON", request.address(as: .json)),
-                ("this table by itself", request.address),
+                ("this table on its own page", request.address),
             ], request.command(source.clockWords))
     }
 
@@ -354,7 +356,7 @@ extension HTML {
         _ links: [(name: String, address: PageAddress)], _ command: String, note: String = ""
     ) {
         element("details", ["class": "files"]) { html in
-            html.element("summary", text: "as CSV, JSON, command")
+            html.element("summary", text: "CSV, JSON, command")
             html.element("p") { html in
                 for (name, address) in links {
                     html.link(name, to: address)

@@ -79,10 +79,10 @@ struct ReportAddress {
         let known = columns + (Parameter.all + PageContext.filters).filter { !columns.contains($0) }
         if let unknown = parameters.names.first(where: { !known.contains($0) }) {
             throw CommandError.usage(
-                "no parameter '\(unknown)' here: there are \(known.joined(separator: ", "))")
+                "unknown parameter '\(unknown)': use one of \(known.joined(separator: ", "))")
         }
         if let twice = parameters.repeated.min() {
-            throw CommandError.usage("\(twice) stands there twice: one value at a time")
+            throw CommandError.usage("\(twice) is given twice: keep one value")
         }
         by = Self.names(parameters[Parameter.by]).filter { $0 != "total" }
         if parameters[Parameter.by].nonempty == nil { request.grouping = .all }
@@ -188,7 +188,7 @@ struct ReportAddress {
                 end <= start
             {
                 throw CommandError.usage(
-                    "no time lies from \(since ?? "") to before \(until ?? ""): the days end before the one that is named last, so give a later one"
+                    "the range from \(since ?? "") to \(until ?? "") is empty: its end is exclusive, so give a later one"
                 )
             }
             return request
@@ -220,7 +220,8 @@ struct ReportAddress {
     private static func time(_ text: String?, _ name: String) throws(CommandError) -> Int64? {
         guard let text else { return nil }
         guard let milliseconds = UTC.milliseconds(text: text) else {
-            throw .usage("\(name) '\(text)' is no time: write 2026-11-21 or 2026-11-21T05:00:00Z")
+            throw .usage(
+                "\(name) must be a time, for example 2026-11-21 or 2026-11-21T05:00:00Z, not '\(text)'")
         }
         return milliseconds
     }

@@ -36,7 +36,7 @@ struct EvidenceClaim {
     /// The contradictions.
     var faults: [String] {
         guard let figure else {
-            return ["no dump is asked for with \(manifest.dump) \(manifest.where)"]
+            return ["\(manifest.dump) \(manifest.where) does not select a dump"]
         }
         let rowFaults = rows.compactMap { fault($0, figure) }
         let unknown = manifest.number.keys.filter { !figure.measures.contains($0) }.sorted()
@@ -50,9 +50,9 @@ struct EvidenceClaim {
             report?.catalogColumns.contains { text.hasPrefix("\($0)=") } ?? false
         }
         let rows =
-            "the question asks for every row (\(counted(rows.count, "row"))), and each has its value"
+            "the query selects every row (\(counted(rows.count, "row"))), and each has its value"
         return isOfCatalog
-            ? "\(rows); campaign, name and media_source go by the catalog, which is not in the file"
+            ? "\(rows); campaign, name and media_source depend on the catalog, which is not in the file"
             : rows
     }
 
@@ -108,13 +108,13 @@ struct EvidenceClaim {
         let isBrought = table.name == ConversionValuesKey.table.name && table.name != manifest.dump
         let asked = isBrought ? broughtFigure ?? figure : figure
         guard let terms = asked.terms(of: table, columns: columns) else {
-            return "\(row.aggregate) \(row.description) is not asked for"
+            return "the query does not select \(row.aggregate) \(row.description)"
         }
         let proved = manifest.measure.flatMap { ProvedMeasure($0, of: manifest.dump) }
         let gives = terms.map { [table.measures[$0.rowMeasure], asked.measures[$0.measure]] }
             .filter { proved?.includes($0[1]) ?? true }
         return gives == row.gives
-            ? nil : "\(row.aggregate) \(row.description) gives something else to \(manifest.dump)"
+            ? nil : "\(row.aggregate) \(row.description) adds other measures to \(manifest.dump)"
     }
 
     private var doubled: [String] {
@@ -122,7 +122,7 @@ struct EvidenceClaim {
         var known: Set<StoredValue> = []
         return rows.compactMap { row in
             known.insert(.text("\(row.stream) \(row.aggregate) \(row.description)")).inserted
-                ? nil : "\(row.aggregate) \(row.description) is there twice"
+                ? nil : "\(row.aggregate) \(row.description) occurs twice"
         }
     }
 
@@ -136,7 +136,7 @@ struct EvidenceClaim {
             }
         }
         return currencies.filter { $0.value.count > 1 }.sorted { $0.key < $1.key }.map {
-            "\($0.key) adds up \(MoneyByCurrency.list($0.value))"
+            "\($0.key) adds amounts in different currencies: \(MoneyByCurrency.list($0.value))"
         }
     }
 }

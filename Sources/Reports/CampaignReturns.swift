@@ -187,10 +187,10 @@ extension FunnelSums {
 
 struct ReturnsReport: Report {
     var name: String { CampaignReturns.name }
-    let note = "What campaigns cost and brought, by cohort and age."
+    let note = "Cost and revenue of campaigns, by cohort and age."
     let help: String? =
-        "roas has what campaigns brought for their cost by the day of the install, up to the days 0, 3, 7 and 30 "
-        + "since, as bounds: docs/reference/returns.md."
+        "roas reports revenue and cost of campaigns by day of install, up to day 0, 3, 7 and 30 after it, "
+        + "as bounds: docs/reference/returns.md."
     var columnNames: [String] { CampaignReturns.columnNames }
     var measureNames: [String] { CampaignReturns.measureNames }
     var streams: [String] { FunnelSource.streams }

@@ -202,10 +202,10 @@ package final class ClickRatesFigure: Figure {
 
 struct ClickRatesReport: Report {
     var name: String { ClickRates.name }
-    let note = "Ads that were shown, and what was clicked of them, by format and placement."
+    let note = "Ads shown and clicks on them, by format and placement."
     let help: String? =
-        "click-rates has the ads that were shown and what was clicked of them by format and placement, with "
-        + "the rate: docs/reference/funnel.md."
+        "click-rates reports ads shown, clicks and click rates by format and placement: "
+        + "docs/reference/funnel.md."
     var columnNames: [String] { ClickRates.columnNames }
     var measureNames: [String] { ClickRates.measureNames }
     var streams: [String] { ClickSource.all.map(\.stream) }

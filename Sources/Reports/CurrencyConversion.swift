@@ -100,8 +100,8 @@ package final class CurrencyConversion {
             return "\(currency) at \(rates) (\(span))"
         }
         return parts.isEmpty
-            ? "all amounts are in \(target): none had to be converted"
-            : "amounts are in \(target), by the rates of \(file): \(parts.joined(separator: ", "))"
+            ? "all amounts were already in \(target): no conversion was needed"
+            : "amounts are converted to \(target) with the rates in \(file): \(parts.joined(separator: ", "))"
     }
 }
 

@@ -45,8 +45,8 @@ package struct DumpDescription: Sendable {
         case .aggregate(let table), .toldAndBrought(let table):
             table.measures.contains(name)
                 ? (table.unit(ofMeasure: name), table.note(ofMeasure: name).text)
-                : (.count, "that brought this value, in conversion-values")
-        case .refusals: (.count, "only where rows are grouped")
+                : (.count, "postbacks with this value, from conversion-values")
+        case .refusals: (.count, "only if rows are grouped")
         }
     }
 
@@ -118,9 +118,9 @@ package struct DumpDescription: Sendable {
                 DumpColumn(
                     "timestamp", .integer, .init("of the record", unit: .milliseconds)),
                 DumpColumn("hour", .hour, "of the record's timestamp, UTC", isDefault: false), day,
-                DumpColumn("type", .text, "as the record's header says it"),
+                DumpColumn("type", .text, "from the record's header"),
                 DumpColumn("reason", .text, "from a closed list"),
-                DumpColumn("detail", .text, "words for people"),
+                DumpColumn("detail", .text, "explanation of the reason"),
             ],
             measures: ["records"], streams: OpenStores.streams, source: .refusals(kind))
     }
@@ -132,9 +132,9 @@ enum RefusalKind: String, CaseIterable, Sendable {
 
     fileprivate var note: String {
         switch self {
-        case .rejected: "Records that were rejected, each with its reason."
-        case .untrusted: "Records that are not from whom they say they are."
-        case .conflicts: "Records whose id was seen before with other values."
+        case .rejected: "Rejected records with their reasons."
+        case .untrusted: "Records that were not verified as coming from their stated sender."
+        case .conflicts: "Records that repeat an earlier id with different values."
         }
     }
 
@@ -162,7 +162,7 @@ extension DumpDescription: Report {
     package func check(_ request: ReportRequest) throws(CommandError) {
         try checkDates(request)
         guard !request.curve || !(request.maturity || request.showsNames) else {
-            throw .usage("--curve stands without --maturity and --names")
+            throw .usage("--curve cannot be combined with --maturity or --names: remove one")
         }
     }
 

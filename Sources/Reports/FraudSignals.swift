@@ -363,17 +363,17 @@ private struct PostbackClaim {
 
 struct FraudSignalsReport: Report {
     var name: String { FraudSignals.name }
-    let note = "Shares that fraud shows in, with their intervals; no verdict."
+    let note = "Shares that can indicate fraud, with intervals. They are not a verdict."
     let help: String? =
-        "fraud-signals has shares that point at fraud by network, publisher and app, each with its counts and "
-        + "an interval of 95 %: docs/concepts/fraud-signals.md."
+        "fraud-signals reports shares that can indicate fraud by network, publisher and app, with counts and "
+        + "95 % intervals: docs/concepts/fraud-signals.md."
     var columnNames: [String] { FraudSignals.columnNames }
     var measureNames: [String] { FraudSignals.measureNames }
     var streams: [String] { SignalFold.streams }
     let abilities: ReportAbilities = [.groups, .scopes, .endsWithEvents]
     let reasonWithoutNumber: String? =
-        "holds shares of several dumps with their intervals: explain postbacks (--where verdict=...), "
-        + "overlay-clicks, bid-signatures, conflicts or outcomes, whose sums it divides"
+        "contains shares of sums in other dumps: explain postbacks (--where verdict=...), "
+        + "overlay-clicks, bid-signatures, conflicts or outcomes instead"
 
     func answer(
         _ request: ReportRequest, _ stores: OpenStores, _ configuration: ReportConfiguration,
@@ -381,7 +381,7 @@ struct FraudSignalsReport: Report {
     ) throws -> DumpAnswer {
         let signals = try stores.fraudSignals(
             request, trustsDevelopment: configuration.trustsDevelopment())
-        let notice = missingNotice(signals.missingStreams, "what they would show is not known")
+        let notice = missingNotice(signals.missingStreams, "their signals are unknown")
         return try request.answer(signals.table, [notice], of: self, as: format)
     }
 }

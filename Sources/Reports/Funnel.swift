@@ -327,9 +327,9 @@ extension Dictionary {
 
 struct FunnelReport: Report {
     var name: String { Funnel.name }
-    let note = "Each campaign from the bid to the revenue."
+    let note = "Campaigns from bid to revenue."
     let help: String? =
-        "funnel joins all streams to a row a day and campaign: docs/reference/funnel.md has its columns."
+        "funnel joins all streams into one row per day and campaign: docs/reference/funnel.md lists its columns."
     let pageNote = ""
     let pageColumns = ["day"]
     var columnNames: [String] { Funnel.columnNames }
@@ -402,7 +402,7 @@ extension Funnel {
     fileprivate var noticeOfBundles: String? {
         unknownBundles.isEmpty
             ? nil
-            : "notifications of \(unknownBundles.joined(separator: ", ")) are left out: no app of "
-                + "store-notifications.yaml has this bundle_id with its app_apple_id"
+            : "notifications of \(unknownBundles.joined(separator: ", ")) are not counted: add the bundle_id with its "
+                + "app_apple_id to store-notifications.yaml"
     }
 }

@@ -151,7 +151,7 @@ package final class FunnelFigure: Figure {
         if case .through = bounds {
             guard name != CampaignReturns.throughDay, name != "maturity" else {
                 return .noSum(
-                    "is computed from dates, and no record adds to it: docs/reference/returns.md")
+                    "is computed from dates and is not a sum of records: docs/reference/returns.md")
             }
             let known = CampaignReturns.measureNames
             guard known.contains(name) || measures.contains(name), let parts = parts(of: name)
@@ -160,12 +160,12 @@ package final class FunnelFigure: Figure {
         }
         guard FunnelColumn.named(name)?.parts.isEmpty != true else {
             return .noSum(
-                "is worked out of dates or shares, and no record adds to it: docs/reference/funnel.md"
+                "is computed from dates or shares and is not a sum of records: docs/reference/funnel.md"
             )
         }
         guard bounds != .absent || name != FunnelColumn.unbounded else {
             return .noSum(
-                "follows from the models in the stores, which no stored row has: prove postbacks, or explain it"
+                "follows from the models and is not in a stored row: prove postbacks, or explain it"
             )
         }
         return parts(of: name).map { .measures($0) }

@@ -120,21 +120,21 @@ package struct FunnelDivision: Sendable {
         guard value == .null else { return nil }
         let terms = [over] + under
         if let none = terms.first(where: { $0.amount == Term.unknown }) {
-            return "not known: no \(none.name) is known"
+            return "not known: \(none.name) is missing"
         }
         let currencies = Set(terms.flatMap(\.currencies))
         guard currencies.count < 2 else {
             return
-                "not known: amounts of \(MoneyByCurrency.list(currencies)) have no common rate"
+                "not known: amounts in \(MoneyByCurrency.list(currencies)) cannot be divided by one another"
         }
-        return "not known: there is nothing to divide by"
+        return "not known: nothing to divide by"
     }
 
     /// A note on installs of campaigns without a known cost, which lower `cpi`; nil without such installs.
     package var noteOnInstalls: String? {
         guard installsWithoutCost > 0, let installs = under.first?.amount else { return nil }
         return
-            "\(installsWithoutCost) of the \(installs) installs \(installsWithoutCost == 1 ? "is" : "are") of campaigns without a known cost in these days: \(installsWithoutCost == 1 ? "it makes" : "they make") cpi smaller"
+            "\(installsWithoutCost) of the \(installs) installs \(installsWithoutCost == 1 ? "belongs" : "belong") to campaigns without a known cost in these days, which lowers cpi"
     }
 }
 
@@ -213,7 +213,7 @@ extension OpenStores {
         guard let source = text("cost_source") else { return nil }
         let rule =
             source == FunnelCost.Source.both.rawValue
-            ? ": on days of a campaign with billing, its reports do not count" : ""
+            ? ": on days with billed cost, a campaign's reported cost does not count" : ""
         return "\(measure) = \(text(measure) ?? "0"), \(source)\(rule)"
     }
 

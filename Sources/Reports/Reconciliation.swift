@@ -150,8 +150,8 @@ extension ReconciliationFold {
     private var notices: [String] {
         guard isAnything, !hasDeveloperCopies else { return [] }
         return [
-            "no developer copy came at all: records that the collector takes on the developers' paths "
-                + "carry ce_via: developer-copy, docs/guides/analyse-campaigns.md says more"
+            "there are no developer copies. The collector marks them with ce_via: developer-copy on its "
+                + "developer paths: docs/guides/analyse-campaigns.md"
         ]
     }
 

@@ -136,17 +136,17 @@ extension Report {
 
     func checkComputed(_ request: ReportRequest) throws(CommandError) {
         guard !request.curve, !request.maturity else {
-            throw .usage("\(name) stands without --curve and --maturity")
+            throw .usage("\(name) cannot be combined with --curve or --maturity: remove them")
         }
         try checkDates(request)
     }
 
     func checkDates(_ request: ReportRequest) throws(CommandError) {
         guard request.dateRule == nil else {
-            throw .usage("--date is of the funnel: \(name) goes by the hour of its records")
+            throw .usage("--date is an option of funnel: \(name) uses the hour of its records")
         }
         guard !request.estimates else {
-            throw .usage("--estimate is of the funnel: \(name) has no estimates")
+            throw .usage("--estimate is an option of funnel: \(name) has no estimates")
         }
     }
 

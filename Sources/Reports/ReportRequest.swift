@@ -107,7 +107,7 @@ package struct ReportRequest: Sendable {
         // Rows that are not sums cannot be grouped.
         guard report.abilities.contains(.groups) else { return }
         guard measures == nil else {
-            throw CommandError.usage("--columns names the measures too: leave --measures out")
+            throw CommandError.usage("--columns already names the measures: remove --measures")
         }
         if !isGrouped {
             let keys = shown.filter(report.columnNames.contains)
@@ -152,7 +152,7 @@ package struct ReportRequest: Sendable {
     private func check(_ report: any Report) throws(CommandError) {
         try report.check(self)
         guard target == nil || report.abilities.contains(.amounts) else {
-            throw .usage("\(name) has no amounts: leave --in out")
+            throw .usage("\(name) has no amounts: remove --in")
         }
     }
 
@@ -165,7 +165,8 @@ package struct ReportRequest: Sendable {
     func conversion(_ configuration: ReportConfiguration) throws -> CurrencyConversion? {
         guard let target else { return nil }
         guard target.wholeMatch(of: /[A-Z]{3}/) != nil else {
-            throw CommandError.usage("--in '\(target)' is no currency: write three capital letters")
+            throw CommandError.usage(
+                "--in '\(target)' is not a currency: write three capital letters")
         }
         let directory = configuration.directory
         return CurrencyConversion(to: target, by: try directory.rates(), of: directory.ratesPath)
@@ -210,10 +211,10 @@ package struct ReportRequest: Sendable {
 
 /// The notice on streams without a store; nil when all have one.
 func missingNotice(
-    _ streams: [String], _ what: String = "what comes of them is not known"
+    _ streams: [String], _ what: String = "their values are unknown"
 ) -> String? {
     streams.isEmpty
-        ? nil : "no store of \(streams.joined(separator: ", ")): \(what), and empty here"
+        ? nil : "no store of \(streams.joined(separator: ", ")): \(what) and empty here"
 }
 
 /// The answer to a request.
@@ -265,12 +266,12 @@ package enum DumpAnswer {
             ("zero", zeros.filter { !unknown.contains($0) }), ("not known", unknown),
         ] where !names.isEmpty {
             notices.append(
-                "\(reason) in every row and not shown: \(names.joined(separator: ", ")) (--measures shows those that it names)"
+                "hidden, \(reason) in every row: \(names.joined(separator: ", ")) (--measures shows the measures that it names)"
             )
         }
         if zeroRows > 0 {
             notices.append(
-                "not shown: \(counted(zeroRows, "row")) in which every measure is zero (--format csv has all rows)"
+                "hidden: \(counted(zeroRows, "row")) with zero in every measure (--format csv has all rows)"
             )
         }
         return notices

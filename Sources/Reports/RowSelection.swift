@@ -133,7 +133,7 @@ struct RowSelection {
             let isDay = column.kind == .day || column.name == "day"
             let isRead = isDay && (1...10).contains(condition.value.utf8.count)
             guard !isRead || UTC.milliseconds(text: condition.value) != nil else {
-                throw fault("a day, as 2026-11-21")
+                throw fault("a day, for example 2026-11-21")
             }
             return .text(condition.value)
         case .integer:
@@ -148,7 +148,7 @@ struct RowSelection {
         case .hour:
             let milliseconds = UTC.milliseconds(text: condition.value)
             guard let milliseconds, milliseconds.isMultiple(of: Hour.milliseconds) else {
-                throw fault("a whole hour, as 2026-11-21T05:00:00Z")
+                throw fault("a whole hour, for example 2026-11-21T05:00:00Z")
             }
             return .text(UTC.text(milliseconds: milliseconds))
         }

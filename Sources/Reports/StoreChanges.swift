@@ -107,7 +107,7 @@ private struct Step {
 
     func notices(_ cause: Part) -> [String] {
         let time = UTC.text(milliseconds: atMilliseconds)
-        return promotions.map { "\(time): \($0): counted as \(cause)" }
+        return promotions.map { "\(time): \($0), included in \(cause)" }
     }
 
     /// The promotions after the start and up to the end, in order.

@@ -153,7 +153,9 @@ private struct ComparedViews {
         self.second = second.limited(to: streams)
         for (set, other, view) in [("A", "B", first), ("B", "A", second)] {
             for stream in view.streams.subtracting(streams).sorted() {
-                notices.append("\(stream) is left out: \(set) has a store of it, \(other) has none")
+                notices.append(
+                    "\(stream) is not compared, because \(set) has a store of it and \(other) does not"
+                )
             }
         }
         let pairs = zip(try self.first.foldedStreams(), try self.second.foldedStreams())
@@ -168,7 +170,7 @@ private struct ComparedViews {
     /// After a promotion both paths can lead to the same store.
     mutating func note(_ stream: String, isSame paths: [String], _ others: [String]) {
         guard !paths.isEmpty, paths.map(Self.standard) == others.map(Self.standard) else { return }
-        notices.append("\(stream): A and B are one store, \(paths.joined(separator: ", "))")
+        notices.append("\(stream): A and B are the same store, \(paths.joined(separator: ", "))")
     }
 
     private static func standard(_ path: String) -> String {
@@ -180,8 +182,8 @@ private struct ComparedViews {
         var notices: [String] = []
         if !differences.isEmpty {
             notices.append(
-                "\(own.stream): \(differences.joined(separator: "; ")): what only one of them has folded "
-                    + "is part of the difference")
+                "\(own.stream): \(differences.joined(separator: "; ")). Records that only one of them has "
+                    + "folded are part of the difference")
         }
         if own.differsInConfiguration(from: others) {
             notices.append("\(own.stream): A and B were folded under different configurations")
@@ -214,7 +216,7 @@ struct FoldedStream {
             guard own?.nextOffset != others?.nextOffset || own?.firstOffset != others?.firstOffset
             else { return nil }
             return
-                "partition \(number) holds \(Self.offsets(own)) in A and \(Self.offsets(others)) in B"
+                "partition \(number) contains \(Self.offsets(own)) in A and \(Self.offsets(others)) in B"
         }
     }
 

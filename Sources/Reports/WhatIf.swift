@@ -49,7 +49,7 @@ extension OpenStores {
     private static func notices(leftOut apps: Set<Int64>) -> [String] {
         guard !apps.isEmpty else { return [] }
         let names = apps.sorted().map { "\($0)" }.joined(separator: ", ")
-        return ["no candidate model of \(names): their events are left out, on both sides"]
+        return ["there is no candidate model of \(names): both sides exclude their events"]
     }
 }
 
@@ -93,8 +93,8 @@ extension StoreView {
                 continue
             }
             return [
-                "trust_development changed while these postbacks were folded: all are taken as the "
-                    + "last setting has it; a replay under one setting makes them exact"
+                "trust_development changed while these postbacks were folded. The last setting is used for "
+                    + "all of them. For exact numbers, replay under one setting"
             ]
         }
         return []

@@ -170,7 +170,7 @@ struct WhatIfTests {
         #expect(!partly.differs)
         #expect(
             partly.notices == [
-                "no candidate model of 525463030: their events are left out, on both sides"
+                "there is no candidate model of 525463030: both sides exclude their events"
             ])
     }
 
@@ -186,7 +186,7 @@ struct WhatIfTests {
         #expect(comparison.notices.isEmpty)
         let itself = try stored.diff(
             OpenStores(directories: [place.path + "/./data"]), everyDumpBy: ReportRequest(name: ""))
-        #expect(itself.notices.first?.contains("are one store") == true)
+        #expect(itself.notices.first?.contains("are the same store") == true)
     }
 
     @Test("what only one set has folded is said, and part of the difference")
@@ -201,7 +201,7 @@ struct WhatIfTests {
         let now = try place.stores()
         let comparison = try before.diff(now, everyDumpBy: ReportRequest(name: ""))
         let notice = try #require(comparison.notices.first)
-        #expect(notice.contains("partition 0 holds offsets 0 to "))
+        #expect(notice.contains("partition 0 contains offsets 0 to "))
         #expect(
             comparison.table.rows.contains { row in
                 row.first == .text("outcomes") && row[1] == .text("accepted")

@@ -79,7 +79,7 @@ struct CostsHistoryTests {
     }
 
     @Test(
-        "where timestamps go back, and a report has replaced or repeated a later one, nothing wrong is said"
+        "where out-of-order timestamps, and a report has replaced or repeated a later one, nothing wrong is said"
     )
     func timesGoBack() throws {
         for amount in ["7", "10"] {
@@ -90,7 +90,7 @@ struct CostsHistoryTests {
                 #expect {
                     _ = try micros(place, asOfHour: hour)
                 } throws: {
-                    "\($0)".contains("timestamps go back")
+                    "\($0)".contains("out-of-order timestamps")
                 }
             }
             #expect(try micros(place, asOfHour: 6) == (amount == "7" ? 7 : 10))

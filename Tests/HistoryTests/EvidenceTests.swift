@@ -212,8 +212,8 @@ struct EvidenceTests {
     }
 
     @Test(
-        "with a record that is there twice does not hold, at its offset or at another",
-        arguments: [(3, "is there twice"), (3000, "has the id of another that is there")])
+        "with a record that occurs twice does not hold, at its offset or at another",
+        arguments: [(3, "occurs twice"), (3000, "has the id of another record in the file")])
     func doubledRecord(offset: Int, words: String) throws {
         let evidence = try write("postbacks")
         try change(evidence, .records) { records in
@@ -272,7 +272,7 @@ struct EvidenceTests {
             $0.replacing(/"offset":\d+/, with: "\"offset\":\(offset)")
         }
         let check = try #require(try checks(evidence).first { $0.name == "signatures" })
-        #expect(check.explanation.contains("is at an offset that no log has"))
+        #expect(check.explanation.contains("has an impossible offset"))
     }
 
     @Test("with a key that was changed does not hold")

@@ -178,7 +178,7 @@ struct ExplainTests {
                 2: .leftOut("conflict with offset 0"), 3: .leftOut("verdict invalid"),
                 4: .untold("rejected: malformed_json"), 5: .counted,
             ])
-        #expect(explanation.summary == ["adds up: 2 records add 2 to postbacks, the store says 2"])
+        #expect(explanation.summary == ["adds up: 2 records add 2 to postbacks, the store has 2"])
         #expect(explanation.untold.map(\.records) == [1])
     }
 

@@ -191,7 +191,7 @@ struct LoggedPostbacksTests {
         } throws: { error in
             "\(error)".hasPrefix("the log no longer has offsets ")
                 && "\(error)".contains(" to 19 of postbacks/0, offsets ")
-                && "\(error)".contains(" to 9 of postbacks/2: name an archive")
+                && "\(error)".contains(" to 9 of postbacks/2: give --archive an archive")
         }
         #expect(pieces == 0)
         #expect(try export(archive: archive).lines == whole)

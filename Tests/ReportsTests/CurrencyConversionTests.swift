@@ -56,7 +56,7 @@ struct CurrencyConversionTests {
         #expect(try costs(by: [], dollars) == [["USD", "USD 4.700011"]])
         #expect(
             dollars.notice
-                == "amounts are in USD, by the rates of rates.csv: EUR at 0.500000 to 1.500000 (2026-11-20 to 2026-11-21), JPY at 0.006400 (2026-11-20)"
+                == "amounts are converted to USD with the rates in rates.csv: EUR at 0.500000 to 1.500000 (2026-11-20 to 2026-11-21), JPY at 0.006400 (2026-11-20)"
         )
         #expect(
             try costs(by: ["day"], conversion(to: "USD", rates[0], rates[1], rates[2]))
@@ -110,7 +110,7 @@ struct CurrencyConversionTests {
         } throws: { error in
             let words = "\(error)"
             // Nothing is nothing in every currency.
-            return words.contains("no rate of EUR on 2026-11-20") && !words.contains("CHF")
+            return words.contains("no rate for EUR on 2026-11-20") && !words.contains("CHF")
         }
     }
 

@@ -39,7 +39,7 @@ struct FunnelRatioTests {
         #expect(all.text == "cpi = cost_micros / installs = USD 2.00 / 7 = USD 0.285714")
         #expect(
             all.noteOnInstalls
-                == "4 of the 7 installs are of campaigns without a known cost in these days: they make cpi smaller"
+                == "4 of the 7 installs belong to campaigns without a known cost in these days, which lowers cpi"
         )
         let funnel = try stores.funnel(by: "total")
         #expect(funnel.rows("cpi").map { $0[0] } == [all.value.plainText])
@@ -54,13 +54,13 @@ struct FunnelRatioTests {
         try stores.postbacks(installed("2", 1), installed("3", 1))
         #expect(
             try division("cpi", campaign: "1")?.reasonUnknown
-                == "not known: there is nothing to divide by")
+                == "not known: nothing to divide by")
         #expect(
             try division("cpi", campaign: "2")?.reasonUnknown
-                == "not known: amounts of EUR and USD have no common rate")
+                == "not known: amounts in EUR and USD cannot be divided by one another")
         #expect(
             try division("cpi", campaign: "3")?.reasonUnknown
-                == "not known: no cost_micros is known")
+                == "not known: cost_micros is missing")
         #expect(try division("installs") == nil)
         #expect(try division("cost_micros") == nil)
         #expect(

@@ -36,7 +36,7 @@ struct NotificationStoreTests {
         #expect(line.hasSuffix(#""gross_micros":0,"refunded_micros":0}"#))
         let untrusted = try set.lines(ReportRequest(name: "untrusted"))
         #expect(untrusted.count == 1)
-        #expect(untrusted.first?.contains("password: is no shared secret of the bundle") == true)
+        #expect(untrusted.first?.contains("password: is not a shared secret of the bundle") == true)
     }
 
     @Test("the digest is that of the log, whatever the batches, and covers ids and refunds")

@@ -279,7 +279,8 @@ struct NullEstimateTests {
             ReportRequest(name: NullEstimates.name), trustsDevelopment: false)
         #expect(report.table.rows.isEmpty && report.unknownCount == 9)
         #expect(
-            report.notices.first?.hasPrefix("9 null values are of apps and windows without") == true
+            report.notices.first?.hasPrefix("9 null values belong to apps and windows without")
+                == true
         )
         let other = ReportRequest(
             name: NullEstimates.name, conditions: [.init(column: "campaign", value: "13")])

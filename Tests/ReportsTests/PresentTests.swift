@@ -111,7 +111,7 @@ struct PresentTests {
         #expect(warning.openedMilliseconds == last + 25 * Self.hour)
         #expect(
             warning.words
-                == "no records since 2026-11-24T11:00:00Z: 24 h silent; its usual gap is less than 1 h"
+                == "no records since 2026-11-24T11:00:00Z: silent for 24 h, usual gap less than 1 h"
         )
         // An outage of everything is never usual.
         #expect(try open(24 * 400).map(\.seriesText) == ["topic=bids"])

@@ -94,10 +94,10 @@ struct CommandLineTests {
             cursor: cursor, acceptedRecords: 12, replacedRecords: 2)
         #expect(
             command.notices(whole, isOfChanges: false) == [
-                "2 postbacks are left out: the profile has no columns for AdAttributionKit; the profile weir has",
-                "3 postbacks are left out: no production key fits the signature, and the profile has no column for that; the profile weir has",
-                "1 postback is left out: outside of --since and --until",
-                "exported 4 postbacks; the stores have accepted 12 records, 2 of which a better copy replaced",
+                "2 postbacks are left out: the profile has no columns for AdAttributionKit; the profile weir has them",
+                "3 postbacks are left out: no production key verifies the signature, and the profile has no column for this; the profile weir has one",
+                "1 postback is left out: outside --since and --until",
+                "exported 4 postbacks; the stores have accepted 12 records, 2 replaced by a better copy",
             ])
         let ofPartner = try #require(
             try WeirCommand.parseAsRoot([
@@ -158,7 +158,7 @@ struct CommandLineTests {
         let file = place.path + "/cursor"
         #expect(
             try fault("--changed-since", "start", "--until", "1795318668500", "--next-cursor", file)
-                .hasPrefix("--next-cursor goes with neither --since nor --until"))
+                .hasPrefix("--next-cursor excludes --since and --until"))
         #expect(try fault("--next-cursor", "").hasPrefix("--next-cursor is empty"))
         #expect(try fault("--next-cursor", place.path).contains("is no file"))
         #expect(mkfifo(file, 0o600) == 0)

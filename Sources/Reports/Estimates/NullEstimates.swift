@@ -23,10 +23,10 @@ package struct NullEstimates: Report {
 
     package var name: String { Self.name }
     package let note =
-        "What null values may be, by the known ones of their apps: estimates, in no other number."
+        "Estimates of null values from the known values of the same apps. No other number uses them."
     package let help: String? =
-        "null-estimates says of what values the null values of a campaign may be, with intervals that hold the "
-        + "truth in 90 % of cases: docs/concepts/null-estimates.md. They are estimates, and in no other number."
+        "null-estimates estimates the values behind a campaign's null values, with intervals that contain the true "
+        + "value in 90 % of cases: docs/concepts/null-estimates.md. No other number uses these estimates."
     package var columnNames: [String] { Self.columnNames }
     /// Intervals cannot be summed.
     package let measureNames: [String] = []
@@ -34,14 +34,15 @@ package struct NullEstimates: Report {
     /// Campaigns are pooled by the last digits of their identifiers, so rows of one reveal something about others.
     package let abilities: ReportAbilities = []
     package let reasonWithoutNumber: String? =
-        "holds estimates, which no record adds to: explain conversion-values for the known values, "
-        + "and postbacks --measure null_values for the others"
+        "contains estimates instead of sums of records: explain conversion-values for the known values, "
+        + "and postbacks --measure null_values for null values"
 
     package func check(_ request: ReportRequest) throws(CommandError) {
         try checkComputed(request)
         guard request.measures == nil, !request.showsNames, request.target == nil else {
             throw .usage(
-                "\(name) stands without --measures, --curve, --maturity, --names and --in")
+                "\(name) cannot be combined with --measures, --curve, --maturity, --names or --in: remove them"
+            )
         }
     }
 
@@ -64,7 +65,7 @@ package struct NullEstimateReport: Sendable {
     package var notices: [String] {
         guard unknownCount > 0 else { return [] }
         return [
-            "\(unknownCount) null values are of apps and windows without any known value: nothing says what they may be"
+            "\(unknownCount) null values belong to apps and windows without any known value, so there is no estimate for them"
         ]
     }
 }

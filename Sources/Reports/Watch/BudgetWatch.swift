@@ -101,8 +101,8 @@ extension StoreView {
                 found: .ratio(spent, 1_000_000),
                 limit: .ratio(Int128(budget.amountMicros), 1_000_000), unit: budget.currency,
                 words:
-                    "\(step) % of \(units(Int128(budget.amountMicros))) a \(budget.period.rawValue) are spent: "
-                    + "\(units(spent)), after \(elapsed * 100 / length) % of it",
+                    "\(step) % of \(units(Int128(budget.amountMicros))) per \(budget.period.rawValue) is spent: "
+                    + "\(units(spent)) after \(elapsed * 100 / length) % of the \(budget.period.rawValue)",
                 look: Self.look(watched, start)))
     }
 

@@ -220,8 +220,8 @@ struct WatchedRows {
         let evidence = warning.evidence
         let silent = (warning.closed ?? hours.whole.count) - evidence.lastSpoke - 1
         let isForgotten = warning.closed.map { hours.whole[$0] == 0 } ?? false
-        var words = "\(silent) h silent; its usual gap is \(evidence.usualHours) h here"
-        if isForgotten { words += "; after two weeks that counts as usual" }
+        var words = "silent for \(silent) h, usual gap \(evidence.usualHours) h"
+        if isForgotten { words += "; closed because two weeks of silence count as usual" }
         return WatchWarning(
             kind: .silence, rule: rule, series: series,
             openedMilliseconds: hours.end(ofHour: warning.opened),
@@ -271,7 +271,7 @@ extension WatchFile.Rows {
         }
         guard description.columns.contains(where: { $0.kind == .hour }) else {
             throw dump.fault(
-                "goes by days that its records name, not by the hours in which they came: watch a dump "
+                "has no column hour, because it uses days that its records name: watch a dump "
                     + "with a column hour")
         }
         for column in columns {
@@ -280,7 +280,8 @@ extension WatchFile.Rows {
                     ReportRequest(name: description.name, grouping: .columns([name])))
             }
             guard !["hour", "day", "timestamp", "offset"].contains(column.text) else {
-                throw column.fault("is no row that goes on by the hour: name other columns")
+                throw column.fault(
+                    "does not identify rows that continue from hour to hour: name other columns")
             }
         }
         let all = conditions + sum.conditions

@@ -115,9 +115,9 @@ package struct WatchReport: Sendable {
     /// A one-sentence summary.
     package var summary: String {
         var parts = ["\(counted(judgedCount, "row")) judged"]
-        if youngCount > 0 { parts.append("\(youngCount) not known for four weeks yet") }
+        if youngCount > 0 { parts.append("\(youngCount) younger than four weeks") }
         for (rule, count) in leftOut.sorted(by: { $0.key < $1.key }) {
-            parts.append("of \(rule) the \(count) smallest left out")
+            parts.append("the \(count) smallest of \(rule) not judged")
         }
         if !missingStreams.isEmpty {
             parts.append("no store of \(missingStreams.sorted().joined(separator: ", "))")

@@ -13,26 +13,28 @@ struct ReportCommand: ParsableCommand {
         abstract: "Prints a saved report, or lists them.",
         discussion: """
             A report is a file reports/NAME.yaml of --pipelines: a dump with its columns, conditions, order and \
-            period. docs/guides/save-a-report.md has the keys. The period ends at the newest folded record that is not dated ahead of \
-            the clock, or at --as-of. So the same stores give the same report.
+            period. docs/guides/save-a-report.md explains the keys. The period ends at --as-of, by default at \
+            the newest folded record that is not dated ahead of the clock. So the same stores always give the \
+            same report.
 
-              weir report                      which there are
-              weir report campaigns            print one
+              weir report                      list the reports
+              weir report campaigns            print one report
               weir report campaigns --as-of 2026-11-01T00:00:00Z
               0 7 * * *  weir report campaigns | mail -s campaigns team@example.com
             """)
 
-    @Argument(help: "Name of the report (default: list them).")
+    @Argument(help: "The name of the report (default: list all reports).")
     var name: String?
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "As the report was at this time: the records with an earlier timestamp.",
+            "Print the report as it was at this time: only records with an earlier timestamp count.",
             valueName: "time"))
     var asOf: String?
     @OptionGroup var source: SourceOptions
     @Option(
-        help: "table, json, ndjson or csv (WEIR_FORMAT; default: what the report says, else table)."
+        help:
+            "table, json, ndjson or csv (WEIR_FORMAT; default: the format of the report, otherwise table)."
     )
     var format: String?
     @OptionGroup var csv: RawOptions
@@ -104,7 +106,7 @@ struct ReportCommand: ParsableCommand {
                     .text("period") { $0.period?.text }, .text("title") { $0.title },
                 ]), as: format, isRaw: csv.isSet(),
             ifEmpty:
-                "no reports: write one to \(directory.path)/reports, as docs/guides/save-a-report.md says\n"
+                "no reports: write one to \(directory.path)/reports (see docs/guides/save-a-report.md)\n"
         )
         for fault in faults.dropLast() { Console.write(fault.description) }
         if let last = faults.last { throw last }
@@ -117,7 +119,7 @@ extension SourceOptions {
         let milliseconds = try LogTime.milliseconds(text, option: "--as-of")
         guard milliseconds <= WallClock.milliseconds else {
             throw CommandError.usage(
-                "--as-of \(text) is still to come: give a time that is past, or leave it out")
+                "--as-of \(text) is in the future: give an earlier time, or remove the option")
         }
         return AsOf(milliseconds: milliseconds, hours: try installation.hours())
     }
@@ -173,7 +175,8 @@ extension ReportRequest {
     ) throws -> String? {
         guard let text = file.period else { return nil }
         guard let period = ReportPeriod(text.text) else {
-            throw text.fault("is '\(text.text)', which is no period: write \(ReportPeriod.forms)")
+            throw text.fault(
+                "is '\(text.text)', which is not a period: write \(ReportPeriod.forms)")
         }
         let end = try instant.map { $0 - 1 } ?? stores.newestMilliseconds(of: name)
         let (since, until) = period.bounds(at: end)
