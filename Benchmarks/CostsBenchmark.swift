@@ -36,10 +36,10 @@ struct SampleCosts: SampleRecords {
     mutating func next() -> (type: String?, value: String) {
         _ = choices.nextID()
         let partition = Int((choices.number - 1) % UInt64(cells.count))
-        let known = UInt64(cells[partition].count)
+        let cellCount = UInt64(cells[partition].count)
         var cell = choices.number
-        if known > 0, choices.random(below: 5) == 0 {
-            cell = cells[partition][Int(choices.random(below: known))]
+        if cellCount > 0, choices.random(below: 5) == 0 {
+            cell = cells[partition][Int(choices.random(below: cellCount))]
         } else {
             cells[partition].append(cell)
         }

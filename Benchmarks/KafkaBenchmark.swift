@@ -241,10 +241,10 @@ extension SampleAuctions {
                     samples.publishers = publisher..<publisher + 1
                 }
                 let value = samples.next().value
-                let place = samples.choices.place()
+                let position = samples.choices.position()
                 return OutgoingRecord(
                     topic: topic, partition: Int32(partition),
-                    timestampMilliseconds: place.timestampMilliseconds, key: nil,
+                    timestampMilliseconds: position.timestampMilliseconds, key: nil,
                     value: Array(value.utf8))
             }
             try writer.append(records)

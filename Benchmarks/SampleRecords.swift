@@ -14,7 +14,7 @@ extension SampleRecords {
         for _ in 0..<count {
             let (type, value) = next()
             let headers = type.map { RecordHeaders.encode([.init("ce_type", $0)]) } ?? []
-            let (partition, offset, timestamp) = choices.place()
+            let (partition, offset, timestamp) = choices.position()
             Array(value.utf8).withUnsafeBytes { value in
                 headers.withUnsafeBytes { headers in
                     batch.append(
@@ -53,7 +53,7 @@ struct SampleChoices {
     }
 
     /// The position and the timestamp of the record.
-    mutating func place() -> (partition: Int32, offset: Int64, timestampMilliseconds: Int64) {
+    mutating func position() -> (partition: Int32, offset: Int64, timestampMilliseconds: Int64) {
         let partition = Int32((number - 1) % UInt64(partitions))
         let offset = offsets[partition, default: 0]
         offsets[partition] = offset + 1

@@ -49,24 +49,24 @@ struct SoakCommand: ParsableCommand {
         LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
         StopSignal.listen()
         signal(SIGPIPE, SIG_IGN)
-        let place = try SoakPlace(
+        let workspace = try SoakWorkspace(
             programs: programs, topic: "soak-\(UUID().uuidString.prefix(8).lowercased())")
-        let cluster = try cluster(topic: place.topic)
+        let cluster = try cluster(topic: workspace.topic)
         defer { cluster.stop() }
-        place.use(cluster.addresses)
-        try place.createTopic(partitionCount: partitions)
-        let run = try SoakRun(place: place, cluster: cluster, seed: seed, rate: rate)
+        workspace.use(cluster.addresses)
+        try workspace.createTopic(partitionCount: partitions)
+        let run = try SoakRun(workspace: workspace, cluster: cluster, seed: seed, rate: rate)
         let faults = try run.disturb(seconds: minutes * 60) {
             try SoakVerdict(
                 run: $0, memoryBound: memoryBound, recoveryBound: recoveryBound)
         }
         guard faults.isEmpty else {
-            print("\nWRONG, in \(place.path):")
+            print("\nWRONG, in \(workspace.path):")
             for fault in faults { print("  " + fault) }
             throw ExitCode.failure
         }
         print("\nall as it is to be")
-        place.remove()
+        workspace.remove()
     }
 
     private func cluster(topic: String) throws -> any SoakCluster {

@@ -18,12 +18,12 @@ struct SoakLogContents {
     /// The end offset of each partition.
     private(set) var ends: [Int32: Int64] = [:]
 
-    init(of place: SoakPlace, auctions count: Int64) throws {
-        let log = try place.openLog()
+    init(of workspace: SoakWorkspace, auctions count: Int64) throws {
+        let log = try workspace.openLog()
         var seen = Array(repeating: false, count: Int(count))
         var poison = poison
         for bounds in try Self.read(
-            place.topic, of: log,
+            workspace.topic, of: log,
             { record in
                 let key = record.key.map { String(decoding: $0, as: UTF8.self) } ?? ""
                 if key.hasPrefix(SoakPublisher.poisonKey) {
@@ -40,14 +40,14 @@ struct SoakLogContents {
         self.poison = poison
         auctions = Int64(seen.count { $0 })
         missing = seen.indices.filter { !seen[$0] }.prefix(5).map(Int64.init)
-        deadLetters = try Self.deadLetters(of: place, log)
+        deadLetters = try Self.deadLetters(of: workspace, log)
     }
 
     private static func deadLetters(
-        of place: SoakPlace, _ log: KafkaLog
+        of workspace: SoakWorkspace, _ log: KafkaLog
     ) throws -> [Int32: [Int64]] {
         var letters: [Int32: [Int64]] = [:]
-        try read(place.topic + ".dlq", of: log) { record in
+        try read(workspace.topic + ".dlq", of: log) { record in
             guard let partition = number("weir_partition", record.headers),
                 let offset = number("weir_offset", record.headers)
             else { return }

@@ -31,10 +31,10 @@ final class SoakPublisher: Sendable {
 
     var published: Published { state.withLock { $0 } }
 
-    init(_ place: SoakPlace, rate: Int, seed: UInt64) throws {
+    init(_ workspace: SoakWorkspace, rate: Int, seed: UInt64) throws {
         self.rate = rate
-        topic = place.topic
-        nonisolated(unsafe) let log = try place.openLog()
+        topic = workspace.topic
+        nonisolated(unsafe) let log = try workspace.openLog()
         Thread.detachNewThread { [self] in
             do {
                 try publish(to: log, seed: seed)

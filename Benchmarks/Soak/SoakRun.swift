@@ -8,7 +8,7 @@ import TestKit
 /// Each disturbance depends on the members that are present. So a seed repeats the kinds and times of disturbances, and
 /// the rest only if processes run at the same speed.
 final class SoakRun {
-    let place: SoakPlace
+    let workspace: SoakWorkspace
     let workers: [SoakWorker]
     let publisher: SoakPublisher
     private(set) var disturbances: [String: Int] = [:]
@@ -36,12 +36,12 @@ final class SoakRun {
     private static let patienceSeconds = 90.0
     private static let runningAtLeast = 2
 
-    init(place: SoakPlace, cluster: any SoakCluster, seed: UInt64, rate: Int) throws {
-        self.place = place
+    init(workspace: SoakWorkspace, cluster: any SoakCluster, seed: UInt64, rate: Int) throws {
+        self.workspace = workspace
         self.cluster = cluster
         generator = SeededGenerator(seed: seed)
-        workers = (1...4).map { SoakWorker($0, isMember: $0 % 2 == 0, place: place) }
-        publisher = try SoakPublisher(place, rate: rate, seed: seed)
+        workers = (1...4).map { SoakWorker($0, isMember: $0 % 2 == 0, workspace: workspace) }
+        publisher = try SoakPublisher(workspace, rate: rate, seed: seed)
     }
 
     var directories: [String] { workers.map(\.directory) }
@@ -89,7 +89,7 @@ final class SoakRun {
     private func look(_ now: Double) {
         guard now - lastLook >= 0.5 else { return }
         lastLook = now
-        let next = place.nextOffsets(directories)
+        let next = workspace.nextOffsets(directories)
         let ends = publisher.published.ends
         largestLag = max(largestLag, ends.reduce(0) { $0 + $1.value - (next[$1.key] ?? 0) })
         for (partition, end) in ends {
@@ -133,7 +133,7 @@ final class SoakRun {
 
     /// The number of unfolded records.
     private var lag: Int64 {
-        let next = place.nextOffsets(directories)
+        let next = workspace.nextOffsets(directories)
         return publisher.published.ends.reduce(0) { $0 + $1.value - (next[$1.key] ?? 0) }
     }
 
@@ -200,7 +200,7 @@ extension SoakRun {
     }
 
     private func halt(_ worker: SoakWorker) {
-        let length = SoakPlace.sessionSeconds + Double.random(in: 1...8, using: &generator)
+        let length = SoakWorkspace.sessionSeconds + Double.random(in: 1...8, using: &generator)
         // Until the worker has found out that it is not a member any more.
         if cluster.reusesMemberIDs { closedUntil = seconds + length + 5 }
         worker.halt()

@@ -11,7 +11,7 @@ struct SoakVerdict {
         published = run.publisher.published
         print("")
         if let failure = published.failure { faults.append("publishing failed: \(failure)") }
-        let log = try SoakLogContents(of: run.place, auctions: published.auctions)
+        let log = try SoakLogContents(of: run.workspace, auctions: published.auctions)
         checkLog(log)
         checkOffsets(log)
         try checkTotals(log)
@@ -57,7 +57,7 @@ struct SoakVerdict {
     }
 
     private mutating func checkOffsets(_ log: SoakLogContents) {
-        let next = run.place.nextOffsets(run.directories)
+        let next = run.workspace.nextOffsets(run.directories)
         for (partition, end) in log.ends.sorted(by: { $0.key < $1.key }) {
             expect("next offset of partition \(partition)", next[partition] ?? 0, end)
         }
@@ -65,11 +65,11 @@ struct SoakVerdict {
 
     private var dataArguments: [String] {
         run.workers.filter { !$0.endings.isEmpty }
-            .flatMap { ["--data", "\(run.place.path)/\($0.directory)"] }
+            .flatMap { ["--data", "\(run.workspace.path)/\($0.directory)"] }
     }
 
     private func totals(_ name: String) throws -> [String: Int64] {
-        let text = try run.place.weir(
+        let text = try run.workspace.weir(
             ["dump", name, "--by", "total", "--format", "json"] + dataArguments)
         let rows = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [[String: Any]]
         return (rows?.first ?? [:]).compactMapValues { ($0 as? NSNumber)?.int64Value }
@@ -114,20 +114,20 @@ struct SoakVerdict {
 
     /// A rebuilt store must have the same digest, and must not publish anything a second time.
     private mutating func checkDigest(_ log: SoakLogContents) throws {
-        let place = run.place
-        let merged = try place.weir(["digest"] + dataArguments)
-        let fresh = try place.start(
+        let workspace = run.workspace
+        let merged = try workspace.weir(["digest"] + dataArguments)
+        let fresh = try workspace.start(
             "weir-bids",
             [
-                "--log", place.address, "--data", place.path + "/fresh",
-                "--pipelines", place.pipelines, "--until-end",
-            ], log: place.path + "/fresh.log")
+                "--log", workspace.address, "--data", workspace.path + "/fresh",
+                "--pipelines", workspace.pipelines, "--until-end",
+            ], log: workspace.path + "/fresh.log")
         fresh.waitUntilExit()
         expect("exit of the fresh worker", fresh.terminationStatus, 0)
-        let digest = try place.weir(["digest", "--data", place.path + "/fresh"])
+        let digest = try workspace.weir(["digest", "--data", workspace.path + "/fresh"])
         expect("digest", merged, digest)
         report("digest", merged.trimmingCharacters(in: .newlines))
-        let after = try SoakLogContents(of: place, auctions: 0)
+        let after = try SoakLogContents(of: workspace, auctions: 0)
         expect(
             "dead letters after a store was folded anew",
             after.deadLetters.values.reduce(0) { $0 + $1.count },

@@ -12,7 +12,7 @@ final class SoakWorker {
     let number: Int
     /// Whether it has a member name within its group.
     let isMember: Bool
-    private let place: SoakPlace
+    private let workspace: SoakWorkspace
     private var process: Process?
     private var isKilled = false
     private var isAsked = false
@@ -22,14 +22,14 @@ final class SoakWorker {
     /// Largest resident memory of any of its processes, in MiB.
     private(set) var peakMemoryMiB = 0
 
-    init(_ number: Int, isMember: Bool, place: SoakPlace) {
+    init(_ number: Int, isMember: Bool, workspace: SoakWorkspace) {
         self.number = number
         self.isMember = isMember
-        self.place = place
+        self.workspace = workspace
     }
 
     var directory: String { "worker-\(number)" }
-    private var log: String { "\(place.path)/\(directory).log" }
+    private var log: String { "\(workspace.path)/\(directory).log" }
     var isRunning: Bool { process != nil }
     /// Whether it runs undisturbed.
     var isFree: Bool { isRunning && !isStopped && !isAsked }
@@ -38,11 +38,11 @@ final class SoakWorker {
         (isKilled, isAsked, isStopped) = (false, false, false)
         let attributes = try? FileManager.default.attributesOfItem(atPath: log)
         logBegin = (attributes?[.size] as? NSNumber)?.uint64Value ?? 0
-        process = try place.start(
+        process = try workspace.start(
             "weir-bids",
             [
-                "--log", place.address, "--data", "\(place.path)/\(directory)",
-                "--pipelines", place.pipelines,
+                "--log", workspace.address, "--data", "\(workspace.path)/\(directory)",
+                "--pipelines", workspace.pipelines,
             ] + (isMember ? ["--member", "\(number)"] : []), log: log)
     }
 

@@ -49,13 +49,13 @@ package final class Collector: Sendable {
     ///   - log: only the collector uses it from now on.
     ///   - registry: for its metrics; nil for none.
     ///   - fault: the reason for unreadiness besides the log, for `/readyz`.
-    ///   - parts: the other parts of the process. `/readyz` names failed ones, and stays ready.
+    ///   - services: the other parts of the process. `/readyz` names failed ones, and stays ready.
     ///   - more: further routes.
     /// - Throws: `CollectorError` or `LogError`.
     init(
         _ settings: CollectorSettings, log: sending any LogBackend, registry: MetricRegistry?,
         logger: Logger, fault: @escaping @Sendable () -> String? = { nil },
-        parts: @escaping @Sendable () -> [ProgramPart] = { [] }, more: [CollectorRoute]
+        services: @escaping @Sendable () -> [ProgramService] = { [] }, more: [CollectorRoute]
     ) throws {
         self.fault = fault
         let metrics = registry.map { CollectorMetrics(factory: $0) } ?? .unwatched
@@ -68,7 +68,7 @@ package final class Collector: Sendable {
         self.access = access
         drainSeconds = limits.drainSeconds
         do {
-            let routes = more + Self.routes(settings, access, appender, fault, parts)
+            let routes = more + Self.routes(settings, access, appender, fault, services)
             self.routes = routes
             let connections = GuardedConnections(
                 limits.connections, maxBodyBytes: max(limits.maxBodyBytes, limits.maxBatchBytes),
@@ -105,7 +105,8 @@ package final class Collector: Sendable {
 
     private static func routes(
         _ settings: CollectorSettings, _ access: CollectorAccess, _ appender: DurableAppender,
-        _ fault: @escaping @Sendable () -> String?, _ parts: @escaping @Sendable () -> [ProgramPart]
+        _ fault: @escaping @Sendable () -> String?,
+        _ services: @escaping @Sendable () -> [ProgramService]
     ) -> [CollectorRoute] {
         let readers = KeyReaders()
         let events = EventRoutes(
@@ -116,7 +117,8 @@ package final class Collector: Sendable {
             + StoreNotificationRoutes(appender: appender, readers: readers).routes
             + events.routes + notices.routes
             + TokenRoutes(appender: appender, readers: readers, access: access).routes
-            + HealthRoutes.routes(unreadiness: { appender.unreadiness ?? fault() }, parts: parts)
+            + HealthRoutes.routes(
+                unreadiness: { appender.unreadiness ?? fault() }, services: services)
     }
 
     /// Applies these rules to requests from now on.

@@ -55,10 +55,10 @@ final class CollectorMetrics: ConnectionCounting {
         connections = factory.makeMeter(label: name("connections"), dimensions: [])
     }
 
-    func count(turn: [PendingAppend], took duration: Duration, fault: LogError?) {
+    func count(group: [PendingAppend], took duration: Duration, fault: LogError?) {
         appendDuration.recordNanoseconds(duration.nanoseconds)
         guard fault == nil else { return appendFailures.increment(by: 1) }
-        let count = Int64(turn.reduce(0) { $0 + $1.content.records.count })
+        let count = Int64(group.reduce(0) { $0 + $1.content.records.count })
         appendRecords.record(count)
         records.increment(by: count)
     }
@@ -70,7 +70,7 @@ final class CollectorMetrics: ConnectionCounting {
 
     private func counter(of outcome: Outcome) -> any CounterHandler {
         requests.withLock { requests in
-            if let known = requests[outcome] { return known }
+            if let cached = requests[outcome] { return cached }
             let counter = factory.makeCounter(
                 label: "weir_collector_requests_total",
                 dimensions: [("route", outcome.route), ("status", "\(outcome.status)")])
@@ -81,7 +81,7 @@ final class CollectorMetrics: ConnectionCounting {
 
     private func timer(of route: String) -> any TimerHandler {
         durations.withLock { durations in
-            if let known = durations[route] { return known }
+            if let cached = durations[route] { return cached }
             let timer = factory.makeTimer(
                 label: "weir_collector_request_duration_seconds", dimensions: [("route", route)])
             durations[route] = timer
@@ -115,7 +115,7 @@ extension Duration {
 }
 
 /// Another part of the process that the collector runs in.
-package struct ProgramPart: Equatable, Sendable {
+package struct ProgramService: Equatable, Sendable {
     /// The name of the part as a separate program, such as `weir-bids`.
     let name: String
     let hasFailed: Bool
@@ -126,8 +126,8 @@ package struct ProgramPart: Equatable, Sendable {
     }
 
     /// Names the failed parts; nil if all work.
-    static func explanation(ofFailed parts: [ProgramPart]) -> String? {
-        let names = parts.filter(\.hasFailed).map(\.name)
+    static func explanation(ofFailed services: [ProgramService]) -> String? {
+        let names = services.filter(\.hasFailed).map(\.name)
         return names.isEmpty ? nil : "failed: \(names.joined(separator: ", "))"
     }
 }
@@ -141,10 +141,10 @@ struct ProgramPartMetrics: Sendable {
     let factory: any MetricsFactory
 
     /// Call it before the metrics are printed.
-    func update(_ parts: [ProgramPart]) {
-        for part in parts {
-            factory.makeMeter(label: "weir_part_failed", dimensions: [("part", part.name)])
-                .set(Int64(part.hasFailed ? 1 : 0))
+    func update(_ services: [ProgramService]) {
+        for service in services {
+            factory.makeMeter(label: "weir_part_failed", dimensions: [("part", service.name)])
+                .set(Int64(service.hasFailed ? 1 : 0))
         }
     }
 }

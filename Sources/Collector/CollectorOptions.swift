@@ -4,7 +4,7 @@ import Monitoring
 import Program
 
 /// Each option has an environment variable too. The command line wins.
-package struct CollectorOptions: ParsableArguments, PlaceOptions {
+package struct CollectorOptions: ParsableArguments, LocationOptions {
     package static let examplePort = 8080
 
     @Option(

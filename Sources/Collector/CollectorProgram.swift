@@ -40,11 +40,11 @@ package struct CollectorProgram: CommandLineProgram {
     /// Runs until a stop is requested.
     ///
     /// - Parameters:
-    ///   - parts: the other parts of the process, for `/readyz` and the metrics.
+    ///   - services: the other parts of the process, for `/readyz` and the metrics.
     ///   - listening: called once, with the address that accepts connections, and that of the metrics.
     package static func work(
         _ options: CollectorOptions, stop: StopSignal,
-        parts: @escaping @Sendable () -> [ProgramPart] = { [] },
+        services: @escaping @Sendable () -> [ProgramService] = { [] },
         listening: (ListenAddress, _ metrics: ListenAddress?) -> Void = { _, _ in }
     ) throws {
         let pipelines = PipelineDirectory(options.pipelinesDirectory)
@@ -62,25 +62,26 @@ package struct CollectorProgram: CommandLineProgram {
         let routes = ConversionRoutes(service: conversions, apps: apps).routes
         let collector = try Collector(
             settings, log: log, registry: registry, logger: logger,
-            fault: { conversions?.unreadiness }, parts: parts, more: routes)
+            fault: { conversions?.unreadiness }, services: services, more: routes)
         defer {
             let drain = Double(settings.limits.drainSeconds)
             conversions?.endWaits(inSeconds: max(drain - 2 * stopSeconds, 0))
             collector.stop()
         }
         let health = Health(waitMilliseconds: Int(pollSeconds * 1000))
-        let endpoint = try metricsEndpoint(options, of: collector, parts, registry, health, logger)
+        let endpoint = try metricsEndpoint(
+            options, of: collector, services, registry, health, logger)
         defer { endpoint?.stop() }
         var keys = FollowedKeys(
             pipelines, from: configuration.pipeline, logger: logger, use: { collector.use($0) })
         logger.info("listening", metadata: ["address": "\(collector.address)"])
         listening(collector.address, endpoint?.address)
         while !stop.isRequested {
-            health.turn()
+            health.beat()
             keys.look()
             // Monitoring also reports failed parts as unready; load balancers do not use this endpoint.
             health.setReady(
-                unless: collector.unreadiness ?? ProgramPart.explanation(ofFailed: parts()))
+                unless: collector.unreadiness ?? ProgramService.explanation(ofFailed: services()))
             Thread.sleep(forTimeInterval: pollSeconds)
         }
         logger.info("stopping")
@@ -101,12 +102,12 @@ package struct CollectorProgram: CommandLineProgram {
 
     private static func metricsEndpoint(
         _ options: CollectorOptions, of collector: Collector,
-        _ parts: @escaping @Sendable () -> [ProgramPart], _ registry: MetricRegistry,
+        _ services: @escaping @Sendable () -> [ProgramService], _ registry: MetricRegistry,
         _ health: Health, _ logger: Logger
     ) throws -> MonitoringEndpoint? {
         guard let address = try options.metricsAddress else { return nil }
         let process = ProcessMetrics(factory: registry)
-        let partMetrics = ProgramPartMetrics(factory: registry)
+        let serviceMetrics = ProgramPartMetrics(factory: registry)
         let writeAhead = WriteAheadMetrics(
             factory: registry, directory: options.dataDirectory, log: try options.address.path)
         let endpoint = try MonitoringEndpoint(
@@ -114,7 +115,7 @@ package struct CollectorProgram: CommandLineProgram {
             update: {
                 process.update()
                 collector.updateMetrics()
-                partMetrics.update(parts())
+                serviceMetrics.update(services())
                 writeAhead.update()
             })
         logger.info("serving metrics", metadata: ["url": "http://\(endpoint.address)/metrics"])
@@ -129,8 +130,8 @@ package enum CollectorTopics {
     /// Creates the topics that an embedded log lacks. Those of Kafka belong to the operator (`weir topics apply`): a
     /// missing one is logged, and records for it get a 503.
     package static func createMissing(in log: any LogBackend, logger: Logger) throws(LogError) {
-        let known = try log.topics().map(\.name)
-        for topic in names where !known.contains(topic) {
+        let existing = try log.topics().map(\.name)
+        for topic in names where !existing.contains(topic) {
             if log is EmbeddedLog {
                 try log.createTopic(topic, partitionCount: partitionCount)
             } else {

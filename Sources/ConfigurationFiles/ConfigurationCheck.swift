@@ -32,13 +32,13 @@ extension PipelineDirectory {
 
     /// One fault for each file with an unknown name at the top.
     func unknownFiles() throws(ConfigurationError) -> [ConfigurationError] {
-        let known =
+        let expected =
             programs.map { "\($0).yaml" }
             + [Self.catalogName, Self.collectorName, Self.kafkaName, WatchFile.name]
-        return try names().filter { !known.contains($0) }.map { name in
+        return try names().filter { !expected.contains($0) }.map { name in
             Self.unknownFile(
                 "\(path)/\(name)",
-                "Weir does not read this file; known here: \(known.joined(separator: ", "))")
+                "Weir does not read this file; known here: \(expected.joined(separator: ", "))")
         }
     }
 }
@@ -58,7 +58,7 @@ extension PipelineDirectory {
 
     private func faults() -> [ConfigurationError] {
         var faults: [ConfigurationError] = []
-        func note<Value>(_ read: () throws(ConfigurationError) -> Value) -> Value? {
+        func collect<Value>(_ read: () throws(ConfigurationError) -> Value) -> Value? {
             do {
                 return try read()
             } catch {
@@ -68,30 +68,30 @@ extension PipelineDirectory {
             }
         }
         for stream in allStreams where stream.isConfigured(in: self) {
-            _ = note { () throws(ConfigurationError) in try stream.readRules(in: self) }
+            _ = collect { () throws(ConfigurationError) in try stream.readRules(in: self) }
         }
-        if has(program: Self.partnerPostbacksName) { _ = note(partnerPostbacks) }
-        _ = note { () throws(ConfigurationError) in try catalog() }
-        _ = note { () throws(ConfigurationError) in try collectorPipeline() }
-        let models = note { () throws(ConfigurationError) in try names(in: Self.modelsName) }
+        if has(program: Self.partnerPostbacksName) { _ = collect(partnerPostbacks) }
+        _ = collect { () throws(ConfigurationError) in try catalog() }
+        _ = collect { () throws(ConfigurationError) in try collectorPipeline() }
+        let models = collect { () throws(ConfigurationError) in try names(in: Self.modelsName) }
         for name in models ?? [] {
-            _ = note { () throws(ConfigurationError) in try conversionModel(name) }
+            _ = collect { () throws(ConfigurationError) in try conversionModel(name) }
         }
-        let partners = note { () throws(ConfigurationError) in try names(in: Self.partnersName) }
+        let partners = collect { () throws(ConfigurationError) in try names(in: Self.partnersName) }
         for name in partners ?? [] {
-            _ = note { () throws(ConfigurationError) in try partner(name) }
+            _ = collect { () throws(ConfigurationError) in try partner(name) }
         }
-        let mappings = note { () throws(ConfigurationError) in try costMappingNames() }
+        let mappings = collect { () throws(ConfigurationError) in try costMappingNames() }
         for name in mappings ?? [] {
-            _ = note { () throws(ConfigurationError) in try costMapping(name) }
+            _ = collect { () throws(ConfigurationError) in try costMapping(name) }
         }
-        if hasWatch { _ = note(watch) }
-        let reports = note { () throws(ConfigurationError) in try reportNames() }
+        if hasWatch { _ = collect(watch) }
+        let reports = collect { () throws(ConfigurationError) in try reportNames() }
         for name in reports ?? [] {
-            _ = note { () throws(ConfigurationError) in try report(name) }
+            _ = collect { () throws(ConfigurationError) in try report(name) }
         }
-        if hasRates { _ = note(rates) }
-        if faults.isEmpty { _ = note(appsByBundle) }
+        if hasRates { _ = collect(rates) }
+        if faults.isEmpty { _ = collect(appsByBundle) }
         return faults
     }
 
@@ -110,8 +110,8 @@ extension PipelineDirectory {
                 let node = entries.first(where: { $0.key == "app_apple_id" })?.value
             else { continue }
             let app = try node.app()
-            let known = apps.updateValue(app, forKey: try bundle.name())
-            guard known == nil || known == app else {
+            let existing = apps.updateValue(app, forKey: try bundle.name())
+            guard existing == nil || existing == app else {
                 throw node.badValue(
                     "is \(app), but catalog.yaml gives this bundle_id to another app: use the same app in both"
                 )

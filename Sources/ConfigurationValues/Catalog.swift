@@ -15,9 +15,9 @@ package struct Catalog: Sendable {
     /// In the order of the file.
     package let campaigns: [CatalogCampaign]
 
-    private let placesByCampaignID: [CampaignText: [Int]]
-    private let placesBySourceIdentifier: [CampaignText: [Int]]
-    private let placesByOffer: [AppOffer: Int]
+    private let indicesByCampaignID: [CampaignText: [Int]]
+    private let indicesBySourceIdentifier: [CampaignText: [Int]]
+    private let indicesByOffer: [AppOffer: Int]
 
     package init() {
         self.init(networks: [:])
@@ -33,15 +33,15 @@ package struct Catalog: Sendable {
         self.apps = apps
         self.appsByBundle = appsByBundle
         self.campaigns = campaigns
-        placesByCampaignID = Self.index(campaigns) { $0.campaignIDTexts }
-        placesBySourceIdentifier = Self.index(campaigns) { $0.sourceIdentifierTexts }
+        indicesByCampaignID = Self.index(campaigns) { $0.campaignIDTexts }
+        indicesBySourceIdentifier = Self.index(campaigns) { $0.sourceIdentifierTexts }
         var offers: [AppOffer: Int] = [:]
-        for (place, campaign) in campaigns.enumerated() {
+        for (index, campaign) in campaigns.enumerated() {
             for offer in campaign.offers {
-                offers[AppOffer(app: campaign.app, offer: offer)] = place
+                offers[AppOffer(app: campaign.app, offer: offer)] = index
             }
         }
-        placesByOffer = offers
+        indicesByOffer = offers
     }
 
     /// `id` in any case. Nil if the network is not in the catalog.
@@ -63,17 +63,17 @@ package struct Catalog: Sendable {
         network: String, app: Int64, campaign: String, as kind: CampaignIDKind = .either
     ) -> CampaignMatch {
         let text = CampaignText(network: network.asciiLowercased, app: app, campaign: campaign)
-        let places: [Int] =
+        let indices: [Int] =
             switch kind {
-            case .campaignID: placesByCampaignID[text, default: []]
-            case .sourceIdentifier: placesBySourceIdentifier[text, default: []]
+            case .campaignID: indicesByCampaignID[text, default: []]
+            case .sourceIdentifier: indicesBySourceIdentifier[text, default: []]
             case .either:
-                Set(placesByCampaignID[text, default: []])
-                    .union(placesBySourceIdentifier[text, default: []]).sorted()
+                Set(indicesByCampaignID[text, default: []])
+                    .union(indicesBySourceIdentifier[text, default: []]).sorted()
             }
-        guard let first = places.first else { return .unknown }
-        return places.count == 1
-            ? .known(campaigns[first]) : .ambiguous(places.map { campaigns[$0] })
+        guard let first = indices.first else { return .unknown }
+        return indices.count == 1
+            ? .matched(campaigns[first]) : .ambiguous(indices.map { campaigns[$0] })
     }
 
     /// The campaign that an App Store offer belongs to; nil if the catalog does not name one.
@@ -82,16 +82,16 @@ package struct Catalog: Sendable {
     ///   - app: App Store id of the app.
     ///   - offer: the offer as in `store-notifications`, such as `promotional:spring`.
     package func campaign(app: Int64, offer: String) -> CatalogCampaign? {
-        placesByOffer[AppOffer(app: app, offer: offer)].map { campaigns[$0] }
+        indicesByOffer[AppOffer(app: app, offer: offer)].map { campaigns[$0] }
     }
 
     /// The shortened source identifiers that match more than one campaign, sorted by network, app and text.
     package var suffixCollisions: [SuffixCollision] {
-        placesBySourceIdentifier.filter { $0.value.count > 1 }
-            .map { text, places in
+        indicesBySourceIdentifier.filter { $0.value.count > 1 }
+            .map { text, indices in
                 SuffixCollision(
                     network: text.network, app: text.app, suffix: text.campaign,
-                    campaigns: places.map { campaigns[$0] })
+                    campaigns: indices.map { campaigns[$0] })
             }
             .sorted {
                 ($0.network, $0.app, $0.suffix) < ($1.network, $1.app, $1.suffix)
@@ -101,14 +101,14 @@ package struct Catalog: Sendable {
     private static func index(
         _ campaigns: [CatalogCampaign], by texts: (CatalogCampaign) -> [String]
     ) -> [CampaignText: [Int]] {
-        var places: [CampaignText: [Int]] = [:]
-        for (place, campaign) in campaigns.enumerated() {
+        var indices: [CampaignText: [Int]] = [:]
+        for (index, campaign) in campaigns.enumerated() {
             for text in texts(campaign) {
                 let key = CampaignText(network: campaign.network, app: campaign.app, campaign: text)
-                places[key, default: []].append(place)
+                indices[key, default: []].append(index)
             }
         }
-        return places
+        return indices
     }
 }
 
@@ -181,7 +181,7 @@ package enum CampaignIDKind: Sendable {
 }
 
 package enum CampaignMatch: Equatable, Sendable {
-    case known(CatalogCampaign)
+    case matched(CatalogCampaign)
     /// More than one, in the order of the catalog.
     case ambiguous([CatalogCampaign])
     case unknown

@@ -37,8 +37,8 @@ package struct ConfigurationError: OperatorError, Equatable, Sendable {
 
     /// One line: `pipelines/postbacks.yaml:7: trusted_keys.production[0]: what to do`.
     package var description: String {
-        let place = line.map { "\(file):\($0)" } ?? file
-        return [place, keyPath, explanation].filter { !$0.isEmpty }.joined(separator: ": ")
+        let location = line.map { "\(file):\($0)" } ?? file
+        return [location, keyPath, explanation].filter { !$0.isEmpty }.joined(separator: ": ")
             .withoutControls
     }
 }

@@ -108,9 +108,9 @@ package struct ConfigurationKey: Sendable {
 extension ConfigurationNode {
     /// A mapping with these keys. Throws for any other key.
     package func mapping(
-        _ known: [ConfigurationKey]
+        _ valid: [ConfigurationKey]
     ) throws(ConfigurationError) -> ConfigurationMapping {
-        try mapping(known.map(\.name), declared: known)
+        try mapping(valid.map(\.name), declared: valid)
     }
 }
 

@@ -85,13 +85,13 @@ package struct ConfigurationNode {
 
     /// A mapping with fixed keys. Throws for any other key.
     package func mapping(
-        _ known: [String], declared: [ConfigurationKey] = []
+        _ valid: [String], declared: [ConfigurationKey] = []
     ) throws(ConfigurationError) -> ConfigurationMapping {
         var values: [String: ConfigurationNode] = [:]
         for (key, value) in try entries() {
-            guard known.contains(key) else {
+            guard valid.contains(key) else {
                 throw value.fault(
-                    .unknownKey, "unknown key; known here: \(known.joined(separator: ", "))")
+                    .unknownKey, "unknown key; known here: \(valid.joined(separator: ", "))")
             }
             values[key] = value
         }
@@ -147,8 +147,8 @@ package struct ConfigurationNode {
 
     /// The fault of a model built from this node, at the line of the faulty value.
     package func fault(_ fault: ModelFault) -> ConfigurationError {
-        let place = fault.path.reduce(self) { $0.step($1) }
-        return place.badValue(fault.problem.description)
+        let node = fault.path.reduce(self) { $0.step($1) }
+        return node.badValue(fault.problem.description)
     }
 
     /// One step down. If the file has no such value, only the path grows.
@@ -297,8 +297,8 @@ extension ConfigurationNode {
     ) throws(ConfigurationError) -> Word {
         let text = try text("a word")
         guard let word = Word(rawValue: text) else {
-            let known = Word.allCases.map(\.rawValue).joined(separator: ", ")
-            throw badValue("is '\(text)': write one of \(known)")
+            let valid = Word.allCases.map(\.rawValue).joined(separator: ", ")
+            throw badValue("is '\(text)': write one of \(valid)")
         }
         return word
     }

@@ -120,7 +120,7 @@ package struct DayFormat: Equatable, Sendable {
     package func isoDay(_ text: String) -> String? {
         var numbers: [String] = ["", "", ""]
         var rest = text[...]
-        for (place, part) in parts.enumerated() {
+        for (partIndex, part) in parts.enumerated() {
             if case .other(let character) = part {
                 guard rest.popFirst() == character else { return nil }
                 continue
@@ -129,7 +129,7 @@ package struct DayFormat: Equatable, Sendable {
             let digits = rest.prefix(width).prefix { ("0"..."9").contains($0) }
             // A shorter number is unambiguous only if another character ends it.
             let mayBeShort =
-                part != .year && (place + 1 == parts.count || !isNumber(parts[place + 1]))
+                part != .year && (partIndex + 1 == parts.count || !isNumber(parts[partIndex + 1]))
             guard digits.count == width || (mayBeShort && digits.count == 1) else { return nil }
             let index = part == .year ? 0 : part == .month ? 1 : 2
             numbers[index] = String(repeating: "0", count: width - digits.count) + digits
@@ -158,7 +158,7 @@ extension PipelineDirectory {
                 kind: .missingFile, file: "\(path)/\(Self.costsName)/\(name).yaml",
                 explanation: names.isEmpty
                     ? "does not exist: copy the mappings that Weir ships in pipelines/costs"
-                    : "does not exist: \(UnknownName(name, known: names))")
+                    : "does not exist: \(UnknownName(name, valid: names))")
         }
         return try CostMapping(
             root(of: "\(path)/\(Self.costsName)/\(name).yaml"))
@@ -181,8 +181,8 @@ extension CostMapping {
         let mapping = try node.mapping(Self.keys)
         for (key, value) in try mapping.required("columns").entries() {
             guard let field = Field(rawValue: key) else {
-                let known = Field.allCases.map(\.rawValue).joined(separator: ", ")
-                throw value.fault(.unknownKey, "unknown field; known here: \(known)")
+                let valid = Field.allCases.map(\.rawValue).joined(separator: ", ")
+                throw value.fault(.unknownKey, "unknown field; known here: \(valid)")
             }
             guard value.isList else {
                 columns[field] = try value.name()
@@ -197,8 +197,8 @@ extension CostMapping {
         }
         for (key, value) in try mapping["above"]?.entries() ?? [] {
             guard let field = Field(rawValue: key), Field.fixed.contains(field) else {
-                let known = Field.fixed.map(\.rawValue).joined(separator: ", ")
-                throw value.fault(.unknownKey, "is not a field for all lines; known here: \(known)")
+                let valid = Field.fixed.map(\.rawValue).joined(separator: ", ")
+                throw value.fault(.unknownKey, "is not a field for all lines; known here: \(valid)")
             }
             above[field] = try value.name()
         }
@@ -211,8 +211,8 @@ extension CostMapping {
         }
         for field in Field.required
         where columns[field] == nil && fixed[field] == nil && above[field] == nil {
-            let place = Field.fixed.contains(field) ? "here, or as a column" : "as a column"
-            throw node.fault(.missingKey, "\(field.rawValue) is missing: give it \(place)")
+            let remedy = Field.fixed.contains(field) ? "here, or as a column" : "as a column"
+            throw node.fault(.missingKey, "\(field.rawValue) is missing: give it \(remedy)")
         }
         if let value = mapping["separator"] { separator = try value.separator() }
         if let value = mapping["day_format"] {

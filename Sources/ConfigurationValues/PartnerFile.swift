@@ -161,13 +161,13 @@ extension ConfigurationNode {
             guard key.wholeMatch(of: /[A-Za-z0-9_\-]+/) != nil else {
                 throw value.badValue("is not a name: write letters, digits, - and _")
             }
-            let place = try value.template()
-            let path = ["env:", "file:"].first { place.text.hasPrefix($0) }
-            guard let path, place.text.count > path.count else {
+            let template = try value.template()
+            let path = ["env:", "file:"].first { template.text.hasPrefix($0) }
+            guard let path, template.text.count > path.count else {
                 throw value.badValue(
                     "is not the place of a secret: write env:NAME or file:PATH, not the secret")
             }
-            return TextField(name: value.named(key), value: place)
+            return TextField(name: value.named(key), value: template)
         }
     }
 

@@ -104,13 +104,13 @@ extension PipelineDirectory {
 
     package func report(_ name: String) throws(ConfigurationError) -> ReportFile {
         let file = "\(path)/\(Self.reportsName)/\(name).yaml"
-        let known = try reportNames()
-        guard known.contains(name) else {
+        let valid = try reportNames()
+        guard valid.contains(name) else {
             throw ConfigurationError(
                 kind: .missingFile, file: file,
-                explanation: known.isEmpty
+                explanation: valid.isEmpty
                     ? "does not exist: create it, for example from pipelines/reports/campaigns.yaml of Weir"
-                    : "does not exist: \(UnknownName(name, known: known))")
+                    : "does not exist: \(UnknownName(name, valid: valid))")
         }
         return try ReportFile(root(of: file), name: name)
     }

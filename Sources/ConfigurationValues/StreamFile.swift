@@ -63,7 +63,7 @@ package struct StreamSettings: Equatable, Sendable {
     /// `kafka`: settings of librdkafka by its names, as written.
     package let kafka: [String: String]
     /// The place of each setting for errors: `pipelines/bids.yaml:7: kafka.fetch.max.bytes`.
-    package let kafkaPlaces: [String: String]
+    package let kafkaLocations: [String: String]
 
     package static let keys: [ConfigurationKey] = [
         .text("topic", "name of a topic", default: "the name of the file", "The topic to read."),
@@ -110,7 +110,7 @@ package struct StreamSettings: Equatable, Sendable {
         brokerPatienceSeconds = try mapping.integer("broker_patience_seconds").asInt
         maxRecordBytes = try mapping.integer("max_record_bytes").asInt
         kafka = try mapping["kafka"]?.kafkaSettings() ?? [:]
-        kafkaPlaces = try mapping["kafka"]?.kafkaPlaces() ?? [:]
+        kafkaLocations = try mapping["kafka"]?.kafkaLocations() ?? [:]
     }
 }
 
@@ -147,12 +147,12 @@ extension ConfigurationNode {
         return settings
     }
 
-    func kafkaPlaces() throws(ConfigurationError) -> [String: String] {
-        var places: [String: String] = [:]
+    func kafkaLocations() throws(ConfigurationError) -> [String: String] {
+        var locations: [String: String] = [:]
         for (name, value) in try entries() {
-            places[name] = "\(value.file):\(value.line): \(value.path)"
+            locations[name] = "\(value.file):\(value.line): \(value.path)"
         }
-        return places
+        return locations
     }
 }
 
@@ -184,7 +184,7 @@ package struct KafkaFile: Equatable, Sendable {
     /// `settings`: settings of librdkafka by its names, as written.
     package let settings: [String: String]
     /// The place of each setting for errors: `pipelines/kafka.yaml:7: settings.sasl.username`.
-    package let places: [String: String]
+    package let locations: [String: String]
 
     package static let keys: [ConfigurationKey] = [
         .integer(
@@ -205,14 +205,14 @@ package struct KafkaFile: Equatable, Sendable {
     package init() {
         memoryMebibytes = 64
         settings = [:]
-        places = [:]
+        locations = [:]
     }
 
     init(_ node: ConfigurationNode) throws(ConfigurationError) {
         let mapping = try node.mapping(Self.keys)
         memoryMebibytes = try mapping.integer("memory_mib").asInt
         settings = try mapping["settings"]?.kafkaSettings() ?? [:]
-        places = try mapping["settings"]?.kafkaPlaces() ?? [:]
+        locations = try mapping["settings"]?.kafkaLocations() ?? [:]
     }
 }
 

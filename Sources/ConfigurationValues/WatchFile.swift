@@ -169,8 +169,8 @@ extension WatchFile {
             ("budgets", budgets.map(\.name)),
         ] {
             guard let elements = try mapping[key]?.elements() else { continue }
-            for (place, name) in names.enumerated() where names[..<place].contains(name) {
-                throw elements[place].badValue(
+            for (index, name) in names.enumerated() where names[..<index].contains(name) {
+                throw elements[index].badValue(
                     "has the name '\(name)' of an earlier rule: use a unique name")
             }
         }

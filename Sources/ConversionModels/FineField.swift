@@ -219,12 +219,12 @@ package struct DecodedEvent: Equatable, Sendable {
         var merged: [DecodedEvent] = []
         for event in events {
             // Compared as bytes, because String's equality would join names that differ in normal form.
-            let place = merged.firstIndex { $0.event.utf8.elementsEqual(event.event.utf8) }
-            guard let place else {
+            let index = merged.firstIndex { $0.event.utf8.elementsEqual(event.event.utf8) }
+            guard let index else {
                 merged.append(event)
                 continue
             }
-            guard merged[place].add(event) else {
+            guard merged[index].add(event) else {
                 throw ModelFault(path: [], .overflow(event: event.event))
             }
         }

@@ -45,35 +45,35 @@ package struct ConversionEngine {
     /// The event of the request, before a value is chosen.
     private func activity() -> ConversionUpdate {
         let first = request.firstCallMilliseconds.map { min($0, now) }
-        let known = self.known
-        let startsInstall = known == nil
-        let firstCall = firstCall(known, reported: first)
-        let lastCall = lastCall(known, firstCall: firstCall)
+        let previous = self.previous
+        let startsInstall = previous == nil
+        let firstCall = firstCall(previous, reported: first)
+        let lastCall = lastCall(previous, firstCall: firstCall)
         let windowing: ConversionWindows =
-            request.hasThreeWindows && speaksForDevice(known)
-            ? .three : known?.windowing ?? .single
+            request.hasThreeWindows && speaksForDevice(previous)
+            ? .three : previous?.windowing ?? .single
         let isStale = !startsInstall && isStale(firstCall: first)
-        let repeated = repeated(known)
+        let repeated = repeated(previous)
         let index =
-            isStale || isUnanswered(known, firstCall: firstCall)
+            isStale || isUnanswered(previous, firstCall: firstCall)
             ? nil
             : windowing.index(
-                at: now, firstCall: firstCall, lastCall: timerStart(known, lastCall: lastCall))
+                at: now, firstCall: firstCall, lastCall: timerStart(previous, lastCall: lastCall))
         return ConversionUpdate(
             id: repeated?.id ?? newID, content: content, installID: request.installID,
             appID: request.appID, request: request.kind, framework: request.framework,
             conversionType: request.conversion == .install ? nil : .reengagement,
             conversionTag: request.conversionTag, bundleID: request.bundleID,
             appVersion: request.appVersion, event: request.event,
-            isCounted: index != nil && repeated == nil && speaksForDevice(known),
+            isCounted: index != nil && repeated == nil && speaksForDevice(previous),
             receivedAtMilliseconds: now,
-            firstCallMilliseconds: isStale ? known?.firstCallMilliseconds ?? now : firstCall,
+            firstCallMilliseconds: isStale ? previous?.firstCallMilliseconds ?? now : firstCall,
             reportedFirstCallMilliseconds: request.firstCallMilliseconds,
             lastCallMilliseconds: lastCall, startsInstall: startsInstall,
             totalRevenueMicros: request.totalRevenueMicros, uncountedCurrencies: [],
             windowing: windowing, sequenceIndex: index, model: nil,
             outcome: isStale ? .stale : .unchanged, fine: nil, coarse: nil, locksWindow: false,
-            reportedLocks: speaksForDevice(known)
+            reportedLocks: speaksForDevice(previous)
                 ? request.locks.indices.filter { request.locks[$0] } : [],
             error: request.error == 0 ? nil : request.error)
     }
@@ -81,24 +81,24 @@ package struct ConversionEngine {
 
 extension ConversionEngine {
     /// The install of the request; nil if it is a new one.
-    private var known: InstallState? {
+    private var previous: InstallState? {
         guard let claim = InstallClaim(request, now: now) else { return state }
         return state.flatMap { $0.isFollowed(by: claim) ? nil : $0 }
     }
 
     /// The first call that counts. A first call earlier than the known one is accepted only if it ends no window.
-    private func firstCall(_ known: InstallState?, reported: Int64?) -> Int64 {
-        guard let known else { return reported ?? now }
-        let candidate = known.firstCall(with: reported, at: now)
+    private func firstCall(_ previous: InstallState?, reported: Int64?) -> Int64 {
+        guard let previous else { return reported ?? now }
+        let candidate = previous.firstCall(with: reported, at: now)
         let isKept = [ConversionWindows.single, .three].allSatisfy { windows in
-            let indices = [candidate, known.firstCallMilliseconds].map { first in
+            let indices = [candidate, previous.firstCallMilliseconds].map { first in
                 windows.index(
                     at: now, firstCall: first,
-                    lastCall: timerStart(known, lastCall: lastCall(known, firstCall: first)))
+                    lastCall: timerStart(previous, lastCall: lastCall(previous, firstCall: first)))
             }
             return indices[0] == indices[1]
         }
-        return isKept ? candidate : known.firstCallMilliseconds
+        return isKept ? candidate : previous.firstCallMilliseconds
     }
 
     private func isStale(firstCall: Int64?) -> Bool {
@@ -108,47 +108,47 @@ extension ConversionEngine {
 
     /// Whether this is a re-engagement without a value in its first window. The framework accepts the first value
     /// within two days only, so later windows have no effect then.
-    private func isUnanswered(_ known: InstallState?, firstCall: Int64) -> Bool {
+    private func isUnanswered(_ previous: InstallState?, firstCall: Int64) -> Bool {
         guard request.conversion != .install,
             now - firstCall >= ConversionWindows.endsMilliseconds[0]
         else { return false }
         let hasValue =
-            known?.fine.floor != nil || known?.windows.first?.coarse.floor != nil
+            previous?.fine.floor != nil || previous?.windows.first?.coarse.floor != nil
             || request.fine != nil || request.coarse[0] != nil
         return !hasValue
     }
 
     /// The latest known call. A call a day or more after all known ones came after the end of the timer, and does not
     /// restart it.
-    private func lastCall(_ known: InstallState?, firstCall: Int64) -> Int64? {
+    private func lastCall(_ previous: InstallState?, firstCall: Int64) -> Int64? {
         guard let reported = request.lastCallMilliseconds.map({ min($0, now) }) else {
-            return known?.lastCallMilliseconds
+            return previous?.lastCallMilliseconds
         }
-        guard let known else { return reported }
-        let end = known.lastKnownCallMilliseconds + ConversionWindows.timerMilliseconds
-        guard reported < end else { return known.lastCallMilliseconds }
-        return max(reported, known.lastCallMilliseconds ?? reported)
+        guard let previous else { return reported }
+        let end = previous.lastKnownCallMilliseconds + ConversionWindows.timerMilliseconds
+        guard reported < end else { return previous.lastCallMilliseconds }
+        return max(reported, previous.lastCallMilliseconds ?? reported)
     }
 
     /// When the timer was last started. If clients do not report their calls, this is the time of their last returned
     /// value.
-    private func timerStart(_ known: InstallState?, lastCall: Int64?) -> Int64? {
+    private func timerStart(_ previous: InstallState?, lastCall: Int64?) -> Int64? {
         guard request.lastCallMilliseconds == nil else { return lastCall }
-        return [lastCall, known?.toldAtMilliseconds].compactMap { $0 }.max()
+        return [lastCall, previous?.toldAtMilliseconds].compactMap { $0 }.max()
     }
 
     /// Whether the request counts for the device. If devices send requests themselves, their servers repeat the same
     /// activity without knowing the windows.
-    private func speaksForDevice(_ known: InstallState?) -> Bool {
-        request.kind == .conversionValue || known?.asksItself != true
+    private func speaksForDevice(_ previous: InstallState?) -> Bool {
+        request.kind == .conversionValue || previous?.asksItself != true
     }
 
     private func repeated(_ install: InstallState?) -> InstallState.RecentUpdate? {
-        guard let known = install?.recentUpdates.last(where: { $0.content == content }) else {
+        guard let previous = install?.recentUpdates.last(where: { $0.content == content }) else {
             return nil
         }
-        let isRecent = now - known.atMilliseconds < Self.repeatMilliseconds
-        return request.updateID != nil || isRecent ? known : nil
+        let isRecent = now - previous.atMilliseconds < Self.repeatMilliseconds
+        return request.updateID != nil || isRecent ? previous : nil
     }
 
     /// The common part of a request and its repetitions.

@@ -131,7 +131,7 @@ enum RevenueTotals {
 package struct ConversionApps: Sendable {
     private let models: [Int64: ConversionModel]
     private let appsByBundle: [String: Int64]
-    private let known: Set<Int64>
+    private let servedApps: Set<Int64>
 
     /// - Parameters:
     ///   - models: the conversion models.
@@ -144,7 +144,7 @@ package struct ConversionApps: Sendable {
         self.models = Dictionary(
             models.map { ($0.app, $0) }, uniquingKeysWith: { first, _ in first })
         self.appsByBundle = appsByBundle
-        known = Set(models.map(\.app)).union(appsByBundle.values).union(apps)
+        servedApps = Set(models.map(\.app)).union(appsByBundle.values).union(apps)
     }
 
     package var hasModels: Bool { !models.isEmpty }
@@ -160,13 +160,15 @@ package struct ConversionApps: Sendable {
             return try named(text, "i")
         }
         // In the guide `a` is an account's key; a known App Store id in it counts as the app's.
-        if let text = parameters["a"], let app = Int64(text), known.contains(app) { return app }
+        if let text = parameters["a"], let app = Int64(text), servedApps.contains(app) {
+            return app
+        }
         throw Rejection(
             .missingField, "i (the app's bundle id) or app_id (its App Store id) is missing")
     }
 
     private func named(_ text: String, _ name: String) throws(Rejection) -> Int64 {
-        guard let app = Int64(text), known.contains(app) else {
+        guard let app = Int64(text), servedApps.contains(app) else {
             throw Rejection(
                 .outOfRange,
                 "\(name) is not an app of this server: give it a conversion model, or add it to "

@@ -41,7 +41,7 @@ package final class ConversionService: Sendable {
     ) throws(ConversionServiceError) {
         commits = GroupCommit(
             .init(
-                queuedRecords: Self.mostWaiting, turnRecords: Self.mostAtOnce,
+                queuedRecords: Self.mostWaiting, groupRecords: Self.mostAtOnce,
                 deadlineSeconds: deadlineSeconds),
             .init(full: .busy, late: .late, stopped: .stopped))
         let box = LedgerBox(
@@ -81,8 +81,8 @@ package final class ConversionService: Sendable {
                 Thread.sleep(forTimeInterval: Self.rereadSeconds)
                 continue
             }
-            guard let turn = commits.nextTurn() else { break }
-            answer(turn, ledger)
+            guard let group = commits.nextGroup() else { break }
+            answer(group, ledger)
         }
         ledger.close()
     }
@@ -94,7 +94,7 @@ package final class ConversionService: Sendable {
             commits.hinder(nil)
             return true
         } catch {
-            commits.note(error)
+            commits.setFault(error)
             commits.refuseAll(error)
             return false
         }
@@ -106,21 +106,21 @@ package final class ConversionService: Sendable {
         do throws(ConversionServiceError) {
             try ledger.recreate(reason)
         } catch {
-            commits.note(error)
+            commits.setFault(error)
         }
     }
 
-    private func answer(_ turn: [PendingAnswer], _ ledger: InstallLedger) {
+    private func answer(_ group: [PendingAnswer], _ ledger: InstallLedger) {
         do throws(ConversionServiceError) {
             let answers = try ledger.answer(
-                turn.map { ($0.content.request, $0.content.nowMilliseconds) })
-            commits.endTurn()
-            commits.note(nil)
-            for (pending, answer) in zip(turn, answers) { pending.answer(.success(answer)) }
+                group.map { ($0.content.request, $0.content.nowMilliseconds) })
+            commits.endGroup()
+            commits.setFault(nil)
+            for (pending, answer) in zip(group, answers) { pending.answer(.success(answer)) }
         } catch {
-            commits.endTurn()
-            commits.note(error)
-            for pending in turn { pending.answer(.failure(error)) }
+            commits.endGroup()
+            commits.setFault(error)
+            for pending in group { pending.answer(.failure(error)) }
             if error.isOfFile { renew(ledger, error) }
         }
     }

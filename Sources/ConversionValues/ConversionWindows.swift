@@ -77,8 +77,8 @@ struct WindowState: Codable, Equatable, Sendable {
 
     /// The sums stay below the reported total, so they do not overflow.
     mutating func add(micros: Int64, currency: String, event: String) {
-        let known = revenueMicros[currency, default: [:]]
-        let name = known[event] != nil || known.count < Self.mostNames ? event : ""
+        let counted = revenueMicros[currency, default: [:]]
+        let name = counted[event] != nil || counted.count < Self.mostNames ? event : ""
         revenueMicros[currency, default: [:]][name, default: 0] += micros
     }
 }

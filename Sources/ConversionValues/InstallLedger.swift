@@ -79,8 +79,8 @@ package final class InstallLedger {
             let key = request.install
             let partition = partition(of: key)
             var passed = then[partition] ?? TopicProgress(nextOffset: 0)
-            let stored = if let known = states[key] { known } else { try store.state(of: key) }
-            let state = passed.known(stored, atMilliseconds: now)
+            let stored = if let pending = states[key] { pending } else { try store.state(of: key) }
+            let state = passed.unexpired(stored, atMilliseconds: now)
             let (answer, update) = ConversionEngine.answer(
                 request, state: state, model: models.model(of: request.appID), nowMilliseconds: now)
             states[key] = InstallState.after(update, state)
@@ -215,8 +215,9 @@ extension InstallLedger {
             let update = record.value.flatMap { ConversionUpdate.read($0) }
             if let update {
                 let key = update.install
-                let stored = if let known = states[key] { known } else { try store.state(of: key) }
-                let state = passed.known(stored, atMilliseconds: update.receivedAtMilliseconds)
+                let stored =
+                    if let pending = states[key] { pending } else { try store.state(of: key) }
+                let state = passed.unexpired(stored, atMilliseconds: update.receivedAtMilliseconds)
                 states[key] = InstallState.after(update, state)
             }
             passed.pass(record.offset, atMilliseconds: update?.receivedAtMilliseconds)
@@ -240,7 +241,7 @@ struct TopicProgress: Equatable {
     }
 
     /// Nil if the install is forgotten at this instant.
-    func known(_ state: InstallState?, atMilliseconds instant: Int64) -> InstallState? {
+    func unexpired(_ state: InstallState?, atMilliseconds instant: Int64) -> InstallState? {
         guard let state, max(latestMilliseconds, instant) < state.expiryMilliseconds else {
             return nil
         }

@@ -159,15 +159,16 @@ extension InstallState {
     /// The highest total counts. Its rise belongs to the event that came with it.
     private mutating func addRevenue(of update: ConversionUpdate) {
         for (currency, total) in update.totalRevenueMicros.sorted(by: { $0.key < $1.key }) {
-            let known = totalRevenueMicros[currency]
-            guard total > known ?? 0, known != nil || totalRevenueMicros.count < Self.mostCurrencies
+            let present = totalRevenueMicros[currency]
+            guard total > present ?? 0,
+                present != nil || totalRevenueMicros.count < Self.mostCurrencies
             else { continue }
             totalRevenueMicros[currency] = total
             guard let index = update.sequenceIndex, windows.indices.contains(index) else {
                 continue
             }
             windows[index].add(
-                micros: total - (known ?? 0), currency: currency, event: update.event)
+                micros: total - (present ?? 0), currency: currency, event: update.event)
         }
     }
 
@@ -221,7 +222,8 @@ extension InstallState {
         let first = claim.firstCallMilliseconds
         // A clock that was ahead already reported this first call. It does not become another install's when its time
         // comes.
-        if let known = latestFirstCallMilliseconds, claim.reportedFirstCallMilliseconds <= known {
+        if let present = latestFirstCallMilliseconds, claim.reportedFirstCallMilliseconds <= present
+        {
             return false
         }
         if first >= endMilliseconds { return true }
@@ -239,12 +241,12 @@ extension InstallState {
     /// total is gone.
     private func isStartedOver(by claim: InstallClaim) -> Bool {
         guard claim.fine ?? 0 == 0, !claim.hasCoarseOrLock else { return false }
-        let known = totalRevenueMicros.filter { $0.value > 0 }
-        let keepsSome = known.contains {
+        let present = totalRevenueMicros.filter { $0.value > 0 }
+        let keepsSome = present.contains {
             claim.totalRevenueMicros[$0.key, default: 0] >= $0.value
         }
         guard !keepsSome else { return false }
-        return !known.isEmpty || fine.reported?.value ?? 0 > 0
+        return !present.isEmpty || fine.reported?.value ?? 0 > 0
     }
 }
 

@@ -106,7 +106,7 @@ final class InstallStore {
     private static func migrate(_ db: Database, path: String, _ origin: Origin) throws {
         let found = try mark.read(db).version
         guard found <= mark.version else {
-            throw StoreError.newerVersion(path: path, found: found, known: mark.version)
+            throw StoreError.newerVersion(path: path, found: found, supported: mark.version)
         }
         let isOurs = try mark.isOn(db)
         guard try isOurs || (found < mark.version && StoreMark.isEmpty(db)) else {

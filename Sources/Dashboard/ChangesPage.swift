@@ -28,23 +28,23 @@ struct ChangesPage {
         if request.grouping == .all { request.by = [] }
         self.request = request
         changes = try StoreChanges(
-            knownReport(name, .sums).comparedRows(
+            requireReport(name, .sums).comparedRows(
                 request.resolvedByArrival, source.configuration),
             directories: source.installation.directories, fromMilliseconds: begin,
             toMilliseconds: WallClock.milliseconds, hours: source.installation.hours())
     }
 
-    private func place(of column: String) -> Int? {
+    private func index(of column: String) -> Int? {
         changes.table.columns.firstIndex { $0.name == column }
     }
 
     /// The output of `weir changes`, limited to the chosen measures.
     var table: ReportTable {
-        let place = place(of: "measure")
+        let index = index(of: "measure")
         return ReportTable(
             columns: changes.table.columns,
             rows: changes.table.rows.filter { row in
-                measures.isEmpty || place.map { measures.contains(row[$0].plainText) } ?? true
+                measures.isEmpty || index.map { measures.contains(row[$0].plainText) } ?? true
             })
     }
 
@@ -67,8 +67,8 @@ struct ChangesPage {
 
     /// The records of a number in a row: later records, or all that count now; nil for other numbers.
     func records(of row: [ReportValue], in column: String) -> PageAddress? {
-        guard ["later_records", "value_to"].contains(column), let first = place(of: "measure"),
-            let number = place(of: column), row[number] != .integer(0)
+        guard ["later_records", "value_to"].contains(column), let first = index(of: "measure"),
+            let number = index(of: column), row[number] != .integer(0)
         else { return nil }
         let key = zip(changes.table.columns, row).prefix(first).dropFirst()
         let conditions = key.filter { column, value in
@@ -82,10 +82,10 @@ struct ChangesPage {
     /// A number of a row for display: money in units of the row's currency.
     func text(_ value: ReportValue, of row: [ReportValue], in column: ReportTable.Column) -> String
     {
-        guard column.isNumber, let measure = place(of: "measure"),
+        guard column.isNumber, let measure = index(of: "measure"),
             case .integer(let integer) = value
         else { return ShownValue.text(value, in: column.name, isKey: true) }
-        let currency = place(of: "currency").map { row[$0].plainText }
+        let currency = index(of: "currency").map { row[$0].plainText }
         return ShownValue.sum(integer, of: row[measure].plainText, currency)
     }
 }
@@ -101,12 +101,12 @@ extension PageWriter {
             page.write { html in
                 ReportView.write(
                     table, to: &html,
-                    text: { row, place in
+                    text: { row, index in
                         changes.text(
-                            table.rows[row][place], of: table.rows[row], in: table.columns[place])
+                            table.rows[row][index], of: table.rows[row], in: table.columns[index])
                     },
-                    link: { row, place in
-                        changes.records(of: table.rows[row], in: table.columns[place].name)
+                    link: { row, index in
+                        changes.records(of: table.rows[row], in: table.columns[index].name)
                     })
             }
             for notice in changes.notices { page.paragraph(notice, class: "note") }

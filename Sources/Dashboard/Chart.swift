@@ -41,9 +41,9 @@ struct Chart {
         html.element("figure") { html in
             html.element("figcaption") { html in
                 html.text(title)
-                for (place, series) in series.enumerated() where self.series.count > 1 {
+                for (index, series) in series.enumerated() where self.series.count > 1 {
                     html.element(
-                        "span", ["class": "key \(Self.style(place))"], text: series.name)
+                        "span", ["class": "key \(Self.style(index))"], text: series.name)
                 }
             }
             html.element(
@@ -54,15 +54,15 @@ struct Chart {
                 ]
             ) { html in
                 grid(highest, to: &html)
-                for (place, series) in series.enumerated() {
-                    draw(series, Self.style(place), highest, points, to: &html)
+                for (index, series) in series.enumerated() {
+                    draw(series, Self.style(index), highest, points, to: &html)
                 }
                 labels(points, to: &html)
             }
         }
     }
 
-    private static func style(_ place: Int) -> String { styles[place % styles.count] }
+    private static func style(_ index: Int) -> String { styles[index % styles.count] }
 
     /// Text for screen readers. The table next to the chart has all numbers.
     private var description: String {
@@ -101,11 +101,11 @@ struct Chart {
     private func labels(_ count: Int, to html: inout HTML) {
         guard let points = series.first(where: { $0.points.count == count })?.points else { return }
         let step = max(1, (count + 6) / 7)
-        for (place, point) in points.enumerated() where place % step == 0 {
+        for (index, point) in points.enumerated() where index % step == 0 {
             html.element(
                 "text",
                 [
-                    "class": "label middle", "x": Self.text(Self.x(place, count)),
+                    "class": "label middle", "x": Self.text(Self.x(index, count)),
                     "y": Self.text(Self.height - 6),
                 ], text: point.label)
         }
@@ -114,14 +114,14 @@ struct Chart {
     private func draw(
         _ series: Series, _ style: String, _ highest: Double, _ count: Int, to html: inout HTML
     ) {
-        let places = series.points.indices.filter { series.points[$0].low != nil }
-        func at(_ place: Int, _ amount: Double?) -> String {
-            "\(Self.text(Self.x(place, count))),\(Self.text(Self.y(amount ?? 0, highest)))"
+        let indices = series.points.indices.filter { series.points[$0].low != nil }
+        func at(_ index: Int, _ amount: Double?) -> String {
+            "\(Self.text(Self.x(index, count))),\(Self.text(Self.y(amount ?? 0, highest)))"
         }
-        func high(_ place: Int) -> Double? {
-            series.points[place].high ?? series.points[place].low
+        func high(_ index: Int) -> Double? {
+            series.points[index].high ?? series.points[index].low
         }
-        for run in Self.runs(of: places) {
+        for run in Self.runs(of: indices) {
             if run.contains(where: { series.points[$0].low != high($0) }) {
                 let outline =
                     run.map { at($0, high($0)) }
@@ -143,14 +143,14 @@ struct Chart {
                 }
             }
         }
-        for place in places {
-            let point = series.points[place]
+        for index in indices {
+            let point = series.points[index]
             html.element(
                 "circle",
                 [
                     "class": "dot \(style)\(point.isComplete ? "" : " young")",
-                    "cx": Self.text(Self.x(place, count)),
-                    "cy": Self.text(Self.y(high(place) ?? 0, highest)), "r": "2.5",
+                    "cx": Self.text(Self.x(index, count)),
+                    "cy": Self.text(Self.y(high(index) ?? 0, highest)), "r": "2.5",
                 ]
             ) { html in
                 html.element(
@@ -163,21 +163,21 @@ struct Chart {
     }
 
     /// Consecutive indices. A line ends at a missing value, because nothing is known there.
-    private static func runs(of places: [Int]) -> [[Int]] {
+    private static func runs(of indices: [Int]) -> [[Int]] {
         var runs: [[Int]] = []
-        for place in places {
-            if let last = runs.last?.last, last == place - 1 {
-                runs[runs.count - 1].append(place)
+        for index in indices {
+            if let last = runs.last?.last, last == index - 1 {
+                runs[runs.count - 1].append(index)
             } else {
-                runs.append([place])
+                runs.append([index])
             }
         }
         return runs
     }
 
-    private static func x(_ place: Int, _ count: Int) -> Double {
+    private static func x(_ index: Int, _ count: Int) -> Double {
         let inner = width - left - 24
-        return left + 12 + (count > 1 ? inner * Double(place) / Double(count - 1) : inner / 2)
+        return left + 12 + (count > 1 ? inner * Double(index) / Double(count - 1) : inner / 2)
     }
 
     private static func y(_ amount: Double, _ highest: Double) -> Double {

@@ -84,7 +84,7 @@ package final class DashboardAccess: Sendable {
                 return .throttled(seconds: seconds)
             }
             guard let token = try? keys.readToken(bearer, atMilliseconds: nowSeconds * 1000) else {
-                noteFailure(address, nowSeconds)
+                countFailure(address, nowSeconds)
                 return .signIn
             }
             return .reads(Self.conditions(token))
@@ -100,7 +100,7 @@ package final class DashboardAccess: Sendable {
     func signIn(_ text: String, address: String, nowSeconds: Int64) -> String? {
         guard let keys, secondsToWait(address, nowSeconds) == nil else { return nil }
         guard let token = try? keys.readToken(text, atMilliseconds: nowSeconds * 1000) else {
-            noteFailure(address, nowSeconds)
+            countFailure(address, nowSeconds)
             return nil
         }
         let id = SecretText.random()
@@ -140,7 +140,7 @@ package final class DashboardAccess: Sendable {
         }
     }
 
-    private func noteFailure(_ address: String, _ nowSeconds: Int64) {
+    private func countFailure(_ address: String, _ nowSeconds: Int64) {
         state.withLock { state in
             if state.failures.count >= Self.mostAddresses { state.failures = [:] }
             let recent = (state.failures[address] ?? []).filter {

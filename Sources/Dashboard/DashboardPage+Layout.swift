@@ -172,7 +172,7 @@ struct PageFooter {
             if let datedAhead { html.element("p", ["class": "warning"], text: datedAhead) }
             html.element(
                 "p",
-                text: "Folded up to: \(standings.map(\.place).joined(separator: "; ")).")
+                text: "Folded up to: \(standings.map(\.position).joined(separator: "; ")).")
             html.element(
                 "p",
                 text:

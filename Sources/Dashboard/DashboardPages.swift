@@ -194,7 +194,8 @@ extension PageWriter {
                     by: ["version", "sequence_index", "conversion_type", "did_win", "verdict"]))
         }
         try section("Conversion values") {
-            try $0.table(ReportAddress("conversion-values", by: ["sequence_index", "kind", "value"]))
+            try $0.table(
+                ReportAddress("conversion-values", by: ["sequence_index", "kind", "value"]))
         }
         try section("Decoded events", "Events and revenue behind the values, by model version.") {
             try $0.table(ReportAddress("decoded-events", by: ["model", "event", "currency"]))
@@ -212,7 +213,7 @@ extension PageWriter {
             installs.curve = true
             installs.measures = ["installs", "postbacks", "null_values"]
             let answer = try page.answer(installs)
-            let window = answer.place(of: "window")
+            let window = answer.index(of: "window")
             // The last window is cumulative and has the total maturity.
             let last = answer.rows.filter { row in window.map { row[$0] == .integer(2) } ?? false }
             page.draw(
@@ -359,7 +360,8 @@ extension PageWriter {
             try page.table(ReportAddress("postbacks", by: ["day", "verdict"]))
         }
         try section("By country and marketplace", "AdAttributionKit only.") {
-            try $0.table(ReportAddress("postbacks", by: ["marketplace", "country"]), sort: "postbacks")
+            try $0.table(
+                ReportAddress("postbacks", by: ["marketplace", "country"]), sort: "postbacks")
         }
         guard context.scope.isEmpty else { return }
         try section(

@@ -28,7 +28,7 @@ struct ExplanationPage {
         request = try context.limited(asked)
         measure = context.parameters["measure"].nonempty
         if request.hidesAppSums, let measure,
-            try knownReport(dump).appMeasures.contains(measure)
+            try requireReport(dump).appMeasures.contains(measure)
         {
             throw DashboardError.outOfScope("\(measure) of the funnel", "campaign")
         }
@@ -56,7 +56,7 @@ struct ExplanationPage {
     /// The same figure for evidence: sums of stored rows only.
     private var provableFigure: any Figure {
         get throws {
-            try knownReport(request.name)
+            try requireReport(request.name)
                 .provableFigure(request.resolvedTotal, source.configuration)
         }
     }
@@ -108,7 +108,7 @@ struct ExplanationPage {
         ) { _ = report.add($0) }
         report.division = try division
         if let measure {
-            report.cost = try knownReport(request.name).costInWords(
+            report.cost = try requireReport(request.name).costInWords(
                 measure, request.resolvedTotal, source.stores, source.configuration)
         }
         return (explanation, report)
@@ -128,7 +128,7 @@ struct ExplanationPage {
     private var division: FunnelDivision? {
         get throws {
             guard let measure else { return nil }
-            return try knownReport(request.name).division(
+            return try requireReport(request.name).division(
                 of: measure, request.resolvedTotal, source.stores, source.configuration)
         }
     }
@@ -214,7 +214,7 @@ struct ExplanationPage {
                         html.element(
                             "span", ["class": "amount"],
                             text: ShownValue.sum(
-                                report.listed[measure.place], of: measure.name, currency))
+                                report.listed[measure.index], of: measure.name, currency))
                     }
                 }
             }
@@ -292,7 +292,7 @@ struct ExplanationPage {
             .text("type") { $0.type },
         ]
         for measure in explanation?.measures ?? [] {
-            columns.append(.number(measure.name) { $0.amounts[measure.place] })
+            columns.append(.number(measure.name) { $0.amounts[measure.index] })
         }
         if entries.contains(where: { $0.reason != nil }) {
             columns.append(.text("why") { $0.reason })
@@ -439,7 +439,7 @@ extension PageWriter {
     /// The page of a dump, with its first selected rows.
     mutating func writeDump(_ name: String) throws {
         let request = try context.limited(ReportAddress(name, context.parameters))
-        let report = try knownReport(name)
+        let report = try requireReport(name)
         try section(name, report.pageNote) { page in
             if let asOf = request.asOf {
                 page.paragraph(

@@ -222,7 +222,7 @@ struct StreamStanding {
     /// The number of records dated ahead of the clock.
     let ahead: Int64
     /// The topic with the next offset of each partition, for example `bids 0:120 1:118`.
-    let place: String
+    let position: String
 }
 
 extension [StreamStanding] {

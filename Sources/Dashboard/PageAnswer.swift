@@ -29,13 +29,13 @@ struct PageAnswer {
     }
 
     /// The name of a row in one of its columns. The type of a rejected record is the one that `outcomes` uses.
-    func name(_ row: [ReportValue], _ place: Int) -> String {
-        let column = table.columns[place].name
-        guard column == "type", let topic = self.place(of: "topic"),
-            let reason = self.place(of: "reason")
-        else { return ShownValue.text(row[place], in: column, isKey: true) }
+    func name(_ row: [ReportValue], _ index: Int) -> String {
+        let column = table.columns[index].name
+        guard column == "type", let topic = self.index(of: "topic"),
+            let reason = self.index(of: "reason")
+        else { return ShownValue.text(row[index], in: column, isKey: true) }
         return ShownValue.type(
-            row[place].plainText, of: row[topic].plainText, refusedFor: row[reason].plainText)
+            row[index].plainText, of: row[topic].plainText, refusedFor: row[reason].plainText)
     }
 
     /// Leaves out rows without any number; files contain them.
@@ -64,7 +64,7 @@ struct PageAnswer {
 
     /// A note on the installs in a cost per install, if rows have several campaigns.
     var noteOnCostPerInstall: String? {
-        guard place(of: "cpi") != nil,
+        guard index(of: "cpi") != nil,
             !(request.by + request.conditions.map(\.column)).contains(where: {
                 ["campaign", "name"].contains($0)
             })
@@ -73,14 +73,14 @@ struct PageAnswer {
             "cpi is the cost divided by all installs of the row, including installs of campaigns without a known cost."
     }
 
-    func place(of column: String) -> Int? { table.columns.firstIndex { $0.name == column } }
+    func index(of column: String) -> Int? { table.columns.firstIndex { $0.name == column } }
 
     /// The value of a column in the only row; nil without such a row, or for an unknown value.
     func only(_ column: String) -> ReportValue? {
-        guard let row = rows.first, rows.count == 1, let place = place(of: column) else {
+        guard let row = rows.first, rows.count == 1, let index = index(of: column) else {
             return nil
         }
-        return row[place] == .null ? nil : row[place]
+        return row[index] == .null ? nil : row[index]
     }
 
     /// Whether a measure is a sum of records, so that it can be explained.

@@ -44,10 +44,10 @@ struct PageBuilder {
     private func allowedRoute() throws -> PageRoute {
         guard let route else { throw DashboardError.notFound(path) }
         guard scope.isEmpty || !route.isOfEverything else { throw DashboardError.ofEverything }
-        guard let known = route.parameters else { return route }
-        if let unknown = parameters.names.first(where: { !known.contains($0) }) {
+        guard let valid = route.parameters else { return route }
+        if let unknown = parameters.names.first(where: { !valid.contains($0) }) {
             throw CommandError.usage(
-                "unknown parameter '\(unknown)': use one of \(known.joined(separator: ", "))")
+                "unknown parameter '\(unknown)': use one of \(valid.joined(separator: ", "))")
         }
         if let twice = parameters.repeated.min() {
             throw CommandError.usage("\(twice) is given twice: keep one value")
@@ -79,7 +79,7 @@ struct PageBuilder {
         case .page(let page):
             let title = title(of: page, context)
             writer.write { $0.element("h1", text: title) }
-            writer.noteUnused(page)
+            writer.writeUnused(page)
             try writer.write(page)
             return title
         case .single(.campaign):

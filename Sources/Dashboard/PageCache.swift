@@ -41,7 +41,7 @@ final class PageCache: Sendable {
         _ key: Key, _ begin: (_ finish: @escaping @Sendable (Page?) -> Void) -> Void
     ) async -> Page? {
         await withCheckedContinuation { reader in
-            let (known, isFirst) = entries.withLock { entries -> (Page?, Bool) in
+            let (cached, isFirst) = entries.withLock { entries -> (Page?, Bool) in
                 switch entries[key] {
                 case .made(let page, let until) where now() < until:
                     return (page, false)
@@ -53,7 +53,7 @@ final class PageCache: Sendable {
                     return (nil, true)
                 }
             }
-            if let known { return reader.resume(returning: known) }
+            if let cached { return reader.resume(returning: cached) }
             guard isFirst else { return }
             let start = now()
             begin { self.finish(key, $0, since: start) }

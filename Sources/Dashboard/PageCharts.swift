@@ -28,7 +28,7 @@ extension PageWriter {
         _ title: String, _ answer: PageAnswer, _ rows: [[ReportValue]], by column: String,
         _ lines: [(name: String, low: String, high: String)], recordDays: RecordDays? = nil
     ) {
-        guard let day = answer.place(of: column) else { return }
+        guard let day = answer.index(of: column) else { return }
         func streams(_ column: String) -> [String] {
             answer.request.report?.streams(of: column) ?? []
         }
@@ -37,8 +37,8 @@ extension PageWriter {
             rows.map { $0[day].plainText }, firstOfData: recordDays?.first(of: allStreams),
             isByRecord: recordDays != nil)
         guard names.count > 1 else { return }
-        let places = lines.flatMap { [$0.low, $0.high] }.compactMap(answer.place)
-        let currencies = Set(rows.flatMap { row in places.flatMap { row[$0].currencies } })
+        let indices = lines.flatMap { [$0.low, $0.high] }.compactMap(answer.index)
+        let currencies = Set(rows.flatMap { row in indices.flatMap { row[$0].currencies } })
         guard currencies.count < 2 else {
             return paragraph(
                 "\(title): there is no chart, because amounts in \(currencies.sorted().joined(separator: ", ")) have no common scale. See the tables.",
@@ -47,12 +47,12 @@ extension PageWriter {
         let title = currencies.first.map { $0.isEmpty ? title : "\(title), \($0)" } ?? title
         let rows = Dictionary(
             rows.map { ($0[day].plainText, $0) }, uniquingKeysWith: { first, _ in first })
-        let maturity = answer.place(of: "maturity")
+        let maturity = answer.index(of: "maturity")
         // Rows by arrival change only until their day is over, whatever their installs add later.
         let newestDay = answer.request.isByArrival ? self.newestDay : nil
         func amount(_ column: String, _ day: String) -> Double? {
-            guard let place = answer.place(of: column) else { return nil }
-            let value = rows[day]?[place]
+            guard let index = answer.index(of: column) else { return nil }
+            let value = rows[day]?[index]
             if let value, let amount = ShownValue.amount(value, in: column), amount != 0 {
                 return amount
             }
@@ -69,8 +69,8 @@ extension PageWriter {
                 name: name,
                 points: names.map { name in
                     let row = rows[name]
-                    let share = maturity.flatMap { place in
-                        row.flatMap { ShownValue.amount($0[place], in: "maturity") }
+                    let share = maturity.flatMap { index in
+                        row.flatMap { ShownValue.amount($0[index], in: "maturity") }
                     }
                     return Chart.Point(
                         label: String(name.dropFirst(5)),

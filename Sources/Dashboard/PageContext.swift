@@ -154,7 +154,7 @@ struct PageContext {
         _ request: ReportAddress, to days: (since: String?, until: String?)? = nil
     ) throws -> ReportAddress {
         var request = request
-        let report = try knownReport(request.name)
+        let report = try requireReport(request.name)
         let columns = report.columnNames
         if let days {
             request.since = days.since

@@ -53,7 +53,7 @@ final class PageSource {
         _ request: ReportAddress, keeping bound: RowBound = RowBound(mostRows)
     ) throws -> PageAnswer {
         let stores = try stores(asOf: request.asOfMilliseconds)
-        let rows = try knownReport(request.name).shownRows(
+        let rows = try requireReport(request.name).shownRows(
             request.resolved, stores, configuration, keeping: bound)
         return PageAnswer(request, rows)
     }
@@ -95,13 +95,13 @@ final class PageSource {
                     let newest =
                         hasRecords
                         ? try slices.compactMap { try $0.newestMilliseconds() }.max() : nil
-                    let places = states.map { "\($0.partition):\($0.nextOffset)" }
+                    let positions = states.map { "\($0.partition):\($0.nextOffset)" }
                     return StreamStanding(
                         stream: stream, newestMilliseconds: newest,
                         records: states.reduce(0) { $0 + $1.records },
                         ahead: try slices.reduce(0) { $0 + (try $1.aheadCount()) },
-                        place:
-                            "\(slices.first?.snapshot.topic ?? stream) \(places.joined(separator: " "))"
+                        position:
+                            "\(slices.first?.snapshot.topic ?? stream) \(positions.joined(separator: " "))"
                     )
                 }
             } catch InspectionError.noStore {

@@ -91,7 +91,7 @@ struct PageWriter {
         var request = request
         request.measures = measures.map(\.name)
         let now = try answer(request)
-        noteUnlimited(request)
+        writeUnlimited(request)
         let before = try context.daysBefore(default: period).map {
             try answer(request, days: $0)
         }
@@ -116,7 +116,7 @@ struct PageWriter {
     }
 
     /// Names the chosen filters and days that do not apply to a page.
-    mutating func noteUnused(_ page: DashboardPage) {
+    mutating func writeUnused(_ page: DashboardPage) {
         guard page.isOfEverything else { return }
         var names = context.chosen.map { ShownValue.heading($0.column) }
         if page != .operation, context.isLimitedInTime { names.append("days") }
@@ -127,7 +127,7 @@ struct PageWriter {
     }
 
     /// Names the filters that a dump ignores because it does not have the column.
-    private mutating func noteUnlimited(_ request: ReportAddress) {
+    private mutating func writeUnlimited(_ request: ReportAddress) {
         let columns = request.columns
         let others = context.chosen.filter { condition in
             !columns.contains(condition.column)
@@ -189,7 +189,7 @@ struct PageWriter {
         keepsAsked: Bool = false
     ) throws {
         for notice in answer.notices { paragraph(notice, class: "note") }
-        noteUnlimited(answer.request)
+        writeUnlimited(answer.request)
         if let note = answer.noteOnCostPerInstall { paragraph(note, class: "note") }
         guard !answer.rows.isEmpty else {
             paragraph("No rows for these days and filters.", class: "empty")
@@ -198,29 +198,29 @@ struct PageWriter {
         var answer = answer
         answer.leaveOutEmptyRows()
         if sort == nil { answer.orderNaturally() }
-        let places = Self.filledPlaces(of: answer, keepsAsked: keepsAsked)
+        let indices = Self.filledIndices(of: answer, keepsAsked: keepsAsked)
         var rows = answer.rows
-        if let sort, let place = answer.place(of: sort) {
-            let amounts = rows.map { ShownValue.order($0[place], in: sort) }
+        if let sort, let index = answer.index(of: sort) {
+            let amounts = rows.map { ShownValue.order($0[index], in: sort) }
             rows = rows.indices.sorted {
                 amounts[$0] == amounts[$1] ? $0 < $1 : amounts[$0] > amounts[$1]
             }.map { rows[$0] }
         }
         let shown = rows.prefix(limit)
         let decimals = Dictionary(
-            uniqueKeysWithValues: places.map { place in
+            uniqueKeysWithValues: indices.map { index in
                 (
-                    place,
-                    ShownValue.places(
-                        of: shown.lazy.map { $0[place] }, in: answer.table.columns[place].name)
+                    index,
+                    ShownValue.fractionDigits(
+                        of: shown.lazy.map { $0[index] }, in: answer.table.columns[index].name)
                 )
             })
         html.element("div", ["class": "scroll"]) { html in
             html.element("table") { html in
                 html.element("thead") { html in
                     html.element("tr") { html in
-                        for place in places {
-                            let column = answer.table.columns[place]
+                        for index in indices {
+                            let column = answer.table.columns[index]
                             html.element(
                                 "th", ["scope": "col", "class": column.isNumber ? "number" : nil],
                                 text: ShownValue.heading(column.name))
@@ -229,7 +229,7 @@ struct PageWriter {
                 }
                 html.element("tbody") { html in
                     for row in shown {
-                        Self.row(row, places, decimals, answer, link, to: &html)
+                        Self.row(row, indices, decimals, answer, link, to: &html)
                     }
                 }
             }
@@ -247,38 +247,38 @@ struct PageWriter {
     /// because it means that no row is final.
     ///
     /// - Parameter keepsAsked: whether explicitly requested columns stay.
-    private static func filledPlaces(of answer: PageAnswer, keepsAsked: Bool) -> [Int] {
-        answer.table.columns.indices.filter { place in
-            place < answer.firstMeasure || answer.table.columns[place].name == "maturity"
+    private static func filledIndices(of answer: PageAnswer, keepsAsked: Bool) -> [Int] {
+        answer.table.columns.indices.filter { index in
+            index < answer.firstMeasure || answer.table.columns[index].name == "maturity"
                 || keepsAsked
-                    && answer.request.measures?.contains(answer.table.columns[place].name) == true
-                || answer.rows.contains { !$0[place].isZero }
+                    && answer.request.measures?.contains(answer.table.columns[index].name) == true
+                || answer.rows.contains { !$0[index].isZero }
         }
     }
 
     private static func row(
-        _ row: [ReportValue], _ places: [Int], _ decimals: [Int: Int],
+        _ row: [ReportValue], _ indices: [Int], _ decimals: [Int: Int],
         _ answer: PageAnswer,
         _ link: (([ReportRequest.Condition]) -> PageAddress?)?, to html: inout HTML
     ) {
         let key = answer.key(of: row)
         let target = link?(key)
         html.element("tr") { html in
-            for place in places {
-                let column = answer.table.columns[place]
-                guard place < answer.firstMeasure else {
+            for index in indices {
+                let column = answer.table.columns[index]
+                guard index < answer.firstMeasure else {
                     html.element("td", ["class": "number"]) { html in
                         number(
-                            row[place], column.name, answer, key: key, row: row,
-                            decimals: decimals[place], to: &html)
+                            row[index], column.name, answer, key: key, row: row,
+                            decimals: decimals[index], to: &html)
                     }
                     continue
                 }
-                let text = answer.name(row, place)
+                let text = answer.name(row, index)
                 html.element(
-                    place == 0 ? "th" : "td",
+                    index == 0 ? "th" : "td",
                     [
-                        "scope": place == 0 ? "row" : nil,
+                        "scope": index == 0 ? "row" : nil,
                         "class": column.isNumber ? "number" : nil,
                     ]
                 ) { html in
@@ -306,10 +306,10 @@ struct PageWriter {
         }
         let currency = (key + answer.request.conditions).first { $0.column == "currency" }?.value
         var text = ShownValue.text(
-            value, in: measure, isKey: false, currency: currency, places: decimals)
+            value, in: measure, isKey: false, currency: currency, fractionDigits: decimals)
         // An amount that is not known is not 0.
         guard !text.isEmpty else { return unknown("the amount is unknown") }
-        if measure == "cpi", let cost = row?[answer.place(of: "cost_micros") ?? 0],
+        if measure == "cpi", let cost = row?[answer.index(of: "cost_micros") ?? 0],
             case .money(let money) = cost, let currency = money.amounts.first?.currency
         {
             text = "\(currency) \(text)"

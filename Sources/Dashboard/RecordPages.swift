@@ -86,9 +86,9 @@ extension PageWriter {
             records +=
                 (try? source.installation.lastRecords(of: topic, count: Self.lastRecords)) ?? []
         }
-        let known = (try? source.stores.deadLetters(at: records.map(\.position))) ?? []
+        let letters = (try? source.stores.deadLetters(at: records.map(\.position))) ?? []
         let refusals = Dictionary(
-            known.map { ($0.position, $0.refusal) }, uniquingKeysWith: { first, _ in first })
+            letters.map { ($0.position, $0.refusal) }, uniquingKeysWith: { first, _ in first })
         records.sort { ($0.milliseconds, $1.position) > ($1.milliseconds, $0.position) }
         if onlyRefused { records.removeAll { refusals[$0.position] == nil } }
         guard !records.isEmpty else {

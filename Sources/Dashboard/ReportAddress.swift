@@ -37,7 +37,7 @@ struct ReportAddress {
     }
 
     /// The requested report; nil for an unknown name.
-    var report: (any Report)? { try? knownReport(request.name) }
+    var report: (any Report)? { try? requireReport(request.name) }
 
     /// The columns of its report; empty for an unknown one.
     var columns: [String] { report?.columnNames ?? [] }
@@ -74,12 +74,12 @@ struct ReportAddress {
     /// - Throws: for an unknown or repeated name, because ignoring it would answer a different request.
     init(_ name: String, _ parameters: QueryParameters) throws {
         self.init(name)
-        let columns = try knownReport(name).columnNames
+        let columns = try requireReport(name).columnNames
         // Filters of pages are columns of most dumps too.
-        let known = columns + (Parameter.all + PageContext.filters).filter { !columns.contains($0) }
-        if let unknown = parameters.names.first(where: { !known.contains($0) }) {
+        let valid = columns + (Parameter.all + PageContext.filters).filter { !columns.contains($0) }
+        if let unknown = parameters.names.first(where: { !valid.contains($0) }) {
             throw CommandError.usage(
-                "unknown parameter '\(unknown)': use one of \(known.joined(separator: ", "))")
+                "unknown parameter '\(unknown)': use one of \(valid.joined(separator: ", "))")
         }
         if let twice = parameters.repeated.min() {
             throw CommandError.usage("\(twice) is given twice: keep one value")
@@ -221,7 +221,8 @@ struct ReportAddress {
         guard let text else { return nil }
         guard let milliseconds = UTC.milliseconds(text: text) else {
             throw .usage(
-                "\(name) must be a time, for example 2026-11-21 or 2026-11-21T05:00:00Z, not '\(text)'")
+                "\(name) must be a time, for example 2026-11-21 or 2026-11-21T05:00:00Z, not '\(text)'"
+            )
         }
         return milliseconds
     }

@@ -13,38 +13,42 @@ enum ShownValue {
     /// - Parameters:
     ///   - isKey: whether the column identifies rows; its numbers are then names.
     ///   - currency: of the row, for amounts that are whole numbers of millionths.
-    ///   - places: the common number of decimals of a column; nil for as many as the value needs.
+    ///   - fractionDigits: the common number of decimals of a column; nil for as many as the value needs.
     static func text(
         _ value: ReportValue, in column: String, isKey: Bool, currency: String? = nil,
-        places: Int? = nil
+        fractionDigits: Int? = nil
     ) -> String {
         switch value {
         case .null: return ""
         case .text(let text): return text
         case .boolean(let isTrue): return isTrue ? "yes" : "no"
-        case .decimal(let digits): return decimal(digits, in: column, places: places)
+        case .decimal(let digits):
+            return decimal(digits, in: column, fractionDigits: fractionDigits)
         case .integer(let integer):
             guard !isKey else { return value.plainText }
             guard MoneyByCurrency.isMoney(column) else { return grouped(integer) }
-            return money(integer, currency ?? "", places: places)
+            return money(integer, currency ?? "", fractionDigits: fractionDigits)
         case .money(let money):
             // Sums of CPM prices are marked.
             let unit = money.plainText.hasSuffix(" CPM") ? " CPM" : ""
-            return money.amounts.map { self.money($0.micros, $0.currency, places: places) + unit }
-                .joined(separator: "; ")
+            return money.amounts.map {
+                self.money($0.micros, $0.currency, fractionDigits: fractionDigits) + unit
+            }
+            .joined(separator: "; ")
         }
     }
 
     /// The number of decimals of a column, so that digits align: as many as any of its values needs.
-    static func places(of values: some Sequence<ReportValue>, in column: String) -> Int {
-        values.reduce(0) { max($0, places(of: $1, in: column)) }
+    static func fractionDigits(of values: some Sequence<ReportValue>, in column: String) -> Int {
+        values.reduce(0) { max($0, fractionDigits(of: $1, in: column)) }
     }
 
-    private static func places(of value: ReportValue, in column: String) -> Int {
+    private static func fractionDigits(of value: ReportValue, in column: String) -> Int {
         switch value {
         case .null, .text, .boolean: 0
-        case .integer(let integer): MoneyByCurrency.isMoney(column) ? places(ofMicros: integer) : 0
-        case .money(let money): money.amounts.map { places(ofMicros: $0.micros) }.max() ?? 0
+        case .integer(let integer):
+            MoneyByCurrency.isMoney(column) ? fractionDigits(ofMicros: integer) : 0
+        case .money(let money): money.amounts.map { fractionDigits(ofMicros: $0.micros) }.max() ?? 0
         case .decimal(let digits):
             isShare(column)
                 ? 2 : decimal(digits, in: column).split(separator: ".").dropFirst().last?.count ?? 0
@@ -52,11 +56,13 @@ enum ShownValue {
     }
 
     /// Two, or more for an amount below one.
-    private static func places(ofMicros micros: Int128) -> Int {
+    private static func fractionDigits(ofMicros micros: Int128) -> Int {
         guard isSmall(micros) else { return 2 }
-        var (rest, places) = (micros.magnitude, 6)
-        while places > 2, rest % 10 == 0 { (rest, places) = (rest / 10, places - 1) }
-        return places
+        var (rest, fractionDigits) = (micros.magnitude, 6)
+        while fractionDigits > 2, rest % 10 == 0 {
+            (rest, fractionDigits) = (rest / 10, fractionDigits - 1)
+        }
+        return fractionDigits
     }
 
     private static func isSmall(_ micros: Int128) -> Bool {
@@ -104,15 +110,15 @@ enum ShownValue {
 
     /// Units with their currency: two decimals, or more for an amount below one.
     ///
-    /// - Parameter places: the number of decimals, 2 to 6; nil for as many as the amount needs.
-    static func money(_ micros: Int128, _ currency: String, places: Int? = nil) -> String {
-        let places = places ?? (isSmall(micros) ? 6 : 2)
+    /// - Parameter fractionDigits: the number of decimals, 2 to 6; nil for as many as the amount needs.
+    static func money(_ micros: Int128, _ currency: String, fractionDigits: Int? = nil) -> String {
+        let fractionDigits = fractionDigits ?? (isSmall(micros) ? 6 : 2)
         var scale: UInt128 = 1
-        for _ in places..<6 { scale *= 10 }
+        for _ in fractionDigits..<6 { scale *= 10 }
         let rounded = (micros.magnitude + scale / 2) / scale * scale
         var fraction = "\(rounded % 1_000_000)"
         fraction = String(repeating: "0", count: 6 - fraction.count) + fraction
-        fraction = String(fraction.prefix(places))
+        fraction = String(fraction.prefix(fractionDigits))
         let sign = micros < 0 ? "-" : ""
         let units = "\(sign)\(grouped(Int128(rounded / 1_000_000))).\(fraction)"
         return currency.isEmpty ? units : "\(currency) \(units)"
@@ -122,8 +128,8 @@ enum ShownValue {
     static func grouped(_ integer: Int128) -> String {
         let digits = Array("\(integer.magnitude)")
         var text = ""
-        for (place, digit) in digits.enumerated() {
-            if place > 0, (digits.count - place) % 3 == 0 { text.append(",") }
+        for (index, digit) in digits.enumerated() {
+            if index > 0, (digits.count - index) % 3 == 0 { text.append(",") }
             text.append(digit)
         }
         return integer < 0 ? "-\(text)" : text
@@ -137,27 +143,27 @@ enum ShownValue {
 
     /// Shortens the six decimals of reports for reading.
     private static func decimal(
-        _ digits: String, in column: String, places: Int? = nil
+        _ digits: String, in column: String, fractionDigits: Int? = nil
     ) -> String {
         guard let value = Double(digits) else { return digits }
         if isShare(column) { return "\(fixed(value * 100, 2)) %" }
         // Counts may be estimates; whole ones do not need decimals.
         let isWhole = value == value.rounded() && value.magnitude < 1e15 && column != "cpi"
-        if isWhole, places ?? 0 == 0 { return grouped(Int128(value)) }
-        return fixed(value, places ?? 4, isTrimmed: places == nil)
+        if isWhole, fractionDigits ?? 0 == 0 { return grouped(Int128(value)) }
+        return fixed(value, fractionDigits ?? 4, isTrimmed: fractionDigits == nil)
     }
 
     /// - Parameter isTrimmed: whether trailing zeros are removed, down to two decimals.
     private static func fixed(
-        _ value: Double, _ places: Int, isTrimmed: Bool = true
+        _ value: Double, _ fractionDigits: Int, isTrimmed: Bool = true
     ) -> String {
         var scale = 1.0
-        for _ in 0..<places { scale *= 10 }
+        for _ in 0..<fractionDigits { scale *= 10 }
         let scaled = (value.magnitude * scale).rounded()
         guard scaled < 1e15 else { return "\(value)" }
         let whole = Int128(scaled / scale)
         var fraction = "\(Int64(scaled) % Int64(scale))"
-        fraction = String(repeating: "0", count: places - fraction.count) + fraction
+        fraction = String(repeating: "0", count: fractionDigits - fraction.count) + fraction
         while isTrimmed, fraction.hasSuffix("0"), fraction.count > 2 { fraction.removeLast() }
         return "\(value < 0 && scaled > 0 ? "-" : "")\(grouped(whole)).\(fraction)"
     }

@@ -54,7 +54,7 @@ struct PartnerRoute: Sendable {
 }
 
 /// The configured partners, for the store.
-struct KnownPartners: Sendable {
+struct ConfiguredPartners: Sendable {
     /// Addresses by partner name, as written in the files.
     private(set) var urls: [String: String] = [:]
     /// Partners without an address in their files.
@@ -89,19 +89,19 @@ struct KnownPartners: Sendable {
 struct FollowedPartners {
     private let pipelines: PipelineDirectory
     private let logger: Logger
-    private var watch: ConfigurationWatch
+    private var monitor: ConfigurationMonitor
     private let fault = StandingFault()
     /// Whether the directory of partners has existed: its disappearance is then a mistake.
     private var hasDirectory: Bool
     /// The partners that can receive documents.
-    private var known: Set<String>
+    private var configured: Set<String>
 
     init(_ pipelines: PipelineDirectory, from partners: [Partner], logger: Logger) {
         self.pipelines = pipelines
         self.logger = logger
         hasDirectory = pipelines.has(.partners)
-        known = Set(partners.filter { !$0.delivery.isOff }.map(\.name))
-        watch = ConfigurationWatch(Self.files(pipelines, partners))
+        configured = Set(partners.filter { !$0.delivery.isOff }.map(\.name))
+        monitor = ConfigurationMonitor(Self.files(pipelines, partners))
     }
 
     private static func files(_ pipelines: PipelineDirectory, _ partners: [Partner]) -> [String] {
@@ -115,27 +115,27 @@ struct FollowedPartners {
     }
 
     /// The partners after a change; nil without a change. Called on every turn of the loop.
-    mutating func look() -> (partners: KnownPartners, routes: [PartnerRoute])? {
-        guard watch.look() != nil else { return nil }
+    mutating func look() -> (partners: ConfiguredPartners, routes: [PartnerRoute])? {
+        guard monitor.look() != nil else { return nil }
         do {
             let partners = try pipelines.partners(isRequired: hasDirectory)
             hasDirectory = pipelines.has(.partners)
             let routes = try PartnerRoute.routes(to: partners, directory: pipelines.path)
-            watch.paths = Self.files(pipelines, partners)
+            monitor.paths = Self.files(pipelines, partners)
             fault.clear()
             let names = routes.map(\.name).joined(separator: ",")
             logger.notice(
                 "the partners were reloaded",
                 metadata: ["partners": "\(names.isEmpty ? "none" : names)"])
-            for name in routes.map(\.name) where !known.contains(name) {
+            for name in routes.map(\.name) where !configured.contains(name) {
                 logger.notice(
                     "waiting documents of a new partner are sent now; restart weir-postbacks to publish new documents for it",
                     metadata: ["partner": "\(name)"])
             }
-            known = Set(routes.map(\.name))
-            return (KnownPartners(partners), routes)
+            configured = Set(routes.map(\.name))
+            return (ConfiguredPartners(partners), routes)
         } catch {
-            watch.tryAgain()
+            monitor.tryAgain()
             if fault.isNews("\(error)") {
                 logger.warning("\(error): the previous configuration stays in force")
             }

@@ -28,7 +28,7 @@ package final class DeliveryLoop {
     private let store: DeliveryStore
     private let follower: TopicFollower
     private let dispatcher: Dispatcher
-    private var partners: KnownPartners
+    private var partners: ConfiguredPartners
     private var files: FollowedPartners?
     private let parser: JSONParser
     private let clock: any DeliveryClock
@@ -41,12 +41,13 @@ package final class DeliveryLoop {
     private var hasTaken = false
     private var lastLook = ContinuousClock.now
     private var lastPruningMilliseconds: Int64?
-    private var lastTurnMilliseconds: Int64 = .max
+    private var lastRunMilliseconds: Int64 = .max
     private var hasBegun = false
 
     init(
         store: DeliveryStore, reader: any LogReader, dispatcher: Dispatcher,
-        partners: KnownPartners, parser: JSONParser, clock: any DeliveryClock, settings: Settings,
+        partners: ConfiguredPartners, parser: JSONParser, clock: any DeliveryClock,
+        settings: Settings,
         stop: StopSignal, logger: Logger, metrics: DeliveryMetrics? = nil,
         files: FollowedPartners? = nil, patience: BrokerPatience? = nil,
         openReader: @escaping LogIdentityCheck.OpenReader
@@ -69,11 +70,11 @@ package final class DeliveryLoop {
     /// Runs until a stop is requested. With `untilEnd` it runs until everything that was in the log at the start is
     /// ingested and everything due was sent once.
     func run() throws {
-        while try turn() {}
+        while try runOnce() {}
     }
 
     /// Ingests documents, and sends due ones. False if the work is over; do not call it again then.
-    package func turn() throws -> Bool {
+    package func runOnce() throws -> Bool {
         if !hasBegun {
             hasBegun = true
             try follower.subscribe(settings.assignment)
@@ -92,10 +93,10 @@ package final class DeliveryLoop {
 
     /// False when nothing is left to do.
     private func step() throws -> Bool {
-        metrics?.turn()
-        if let known = files?.look() {
-            partners = known.partners
-            try dispatcher.use(known.routes, off: known.partners.off)
+        metrics?.beat()
+        if let looked = files?.look() {
+            partners = looked.partners
+            try dispatcher.use(looked.routes, off: looked.partners.off)
         }
         try mindClock()
         let isBusy = dispatcher.inFlightCount > 0
@@ -115,7 +116,7 @@ package final class DeliveryLoop {
         follower.endRepetitions()
         var sent = 0
         if maySend {
-            sent = try dispatcher.turn(
+            sent = try dispatcher.runOnce(
                 waitMilliseconds: reading == .idle ? Self.busyWaitMilliseconds : 0)
         } else {
             try dispatcher.collect(waitMilliseconds: 0)
@@ -159,15 +160,15 @@ package final class DeliveryLoop {
             next[record.partition] = record.offset + 1
         }
         let last = try follower.confirm(batch)
-        var known: [Int32: RecordFingerprint] = [:]
+        var marks: [Int32: RecordFingerprint] = [:]
         for partition in last.keys {
-            known[partition] = try follower.mark(of: partition, below: next[partition] ?? 0)
+            marks[partition] = try follower.mark(of: partition, below: next[partition] ?? 0)
         }
         let counts = try store.ingest(
-            records, topic: follower.reader.topic, nextOffsets: next, last: last, known: known,
+            records, topic: follower.reader.topic, nextOffsets: next, last: last, marks: marks,
             partners: partners, nowMilliseconds: clock.nowMilliseconds)
         for (partition, offset) in next { follower.advance(partition, to: offset) }
-        metrics?.note(counts)
+        metrics?.count(counts)
         try commitOffsets()
     }
 
@@ -198,7 +199,7 @@ package final class DeliveryLoop {
         for (partition, followed) in follower.partitions where followed.repeatedUntil == nil {
             guard let next = followed.nextOffset else { continue }
             var offset = GroupOffset(next, mark: try follower.mark(of: partition, below: next))
-            offset.note += " \(followed.groupNote)"
+            offset.metadata += " \(followed.groupMetadata)"
             offsets[partition] = offset
         }
         try follower.commit(offsets)
@@ -210,8 +211,8 @@ package final class DeliveryLoop {
     /// set by a clock that was ahead.
     private func mindClock() throws {
         let now = clock.nowMilliseconds
-        let hasGoneBack = now < lastTurnMilliseconds - DeliveryStore.clockSlackMilliseconds
-        lastTurnMilliseconds = now
+        let hasGoneBack = now < lastRunMilliseconds - DeliveryStore.clockSlackMilliseconds
+        lastRunMilliseconds = now
         if let last = lastPruningMilliseconds, now - last <= 3_600_000, !hasGoneBack { return }
         lastPruningMilliseconds = now
         try store.prune(changedBefore: now - Self.keptMilliseconds)
@@ -252,8 +253,8 @@ extension DeliveryLoop {
         let identity = try store.identity()
         let committed = try follower.committedOffsets()
         let stored = try store.nextOffsets()
-        func lostStart(_ partition: Int32, _ known: PartitionOwners) -> Int64? {
-            known.lostStart(
+        func lostStart(_ partition: Int32, _ owners: PartitionOwners) -> Int64? {
+            owners.lostStart(
                 of: identity, at: stored[partition] ?? 0, before: committed[partition]?.next ?? 0)
         }
         let bounds = try follower.bounds(of: partitions, comparing: committed)
@@ -261,13 +262,13 @@ extension DeliveryLoop {
         for bounds in bounds {
             let partition = bounds.partition
             let group = committed[partition]
-            var known = PartitionOwners(note: group?.note ?? "")
+            var owners = PartitionOwners(metadata: group?.metadata ?? "")
             // Without a note about owners, the store was alone. On the embedded log, operators assign partitions to
             // instances.
-            if group == nil || !reader.keepsNotes, stored[partition] != nil {
-                known.begin(identity, at: 0)
+            if group == nil || !reader.keepsMetadata, stored[partition] != nil {
+                owners.begin(identity, at: 0)
             }
-            let lost = lostStart(partition, known)
+            let lost = lostStart(partition, owners)
             let next =
                 lost ?? [stored[partition], group?.next].compactMap(\.self).max()
                 ?? bounds.earliestOffset
@@ -298,8 +299,8 @@ extension DeliveryLoop {
                 told[partition] = mark
                 follower.mark(mark)
             }
-            known.begin(identity, at: min(start, group?.next ?? start))
-            follower.partitions[partition]?.groupNote = known.note
+            owners.begin(identity, at: min(start, group?.next ?? start))
+            follower.partitions[partition]?.groupMetadata = owners.metadata
             if start > group?.next ?? 0 { follower.hasUncommittedOffsets = true }
             try reader.seek(partition: partition, to: start)
             logger.info(
@@ -311,7 +312,7 @@ extension DeliveryLoop {
         }
         for (partition, group) in committed.sorted(by: { $0.key < $1.key })
         where follower.partitions[partition]?.nextOffset == nil {
-            guard let lost = lostStart(partition, PartitionOwners(note: group.note)) else {
+            guard let lost = lostStart(partition, PartitionOwners(metadata: group.metadata)) else {
                 continue
             }
             logger.warning(
@@ -324,7 +325,7 @@ extension DeliveryLoop {
         }
         guard !partitions.isEmpty else { return }
         _ = try store.ingest(
-            [], topic: reader.topic, nextOffsets: follower.nextOffsets, known: told,
+            [], topic: reader.topic, nextOffsets: follower.nextOffsets, marks: told,
             partners: partners,
             nowMilliseconds: clock.nowMilliseconds)
         metrics?.setPositions(follower.nextOffsets, ends: follower.ends)

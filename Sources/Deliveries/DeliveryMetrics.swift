@@ -52,21 +52,21 @@ final class DeliveryMetrics {
         }
     }
 
-    func turn() { health.turn() }
+    func beat() { health.beat() }
 
     /// The time without an answer of the log, and the reason; nil once it answers again.
     func wait(for reason: String?, seconds: Double) {
-        health.turn()
+        health.beat()
         health.setReady(unless: reason)
         brokerWait.set(seconds)
     }
 
-    func note(_ counts: IngestedRecords) {
+    func count(_ counts: IngestedRecords) {
         for (path, counter) in records { counter.increment(by: counts[keyPath: path]) }
     }
 
-    func note(_ attempt: Attempt, partner: String) {
-        partners[partner]?.note(attempt)
+    func count(_ attempt: Attempt, partner: String) {
+        partners[partner]?.count(attempt)
     }
 
     func setBreaker(isOpen: Bool, partner: String) {
@@ -153,7 +153,7 @@ private struct PartnerSeries {
         for meter in meters { meter.destroy() }
     }
 
-    func note(_ attempt: Attempt) {
+    func count(_ attempt: Attempt) {
         attempts[AttemptOutcome(attempt.result)]?.increment()
         duration.recordMilliseconds(attempt.durationMilliseconds)
     }

@@ -43,7 +43,7 @@ final class Dispatcher {
         let resting = try store.restingPartners()
         for index in queues.indices {
             queues[index].resume(resting[queues[index].route.name])
-            noteBreaker(of: queues[index])
+            updateBreaker(of: queues[index])
         }
         for partner in try store.disabledPartners() { say(partner) }
     }
@@ -62,16 +62,16 @@ final class Dispatcher {
     /// Replaces the partners. Requests in flight to removed ones complete first.
     func use(_ routes: [PartnerRoute], off: Set<String> = []) throws {
         self.off = off
-        let known = queues
+        let existing = queues
         queues = routes.map { route in
-            guard var queue = known.first(where: { $0.route.name == route.name }) else {
+            guard var queue = existing.first(where: { $0.route.name == route.name }) else {
                 return PartnerQueue(route, attemptsOnce: attemptsOnce)
             }
             queue.route = route
             return queue
         }
         let names = Set(routes.map(\.name))
-        let left = known.filter { !names.contains($0.route.name) && !$0.inFlight.isEmpty }
+        let left = existing.filter { !names.contains($0.route.name) && !$0.inFlight.isEmpty }
         leaving = Set(left.map(\.route.name))
         queues += left
         metrics?.setPartners(routes.map(\.name) + leaving)
@@ -83,7 +83,7 @@ final class Dispatcher {
         let staying = queues.filter { !leaving.contains($0.route.name) }
         let urls = Dictionary(uniqueKeysWithValues: staying.map { ($0.route.name, $0.route.url) })
         try store.begin(
-            KnownPartners(urls: urls, off: off), isStart: isStart,
+            ConfiguredPartners(urls: urls, off: off), isStart: isStart,
             nowMilliseconds: clock.nowMilliseconds)
     }
 
@@ -103,7 +103,7 @@ final class Dispatcher {
 
     /// Records ended attempts and sends due deliveries. Returns how many requests were sent.
     @discardableResult
-    func turn(waitMilliseconds: Int = 0) throws -> Int {
+    func runOnce(waitMilliseconds: Int = 0) throws -> Int {
         try collect(waitMilliseconds: waitMilliseconds)
         var sent = 0
         for index in queues.indices { sent += try send(&queues[index]) }
@@ -123,12 +123,12 @@ final class Dispatcher {
             // If an operator has ended the last pause, a newly requested one is a new pause.
             try endRest(of: &queues[index])
             let before = queues[index].breaker.rest
-            queues[index].noteEnded(delivery.number, attempt.result, nowMilliseconds: now)
-            metrics?.note(attempt, partner: delivery.partner)
+            queues[index].didEnd(delivery.number, attempt.result, nowMilliseconds: now)
+            metrics?.count(attempt, partner: delivery.partner)
             let rest = queues[index].breaker.rest
             guard rest != before else { continue }
             try store.set(rest, partner: delivery.partner, url: queues[index].route.url)
-            noteBreaker(of: queues[index])
+            updateBreaker(of: queues[index])
         }
         if !leaving.isEmpty { try letGo() }
     }
@@ -160,7 +160,7 @@ final class Dispatcher {
         return true
     }
 
-    private func noteBreaker(of queue: PartnerQueue) {
+    private func updateBreaker(of queue: PartnerQueue) {
         metrics?.setBreaker(isOpen: queue.breaker.isOpen, partner: queue.route.name)
     }
 
@@ -168,7 +168,7 @@ final class Dispatcher {
     private func endRest(of queue: inout PartnerQueue) throws {
         guard queue.breaker.isOpen, try !store.isResting(partner: queue.route.name) else { return }
         queue.resume(nil)
-        noteBreaker(of: queue)
+        updateBreaker(of: queue)
     }
 
     private func send(_ queue: inout PartnerQueue) throws -> Int {
@@ -211,7 +211,7 @@ final class Dispatcher {
         } catch {
             return ending(.fault(error))
         }
-        queue.noteSent(delivery, nowMilliseconds: now)
+        queue.didSend(delivery, nowMilliseconds: now)
         sender.send(request, to: route.destination) { result in
             let duration = max(0, clock.nowMilliseconds - now)
             inbox.put(

@@ -22,11 +22,11 @@ extension DeliveryStore {
     ///
     /// - Parameters:
     ///   - last: the last record of each partition in `records`.
-    ///   - known: records by which partitions are recognised, where they changed.
+    ///   - marks: records by which partitions are recognised, where they changed.
     func ingest(
         _ records: [IncomingRecord], topic: String, nextOffsets: [Int32: Int64],
-        last: [Int32: RecordFingerprint] = [:], known: [Int32: RecordFingerprint] = [:],
-        partners: KnownPartners, nowMilliseconds now: Int64
+        last: [Int32: RecordFingerprint] = [:], marks: [Int32: RecordFingerprint] = [:],
+        partners: ConfiguredPartners, nowMilliseconds now: Int64
     ) throws(StoreError) -> IngestedRecords {
         try commit { db in
             var counts = IngestedRecords()
@@ -63,7 +63,7 @@ extension DeliveryStore {
                         """,
                     arguments: [
                         partition, offset, last[partition]?.fingerprint ?? "",
-                        known[partition]?.offset, known[partition]?.fingerprint,
+                        marks[partition]?.offset, marks[partition]?.fingerprint,
                     ])
             }
             return counts
@@ -72,7 +72,7 @@ extension DeliveryStore {
 
     /// Returns whether the document is new.
     private static func insert(
-        _ document: DeliveryDocument, at record: IncomingRecord, _ partners: KnownPartners,
+        _ document: DeliveryDocument, at record: IncomingRecord, _ partners: ConfiguredPartners,
         _ now: Int64, _ db: Database
     ) throws -> Bool {
         let hasHigher =
@@ -109,7 +109,7 @@ extension DeliveryStore {
     ///
     /// - Parameter isStart: false if the files of partners change at run time.
     func begin(
-        _ partners: KnownPartners, isStart: Bool = true, nowMilliseconds now: Int64
+        _ partners: ConfiguredPartners, isStart: Bool = true, nowMilliseconds now: Int64
     ) throws(StoreError) {
         let waits =
             "state = 'held' AND (reason LIKE '\(DeliveryReason.unknownPartner.rawValue):%' "

@@ -13,8 +13,8 @@ struct PartitionOwners: Equatable {
     private var takers: [Taker]
 
     /// Empty if the note is missing or was written by another program.
-    init(note: String) {
-        let words = note.split(separator: " ")
+    init(metadata: String) {
+        let words = metadata.split(separator: " ")
         let start = words.firstIndex { $0 == Self.tag }.map { $0 + 1 } ?? words.endIndex
         takers = words[start...].compactMap {
             word in
@@ -25,7 +25,7 @@ struct PartitionOwners: Equatable {
         }
     }
 
-    var note: String {
+    var metadata: String {
         ([Self.tag] + takers.map { "\($0.store):\($0.from)" }).joined(separator: " ")
     }
 
@@ -42,8 +42,8 @@ struct PartitionOwners: Equatable {
     ///   - next: the store's offset.
     ///   - end: the group's offset.
     func lostStart(of store: String, at next: Int64, before end: Int64) -> Int64? {
-        for (place, taker) in takers.enumerated() where taker.store == store {
-            let until = takers.dropFirst(place + 1).first?.from ?? end
+        for (index, taker) in takers.enumerated() where taker.store == store {
+            let until = takers.dropFirst(index + 1).first?.from ?? end
             guard max(next, taker.from) < min(until, end) else { continue }
             // The owner of records before the first known one is unknown.
             return next < takers[0].from ? next : max(next, taker.from)

@@ -37,7 +37,7 @@ package struct PartnerCheck: Sendable {
         do throws(ConfigurationError) {
             guard !partner.delivery.isOff else {
                 // A partner that is off may not have its secrets yet.
-                note(try RequestTemplate(partner.delivery), of: partner)
+                add(try RequestTemplate(partner.delivery), of: partner)
                 doubtful.append(
                     "\(url.file): partner \(partner.name) is off, and its documents are held: set delivery.url, "
                         + "or delete the file if you do not need it")
@@ -54,14 +54,14 @@ package struct PartnerCheck: Sendable {
                     url.fault("cannot be resolved now: \(error): documents wait until it can")
                         .description)
             }
-            note(route.template, of: partner)
+            add(route.template, of: partner)
         } catch {
             wrong.append(error.description)
         }
     }
 
     /// Renders a document of each kind.
-    private mutating func note(_ template: RequestTemplate, of partner: Partner) {
+    private mutating func add(_ template: RequestTemplate, of partner: Partner) {
         guard let parser = JSONParser() else { return wrong.append("no memory for a JSON parser") }
         var faults: [(fault: RenderingFault, kinds: [String])] = []
         for sample in SampleDocument.all(partner: partner.name) {
@@ -81,11 +81,11 @@ package struct PartnerCheck: Sendable {
             }
         }
         for (fault, kinds) in faults {
-            let place = "\(partner.delivery.url.file): \(fault)"
+            let finding = "\(partner.delivery.url.file): \(fault)"
             let kinds = kinds.joined(separator: ", ")
             switch fault {
-            case .held: doubtful.append("\(place), so these documents are held: \(kinds)")
-            case .unusable: wrong.append("\(place), in these documents: \(kinds)")
+            case .held: doubtful.append("\(finding), so these documents are held: \(kinds)")
+            case .unusable: wrong.append("\(finding), in these documents: \(kinds)")
             }
         }
     }

@@ -107,8 +107,8 @@ package struct PartnerPostbacksWorker: CommandLineProgram {
         if let refusal = try store.foldedLog().refusal(of: reader) {
             throw refusal.ofDocuments
         }
-        let known = KnownPartners(configuration.partners)
-        for name in known.off.sorted() {
+        let configured = ConfiguredPartners(configuration.partners)
+        for name in configured.off.sorted() {
             logger.info(
                 "a partner is off, because its file has no url: its documents are held",
                 metadata: ["partner": "\(name)"])
@@ -116,12 +116,12 @@ package struct PartnerPostbacksWorker: CommandLineProgram {
         let untilEnd = try options.stopsAtEnd
         let dispatcher = Dispatcher(
             store: store, routes: configuration.routes, sender: sender, clock: clock,
-            parser: try JSONParser.make(), off: known.off, attemptsOnce: untilEnd,
+            parser: try JSONParser.make(), off: configured.off, attemptsOnce: untilEnd,
             metrics: metrics, logger: logger)
         try dispatcher.begin(isStart: true)
         return DeliveryLoop(
             store: store, reader: reader, dispatcher: dispatcher,
-            partners: known, parser: try JSONParser.make(), clock: clock,
+            partners: configured, parser: try JSONParser.make(), clock: clock,
             settings: .init(
                 assignment: try options.assignment, untilEnd: untilEnd,
                 batchRecords: stream.batchRecords, maxRecordBytes: stream.maxRecordBytes,

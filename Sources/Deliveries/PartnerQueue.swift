@@ -21,11 +21,11 @@ struct PartnerQueue {
     mutating func room(nowMilliseconds now: Int64) -> Int {
         guard breaker.admits(nowMilliseconds: now) else { return 0 }
         guard !breaker.isOpen else { return inFlight.isEmpty ? 1 : 0 }
-        let places = route.concurrency - inFlight.count
-        guard let rate = route.ratePerSecond else { return places }
+        let slots = route.concurrency - inFlight.count
+        guard let rate = route.ratePerSecond else { return slots }
         // A time in the future was set before the clock went back.
         sentMilliseconds.removeAll { $0 <= now - 1000 || $0 > now }
-        return min(places, rate - sentMilliseconds.count)
+        return min(slots, rate - sentMilliseconds.count)
     }
 
     /// When the rate and the breaker allow the next request, milliseconds since 1970.
@@ -51,23 +51,23 @@ struct PartnerQueue {
             && attempted?.contains(delivery.number) != true
     }
 
-    mutating func noteSent(_ delivery: DueDelivery, nowMilliseconds: Int64) {
+    mutating func didSend(_ delivery: DueDelivery, nowMilliseconds: Int64) {
         inFlight[delivery.number] = delivery.id
         attempted?.insert(delivery.number)
         if route.ratePerSecond != nil { sentMilliseconds.append(nowMilliseconds) }
-        breaker.noteSent()
+        breaker.didSend()
     }
 
-    mutating func noteEnded(_ number: Int64, _ result: AttemptResult, nowMilliseconds: Int64) {
+    mutating func didEnd(_ number: Int64, _ result: AttemptResult, nowMilliseconds: Int64) {
         inFlight[number] = nil
         switch result {
         case .answered(429, let asked):
-            breaker.note(pauseAskedMilliseconds: asked, nowMilliseconds: nowMilliseconds)
+            breaker.update(pauseAskedMilliseconds: asked, nowMilliseconds: nowMilliseconds)
         case .answered(503, let asked?):
-            breaker.note(pauseAskedMilliseconds: asked, nowMilliseconds: nowMilliseconds)
+            breaker.update(pauseAskedMilliseconds: asked, nowMilliseconds: nowMilliseconds)
         case .answered, .addressRefused:
-            breaker.note(isReached: true, nowMilliseconds: nowMilliseconds)
-        case .failed: breaker.note(isReached: false, nowMilliseconds: nowMilliseconds)
+            breaker.update(isReached: true, nowMilliseconds: nowMilliseconds)
+        case .failed: breaker.update(isReached: false, nowMilliseconds: nowMilliseconds)
         }
     }
 }
@@ -103,11 +103,11 @@ struct Breaker: Equatable, Sendable {
         return !isProbing && rest.isOver(nowMilliseconds: nowMilliseconds)
     }
 
-    mutating func noteSent() {
+    mutating func didSend() {
         if isOpen { isProbing = true }
     }
 
-    mutating func note(isReached: Bool, nowMilliseconds: Int64) {
+    mutating func update(isReached: Bool, nowMilliseconds: Int64) {
         // A request sent before the partner requested a pause has no information about that pause.
         guard rest?.cause != .asked || isProbing else { return }
         guard !isReached else {
@@ -124,7 +124,7 @@ struct Breaker: Equatable, Sendable {
     }
 
     /// The partner requests a pause; nil for one without a length.
-    mutating func note(pauseAskedMilliseconds asked: Int64?, nowMilliseconds: Int64) {
+    mutating func update(pauseAskedMilliseconds asked: Int64?, nowMilliseconds: Int64) {
         let wanted = min(
             asked ?? Self.unstatedPauseMilliseconds, RetrySchedule.maxRetryAfterMilliseconds)
         let pause = max(

@@ -46,8 +46,8 @@ package final class WebhookSender {
     /// Adds a document, JSON with `id`, `revision` and `partner`, for the next call of `send`. That call also retries
     /// an unreachable receiver, so that new documents do not wait as long as those it missed.
     package func add(_ document: [UInt8]) throws(UnreadableDocument) {
-        for place in waiting.indices where !waiting[place].isRefused {
-            waiting[place].dueMilliseconds = 0
+        for index in waiting.indices where !waiting[index].isRefused {
+            waiting[index].dueMilliseconds = 0
         }
         waiting.append(Waiting(document: try DeliveryDocument(document, parser: parser)))
     }
@@ -59,18 +59,18 @@ package final class WebhookSender {
     package func send(nowMilliseconds: Int64) -> (fault: String, next: String)? {
         var failure: (fault: String, next: String)?
         var heldIDs: Set<String> = []
-        var place = 0
-        while place < waiting.count {
-            var next = waiting[place]
+        var index = 0
+        while index < waiting.count {
+            var next = waiting[index]
             guard next.dueMilliseconds <= nowMilliseconds, !heldIDs.contains(next.document.id)
             else {
                 guard next.isRefused || heldIDs.contains(next.document.id) else { break }
                 heldIDs.insert(next.document.id)
-                place += 1
+                index += 1
                 continue
             }
             guard let fault = attempt(next.document, nowMilliseconds: nowMilliseconds) else {
-                waiting.remove(at: place)
+                waiting.remove(at: index)
                 continue
             }
             next.attempts += 1
@@ -80,14 +80,14 @@ package final class WebhookSender {
                 retryAfterMilliseconds: fault.retryAfterMilliseconds)
             if let pause {
                 next.dueMilliseconds = nowMilliseconds + pause
-                waiting[place] = next
+                waiting[index] = next
                 heldIDs.insert(next.document.id)
-                place += 1
+                index += 1
                 failure = (
                     fault.words, "next attempt in \(pause / 1000) s, \(waiting.count) waiting"
                 )
             } else {
-                waiting.remove(at: place)
+                waiting.remove(at: index)
                 failure = (fault.words, "given up after \(counted(next.attempts, "attempt"))")
             }
             guard fault.isRefusal else { break }

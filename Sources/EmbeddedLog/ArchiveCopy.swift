@@ -155,14 +155,14 @@ extension ArchiveCopy {
 
     private func endsEarlier(_ bounds: PartitionBounds, _ held: EmbeddedPartition) -> LogError {
         misfit(
-            "contains \(place(held)) up to offset \(held.endOffset), but the log ends at "
+            "contains \(topicPartition(held)) up to offset \(held.endOffset), but the log ends at "
                 + "\(bounds.endOffset): the topic was recreated or truncated; archive it to "
                 + "another file")
     }
 
     private func startsLater(_ bounds: PartitionBounds, _ held: EmbeddedPartition) -> LogError {
         misfit(
-            "ends at offset \(held.endOffset) of \(place(held)), but the log now starts at "
+            "ends at offset \(held.endOffset) of \(topicPartition(held)), but the log now starts at "
                 + "\(bounds.earliestOffset): the records between were deleted. The archive stays "
                 + "valid; archive the remaining records to another file, and archive before records expire"
         )
@@ -170,7 +170,7 @@ extension ArchiveCopy {
 
     private func beginsElsewhere(_ held: EmbeddedPartition, _ wanted: Int64) -> LogError {
         misfit(
-            "contains offsets \(held.earliestOffset) to \(held.endOffset) of \(place(held)) and "
+            "contains offsets \(held.earliestOffset) to \(held.endOffset) of \(topicPartition(held)) and "
                 + "cannot begin at \(wanted): remove --from-offset and --from-time to continue "
                 + "at its end, or archive to another file")
     }
@@ -179,7 +179,7 @@ extension ArchiveCopy {
         .badArchive(address: writer.log.address, detail: detail)
     }
 
-    private func place(_ partition: EmbeddedPartition) -> TopicPartition {
+    private func topicPartition(_ partition: EmbeddedPartition) -> TopicPartition {
         TopicPartition(topic: source.topic, partition: partition.partition)
     }
 }

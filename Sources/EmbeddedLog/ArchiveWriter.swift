@@ -121,8 +121,8 @@ final class ArchiveWriter {
         var headerBytes: [UInt8] = []
         for index in 0..<batch.count {
             let record = batch[index]
-            let place = Int(record.partition)
-            let partition = tails[place].partition
+            let tail = Int(record.partition)
+            let partition = tails[tail].partition
             guard record.offset >= partition.endOffset,
                 record.offset < EmbeddedSchema.offsetLimit - 1
             else { throw misplaced(record, end: partition.endOffset) }
@@ -134,7 +134,7 @@ final class ArchiveWriter {
                     timestampMilliseconds: record.timestampMilliseconds, key: record.key,
                     headers: headers, value: record.value)
             }
-            try tails[place].append(
+            try tails[tail].append(
                 offset: record.offset, timestampMilliseconds: record.timestampMilliseconds, in: db)
         }
     }
@@ -153,11 +153,11 @@ final class ArchiveWriter {
     }
 
     private func misplaced(_ record: RecordView, end: Int64) -> LogError {
-        let place = TopicPartition(topic: topic, partition: record.partition)
+        let topicPartition = TopicPartition(topic: topic, partition: record.partition)
         return .badArchive(
             address: log.address,
             detail:
-                "ends at offset \(end) of \(place) and cannot continue with offset \(record.offset)"
+                "ends at offset \(end) of \(topicPartition) and cannot continue with offset \(record.offset)"
         )
     }
 }

@@ -16,7 +16,7 @@ package final class ArchivedLogReader: LogReader {
     private var unsought: Set<Int32> = []
     /// The last records of the archive. The log is read from these records on and must hold the same.
     var seams: [Int32: RecordCopy] = [:]
-    private var isArchivesTurn = false
+    private var readsArchiveNext = false
 
     /// Reads `archive` before `live`, which is not subscribed yet.
     ///
@@ -97,8 +97,8 @@ package final class ArchivedLogReader: LogReader {
             let earliest = try bounds(of: [partition]).first?.earliestOffset ?? 0
             try seek(partition: partition, to: earliest)
         }
-        isArchivesTurn = !archived.isEmpty && !isArchivesTurn
-        if !archived.isEmpty, !isArchivesTurn {
+        readsArchiveNext = !archived.isEmpty && !readsArchiveNext
+        if !archived.isEmpty, !readsArchiveNext {
             let reading = try readLive(batch, maxRecords, maxBytes, waitMilliseconds: 0)
             guard reading == .idle else { return reading }
         }
@@ -152,7 +152,7 @@ package final class ArchivedLogReader: LogReader {
             }
             guard RecordCopy(batch[index]) == seam else {
                 throw misfit(
-                    "contains another record at offset \(offset) of \(place(partition)) than the "
+                    "contains another record at offset \(offset) of \(topicPartition(partition)) than the "
                         + "log: the topic was recreated or truncated; give the archive of "
                         + "this log")
             }
@@ -169,12 +169,12 @@ package final class ArchivedLogReader: LogReader {
     }
 
     /// Sets the source of a partition: `last` is the offset of its last record in the archive, or nil for the log.
-    func place(_ partition: Int32, inArchiveUpTo last: Int64?) throws(LogError) {
+    func setSource(_ partition: Int32, inArchiveUpTo last: Int64?) throws(LogError) {
         try forget(partition)
         if let last { archived[partition] = last } else { crossed.insert(partition) }
     }
 
-    func place(_ partition: Int32) -> TopicPartition {
+    func topicPartition(_ partition: Int32) -> TopicPartition {
         TopicPartition(topic: topic, partition: partition)
     }
 
@@ -209,9 +209,9 @@ extension ArchivedLogReader {
     /// The bounds of the log, extended down to the start of the archive. A partition that has already switched to the
     /// log has the bounds of the log.
     package func bounds(of partitions: [Int32]) throws(LogError) -> [PartitionBounds] {
-        let known = try archive.bounds(of: partitions.filter(isKnown))
+        let archivedBounds = try archive.bounds(of: partitions.filter(isArchived))
         return try live.bounds(of: partitions).map { bounds in
-            guard let held = known.first(where: { $0.partition == bounds.partition }),
+            guard let held = archivedBounds.first(where: { $0.partition == bounds.partition }),
                 !held.isEmpty, !crossed.contains(bounds.partition)
             else { return bounds }
             return PartitionBounds(
@@ -238,7 +238,7 @@ extension ArchivedLogReader {
         }
         try live.seek(partition: partition, to: held.bounds.endOffset)
         try live.pause(partition: partition)
-        try place(partition, inArchiveUpTo: held.lastOffset)
+        try setSource(partition, inArchiveUpTo: held.lastOffset)
         try archive.seek(partition: partition, to: offset)
         try archive.resume(partition: partition)
     }
@@ -247,7 +247,8 @@ extension ArchivedLogReader {
     func cross(_ partition: Int32) throws(LogError) {
         let seam = seams[partition]
         guard let held = try held(partition) else {
-            throw misfit("no longer contains \(place(partition)), which was being read: restart")
+            throw misfit(
+                "no longer contains \(topicPartition(partition)), which was being read: restart")
         }
         // The archive may have grown during the read.
         if let last = archived[partition], held.lastOffset > last {
@@ -257,7 +258,7 @@ extension ArchivedLogReader {
         }
         let log = try liveBounds(partition)
         try checkFit(held.bounds, log)
-        try place(partition, inArchiveUpTo: nil)
+        try setSource(partition, inArchiveUpTo: nil)
         if let seam, seam.offset >= log.earliestOffset {
             seams[partition] = seam
             try live.seek(partition: partition, to: seam.offset)
@@ -282,7 +283,7 @@ extension ArchivedLogReader {
         partition: Int32, atOrAfter timestampMilliseconds: Int64
     ) throws(LogError) -> Int64? {
         let later = try live.offset(partition: partition, atOrAfter: timestampMilliseconds)
-        guard isKnown(partition) else { return later }
+        guard isArchived(partition) else { return later }
         let archived = try archive.offset(partition: partition, atOrAfter: timestampMilliseconds)
         guard let archived, let later else { return archived ?? later }
         return min(archived, later)
@@ -296,7 +297,7 @@ extension ArchivedLogReader {
             guard offset >= log.earliestOffset else { throw hole(held, log) }
         }
         let wasArchived = archived[partition] != nil
-        try place(partition, inArchiveUpTo: nil)
+        try setSource(partition, inArchiveUpTo: nil)
         try live.seek(partition: partition, to: offset)
         if wasArchived { try live.resume(partition: partition) }
     }
@@ -305,7 +306,7 @@ extension ArchivedLogReader {
     private func held(
         _ partition: Int32
     ) throws(LogError) -> (bounds: PartitionBounds, lastOffset: Int64)? {
-        guard isKnown(partition), let bounds = try archive.bounds(of: [partition]).first,
+        guard isArchived(partition), let bounds = try archive.bounds(of: [partition]).first,
             !bounds.isEmpty
         else { return nil }
         return (bounds, try archive.lastOffset(partition: partition) ?? bounds.earliestOffset - 1)
@@ -314,12 +315,12 @@ extension ArchivedLogReader {
     private func liveBounds(_ partition: Int32) throws(LogError) -> PartitionBounds {
         guard let bounds = try live.bounds(of: [partition]).first else {
             throw .unknownPartition(
-                place(partition), partitionCount: try live.partitionCount())
+                topicPartition(partition), partitionCount: try live.partitionCount())
         }
         return bounds
     }
 
-    private func isKnown(_ partition: Int32) -> Bool {
+    private func isArchived(_ partition: Int32) -> Bool {
         archive.partitions.indices.contains(Int(partition))
     }
 
@@ -327,7 +328,7 @@ extension ArchivedLogReader {
         guard log.earliestOffset <= held.endOffset else { throw hole(held, log) }
         guard log.endOffset >= held.endOffset else {
             throw misfit(
-                "contains \(place(held.partition)) up to offset \(held.endOffset), but the log ends "
+                "contains \(topicPartition(held.partition)) up to offset \(held.endOffset), but the log ends "
                     + "at \(log.endOffset): the topic was recreated or truncated; give the "
                     + "archive of this log")
         }
@@ -335,7 +336,7 @@ extension ArchivedLogReader {
 
     private func hole(_ held: PartitionBounds, _ log: PartitionBounds) -> LogError {
         misfit(
-            "ends at offset \(held.endOffset) of \(place(held.partition)), but the log starts at "
+            "ends at offset \(held.endOffset) of \(topicPartition(held.partition)), but the log starts at "
                 + "\(log.earliestOffset): neither contains the records between. Give an archive that "
                 + "reaches further, or fold only this archive (--log \(archive.log.address)) into a "
                 + "separate --data directory")

@@ -36,15 +36,15 @@ final class EmbeddedLogReader: LogReader {
     private var assigned: [Assigned] = []
     private var assignmentIsNew = false
     /// The index in `assigned` where the next read begins.
-    private var turn = 0
+    private var next = 0
     private var quiet: Quiet?
     /// Whether records may have checksums. The first writer that opens an older log adds the column.
     private var hasChecksums = false
     private(set) var isCaughtUp = false
 
     /// Records and bytes read from one partition before the next one's turn.
-    private static let recordsPerTurn = 1024
-    private static let bytesPerTurn = 2 << 20
+    private static let recordsPerRead = 1024
+    private static let bytesPerRead = 2 << 20
     /// Pauses between reads of an idle log.
     private static let pauseMilliseconds = 1...20
 
@@ -82,7 +82,7 @@ final class EmbeddedLogReader: LogReader {
         }
         assigned = chosen.map { Assigned(ref: $0.ref, partition: $0.partition) }
         assignmentIsNew = true
-        turn = 0
+        next = 0
         quiet = nil
     }
 
@@ -215,7 +215,7 @@ final class EmbeddedLogReader: LogReader {
     /// Reads the partitions in turns until the batch is full or nothing is left. After an error the batch is empty
     /// and the positions are unchanged.
     private func fill(_ batch: RecordBatch, maxRecords: Int, maxBytes: Int) throws(LogError) {
-        let before = (assigned, turn)
+        let before = (assigned, next)
         do {
             try connection.inDatabase { db in
                 var partitionsWithoutMore = 0
@@ -224,16 +224,16 @@ final class EmbeddedLogReader: LogReader {
                 while partitionsWithoutMore < assigned.count,
                     batch.count < maxRecords, batch.byteCount < maxBytes
                 {
-                    if assigned[turn].isPaused {
+                    if assigned[next].isPaused {
                         partitionsWithoutMore += 1
-                        turn = (turn + 1) % assigned.count
+                        next = (next + 1) % assigned.count
                         continue
                     }
-                    let recordLimit = min(maxRecords, batch.count + Self.recordsPerTurn)
-                    let byteLimit = min(maxBytes, batch.byteCount + Self.bytesPerTurn)
-                    let found = try readOn(db, &assigned[turn], batch, recordLimit, byteLimit)
+                    let recordLimit = min(maxRecords, batch.count + Self.recordsPerRead)
+                    let byteLimit = min(maxBytes, batch.byteCount + Self.bytesPerRead)
+                    let found = try readOn(db, &assigned[next], batch, recordLimit, byteLimit)
                     partitionsWithoutMore = found ? 0 : partitionsWithoutMore + 1
-                    turn = (turn + 1) % assigned.count
+                    next = (next + 1) % assigned.count
                 }
                 isCaughtUp = partitionsWithoutMore == assigned.count
                 // Checked last: while the topic exists, none of its records have been swept away.
@@ -241,7 +241,7 @@ final class EmbeddedLogReader: LogReader {
             }
         } catch {
             batch.removeAll()
-            (assigned, turn) = before
+            (assigned, next) = before
             throw LogError(error, operation: "read", address: log.address)
         }
     }

@@ -39,7 +39,7 @@ enum EmbeddedSchema {
         }
         let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         guard found <= version else {
-            throw LogError.newerVersion(address: address, found: found, known: version)
+            throw LogError.newerVersion(address: address, found: found, supported: version)
         }
         return .log
     }
@@ -205,7 +205,7 @@ struct EmbeddedPartition {
 
     /// A copy of the last record; nil if the partition is empty.
     static func lastRecord(
-        _ db: Database, ref: Int64, of place: TopicPartition, address: String
+        _ db: Database, ref: Int64, of topicPartition: TopicPartition, address: String
     ) throws -> RecordCopy? {
         let columns = EmbeddedSchema.recordColumns(
             hasChecksums: try EmbeddedSchema.hasChecksums(db))
@@ -234,11 +234,12 @@ struct EmbeddedPartition {
                 }
             }
             guard found == checksum else {
-                throw LogError.damagedRecord(place, offset: offset, address: address)
+                throw LogError.damagedRecord(topicPartition, offset: offset, address: address)
             }
         }
         return RecordCopy(
-            partition: place.partition, offset: offset, timestampMilliseconds: row[1], key: key,
+            partition: topicPartition.partition, offset: offset, timestampMilliseconds: row[1],
+            key: key,
             headers: headers ?? [], value: value)
     }
 

@@ -79,7 +79,7 @@ package final class Emitter {
             if !records.isEmpty, try !append(records) { return false }
             deadLettersNext = refused.last.map { $0.offset + 1 } ?? deadLettersNext
             outboxEmitted = outbox.last.map { $0.sequence + 1 } ?? outboxEmitted
-            try store.noteEmitted(
+            try store.markEmitted(
                 partition: state.partition, deadLettersNext: deadLettersNext,
                 outboxEmitted: outboxEmitted)
         }

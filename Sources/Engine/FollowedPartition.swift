@@ -26,7 +26,7 @@ package struct FollowedPartition {
     /// An older copy of a store ingests its lost records again up to this offset.
     package var repeatedUntil: Int64?
     /// Added to the metadata of each committed offset.
-    package var groupNote = ""
+    package var groupMetadata = ""
     /// Stored records: the last one at the previous check, and the last one of each batch since then. Records stored
     /// later may belong to another log. The marks outlive the assignment, because they describe the content of the
     /// store.

@@ -46,11 +46,11 @@ package struct PartnerRecord {
         let match = catalog.campaign(
             network: postback.adNetworkID, app: postback.appID, campaign: postback.campaign,
             as: postback.hasSourceIdentifier ? .sourceIdentifier : .campaignID)
-        var known: CatalogCampaign?
-        if case .known(let campaign) = match { known = campaign }
+        var named: CatalogCampaign?
+        if case .matched(let campaign) = match { named = campaign }
         let document = postback.published(
-            name: known?.name, network: catalog.networkName(postback.adNetworkID),
-            app: catalog.appName(postback.appID), mediaSource: known?.mediaSource)
+            name: named?.name, network: catalog.networkName(postback.adNetworkID),
+            app: catalog.appName(postback.appID), mediaSource: named?.mediaSource)
         let receivedAt = try postback.document.read { document throws(JSONFault) in
             try document.receivedAt(parser)
         }

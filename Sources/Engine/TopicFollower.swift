@@ -77,7 +77,7 @@ package final class TopicFollower {
         }
     }
 
-    func place(_ partition: Int32) -> TopicPartition {
+    func topicPartition(_ partition: Int32) -> TopicPartition {
         TopicPartition(topic: reader.topic, partition: partition)
     }
 }
@@ -99,7 +99,7 @@ extension TopicFollower {
         guard check != nil else { return }
         try waiting {
             let unread = try look(at: Set(numbers), isThorough: true)
-            if let partition = unread.min() { throw LogError.unanswered(place(partition)) }
+            if let partition = unread.min() { throw LogError.unanswered(topicPartition(partition)) }
             let compared = partitions.filter(\.value.isCompared).keys
             _ = try look(at: stored.subtracting(compared), isThorough: true)
         }
@@ -121,7 +121,8 @@ extension TopicFollower {
     /// Throws if the log does not contain the next record any more, or not yet.
     package func require(_ nextOffset: Int64, in bounds: PartitionBounds) throws {
         let refusal = FoldedLog.refusal(
-            of: place(bounds.partition), nextOffset: nextOffset, in: bounds, store: store.path)
+            of: topicPartition(bounds.partition), nextOffset: nextOffset, in: bounds,
+            store: store.path)
         if let refusal { throw store.refusal(refusal) }
     }
 
@@ -187,7 +188,7 @@ extension TopicFollower {
             }
             guard batch[index].fingerprint == last.fingerprint else {
                 throw store.refusal(
-                    .otherRecords(place(partition), offset: offset, store: store.path))
+                    .otherRecords(topicPartition(partition), offset: offset, store: store.path))
             }
             batch.remove(at: index)
         }
@@ -216,7 +217,7 @@ extension TopicFollower {
                 expected = offset + 1
                 if areMinded {
                     let time = batch.timestampMilliseconds(index)
-                    note(time, after: newest ?? time, in: partition)
+                    checkTime(time, after: newest ?? time, in: partition)
                     newest = max(newest ?? time, time)
                 }
                 index += 1
@@ -234,7 +235,8 @@ extension TopicFollower {
         let bounds = try waiting { try reader.bounds(of: [partition]) }
         for bounds in bounds where bounds.logStart < expected {
             throw LogChange.logStartsEarlier(
-                place(partition), expected: expected, earliest: bounds.logStart, store: store.path)
+                topicPartition(partition), expected: expected, earliest: bounds.logStart,
+                store: store.path)
         }
         try waiting { try check?.compare(committed, in: bounds) }
     }
@@ -243,15 +245,18 @@ extension TopicFollower {
         guard offset > expected else {
             try lookNow()
             if store.holdsDocuments {
-                throw LogChange.otherDocuments(place(partition), offset: offset, store: store.path)
+                throw LogChange.otherDocuments(
+                    topicPartition(partition), offset: offset, store: store.path)
             }
-            throw WorkerError.offsetsAgain(place(partition), offset: offset, expected: expected)
+            throw WorkerError.offsetsAgain(
+                topicPartition(partition), offset: offset, expected: expected)
         }
         let bounds = try waiting { try reader.bounds(of: [partition]).first }
         if let bounds, bounds.earliestOffset > expected {
             throw store.refusal(
                 .logStartsLater(
-                    place(partition), nextOffset: expected, earliest: bounds.earliestOffset,
+                    topicPartition(partition), nextOffset: expected,
+                    earliest: bounds.earliestOffset,
                     store: store.path))
         }
     }
@@ -296,8 +301,8 @@ extension TopicFollower {
     }
 
     /// Marks a record that the log has just been checked to contain.
-    package func mark(_ known: RecordFingerprint) {
-        partitions[known.partition, default: FollowedPartition()].marks = [known]
+    package func mark(_ fingerprint: RecordFingerprint) {
+        partitions[fingerprint.partition, default: FollowedPartition()].marks = [fingerprint]
     }
 
     /// Records that everything below an offset is stored.
@@ -324,7 +329,7 @@ extension TopicFollower {
     }
 
     /// Raises a doubt if the times of a partition's records jumped back.
-    private func note(_ milliseconds: Int64, after newest: Int64, in partition: Int32) {
+    private func checkTime(_ milliseconds: Int64, after newest: Int64, in partition: Int32) {
         guard max(milliseconds, 0) < max(newest, 0) - Self.timeBound,
             lastTimeDoubt.map({ $0.duration(to: .now) > Self.timeDoubtPause }) ?? true
         else { return }
@@ -342,7 +347,7 @@ extension TopicFollower {
                 let unread = try look(at: wanted, isThorough: true)
                 for number in wanted.subtracting(unread) { partitions[number]?.isDoubted = false }
                 guard unread.isEmpty || patience == nil && ContinuousClock.now < deadline else {
-                    throw LogError.unanswered(place(first))
+                    throw LogError.unanswered(topicPartition(first))
                 }
             } catch let error as LogError {
                 if patience != nil, case .unavailable = error { throw error }

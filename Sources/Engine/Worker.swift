@@ -65,15 +65,15 @@ package final class Worker<Fold: StreamFold> {
     @discardableResult
     package func run() throws(WorkerError) -> WorkerEnd {
         while true {
-            if let end = try turn() { return end }
+            if let end = try runOnce() { return end }
         }
     }
 
     /// Reads once, then folds and stores the previously read batch. Returns why the work is over, otherwise nil. Do
     /// not call it again after an end or an error.
-    package func turn() throws(WorkerError) -> WorkerEnd? {
+    package func runOnce() throws(WorkerError) -> WorkerEnd? {
         do {
-            let end = try takeTurn()
+            let end = try runOnceUnguarded()
             if end != nil { settle() }
             return end
         } catch is BrokerPatience.Stopped {
@@ -88,7 +88,7 @@ package final class Worker<Fold: StreamFold> {
         }
     }
 
-    private func takeTurn() throws -> WorkerEnd? {
+    private func runOnceUnguarded() throws -> WorkerEnd? {
         try follower.subscribe(settings.assignment)
         var isOver = false
         if !stop.isRequested, !interruption.look() {
@@ -132,7 +132,7 @@ package final class Worker<Fold: StreamFold> {
     private func step() throws -> Bool {
         let start = ContinuousClock.now
         let reader = follower.reader
-        metrics?.turn(reader, isFolded: pending == nil)
+        metrics?.beat(reader, isFolded: pending == nil)
         let batch = batches[filling]
         let wait = pending == nil ? settings.commitIntervalMilliseconds : 0
         let reading = try follower.read(
@@ -142,14 +142,14 @@ package final class Worker<Fold: StreamFold> {
         case .assigned(let partitions):
             try foldPending()
             try take(partitions)
-            metrics?.noteAssignment(rememberedIDs: rememberedIDs)
+            metrics?.updateAssignment(rememberedIDs: rememberedIDs)
             try emit(Set(partitions))
             try checkMemory()
         case .revoked(let partitions):
             try foldPending()
             try commitOffsets()
             for partition in partitions { drop(partition) }
-            metrics?.noteAssignment(rememberedIDs: rememberedIDs)
+            metrics?.updateAssignment(rememberedIDs: rememberedIDs)
         case .records:
             try follower.checkLastStored(in: batch)
             guard !batch.isEmpty else { break }

@@ -70,8 +70,8 @@ package final class WorkerMetrics {
     /// Counts a turn of the loop; periodically asks the log for its end.
     ///
     /// - Parameter isFolded: whether all records from the reader are folded and committed.
-    func turn(_ reader: any LogReader, isFolded: Bool) {
-        health.turn()
+    func beat(_ reader: any LogReader, isFolded: Bool) {
+        health.beat()
         if isFolded {
             for (number, partition) in partitions {
                 partition.position = reader.position(partition: number) ?? 0
@@ -88,7 +88,7 @@ package final class WorkerMetrics {
 
     /// Adds a partition that this worker now owns.
     func take(_ state: PartitionState, end: Int64) {
-        health.turn()
+        health.beat()
         let partition = PartitionMetrics(
             labels: [("topic", topic), ("partition", "\(state.partition)")], group: group,
             factory: factory)
@@ -105,7 +105,7 @@ package final class WorkerMetrics {
     }
 
     /// Ends a change of the assignment.
-    func noteAssignment(rememberedIDs: Int) {
+    func updateAssignment(rememberedIDs: Int) {
         assignedPartitions.set(partitions.count)
         dedupeIDs.set(rememberedIDs)
         health.setReady(unless: partitions.isEmpty ? "no partition is assigned" : nil)
@@ -132,7 +132,7 @@ package final class WorkerMetrics {
 
     /// The loop waits for the log to accept records; an unusual wait has a reason.
     func wait(for reason: String?) {
-        health.turn()
+        health.beat()
         if let reason { health.setReady(unless: reason) }
     }
 

@@ -12,7 +12,7 @@ package protocol GroupedContent: Sendable {
 /// Commits the content of many callers, in groups and on one thread: content that arrives during a commit joins the
 /// next group. Any task or thread may submit. Each caller gets one answer, by its deadline.
 ///
-/// The owner starts the thread, which takes a group at a time with `nextTurn`, answers it, and ends it with `endTurn`.
+/// The owner starts the thread, which takes a group at a time with `nextGroup`, answers it, and ends it with `endGroup`.
 package final class GroupCommit<
     Content: GroupedContent, Success: Sendable, Failure: Error
 >: Sendable {
@@ -23,16 +23,16 @@ package final class GroupCommit<
         let queuedRecords: Int
         let queuedBytes: Int
         /// The maximum number of records in one commit, except that a request is never split.
-        let turnRecords: Int
+        let groupRecords: Int
         /// The longest wait of a request.
         let deadlineSeconds: Double
 
         package init(
-            queuedRecords: Int, queuedBytes: Int = .max, turnRecords: Int, deadlineSeconds: Double
+            queuedRecords: Int, queuedBytes: Int = .max, groupRecords: Int, deadlineSeconds: Double
         ) {
             self.queuedRecords = queuedRecords
             self.queuedBytes = queuedBytes
-            self.turnRecords = turnRecords
+            self.groupRecords = groupRecords
             self.deadlineSeconds = deadlineSeconds
         }
     }
@@ -56,7 +56,7 @@ package final class GroupCommit<
         var queuedRecords = 0
         var queuedBytes = 0
         /// The group that is being committed.
-        var turn: [Pending] = []
+        var group: [Pending] = []
         var isThreadWaiting = false
         var isStopped = false
         /// All waits end at this instant.
@@ -100,7 +100,7 @@ package final class GroupCommit<
         self.refusals = refusals
     }
 
-    /// Starts the thread, which ends when `work` returns: after `nextTurn` has returned nil.
+    /// Starts the thread, which ends when `work` returns: after `nextGroup` has returned nil.
     package func start(_ work: @escaping @Sendable () -> Void) {
         Thread.detachNewThread { [self] in
             work()
@@ -143,7 +143,7 @@ package final class GroupCommit<
 
     /// The number of waiting records, including the group that is being committed.
     package var depth: Int {
-        state.withLock { $0.queuedRecords + State.recordCount($0.turn) }
+        state.withLock { $0.queuedRecords + State.recordCount($0.group) }
     }
 
     package var isStopped: Bool { state.withLock(\.isStopped) }
@@ -176,23 +176,23 @@ package final class GroupCommit<
 
 extension GroupCommit {
     /// Waits for the next group; nil at the end.
-    package func nextTurn() -> [Pending]? {
+    package func nextGroup() -> [Pending]? {
         while true {
-            let (turn, isOver) = state.withLock { state -> ([Pending], Bool) in
-                state.turn = takeTurn(&state)
-                state.isThreadWaiting = state.turn.isEmpty
-                return (state.turn, state.isStopped)
+            let (group, isOver) = state.withLock { state -> ([Pending], Bool) in
+                state.group = takeGroup(&state)
+                state.isThreadWaiting = state.group.isEmpty
+                return (state.group, state.isStopped)
             }
-            if !turn.isEmpty { return turn }
+            if !group.isEmpty { return group }
             if isOver { return nil }
             wake.wait()
         }
     }
 
-    private func takeTurn(_ state: inout State) -> [Pending] {
+    private func takeGroup(_ state: inout State) -> [Pending] {
         var count = 0
         var records = 0
-        while count < state.queue.count, count == 0 || records < limits.turnRecords {
+        while count < state.queue.count, count == 0 || records < limits.groupRecords {
             records += state.queue[count].content.recordCount
             count += 1
         }
@@ -200,13 +200,13 @@ extension GroupCommit {
     }
 
     /// Ends the group, which was committed or rejected; all its requests have answers.
-    package func endTurn() {
-        state.withLock { $0.turn = [] }
+    package func endGroup() {
+        state.withLock { $0.group = [] }
     }
 
     /// Records the present fault, or nil. Returns whether the state changed.
     @discardableResult
-    package func note(_ fault: Failure?) -> Bool {
+    package func setFault(_ fault: Failure?) -> Bool {
         state.withLock { state in
             defer { state.lastFault = fault.map { ($0, .now) } }
             return (state.lastFault == nil) != (fault == nil)
@@ -220,7 +220,7 @@ extension GroupCommit {
 
     /// Answers all waiting requests.
     package func refuseAll(_ refusal: Failure) {
-        let left = state.withLock { $0.turn + $0.removeFirst($0.queue.count) }
+        let left = state.withLock { $0.group + $0.removeFirst($0.queue.count) }
         for pending in left { pending.answer(.failure(refusal)) }
     }
 
@@ -233,14 +233,14 @@ extension GroupCommit {
             func isOverdue(_ pending: Pending) -> Bool { isEnding || pending.deadline <= now }
             // A caller with an answer submits again.
             let late =
-                Array(state.turn.prefix(while: isOverdue))
+                Array(state.group.prefix(while: isOverdue))
                 + state.removeFirst(state.queue.prefix(while: isOverdue).count)
             let refusal = isEnding ? refusals.stopped : state.hindrance ?? refusals.late
             if !late.isEmpty, !isEnding, state.hindrance == nil {
                 state.lastFault = (refusals.late, now)
             }
             return (
-                late, refusal, state.isStopped && state.turn.isEmpty && state.queue.isEmpty
+                late, refusal, state.isStopped && state.group.isEmpty && state.queue.isEmpty
             )
         }
         for pending in late { pending.answer(.failure(refusal)) }
@@ -286,12 +286,12 @@ package final class PendingRequest<Content: Sendable, Success: Sendable, Failure
     /// Called once.
     package func wait() async -> Answer {
         await withCheckedContinuation { waiter in
-            let known = state.withLock { state -> Answer? in
+            let present = state.withLock { state -> Answer? in
                 if case .answered(let answer) = state { return answer }
                 state = .awaited(waiter)
                 return nil
             }
-            if let known { waiter.resume(returning: known) }
+            if let present { waiter.resume(returning: present) }
         }
     }
 }

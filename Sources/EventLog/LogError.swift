@@ -12,7 +12,7 @@ package enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
     /// A record does not match its checksum.
     case damagedRecord(TopicPartition, offset: Int64, address: String)
     /// The log was written by a newer version.
-    case newerVersion(address: String, found: Int, known: Int)
+    case newerVersion(address: String, found: Int, supported: Int)
     case unknownTopic(String, address: String)
     case unknownPartition(TopicPartition, partitionCount: Int32)
     /// The operating system refused; the detail contains the remedy.
@@ -52,8 +52,8 @@ package enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
             "\(address) is damaged (\(detail)), so its content cannot be trusted: to restore it, see ops/runbooks/damaged-file.md"
         case .damagedRecord(let partition, let offset, let address):
             "the record at offset \(offset) of \(partition) in \(address) is damaged: its checksum is wrong, and it was not read; to restore it, see ops/runbooks/damaged-file.md"
-        case .newerVersion(let address, let found, let known):
-            "\(address) has format \(found), but this program knows only \(known): use the newer program"
+        case .newerVersion(let address, let found, let supported):
+            "\(address) has format \(found), but this program knows only \(supported): use the newer program"
         case .unknownTopic(let topic, let address):
             "no topic '\(topic)' in \(address): create it with weir topics apply"
         case .unknownPartition(let partition, let count):

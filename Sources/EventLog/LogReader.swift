@@ -24,11 +24,11 @@ package struct GroupOffset: Hashable, Sendable, ExpressibleByIntegerLiteral {
     package var next: Int64
     /// Committed with the offset, as metadata on Kafka. The embedded log does not store it: it deletes a topic's
     /// offsets with the topic.
-    package var note: String
+    package var metadata: String
 
-    package init(_ next: Int64, note: String = "") {
+    package init(_ next: Int64, metadata: String = "") {
         self.next = next
-        self.note = note
+        self.metadata = metadata
     }
 
     package init(integerLiteral value: Int64) { self.init(value) }
@@ -122,7 +122,7 @@ package protocol LogReader: AnyObject {
     func offset(partition: Int32, atOrAfter timestampMilliseconds: Int64) throws(LogError) -> Int64?
 
     /// Whether the log stores the notes of committed offsets.
-    var keepsNotes: Bool { get }
+    var keepsMetadata: Bool { get }
 
     /// The committed offsets of the consumer group for this topic, by partition.
     func committedOffsets() throws(LogError) -> [Int32: GroupOffset]
@@ -149,7 +149,7 @@ extension LogReader {
 
     package var batchBytes: Int { 32 << 20 }
 
-    package var keepsNotes: Bool { false }
+    package var keepsMetadata: Bool { false }
 
     /// A log that stops at a recreated topic raises no doubt.
     package func takeDoubt() -> Bool { false }

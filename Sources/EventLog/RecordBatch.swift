@@ -128,9 +128,9 @@ package final class RecordBatch {
     /// Copies bytes into memory that does not move until `removeAll`.
     private func keep(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         guard bytes.count > 0 else { return UnsafeRawBufferPointer(start: nil, count: 0) }
-        let place = bytes.count > Self.largeBytes ? ownBlock(bytes.count) : room(bytes.count)
-        place.copyMemory(from: bytes)
-        return UnsafeRawBufferPointer(place)
+        let copy = bytes.count > Self.largeBytes ? ownBlock(bytes.count) : room(bytes.count)
+        copy.copyMemory(from: bytes)
+        return UnsafeRawBufferPointer(copy)
     }
 
     private func ownBlock(_ byteCount: Int) -> UnsafeMutableRawBufferPointer {

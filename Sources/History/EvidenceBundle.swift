@@ -38,9 +38,9 @@ extension Explainer {
         var partitions: [String: Set<Int32>] = [:]
         let explanation = try explain(
             figure, measures: proved == nil ? { _ in nil } : measures,
-            eachRow: { place, table, columns, measures in
-                guard try bundle.add(place, table, columns, measures) else { return }
-                partitions[place.stream, default: []].insert(place.partition)
+            eachRow: { streamPartition, table, columns, measures in
+                guard try bundle.add(streamPartition, table, columns, measures) else { return }
+                partitions[streamPartition.stream, default: []].insert(streamPartition.partition)
             },
             atEnd: { slices in
                 for slice in slices {
@@ -103,7 +103,7 @@ final class EvidenceBundle {
 
     /// Adds a row that counts; false for one that contributes nothing to the proved measure.
     func add(
-        _ place: StreamPartition, _ table: AggregateTable, _ columns: [StoredValue],
+        _ streamPartition: StreamPartition, _ table: AggregateTable, _ columns: [StoredValue],
         _ measures: [Int64]
     ) throws -> Bool {
         let terms = (figure.terms(of: table, columns: columns) ?? []).filter {
@@ -117,7 +117,8 @@ final class EvidenceBundle {
         rows.append(
             try EvidenceCoding.encode(
                 EvidenceRow(
-                    stream: place.stream, partition: place.partition, aggregate: table.name,
+                    stream: streamPartition.stream, partition: streamPartition.partition,
+                    aggregate: table.name,
                     columns: Dictionary(
                         zip(table.columns.map(\.name), columns),
                         uniquingKeysWith: { first, _ in first }),
@@ -137,8 +138,8 @@ final class EvidenceBundle {
         let hasOverflowed =
             record.folded.refusal?.reason == RejectionReason.overflow.name
         guard record.folded.answers != nil || hasOverflowed else { return }
-        try writers[.notes]?.write(
-            EvidenceNote(
+        try writers[.inputs]?.write(
+            EvidenceInput(
                 stream: record.stream, partition: record.folded.record.partition,
                 offset: record.folded.record.offset,
                 answers: record.folded.answers.map { Data($0).base64EncodedString() },

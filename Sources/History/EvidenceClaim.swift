@@ -19,13 +19,13 @@ struct EvidenceClaim {
     init(_ manifest: EvidenceManifest, _ rows: [EvidenceRow]) {
         self.manifest = manifest
         self.rows = rows
-        report = try? knownReport(manifest.dump)
+        report = try? requireReport(manifest.dump)
         figure = Self.figure(of: report, manifest, rows)
         broughtFigure = Self.figure(of: report, manifest, rows, without: ["model"])
         if let figure {
             for row in rows {
                 guard let (table, columns) = Self.stored(row, in: figure) else { continue }
-                figure.note(table, columns: columns)
+                figure.observe(table, columns: columns)
             }
         }
     }
@@ -119,9 +119,9 @@ struct EvidenceClaim {
 
     private var doubled: [String] {
         // By their bytes: texts that look alike may belong to different rows.
-        var known: Set<StoredValue> = []
+        var seen: Set<StoredValue> = []
         return rows.compactMap { row in
-            known.insert(.text("\(row.stream) \(row.aggregate) \(row.description)")).inserted
+            seen.insert(.text("\(row.stream) \(row.aggregate) \(row.description)")).inserted
                 ? nil : "\(row.aggregate) \(row.description) occurs twice"
         }
     }

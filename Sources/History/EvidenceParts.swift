@@ -8,7 +8,7 @@ import Streams
 enum EvidenceFile: String, CaseIterable {
     case rows = "aggregate.ndjson"
     case records = "records.ndjson"
-    case notes = "memory.ndjson"
+    case inputs = "memory.ndjson"
     case configurations = "configurations.ndjson"
     case models = "models.ndjson"
     case keys = "keys.json"
@@ -63,7 +63,7 @@ struct ProvedMeasure {
 
     /// Nil for a measure that needs the rows of other measures.
     init?(_ name: String, of dump: String) {
-        guard let parts = try? knownReport(dump).provedParts(of: name) else { return nil }
+        guard let parts = try? requireReport(dump).provedParts(of: name) else { return nil }
         self.name = name
         self.parts = parts
     }
@@ -197,7 +197,7 @@ extension StoredValue: Codable {
 }
 
 /// The notes for folding a record again.
-struct EvidenceNote: Codable {
+struct EvidenceInput: Codable {
     var stream: String
     var partition: Int32
     var offset: Int64

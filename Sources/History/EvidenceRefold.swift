@@ -16,12 +16,12 @@ struct EvidenceRefold {
     }
 
     private struct NewID: Hashable {
-        var place: StreamPartition
+        var streamPartition: StreamPartition
         var id: RecordID
     }
 
     private let rows: [EvidenceRow]
-    private let notes: [StreamPartition: RefoldNotes]
+    private let inputs: [StreamPartition: RefoldInputs]
     private let configurations: [StreamPartition: [EvidenceConfiguration]]
     private let roots: [AppStoreRoot]
     /// The query for refused records; nil if they cannot be queried.
@@ -40,27 +40,29 @@ struct EvidenceRefold {
     private static let faultsNamed = 5
 
     init(
-        _ rows: [EvidenceRow], _ notes: [EvidenceNote], _ configurations: [EvidenceConfiguration],
+        _ rows: [EvidenceRow], _ inputs: [EvidenceInput], _ configurations: [EvidenceConfiguration],
         _ roots: [AppStoreRoot], figure: (any Figure)?
     ) {
         self.rows = rows
         self.figure = figure
         self.roots = roots
-        var byPlace: [StreamPartition: RefoldNotes] = [:]
-        for note in notes {
-            let place = StreamPartition(stream: note.stream, partition: note.partition)
-            if note.overflow == true {
-                byPlace[place, default: RefoldNotes()].overflows.insert(note.offset)
+        var byPartition: [StreamPartition: RefoldInputs] = [:]
+        for input in inputs {
+            let streamPartition = StreamPartition(stream: input.stream, partition: input.partition)
+            if input.overflow == true {
+                byPartition[streamPartition, default: RefoldInputs()].overflows.insert(input.offset)
             }
-            guard let text = note.answers, let answers = Data(base64Encoded: text) else { continue }
-            byPlace[place, default: RefoldNotes()].recollections.append(
+            guard let text = input.answers, let answers = Data(base64Encoded: text) else {
+                continue
+            }
+            byPartition[streamPartition, default: RefoldInputs()].recollections.append(
                 Recollection(
-                    partition: note.partition, offset: note.offset, answers: [UInt8](answers)))
+                    partition: input.partition, offset: input.offset, answers: [UInt8](answers)))
         }
-        self.notes = byPlace.mapValues { notes in
-            var notes = notes
-            notes.recollections.sort { $0.offset < $1.offset }
-            return notes
+        self.inputs = byPartition.mapValues { inputs in
+            var inputs = inputs
+            inputs.recollections.sort { $0.offset < $1.offset }
+            return inputs
         }
         self.configurations = Dictionary(grouping: configurations) {
             StreamPartition(stream: $0.stream, partition: $0.partition)
@@ -72,25 +74,32 @@ struct EvidenceRefold {
         let atNoOffset = records.filter { !(0..<Int64.max).contains($0.offset) }
         faults += atNoOffset.map { "\($0.description) has an impossible offset" }
         guard atNoOffset.isEmpty else { return }
-        let places = Dictionary(grouping: records) {
+        let grouped = Dictionary(grouping: records) {
             StreamPartition(stream: $0.stream, partition: $0.partition)
         }
-        for place in places.keys.sorted(by: {
+        for streamPartition in grouped.keys.sorted(by: {
             ($0.stream, $0.partition) < ($1.stream, $1.partition)
         }) {
-            let own = (places[place] ?? []).sorted { $0.offset < $1.offset }
+            let own = (grouped[streamPartition] ?? []).sorted { $0.offset < $1.offset }
             do {
-                try fold(own, place)
+                try fold(own, streamPartition)
             } catch {
-                faults.append("\(place.stream)/\(place.partition) cannot be folded: \(error)")
+                faults.append(
+                    "\(streamPartition.stream)/\(streamPartition.partition) cannot be folded: \(error)"
+                )
             }
         }
     }
 
-    private mutating func fold(_ records: [EvidenceRecord], _ place: StreamPartition) throws {
-        let epochs = (configurations[place] ?? []).sorted { $0.fromOffset < $1.fromOffset }
+    private mutating func fold(
+        _ records: [EvidenceRecord], _ streamPartition: StreamPartition
+    ) throws {
+        let epochs = (configurations[streamPartition] ?? []).sorted {
+            $0.fromOffset < $1.fromOffset
+        }
         let fold = PartitionFold(
-            stream: place.stream, topic: records.first?.topic ?? "", partition: place.partition,
+            stream: streamPartition.stream, topic: records.first?.topic ?? "",
+            partition: streamPartition.partition,
             epochs: epochs.map {
                 Epoch(
                     fromOffset: $0.fromOffset,
@@ -100,15 +109,15 @@ struct EvidenceRefold {
         for (record, next) in zip(records, records.dropFirst()) where record.offset == next.offset {
             faults.append("\(record.description) occurs twice")
         }
-        let known = notes[place] ?? RefoldNotes()
+        let given = inputs[streamPartition] ?? RefoldInputs()
         // Each part gets only its own answers.
-        var answered = known.recollections[...]
+        var answered = given.recollections[...]
         for start in stride(from: 0, to: records.count, by: 1000) {
             let part = records[start..<min(start + 1000, records.count)]
             let last = part.last?.offset ?? 0
             let end = answered.firstIndex { $0.offset > last } ?? answered.endIndex
-            var notes = known
-            notes.recollections = Array(answered[..<end])
+            var inputs = given
+            inputs.recollections = Array(answered[..<end])
             answered = answered[end...]
             let batch = RecordBatch()
             for record in part where !record.append(to: batch) {
@@ -116,7 +125,7 @@ struct EvidenceRefold {
             }
             var byOffset: [Int64: EvidenceRecord] = [:]
             for record in part { byOffset[record.offset] = record }
-            try fold.fold(batch, notes: notes) { folded in
+            try fold.fold(batch, inputs: inputs) { folded in
                 guard let record = byOffset[folded.record.offset] else { return }
                 take(folded, record)
             }
@@ -145,8 +154,10 @@ struct EvidenceRefold {
             refusals += 1
         }
         if folded.outcome == .accepted, folded.answers == nil {
-            let place = StreamPartition(stream: record.stream, partition: record.partition)
-            for id in folded.newIDs where !ids.insert(NewID(place: place, id: id)).inserted {
+            let streamPartition = StreamPartition(
+                stream: record.stream, partition: record.partition)
+            for id in folded.newIDs
+            where !ids.insert(NewID(streamPartition: streamPartition, id: id)).inserted {
                 faults.append("\(record.description) has the id of another record in the file")
             }
         }
@@ -168,7 +179,7 @@ struct EvidenceRefold {
             stream: record.stream, partition: record.partition, aggregate: row.table.name,
             columns: row.columns)
         var amounts = sums[key] ?? row.table.measures.map { _ in 0 }
-        for (place, amount) in measures.enumerated() { amounts[place] += Int128(amount) }
+        for (index, amount) in measures.enumerated() { amounts[index] += Int128(amount) }
         sums[key] = amounts
     }
 

@@ -49,8 +49,8 @@ package struct EvidenceVerifier {
             throw ExplanationError.noEvidence(
                 path: path, detail: "its \(EvidenceManifest.name) is missing or invalid")
         }
-        let known = EvidenceManifest.formatOfAll...EvidenceManifest.currentFormat
-        guard known.contains(manifest.format) else {
+        let supported = EvidenceManifest.formatOfAll...EvidenceManifest.currentFormat
+        guard supported.contains(manifest.format) else {
             throw ExplanationError.noEvidence(
                 path: path,
                 detail: "it has format \(manifest.format), written by Weir \(manifest.weir)")
@@ -65,9 +65,9 @@ package struct EvidenceVerifier {
             name, time in time.map { "\(name)=\(UTC.text(milliseconds: $0))" }
         }
         let measure = manifest.measure.map { ["measure=\($0)"] } ?? []
-        let place = ([manifest.dump] + manifest.where + times + measure).joined(separator: " ")
+        let subject = ([manifest.dump] + manifest.where + times + measure).joined(separator: " ")
         let number = manifest.number.sorted { $0.key < $1.key }.map { "\($0.key) = \($0.value)" }
-        return "\(place): \(number.isEmpty ? "nothing" : number.joined(separator: ", "))"
+        return "\(subject): \(number.isEmpty ? "nothing" : number.joined(separator: ", "))"
     }
 
     /// - Returns: each check in order; the evidence holds if all of them do.
@@ -77,7 +77,7 @@ package struct EvidenceVerifier {
         guard
             let rows = lines(EvidenceRow.self, .rows),
             let records = lines(EvidenceRecord.self, .records),
-            let notes = lines(EvidenceNote.self, .notes),
+            let inputs = lines(EvidenceInput.self, .inputs),
             let configurations = lines(EvidenceConfiguration.self, .configurations),
             let models = lines(EvidenceModel.self, .models),
             let keys = read(.keys, { try EvidenceCoding.decode(EvidenceKeys.self, $0) })
@@ -85,8 +85,8 @@ package struct EvidenceVerifier {
         check(configurations, models)
         let roots = check(keys, configurations)
         let claim = EvidenceClaim(manifest, rows)
-        note("question", EvidenceRefold.limited(claim.faults), claim.holding)
-        var refold = EvidenceRefold(rows, notes, configurations, roots, figure: claim.figure)
+        add("question", EvidenceRefold.limited(claim.faults), claim.holding)
+        var refold = EvidenceRefold(rows, inputs, configurations, roots, figure: claim.figure)
         refold.fold(records)
         checks += refold.checks
         checkNumber(rows, claim.isOfRefusals ? refold.refusals : nil)
@@ -94,7 +94,7 @@ package struct EvidenceVerifier {
         return checks
     }
 
-    private mutating func note(_ name: String, _ faults: [String], _ explanation: String) {
+    private mutating func add(_ name: String, _ faults: [String], _ explanation: String) {
         checks.append(Check(name, faults, explanation))
     }
 
@@ -109,11 +109,11 @@ package struct EvidenceVerifier {
                 faults.append("\(file.name) does not match the manifest")
             }
         }
-        let known = Set(manifest.files.map(\.name) + [EvidenceManifest.name])
-        faults += files.keys.filter { !known.contains($0) }.sorted().map {
+        let expected = Set(manifest.files.map(\.name) + [EvidenceManifest.name])
+        faults += files.keys.filter { !expected.contains($0) }.sorted().map {
             "\($0) is not in the manifest"
         }
-        note(
+        add(
             "files", EvidenceRefold.limited(faults),
             "\(Wording.counted(manifest.files.count, "file")) \(manifest.files.count == 1 ? "has its" : "have their") SHA-256"
         )
@@ -124,7 +124,7 @@ package struct EvidenceVerifier {
         _ file: EvidenceFile, _ decode: (Data) throws -> Part
     ) -> Part? {
         guard let bytes = files[file.rawValue], let part = try? decode(bytes) else {
-            note("files", ["\(file.rawValue) cannot be read"], "")
+            add("files", ["\(file.rawValue) cannot be read"], "")
             return nil
         }
         return part
@@ -138,7 +138,7 @@ package struct EvidenceVerifier {
         _ configurations: [EvidenceConfiguration], _ models: [EvidenceModel]
     ) {
         var faults: [String] = []
-        var known: Set<EvidenceModel> = []
+        var recordedModels: Set<EvidenceModel> = []
         for configuration in configurations {
             let recorded = FoldConfiguration(
                 text: configuration.text,
@@ -148,13 +148,13 @@ package struct EvidenceVerifier {
                     "the configuration of \(configuration.stream) \(configuration.partition) from offset "
                         + "\(configuration.fromOffset) does not match its SHA-256")
             }
-            known.formUnion((try? EvidenceModel.all(in: recorded)) ?? [])
+            recordedModels.formUnion((try? EvidenceModel.all(in: recorded)) ?? [])
         }
-        if known != Set(models) {
+        if recordedModels != Set(models) {
             faults.append(
                 "\(EvidenceFile.models.rawValue) lists other models than the configurations")
         }
-        note(
+        add(
             "configurations", faults,
             "\(Wording.counted(configurations.count, "configuration")) \(configurations.count == 1 ? "has its" : "have their") SHA-256"
         )
@@ -204,7 +204,7 @@ package struct EvidenceVerifier {
             others == 0
             ? "no other keys are trusted"
             : "the configuration also trusts \(Wording.counted(others, "key or certificate", plural: "keys and certificates")) that are not Apple's"
-        note("keys", faults, "Apple's keys match those built into this program; \(trusted)")
+        add("keys", faults, "Apple's keys match those built into this program; \(trusted)")
         return roots
     }
 
@@ -224,7 +224,7 @@ package struct EvidenceVerifier {
         let differing = Set(sums.keys).union(claimed.keys).sorted().filter {
             sums[$0] ?? 0 != claimed[$0] ?? 0
         }
-        note(
+        add(
             "number",
             differing.map {
                 "\($0): the rows add up to \(sums[$0] ?? 0), but the file claims \(claimed[$0] ?? 0)"
@@ -264,6 +264,6 @@ extension EvidenceVerifier {
         }
         let found =
             "\(Wording.counted(counted, "record")) \(counted == 1 ? "counts" : "count") and \(leftOut) \(leftOut == 1 ? "was" : "were") left out"
-        note("records", faults.isEmpty ? [] : [([found] + faults).joined(separator: ", ")], found)
+        add("records", faults.isEmpty ? [] : [([found] + faults).joined(separator: ", ")], found)
     }
 }

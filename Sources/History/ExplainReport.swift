@@ -78,13 +78,13 @@ package struct ExplainReport {
 
     package func notices(_ explanation: Explanation) -> [String] {
         var notices: [String] = []
-        func note(_ shown: Int, _ all: Int64, one: String, several: String) {
+        func add(_ shown: Int, _ all: Int64, one: String, several: String) {
             guard all > shown else { return }
             let rest = all - Int64(shown)
             notices.append("\(rest) more \(rest == 1 ? one : several): give --limit")
         }
-        note(counted.count, countedCount, one: "record counts", several: "records count")
-        note(
+        add(counted.count, countedCount, one: "record counts", several: "records count")
+        add(
             leftOut.count, leftOutCount, one: "record was left out",
             several: "records were left out")
         for untold in hidesUntold ? [] : explanation.untold {
@@ -102,7 +102,7 @@ package struct ExplainReport {
         guard let fromMilliseconds else { return [] }
         let time = UTC.text(milliseconds: fromMilliseconds)
         return explanation.measures.map { measure in
-            "since \(time): \(listed[measure.place]) of \(measure.name)"
+            "since \(time): \(listed[measure.index]) of \(measure.name)"
         }
     }
 
@@ -132,7 +132,7 @@ package struct ExplainReport {
         ]
         columns += measures.map { measure in
             ReportColumn(name: measure.name, isNumber: true) { entry in
-                let amount = entry.amounts[measure.place]
+                let amount = entry.amounts[measure.index]
                 guard isInUnits,
                     let money = MoneyByCurrency(
                         amount, of: measure.name, currency: measure.currency)
@@ -205,8 +205,8 @@ extension ExplainReport {
     ) {
         writeMembers(of: entry, to: &json)
         json.object("adds") { json in
-            for measure in explanation.measures where entry.amounts[measure.place] != 0 {
-                json.member(measure.name, entry.amounts[measure.place])
+            for measure in explanation.measures where entry.amounts[measure.index] != 0 {
+                json.member(measure.name, entry.amounts[measure.index])
             }
         }
     }

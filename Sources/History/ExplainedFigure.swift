@@ -7,7 +7,7 @@ extension Explainer {
     package static func figure(
         _ request: ReportRequest, _ configuration: ReportConfiguration
     ) throws -> any Figure {
-        let report = try knownReport(request.name)
+        let report = try requireReport(request.name)
         if let reason = report.reasonWithoutNumber {
             throw ExplanationError.noFigure(dump: request.name, explanation: reason)
         }
@@ -21,8 +21,8 @@ extension Explainer {
         case .measures(let parts): return parts
         case .noSum(let reason):
             throw ExplanationError.noSum(name, dump: figure.name, explanation: reason)
-        case .unknown(let known):
-            throw ExplanationError.unknownMeasure(name, dump: figure.name, known: known)
+        case .unknown(let valid):
+            throw ExplanationError.unknownMeasure(name, dump: figure.name, valid: valid)
         }
     }
 }

@@ -86,8 +86,8 @@ package struct Explainer {
             let now = Self.nextOffsets(slices)
             return slices.flatMap { slice in
                 slice.numbers.sorted().filter {
-                    let place = StreamPartition(stream: slice.stream, partition: $0)
-                    return now[place] != states[place]
+                    let streamPartition = StreamPartition(stream: slice.stream, partition: $0)
+                    return now[streamPartition] != states[streamPartition]
                 }.map { "\(slice.snapshot.topic)/\($0)" }
             }
         }
@@ -97,8 +97,9 @@ package struct Explainer {
     private static func nextOffsets(_ slices: [StoreSlice]) -> [StreamPartition: Int64] {
         slices.reduce(into: [:]) { offsets, slice in
             for state in slice.partitions {
-                let place = StreamPartition(stream: slice.stream, partition: state.partition)
-                offsets[place] = state.nextOffset
+                let streamPartition = StreamPartition(
+                    stream: slice.stream, partition: state.partition)
+                offsets[streamPartition] = state.nextOffset
             }
         }
     }
@@ -106,10 +107,10 @@ package struct Explainer {
     private static func refuseSeveralCurrencies(
         _ scan: FigureScan, _ figure: any Figure, _ wanted: [Int]?
     ) throws(ExplanationError) {
-        for (place, currencies) in scan.currencies.sorted(by: { $0.key < $1.key })
-        where currencies.count > 1 && wanted?.contains(place) ?? true {
+        for (index, currencies) in scan.currencies.sorted(by: { $0.key < $1.key })
+        where currencies.count > 1 && wanted?.contains(index) ?? true {
             throw .severalCurrencies(
-                measure: figure.measures[place], dump: figure.name,
+                measure: figure.measures[index], dump: figure.name,
                 currencies: currencies.sorted())
         }
     }
@@ -158,7 +159,7 @@ package struct Explainer {
                 progress.end(offsets)
                 readings.append(reading)
             }
-            run.note(
+            run.add(
                 missing: part.records - seen, readings, topic: topic, partition: partition)
         }
     }
@@ -199,17 +200,17 @@ private struct Progress {
     mutating func reach(_ offset: Int64, in range: Range<Int64>) {
         let begin = reported ?? range.lowerBound
         guard offset - begin >= Self.piece else { return }
-        note(offset - begin)
+        add(offset - begin)
         reported = offset
     }
 
     /// Notes the end of a range.
     mutating func end(_ range: Range<Int64>) {
-        note(range.upperBound - (reported ?? range.lowerBound))
+        add(range.upperBound - (reported ?? range.lowerBound))
         reported = nil
     }
 
-    private mutating func note(_ count: Int64) {
+    private mutating func add(_ count: Int64) {
         left -= count
         report(Int(count), left)
     }

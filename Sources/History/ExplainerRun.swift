@@ -30,7 +30,7 @@ struct ExplainerRun {
     let postbackValues: [String: StoredValue]
     /// Indices of the requested measures; nil for all.
     private let wanted: [Int]?
-    private let testPlace: Int?
+    private let testIndex: Int?
     private var found = FigureAmounts()
     /// The number of records that add to each measure.
     private var adding = FigureAmounts()
@@ -45,7 +45,7 @@ struct ExplainerRun {
         self.figure = figure
         postbackValues = figure.postbackValues
         self.wanted = wanted
-        testPlace = figure.measures.firstIndex(of: "test")
+        testIndex = figure.measures.firstIndex(of: "test")
     }
 
     /// Adds a record, and passes it on if it relates to the figure.
@@ -78,17 +78,17 @@ struct ExplainerRun {
     }
 
     /// Records the number of records of a partition that the log lacks, or has in excess.
-    mutating func note(
+    mutating func add(
         missing records: Int64, _ readings: [RangeReading], topic: String, partition: Int32
     ) {
         guard records != 0 else { return }
-        let places =
-            readings.compactMap { $0.gone.map(Explanation.Missing.Place.beforeBegin) }
-            + readings.compactMap { $0.beyondEnd.map(Explanation.Missing.Place.afterEnd) }
-        for place in records < 0 || places.isEmpty ? [.between] : places {
+        let positions =
+            readings.compactMap { $0.gone.map(Explanation.Missing.Position.beforeBegin) }
+            + readings.compactMap { $0.beyondEnd.map(Explanation.Missing.Position.afterEnd) }
+        for position in records < 0 || positions.isEmpty ? [.between] : positions {
             missing.append(
                 Explanation.Missing(
-                    topic: topic, partition: partition, place: place, records: records))
+                    topic: topic, partition: partition, position: position, records: records))
         }
     }
 
@@ -96,22 +96,22 @@ struct ExplainerRun {
     func explanation(_ scan: FigureScan) -> Explanation {
         let stored = scan.sums
         let names = figure.measures
-        let isAnything = { (place: Int) in stored[place] != 0 || found[place] != 0 }
-        let places =
+        let isAnything = { (index: Int) in stored[index] != 0 || found[index] != 0 }
+        let indices =
             wanted.map { $0.count == 1 ? $0 : $0.filter(isAnything) }
             ?? names.indices.filter(isAnything)
         // Amounts appear in the order of rows, which depends on the store's history.
-        let bases = places.map { names[$0].prefix { $0 != " " } }
-        let ordered = places.indices.sorted { left, right in
+        let bases = indices.map { names[$0].prefix { $0 != " " } }
+        let ordered = indices.indices.sorted { left, right in
             let base = bases.firstIndex(of: bases[left])
             let other = bases.firstIndex(of: bases[right])
-            return (base ?? 0, names[places[left]]) < (other ?? 0, names[places[right]])
-        }.map { places[$0] }
+            return (base ?? 0, names[indices[left]]) < (other ?? 0, names[indices[right]])
+        }.map { indices[$0] }
         return Explanation(
             dump: figure.name,
             measures: ordered.map {
                 Explanation.Measure(
-                    name: names[$0], place: $0, stored: stored[$0], found: found[$0],
+                    name: names[$0], index: $0, stored: stored[$0], found: found[$0],
                     records: Int64(adding[$0]), currency: scan.currency(of: $0))
             },
             counted: counted, leftOut: leftOut,
@@ -154,7 +154,7 @@ struct ExplainerRun {
     ) -> String? {
         switch folded.outcome {
         case .accepted:
-            if let testPlace, amounts[testPlace] != 0 { return "test" }
+            if let testIndex, amounts[testIndex] != 0 { return "test" }
             guard amounts.isZero else { return nil }
             return reasonNotTrusted(folded)
         case .duplicates, .conflicts, .rejected:

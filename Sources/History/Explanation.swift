@@ -7,7 +7,7 @@ package struct Explanation: Sendable {
     package struct Measure: Equatable, Sendable {
         package let name: String
         /// Its index in the number.
-        package let place: Int
+        package let index: Int
         package let stored: Int128
         package let found: Int128
         package let records: Int64
@@ -19,7 +19,7 @@ package struct Explanation: Sendable {
     /// Records that were folded and are no longer in the log.
     package struct Missing: Equatable, Sendable {
         /// Where they are missing.
-        package enum Place: Equatable, Sendable {
+        package enum Position: Equatable, Sendable {
             /// The log begins later: records expired or were trimmed.
             case beforeBegin(Range<Int64>)
             /// The log ends earlier: it lost its end, or is another one.
@@ -30,7 +30,7 @@ package struct Explanation: Sendable {
 
         package let topic: String
         package let partition: Int32
-        package let place: Place
+        package let position: Position
         /// The number of missing records in the partition's relevant hours; negative if the log has more records than
         /// were folded.
         package let records: Int64
@@ -88,7 +88,7 @@ package struct Explanation: Sendable {
     private var reason: String {
         guard missing.isEmpty else {
             let hasBegin = missing.contains {
-                if case .beforeBegin = $0.place { true } else { false }
+                if case .beforeBegin = $0.position { true } else { false }
             }
             return missing.map(Self.explanation).joined(separator: "; ")
                 + (hasBegin ? "; give --archive a copy that contains them" : "")
@@ -104,7 +104,7 @@ package struct Explanation: Sendable {
     private static func explanation(_ missing: Missing) -> String {
         let partition = "\(missing.topic)/\(missing.partition)"
         let records = "\(Wording.counted(missing.records, "record")) of these hours"
-        switch missing.place {
+        switch missing.position {
         case .beforeBegin(let offsets):
             return
                 "the log no longer contains offsets \(offsets.lowerBound) to \(offsets.upperBound - 1) of \(partition) and now starts later (\(records))"
@@ -143,7 +143,7 @@ package enum ExplanationError: OperatorError, Equatable, Sendable {
     case otherRecords(topic: String, partition: Int32, offset: Int64)
     /// Another version of Weir wrote a stream that this one does not know.
     case unknownStream(String)
-    case unknownMeasure(String, dump: String, known: [String])
+    case unknownMeasure(String, dump: String, valid: [String])
     /// The measure is not a sum over records.
     case noSum(String, dump: String, explanation: String)
     /// The rows of the dump are not sums.
@@ -192,8 +192,8 @@ package enum ExplanationError: OperatorError, Equatable, Sendable {
             "\(topic)/\(partition) contains another record at offset \(offset) than the store has folded: the topic was recreated, or its log lost its end and was overwritten; give --log the log that was folded (ops/runbooks/topic-made-anew.md)"
         case .unknownStream(let stream):
             "this version of Weir does not know the stream '\(stream)': use the version that wrote it"
-        case .unknownMeasure(let measure, let dump, let known):
-            "no measure '\(measure)' in \(dump): \(UnknownName(measure, known: known))"
+        case .unknownMeasure(let measure, let dump, let valid):
+            "no measure '\(measure)' in \(dump): \(UnknownName(measure, valid: valid))"
         case .noSum(let measure, let dump, let explanation):
             "\(measure) of \(dump) \(explanation)"
         case .noFigure(let dump, let explanation): "\(dump) \(explanation)"

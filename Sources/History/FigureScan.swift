@@ -50,8 +50,8 @@ struct FigureScan {
 
     /// The currency of a measure's amounts; nil for several or without a named one.
     func currency(of measure: Int) -> String? {
-        guard let known = currencies[measure], known.count == 1 else { return nil }
-        return known.first.flatMap { $0.isEmpty ? nil : $0 }
+        guard let found = currencies[measure], found.count == 1 else { return nil }
+        return found.first.flatMap { $0.isEmpty ? nil : $0 }
     }
 
     /// Scans all rows of the slices, and calls `body` with each that counts.
@@ -76,8 +76,8 @@ struct FigureScan {
     private mutating func add(
         _ table: AggregateTable, of slice: StoreSlice, _ figure: any Figure, _ body: RowBody
     ) throws {
-        let timePlace = table.columns.firstIndex { $0.kind.isTime }
-        let currencyPlace = table.columns.firstIndex { $0.name == "currency" }
+        let timeIndex = table.columns.firstIndex { $0.kind.isTime }
+        let currencyIndex = table.columns.firstIndex { $0.name == "currency" }
         try slice.snapshot.forEachRow(
             of: table, partitions: slice.numbers, figure.choice(of: table)
         ) {
@@ -85,9 +85,9 @@ struct FigureScan {
             guard measures.contains(where: { $0 != 0 }),
                 let terms = figure.terms(of: table, columns: columns)
             else { return }
-            figure.note(table, columns: columns)
+            figure.observe(table, columns: columns)
             sums.add(measures, terms)
-            if let currencyPlace, case .text(let currency) = columns[currencyPlace] {
+            if let currencyIndex, case .text(let currency) = columns[currencyIndex] {
                 for term in terms
                 where measures[term.rowMeasure] != 0
                     && MoneyByCurrency.isMoney(table.measures[term.rowMeasure])
@@ -95,17 +95,17 @@ struct FigureScan {
                     currencies[term.measure, default: []].insert(currency)
                 }
             }
-            let place = StreamPartition(stream: slice.stream, partition: partition)
-            if let timePlace, case .text(let text) = columns[timePlace] {
+            let streamPartition = StreamPartition(stream: slice.stream, partition: partition)
+            if let timeIndex, case .text(let text) = columns[timeIndex] {
                 let hour = Hour(text: text)
                 if let day = table.day {
                     let first = day.isAtMostTomorrow ? hour.map(\.dayBefore) : nil
                     firstOfDays = min(firstOfDays ?? first ?? .unknown, first ?? .unknown)
                 } else if let hour {
-                    hours[place, default: []].insert(hour)
+                    hours[streamPartition, default: []].insert(hour)
                 }
             }
-            try body(place, table, columns, measures)
+            try body(streamPartition, table, columns, measures)
         }
     }
 }
@@ -144,27 +144,27 @@ extension FigureScan {
     func ranges(
         _ figure: any Figure, _ slices: [StoreSlice]
     ) throws -> [StreamPartition: RecordRanges] {
-        var known: [StreamPartition: [HourRange]] = [:]
+        var relevant: [StreamPartition: [HourRange]] = [:]
         var ofDays: [StreamPartition: [HourRange]] = [:]
         for slice in slices {
             let hasDays = figure.sources.contains {
                 $0.stream == slice.stream && $0.tables.contains(where: \.hasDays)
             }
             for partition in slice.numbers {
-                let place = StreamPartition(stream: slice.stream, partition: partition)
+                let streamPartition = StreamPartition(stream: slice.stream, partition: partition)
                 let ranges = try slice.snapshot.hours(of: partition)
                 if hasDays {
-                    ofDays[place] = ranges.filter { mayNameDays($0.hour) }
+                    ofDays[streamPartition] = ranges.filter { mayNameDays($0.hour) }
                 } else {
-                    known[place] = ranges.filter { figure.mayCount(in: $0.hour) }
+                    relevant[streamPartition] = ranges.filter { figure.mayCount(in: $0.hour) }
                 }
             }
         }
-        let asked = Set(known.values.joined().map(\.hour))
+        let asked = Set(relevant.values.joined().map(\.hour))
         let isWhole =
             hasNoRows || (figure.isLimitedInTime && asked.count <= Self.wholeHours)
         let counted = hours.values.reduce(into: Set<Hour>()) { $0.formUnion($1) }
-        return known.mapValues { $0.filter { isWhole || counted.contains($0.hour) } }
+        return relevant.mapValues { $0.filter { isWhole || counted.contains($0.hour) } }
             .merging(ofDays) { $0 + $1 }
             .compactMapValues { $0.isEmpty ? nil : RecordRanges($0) }
     }

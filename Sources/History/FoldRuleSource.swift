@@ -11,10 +11,10 @@ extension RuleSource {
         stream: String, topic: String, configuration: FoldConfiguration,
         whereRow isWanted: RowFilter?, emitsAll: Bool = false
     ) throws -> any RecordFold {
-        guard let known = Streams.stream(named: stream) else {
+        guard let definition = Streams.stream(named: stream) else {
             throw ExplanationError.unknownStream(stream)
         }
-        return try recalledFold(known, topic, configuration, isWanted, emitsAll: emitsAll)
+        return try recalledFold(definition, topic, configuration, isWanted, emitsAll: emitsAll)
     }
 
     private func recalledFold<Fold: StreamFold>(

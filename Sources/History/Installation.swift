@@ -112,7 +112,7 @@ extension PipelineDirectory {
         return try address.open(mode, logger: logger) { brokers in
             let kafka = exists ? try kafka() : KafkaFile()
             return try KafkaSettings(
-                brokers: brokers, written: kafka.settings, places: kafka.places,
+                brokers: brokers, written: kafka.settings, locations: kafka.locations,
                 memoryBytes: kafka.memoryMebibytes << 20)
         }
     }

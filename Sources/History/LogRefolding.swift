@@ -64,36 +64,36 @@ package final class LogRefolding {
         _ body: (FoldedRecord) throws -> Void
     ) throws -> RangeReading {
         let epochs = try epochs(of: partition)
-        let known = try fingerprints(of: partition)
+        let recorded = try fingerprints(of: partition)
         defer { for lane in lanes { lane.settle() } }
         // Lanes take turns, so that the next lane to fill has the oldest batch.
-        var turn = 0
+        var laneIndex = 0
         func finish() throws {
-            for record in try lanes[turn].finish() { try body(record) }
+            for record in try lanes[laneIndex].finish() { try body(record) }
         }
         let reading = try reader.read(
             partition: partition, offsets: offsets,
             into: {
                 try finish()
-                return lanes[turn].batch
+                return lanes[laneIndex].batch
             }
         ) { batch in
             guard !batch.isEmpty else { return }
-            try check(known, against: batch)
+            try check(recorded, against: batch)
             let offsets = batch.position(0).offset..<batch.position(batch.count - 1).offset + 1
-            let notes = try RefoldNotes(snapshot, partition: partition, offsets: offsets)
+            let inputs = try RefoldInputs(snapshot, partition: partition, offsets: offsets)
             batch.removeAll { !isWanted($0) }
-            let fold = lanes[turn].fold(of: partition) {
+            let fold = lanes[laneIndex].fold(of: partition) {
                 PartitionFold(
                     stream: stream, topic: snapshot.topic, partition: partition, epochs: epochs,
                     rules: rules, whereRow: isRowWanted, emitsAll: emitsAll)
             }
-            lanes[turn].start(fold, notes, looksAtLeftOut: looksAtLeftOut)
-            turn = (turn + 1) % lanes.count
+            lanes[laneIndex].start(fold, inputs, looksAtLeftOut: looksAtLeftOut)
+            laneIndex = (laneIndex + 1) % lanes.count
         }
         for _ in lanes {
             try finish()
-            turn = (turn + 1) % lanes.count
+            laneIndex = (laneIndex + 1) % lanes.count
         }
         return reading
     }
@@ -101,10 +101,10 @@ package final class LogRefolding {
     /// All fingerprints of a partition, once a few of them match the log: it may be another log that has no known
     /// record in the range.
     private func fingerprints(of partition: Int32) throws -> [RecordFingerprint] {
-        if let known = fingerprints[partition] { return known }
+        if let cached = fingerprints[partition] { return cached }
         let states = try snapshot.partitionStates()
         guard let state = states.first(where: { $0.partition == partition }) else { return [] }
-        let known = try snapshot.allFingerprints(of: state)
+        let recorded = try snapshot.allFingerprints(of: state)
         let watched = try state.watched.map { try snapshot.fingerprints(of: $0, from: 0) } ?? []
         for record in watched {
             let batch = lanes[0].batch
@@ -112,18 +112,18 @@ package final class LogRefolding {
                 partition: partition, offsets: record.offset..<record.offset + 1, into: { batch }
             ) { try check([record], against: $0) }
         }
-        fingerprints[partition] = known
-        return known
+        fingerprints[partition] = recorded
+        return recorded
     }
 
     /// Compares the records of a batch, of one partition in order, with the folded ones.
     private func check(
-        _ known: [RecordFingerprint], against batch: RecordBatch
+        _ recorded: [RecordFingerprint], against batch: RecordBatch
     ) throws(ExplanationError) {
         guard batch.count > 0 else { return }
         let offsets = batch.position(0).offset...batch.position(batch.count - 1).offset
         var index = 0
-        for record in known where offsets.contains(record.offset) {
+        for record in recorded where offsets.contains(record.offset) {
             while batch.position(index).offset < record.offset { index += 1 }
             guard batch.position(index).offset == record.offset,
                 batch[index].fingerprint != record.fingerprint
@@ -134,7 +134,7 @@ package final class LogRefolding {
     }
 
     private func epochs(of partition: Int32) throws -> [Epoch] {
-        if let known = epochs[partition] { return known }
+        if let cached = epochs[partition] { return cached }
         let found = try snapshot.epochs(of: partition)
         epochs[partition] = found
         return found
@@ -162,11 +162,11 @@ private final class RefoldLane: @unchecked Sendable {
     }
 
     /// Begins to fold the batch, which must not change until `finish`.
-    func start(_ fold: PartitionFold, _ notes: RefoldNotes, looksAtLeftOut: Bool) {
+    func start(_ fold: PartitionFold, _ inputs: RefoldInputs, looksAtLeftOut: Bool) {
         nonisolated(unsafe) let fold = fold
         queue.async(group: group) {
             do {
-                try fold.fold(self.batch, notes: notes, looksAtLeftOut: looksAtLeftOut) {
+                try fold.fold(self.batch, inputs: inputs, looksAtLeftOut: looksAtLeftOut) {
                     self.folded.append($0)
                 }
             } catch {
@@ -254,9 +254,9 @@ package struct FoldedHours: HourFolding {
                 if replaces, record.outcome == .accepted { counted.insert(record.record.offset) }
                 for addition in record.additions {
                     let key = ObjectIdentifier(addition.row)
-                    let known = sums[key]?.measures
+                    let sum = sums[key]?.measures
                     // Parts of stored sums: they fit 64 bits.
-                    let measures = known.map { zip($0, addition.measures).map { $0 &+ $1 } }
+                    let measures = sum.map { zip($0, addition.measures).map { $0 &+ $1 } }
                     sums[key] = (addition.row, measures ?? addition.measures)
                 }
             }

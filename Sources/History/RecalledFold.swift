@@ -4,7 +4,7 @@ import Store
 import Streams
 
 /// The data for folding ranges of a partition again, besides the records.
-package struct RefoldNotes: Sendable {
+package struct RefoldInputs: Sendable {
     /// Memory's answers about the records.
     package var recollections: [Recollection] = []
     /// The offsets of records that were rejected because a sum would have overflowed.
@@ -83,7 +83,7 @@ package final class AddedRow {
     package let columns: [StoredValue]
     /// The row's contribution to the explained number, and whether the row would count if it were trusted and winning;
     /// computed once.
-    private var known: (terms: [FigureTerm]?, concerns: Bool)?
+    private var cached: (terms: [FigureTerm]?, concerns: Bool)?
     /// Whether a record is of interest because it adds to the row.
     fileprivate private(set) var isWanted = true
 
@@ -97,12 +97,12 @@ package final class AddedRow {
 
     /// The row's relation to a number. A row is only ever compared with one.
     func contribution(to figure: any Figure) -> (terms: [FigureTerm]?, concerns: Bool) {
-        if let known { return known }
+        if let cached { return cached }
         let found = (
             terms: figure.terms(of: table, columns: columns),
             concerns: figure.concerns(table, columns: columns)
         )
-        known = found
+        cached = found
         return found
     }
 }
@@ -190,12 +190,12 @@ final class PartitionFold {
     /// Calls `body` with each record of a batch, with its effects when it was folded the first time.
     ///
     /// - Parameters:
-    ///   - notes: the store's notes of these records.
+    ///   - inputs: the store's notes of these records.
     ///   - looksAtLeftOut: whether to compute what duplicates and others would have added.
     /// - Throws: `RecordedConfigurationFault` if a configuration cannot be restored, `ExplanationError.unknownEpoch`
     ///   for a record without one; errors of `body`.
     func fold(
-        _ batch: RecordBatch, notes: RefoldNotes, looksAtLeftOut: Bool = false,
+        _ batch: RecordBatch, inputs: RefoldInputs, looksAtLeftOut: Bool = false,
         _ body: (FoldedRecord) throws -> Void
     ) throws {
         var index = 0
@@ -208,7 +208,7 @@ final class PartitionFold {
                 index += 1
             }
             try fold(under: epoch.configuration).fold(
-                selected, notes, looksAtLeftOut: looksAtLeftOut, body)
+                selected, inputs, looksAtLeftOut: looksAtLeftOut, body)
         }
     }
 
@@ -235,7 +235,7 @@ protocol RecordFold: AnyObject {
     ///
     /// - Parameter looksAtLeftOut: whether to compute what duplicates and others would have added.
     func fold(
-        _ batch: RecordBatch, _ notes: RefoldNotes, looksAtLeftOut: Bool,
+        _ batch: RecordBatch, _ inputs: RefoldInputs, looksAtLeftOut: Bool,
         _ body: (FoldedRecord) throws -> Void
     ) throws
 }
@@ -258,18 +258,18 @@ final class RecalledFold<Fold: StreamFold>: RecordFold {
     }
 
     func fold(
-        _ batch: RecordBatch, _ notes: RefoldNotes, looksAtLeftOut: Bool,
+        _ batch: RecordBatch, _ inputs: RefoldInputs, looksAtLeftOut: Bool,
         _ body: (FoldedRecord) throws -> Void
     ) throws {
         guard !batch.isEmpty else { return }
         memory.removeAll()
-        for recollection in notes.recollections { memory.add(recollection) }
+        for recollection in inputs.recollections { memory.add(recollection) }
         let prepared = fold.prepare(batch)
         for index in 0..<batch.count {
             let record = batch[index]
             try fold.fold(index, of: prepared)
             let hasOverflowed =
-                !notes.overflows.isEmpty && notes.overflows.contains(record.offset)
+                !inputs.overflows.isEmpty && inputs.overflows.contains(record.offset)
             if hasOverflowed || !skipsOthers || isWanted {
                 try body(
                     folded(
@@ -325,7 +325,7 @@ final class RecalledFold<Fold: StreamFold>: RecordFold {
             try fold.fold(index, of: prepared)
             leftOut = additions(in: tables)
         }
-        let known = answers.flatMap(Fold.originalOffset(in:))
+        let original = answers.flatMap(Fold.originalOffset(in:))
         let isReplacing = Fold.replacesRecords && outcome == .accepted
         var type = ""
         if case .text(let text)? = outcomes.first?.row.columns.last { type = text }
@@ -333,7 +333,8 @@ final class RecalledFold<Fold: StreamFold>: RecordFold {
             record: record, hour: Hour(containing: max(record.timestampMilliseconds, 0)),
             type: type, outcome: outcome, additions: counted + outcomes, leftOut: leftOut,
             refusal: refusal, answers: answers,
-            originalOffset: isRepeated ? known : nil, replacedOffset: isReplacing ? known : nil,
+            originalOffset: isRepeated ? original : nil,
+            replacedOffset: isReplacing ? original : nil,
             newIDs: newIDs, outbox: outbox)
     }
 

@@ -43,16 +43,16 @@ enum TarReader {
     static func files(in archive: Data) throws(TarFault) -> [(name: String, bytes: Data)] {
         var files: [(name: String, bytes: Data)] = []
         var names: Set<String> = []
-        var place = archive.startIndex
-        while place + TarHeader.blockBytes <= archive.endIndex {
-            let block = Array(archive[place..<place + TarHeader.blockBytes])
+        var index = archive.startIndex
+        while index + TarHeader.blockBytes <= archive.endIndex {
+            let block = Array(archive[index..<index + TarHeader.blockBytes])
             if block.allSatisfy({ $0 == 0 }) { return files }
             let header = try TarHeader(block[...])
-            let start = place + TarHeader.blockBytes
+            let start = index + TarHeader.blockBytes
             guard header.size <= archive.endIndex - start else { throw .cutOff }
             guard names.insert(header.name).inserted else { throw .twice(header.name) }
             files.append((header.name, archive[start..<start + header.size]))
-            place = start + TarWriter.padded(header.size)
+            index = start + TarWriter.padded(header.size)
         }
         throw files.isEmpty ? .noTar : .cutOff
     }
@@ -85,7 +85,7 @@ struct TarHeader {
     var block: [UInt8] {
         var block = [UInt8](repeating: 0, count: Self.blockBytes)
         func put(_ text: String, in field: Range<Int>) {
-            for (place, byte) in zip(field, text.utf8) { block[place] = byte }
+            for (index, byte) in zip(field, text.utf8) { block[index] = byte }
         }
         put(name, in: Field.name)
         put("0000644", in: Field.mode)
@@ -123,8 +123,8 @@ struct TarHeader {
     /// The sum of the block's bytes, with spaces for the checksum.
     private static func checksum(of block: ArraySlice<UInt8>) -> Int {
         var sum = 0
-        for (place, byte) in block.enumerated() {
-            sum += Field.checksum.contains(place) ? 0x20 : Int(byte)
+        for (index, byte) in block.enumerated() {
+            sum += Field.checksum.contains(index) ? 0x20 : Int(byte)
         }
         return sum
     }

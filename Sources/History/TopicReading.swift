@@ -71,8 +71,8 @@ package struct TopicReading {
             var lastMove = ContinuousClock.now
             while ranges[index].next < end {
                 if try readBatch(waitMilliseconds: Self.waitMilliseconds / 10) {
-                    for place in 0..<batch.count {
-                        let record = batch[place]
+                    for recordIndex in 0..<batch.count {
+                        let record = batch[recordIndex]
                         guard record.offset < end else { break }
                         try body(record)
                     }
@@ -103,7 +103,7 @@ package struct TopicReading {
         try assign(Array(ranges.indices))
         while true {
             guard try readBatch(waitMilliseconds: Self.waitMilliseconds) else { continue }
-            for place in 0..<batch.count { try body(batch[place]) }
+            for recordIndex in 0..<batch.count { try body(batch[recordIndex]) }
             try pause()
         }
     }

@@ -81,8 +81,8 @@ package enum Base64: Sendable {
         let quads = digits.count / 4
         for quad in 0..<quads {
             var bits: UInt32 = 0
-            for place in 0..<4 {
-                let value = table[Int(digits[quad * 4 + place])]
+            for index in 0..<4 {
+                let value = table[Int(digits[quad * 4 + index])]
                 seen |= value
                 bits = bits << 6 | UInt32(value & 0x3F)
             }
@@ -93,8 +93,8 @@ package enum Base64: Sendable {
         }
         var bits: UInt32 = 0
         var bitCount = 0
-        for place in quads * 4..<digits.count {
-            let value = table[Int(digits[place])]
+        for index in quads * 4..<digits.count {
+            let value = table[Int(digits[index])]
             seen |= value
             bits = bits << 6 | UInt32(value & 0x3F)
             bitCount += 6

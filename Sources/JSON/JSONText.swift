@@ -110,11 +110,11 @@ package struct JSONText {
     ) {
         json.append(UInt8(ascii: "\""))
         var start = 0
-        for (place, byte) in text.enumerated() {
+        for (index, byte) in text.enumerated() {
             guard let escape = escape(byte, escapingDelete) else { continue }
-            json.append(contentsOf: text[start..<place])
+            json.append(contentsOf: text[start..<index])
             json.append(contentsOf: escape.utf8)
-            start = place + 1
+            start = index + 1
         }
         json.append(contentsOf: text[start...])
         json.append(UInt8(ascii: "\""))

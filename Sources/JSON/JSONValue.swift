@@ -135,7 +135,7 @@ public struct JSONValue {
             let key = text(at)
             let value = JSONValue(tape: tape, index: at + 1)
             at = value.indexBehind
-            if let place = names.place(ofReadable: key) { members.note(value, at: place) }
+            if let index = names.index(ofReadable: key) { members.set(value, at: index) }
         }
         return members
     }
@@ -194,9 +194,9 @@ public struct JSONValue {
         guard let texts = UnsafeRawPointer(bitPattern: UInt(truncatingIfNeeded: tape[1])) else {
             return UnsafeRawBufferPointer(start: nil, count: 0)
         }
-        let place = texts + Int(word & 0x00FF_FFFF_FFFF_FFFF)
+        let start = texts + Int(word & 0x00FF_FFFF_FFFF_FFFF)
         return UnsafeRawBufferPointer(
-            start: place + 4, count: Int(place.loadUnaligned(as: UInt32.self)))
+            start: start + 4, count: Int(start.loadUnaligned(as: UInt32.self)))
     }
 }
 
@@ -234,7 +234,7 @@ public struct JSONNames: @unchecked Sendable {
     /// The most names of one list.
     public static let limit = 16
     @usableFromInline static var slotBits: UInt64 { 6 }
-    @usableFromInline static var noPlace: UInt8 { 0xFF }
+    @usableFromInline static var noIndex: UInt8 { 0xFF }
 
     /// The compared bytes of a name: all of it up to 16 bytes.
     @usableFromInline struct Name {
@@ -278,11 +278,11 @@ public struct JSONNames: @unchecked Sendable {
     package init(_ texts: StaticString...) {
         precondition(texts.count <= Self.limit, "a list has at most \(Self.limit) names")
         let names = UnsafeMutablePointer<Name>.allocate(capacity: Self.limit)
-        for (place, text) in texts.enumerated() {
+        for (index, text) in texts.enumerated() {
             let count = text.utf8CodeUnitCount
             let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: count + 8, alignment: 8)
             copy.copyMemory(from: UnsafeRawBufferPointer(start: text.utf8Start, count: count))
-            (names + place).initialize(
+            (names + index).initialize(
                 to: Name(readable: UnsafeRawBufferPointer(rebasing: copy[..<count])))
         }
         let slots = UnsafeMutablePointer<UInt8>.allocate(capacity: 1 << Int(Self.slotBits))
@@ -300,26 +300,26 @@ public struct JSONNames: @unchecked Sendable {
         _ slots: UnsafeMutablePointer<UInt8>, _ names: UnsafePointer<Name>, count: Int,
         _ multiplier: UInt64
     ) -> Bool {
-        slots.initialize(repeating: noPlace, count: 1 << Int(slotBits))
-        for place in 0..<count {
-            let slot = names[place].slot(multiplier)
-            guard slots[slot] == noPlace else {
+        slots.initialize(repeating: noIndex, count: 1 << Int(slotBits))
+        for index in 0..<count {
+            let slot = names[index].slot(multiplier)
+            guard slots[slot] == noIndex else {
                 precondition(
-                    !names[place].equals(names[Int(slots[slot])]), "a name is there twice")
+                    !names[index].equals(names[Int(slots[slot])]), "a name is there twice")
                 return false
             }
-            slots[slot] = UInt8(place)
+            slots[slot] = UInt8(index)
         }
         return true
     }
 
     /// The index in the list of a document's name.
     @inlinable @inline(__always)
-    func place(ofReadable text: UnsafeRawBufferPointer) -> Int? {
+    func index(ofReadable text: UnsafeRawBufferPointer) -> Int? {
         let name = Name(readable: text)
-        let place = slots[name.slot(multiplier)]
-        guard place != Self.noPlace, names[Int(place)].equals(name) else { return nil }
-        return Int(place)
+        let index = slots[name.slot(multiplier)]
+        guard index != Self.noIndex, names[Int(index)].equals(name) else { return nil }
+        return Int(index)
     }
 }
 
@@ -327,7 +327,7 @@ public struct JSONNames: @unchecked Sendable {
 public struct JSONMembers {
     @usableFromInline let object: JSONValue
     /// Indices of the tape; 0 for an absent member.
-    @usableFromInline var places = InlineArray<16, UInt32>(repeating: 0)
+    @usableFromInline var indices = InlineArray<16, UInt32>(repeating: 0)
 
     @inlinable @inline(__always)
     init(of object: JSONValue) {
@@ -335,17 +335,17 @@ public struct JSONMembers {
     }
 
     @inlinable @inline(__always)
-    mutating func note(_ value: JSONValue, at place: Int) {
-        if places[unchecked: place] == 0 {
-            places[unchecked: place] = UInt32(truncatingIfNeeded: value.index)
+    mutating func set(_ value: JSONValue, at index: Int) {
+        if indices[unchecked: index] == 0 {
+            indices[unchecked: index] = UInt32(truncatingIfNeeded: value.index)
         }
     }
 
     /// The member with the name at that index of the list; nil if absent or null.
     @inlinable @inline(__always)
-    public subscript(place: Int) -> JSONValue? {
-        guard places[place] != 0 else { return nil }
-        let value = JSONValue(tape: object.tape, index: Int(places[place]))
+    public subscript(index: Int) -> JSONValue? {
+        guard indices[index] != 0 else { return nil }
+        let value = JSONValue(tape: object.tape, index: Int(indices[index]))
         return value.isNull ? nil : value
     }
 }

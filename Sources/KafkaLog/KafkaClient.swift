@@ -173,7 +173,7 @@ struct KafkaPartitions: ~Copyable {
 
 extension rd_kafka_topic_partition_t {
     /// The metadata of a group's offset. Set once; the list frees it.
-    var note: String {
+    var metadataText: String {
         get {
             // Some programs end the metadata with a zero byte.
             String(

@@ -94,7 +94,8 @@ final class KafkaCommits {
         let list = KafkaPartitions(
             topic, wanted.sorted { $0.key < $1.key }.map { ($0.key, $0.value.next) })
         for index in list.elements.indices {
-            list.elements[index].note = wanted[list.elements[index].partition]?.note ?? ""
+            list.elements[index].metadataText =
+                wanted[list.elements[index].partition]?.metadata ?? ""
         }
         try client.check(
             rd_kafka_commit_queue(client.handle, list.list, queue, nil, nil), "commit offsets to")

@@ -68,7 +68,7 @@ final class KafkaEvents: @unchecked Sendable {
         } else {
             rd_kafka_conf_set_dr_msg_cb(configuration) { _, message, opaque in
                 guard let message, let opaque else { return }
-                KafkaEvents.of(opaque).deliveries.note(message.pointee)
+                KafkaEvents.of(opaque).deliveries.handle(message.pointee)
             }
         }
     }

@@ -40,7 +40,7 @@ final class KafkaReader: LogReader {
     /// Whether the reader is for single records.
     private let isLooking: Bool
     var commits: KafkaCommits?
-    private var places: [UnsafeMutablePointer<rd_kafka_message_t>?] = []
+    private var fetched: [UnsafeMutablePointer<rd_kafka_message_t>?] = []
 
     /// The start of a partition without a seek.
     static let earliest = Int64(RD_KAFKA_OFFSET_BEGINNING)
@@ -126,7 +126,7 @@ final class KafkaReader: LogReader {
             if isFull || isLastLook { break }
             if !consumer.events.rebalances.isEmpty || isCaughtUp && !batch.isEmpty { break }
         }
-        noteEnds(of: consumer)
+        updateEnds(of: consumer)
         if !batch.isEmpty { return .records }
         return nextRebalance() ?? .idle
     }
@@ -151,7 +151,7 @@ final class KafkaReader: LogReader {
     }
 
     /// A partition that ends earlier than before was truncated or recreated.
-    private func noteEnds(of consumer: KafkaClient) {
+    private func updateEnds(of consumer: KafkaClient) {
         for (partition, state) in assigned where state.isFetched {
             var (earliest, end): (Int64, Int64) = (-1, -1)
             // From the last answer with records; this does not ask the cluster.
@@ -202,8 +202,8 @@ extension KafkaReader {
         var wait = waitMilliseconds
         while batch.count < maxRecords, batch.byteCount < maxBytes {
             let portion = min(maxRecords - batch.count, portion(batch, maxBytes))
-            if places.count < portion { places = Array(repeating: nil, count: portion) }
-            let found = rd_kafka_consume_batch_queue(queue, Int32(wait), &places, portion)
+            if fetched.count < portion { fetched = Array(repeating: nil, count: portion) }
+            let found = rd_kafka_consume_batch_queue(queue, Int32(wait), &fetched, portion)
             guard found >= 0 else {
                 throw LogError(rd_kafka_last_error(), operation: "read", address: log.address)
             }
@@ -230,17 +230,17 @@ extension KafkaReader {
         // Records of a partition follow each other, so each run needs one lookup of its state.
         var partition: Int32 = -1
         var state: Assigned?
-        for place in 0..<count {
-            guard let message = places[place] else { continue }
-            places[place] = nil
+        for index in 0..<count {
+            guard let message = fetched[index] else { continue }
+            fetched[index] = nil
             let record = message.pointee
             if record.partition != partition {
                 if let state { assigned[partition] = state }
                 partition = record.partition
                 state = assigned[partition]
             }
-            if failure == nil, record.err == RD_KAFKA_RESP_ERR_NO_ERROR, let known = state,
-                !known.isPaused, record.offset >= known.position
+            if failure == nil, record.err == RD_KAFKA_RESP_ERR_NO_ERROR, let current = state,
+                !current.isPaused, record.offset >= current.position
             {
                 messages.keep(message)
                 batch.append(borrowed: Self.view(message), from: messages)
@@ -250,7 +250,7 @@ extension KafkaReader {
             }
             if failure == nil, record.err != RD_KAFKA_RESP_ERR_NO_ERROR {
                 if let state { assigned[partition] = state }
-                note(record, failure: &failure)
+                handle(record, failure: &failure)
                 state = assigned[partition]
             }
             rd_kafka_message_destroy(message)
@@ -263,7 +263,7 @@ extension KafkaReader {
     }
 
     /// Handles a message without a record: an end or a failure.
-    private func note(_ message: rd_kafka_message_t, failure: inout LogError?) {
+    private func handle(_ message: rd_kafka_message_t, failure: inout LogError?) {
         let partition = message.partition
         switch message.err {
         case RD_KAFKA_RESP_ERR__PARTITION_EOF:
@@ -277,7 +277,7 @@ extension KafkaReader {
                 TopicPartition(topic: topic, partition: partition), offset: message.offset,
                 address: log.address)
         case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET, RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE:
-            failure = lostPlace(message)
+            failure = lostPosition(message)
         case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC,
             RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
             // A starting broker reports topics as unknown, and librdkafka continues once it is ready.
@@ -319,8 +319,8 @@ extension KafkaReader {
     }
 
     /// The partition returned nothing at the wanted offset: it does not hold the offset, or something else is wrong.
-    private func lostPlace(_ message: rd_kafka_message_t) -> LogError {
-        let place = TopicPartition(topic: topic, partition: message.partition)
+    private func lostPosition(_ message: rd_kafka_message_t) -> LogError {
+        let topicPartition = TopicPartition(topic: topic, partition: message.partition)
         let offset = assigned[message.partition]?.position ?? message.offset
         let bounds: PartitionBounds?
         do throws(LogError) {
@@ -329,12 +329,12 @@ extension KafkaReader {
             return error
         }
         guard let bounds, (bounds.earliestOffset...bounds.endOffset).contains(offset) else {
-            return .offsetGone(place, offset: offset)
+            return .offsetGone(topicPartition, offset: offset)
         }
         let explanation = String(cString: rd_kafka_err2str(message.err))
         return .backend(
             operation: "read", address: log.address,
-            detail: "\(place) at offset \(offset), which exists: \(explanation)")
+            detail: "\(topicPartition) at offset \(offset), which exists: \(explanation)")
     }
 
     private static func view(_ message: UnsafeMutablePointer<rd_kafka_message_t>) -> RecordView {
@@ -383,7 +383,7 @@ extension KafkaReader {
         return found[partition].flatMap { $0 >= 0 ? $0 : nil }
     }
 
-    var keepsNotes: Bool { true }
+    var keepsMetadata: Bool { true }
 
     func committedOffsets() throws(LogError) -> [Int32: GroupOffset] {
         guard group != nil else { return [:] }
@@ -398,7 +398,7 @@ extension KafkaReader {
         try consumer.check(code, "ask for the group's offsets in")
         var offsets: [Int32: GroupOffset] = [:]
         for element in list.elements where element.offset >= 0 {
-            offsets[element.partition] = GroupOffset(element.offset, note: element.note)
+            offsets[element.partition] = GroupOffset(element.offset, metadata: element.metadataText)
         }
         return offsets
     }

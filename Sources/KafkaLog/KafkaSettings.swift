@@ -12,7 +12,7 @@ package struct KafkaSettings: Sendable {
     /// The configured settings with resolved secrets.
     let written: [String: String]
     /// The place of each setting, if known: `pipelines/kafka.yaml:7: settings.sasl.username`.
-    private let places: [String: String]
+    private let locations: [String: String]
     /// Memory for records, in bytes: waiting records, those in a broker's answer, and those in the two batches of a
     /// worker. It excludes librdkafka's overhead per record, and records that are compressed to less than a
     /// sixteenth.
@@ -26,19 +26,19 @@ package struct KafkaSettings: Sendable {
     /// In the configured settings a value `env:NAME` is an environment variable, and `file:PATH` the first line of a
     /// file.
     ///
-    /// `places` has the place of each setting, for errors. Throws `badSetting` for a setting that Weir controls, a
+    /// `locations` has the location of each setting, for errors. Throws `badSetting` for a setting that Weir controls, a
     /// secret in plain text, a missing variable or file, and incomplete SASL settings.
     package init(
-        brokers: [String], written: [String: String] = [:], places: [String: String] = [:],
+        brokers: [String], written: [String: String] = [:], locations: [String: String] = [:],
         memoryBytes: Int = Self.defaultMemoryBytes, memberName: String? = nil
     ) throws(LogError) {
         self.brokers = brokers
-        self.places = places
+        self.locations = locations
         self.memoryBytes = memoryBytes
         self.memberName = memberName
         var resolved: [String: String] = [:]
         for (name, text) in written.sorted(by: { $0.key < $1.key }) {
-            let subject = Self.subject(name, at: places[name])
+            let subject = Self.subject(name, at: locations[name])
             if let reason = Self.reserved[name] { throw .badSetting(subject, detail: reason) }
             guard name != "isolation.level" || text == "read_committed" else {
                 throw .badSetting(subject, detail: Self.isolationReason)
@@ -76,10 +76,10 @@ package struct KafkaSettings: Sendable {
     }
 
     /// A setting as errors name it.
-    func subject(_ name: String) -> String { Self.subject(name, at: places[name]) }
+    func subject(_ name: String) -> String { Self.subject(name, at: locations[name]) }
 
-    private static func subject(_ name: String, at place: String?) -> String {
-        (place.map { "\($0): " } ?? "") + "the Kafka setting \(name)"
+    private static func subject(_ name: String, at location: String?) -> String {
+        (location.map { "\($0): " } ?? "") + "the Kafka setting \(name)"
     }
 
     private static let reserved = [

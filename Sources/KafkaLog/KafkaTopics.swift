@@ -92,8 +92,8 @@ extension KafkaLog {
             var entryCount = 0
             let entries = rd_kafka_ConfigResource_configs(result, &entryCount)
             var settings: [String: String] = [:]
-            for place in 0..<entryCount {
-                guard let entry = entries?[place], let key = rd_kafka_ConfigEntry_name(entry),
+            for index in 0..<entryCount {
+                guard let entry = entries?[index], let key = rd_kafka_ConfigEntry_name(entry),
                     let value = rd_kafka_ConfigEntry_value(entry)
                 else { continue }
                 settings[String(cString: key)] = String(cString: value)
@@ -238,9 +238,9 @@ extension KafkaLog {
         }
     }
 
-    private func noOffsets(_ place: String, _ code: rd_kafka_resp_err_t) -> LogError {
+    private func noOffsets(_ subject: String, _ code: rd_kafka_resp_err_t) -> LogError {
         let explanation = String(cString: rd_kafka_err2str(code))
-        let detail = "\(place): \(explanation) (\(String(cString: rd_kafka_err2name(code))))"
+        let detail = "\(subject): \(explanation) (\(String(cString: rd_kafka_err2name(code))))"
         let operation = "ask for offsets in"
         return Self.passing.contains(code.rawValue)
             ? .unavailable(operation: operation, address: address, detail: detail)

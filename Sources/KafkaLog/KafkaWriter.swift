@@ -21,9 +21,9 @@ final class KafkaWriter: LogWriter {
     ) throws(LogError) -> [RecordPosition] {
         client.events.deliveries.begin(records.count)
         var refused: LogError?
-        for place in records.indices {
+        for index in records.indices {
             do throws(LogError) {
-                try handOver(records, place: place, while: isWanted)
+                try handOver(records, index: index, while: isWanted)
             } catch {
                 refused = error
                 break
@@ -46,8 +46,8 @@ final class KafkaWriter: LogWriter {
         try client.checkFatal()
         let deliveries = client.events.deliveries
         if let refused, !deliveries.gaps.isEmpty { throw refused }
-        if let (code, place) = deliveries.failure {
-            throw fault(code, records.indices.contains(place) ? [records[place]] : records)
+        if let (code, index) = deliveries.failure {
+            throw fault(code, records.indices.contains(index) ? [records[index]] : records)
         }
         return deliveries.positions
     }
@@ -74,9 +74,9 @@ final class KafkaWriter: LogWriter {
     }
 
     private func handOver(
-        _ records: [OutgoingRecord], place: Int, while isWanted: () -> Bool
+        _ records: [OutgoingRecord], index: Int, while isWanted: () -> Bool
     ) throws(LogError) {
-        let record = records[place]
+        let record = records[index]
         let partition = try partition(of: record)
         while true {
             let headers = Self.headers(record.headers)
@@ -86,7 +86,7 @@ final class KafkaWriter: LogWriter {
                         client.handle, record.topic, partition,
                         record.timestampMilliseconds ?? 0,
                         Self.start(key), key?.count ?? 0, Self.start(value), value?.count ?? 0,
-                        headers, UnsafeMutableRawPointer(bitPattern: place + 1))
+                        headers, UnsafeMutableRawPointer(bitPattern: index + 1))
                 }
             }
             if code == RD_KAFKA_RESP_ERR_NO_ERROR {
@@ -114,10 +114,10 @@ final class KafkaWriter: LogWriter {
     }
 
     private func partitionCount(of topic: String) throws(LogError) -> Int32 {
-        if let known = partitionCounts[topic], known.asked.duration(to: .now) < Self.countIsGood {
-            return known.count
+        if let cached = partitionCounts[topic], cached.asked.duration(to: .now) < Self.countIsGood {
+            return cached.count
         }
-        let known = partitionCounts[topic]
+        let cached = partitionCounts[topic]
         do throws(LogError) {
             let count = try log.partitionCount(ofTopic: topic)
             partitionCounts[topic] = (count, .now)
@@ -126,9 +126,9 @@ final class KafkaWriter: LogWriter {
             // If the cluster is unreachable, the append itself waits for it.
             switch error {
             case .backend, .unavailable:
-                guard let known else { throw error }
-                partitionCounts[topic] = (known.count, .now)
-                return known.count
+                guard let cached else { throw error }
+                partitionCounts[topic] = (cached.count, .now)
+                return cached.count
             default: throw error
             }
         }
@@ -159,7 +159,7 @@ struct KafkaDeliveries {
     /// Records without a delivery report.
     private(set) var outstanding = 0
     /// The first failure, and the index of its record in the append.
-    private(set) var failure: (code: rd_kafka_resp_err_t, place: Int)?
+    private(set) var failure: (code: rd_kafka_resp_err_t, index: Int)?
 
     /// The indices of records that were not acknowledged.
     var gaps: [Int] { positions.indices.filter { positions[$0].partition < 0 } }
@@ -175,14 +175,14 @@ struct KafkaDeliveries {
     }
 
     /// Handles a delivery report. The message carries the index of its record plus 1.
-    mutating func note(_ message: rd_kafka_message_t) {
+    mutating func handle(_ message: rd_kafka_message_t) {
         outstanding -= 1
-        let place = Int(bitPattern: message._private) - 1
+        let index = Int(bitPattern: message._private) - 1
         guard message.err == RD_KAFKA_RESP_ERR_NO_ERROR else {
-            failure = failure ?? (message.err, place)
+            failure = failure ?? (message.err, index)
             return
         }
-        guard positions.indices.contains(place) else { return }
-        positions[place] = RecordPosition(partition: message.partition, offset: message.offset)
+        guard positions.indices.contains(index) else { return }
+        positions[index] = RecordPosition(partition: message.partition, offset: message.offset)
     }
 }

@@ -52,10 +52,10 @@ package final class MetricRegistry: MetricsFactory {
         let labels = ExpositionText.labels(dimensions)
         let bounds = descriptions[name]?.bounds ?? MetricDescription.secondsBounds
         return families.withLock { families in
-            let known = families[name]?.series[labels]
-            if let known = known as? Series { return known }
+            let existing = families[name]?.series[labels]
+            if let existing = existing as? Series { return existing }
             let series = make(bounds)
-            guard known == nil, (families[name]?.kind ?? kind) == kind else { return series }
+            guard existing == nil, (families[name]?.kind ?? kind) == kind else { return series }
             families[name, default: Family(kind: kind)].series[labels] = series
             return series
         }

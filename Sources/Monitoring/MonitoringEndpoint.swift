@@ -95,7 +95,7 @@ package enum MonitoringError: Error, Equatable, CustomStringConvertible {
 /// Whether a worker is alive and ready. Its loop reports, and `/livez` and `/readyz` ask.
 package final class Health: Sendable {
     private struct State {
-        var lastTurn: ContinuousClock.Instant
+        var lastBeat: ContinuousClock.Instant
         var fault: String?
     }
 
@@ -109,12 +109,12 @@ package final class Health: Sendable {
     /// after which it counts as stuck.
     package init(waitMilliseconds: Int, now: ContinuousClock.Instant = .now) {
         allowed = .seconds(Self.stallSeconds) + .milliseconds(waitMilliseconds)
-        state = Mutex(State(lastTurn: now, fault: "no partition is assigned yet"))
+        state = Mutex(State(lastBeat: now, fault: "no partition is assigned yet"))
     }
 
     /// Call it at every turn of the loop.
-    package func turn(now: ContinuousClock.Instant = .now) {
-        state.withLock { $0.lastTurn = now }
+    package func beat(now: ContinuousClock.Instant = .now) {
+        state.withLock { $0.lastBeat = now }
     }
 
     package func setReady(unless fault: String?) {
@@ -123,7 +123,7 @@ package final class Health: Sendable {
 
     /// Why the worker counts as stuck; nil while it is alive.
     func stall(now: ContinuousClock.Instant = .now) -> String? {
-        let rested = state.withLock { $0.lastTurn }.duration(to: now)
+        let rested = state.withLock { $0.lastBeat }.duration(to: now)
         guard rested > allowed else { return nil }
         return "the worker's loop has been stuck for \(rested.components.seconds) s"
     }

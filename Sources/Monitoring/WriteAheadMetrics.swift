@@ -16,7 +16,7 @@ package final class WriteAheadMetrics: Sendable {
     private let directory: String
     private let log: String?
     /// The files that have a series.
-    private let known = Mutex<Set<String>>([])
+    private let reported = Mutex<Set<String>>([])
 
     /// - Parameters:
     ///   - directory: of the stores.
@@ -30,9 +30,9 @@ package final class WriteAheadMetrics: Sendable {
     /// Call it before the metrics are printed.
     package func update() {
         let sizes = Self.sizes(directory, log: log)
-        known.withLock { known in
-            known.formUnion(sizes.keys)
-            for path in known {
+        reported.withLock { reported in
+            reported.formUnion(sizes.keys)
+            for path in reported {
                 // The name without its directory, which only the operator should see.
                 let name = (path as NSString).lastPathComponent
                 factory.makeMeter(label: "weir_wal_bytes", dimensions: [("file", name)])

@@ -76,8 +76,8 @@ package struct Environment {
     ) throws(UsageError) -> Format where Format.RawValue == String {
         guard let word = option ?? self["WEIR_FORMAT"] else { return byDefault }
         guard let format = Format(rawValue: word) else {
-            let known = UnknownName(word, known: Format.allCases.map(\.rawValue))
-            throw UsageError("no format '\(word)' here: \(known)")
+            let suggestion = UnknownName(word, valid: Format.allCases.map(\.rawValue))
+            throw UsageError("no format '\(word)' here: \(suggestion)")
         }
         return format
     }

@@ -26,7 +26,7 @@ extension StreamSettings {
         logger: Logger
     ) throws -> any LogBackend {
         try pipelines.openLog(
-            address, .existing, settings: kafka, places: kafkaPlaces, memberName: memberName,
+            address, .existing, settings: kafka, locations: kafkaLocations, memberName: memberName,
             logger: logger)
     }
 
@@ -43,16 +43,16 @@ extension PipelineDirectory {
     /// Opens a log: a cluster as configured in `kafka.yaml`.
     ///
     /// - Parameters:
-    ///   - settings: settings of librdkafka that override those of `kafka.yaml`, with their `places`.
+    ///   - settings: settings of librdkafka that override those of `kafka.yaml`, with their `locations`.
     package func openLog(
         _ address: LogAddress, _ mode: EmbeddedLog.Mode, settings: [String: String] = [:],
-        places: [String: String] = [:], memberName: String? = nil, logger: Logger
+        locations: [String: String] = [:], memberName: String? = nil, logger: Logger
     ) throws -> sending any LogBackend {
         try address.open(mode, logger: logger) { brokers in
             let file = try kafka()
             return try KafkaSettings(
                 brokers: brokers, written: file.settings.merging(settings) { _, own in own },
-                places: file.places.merging(places) { _, own in own },
+                locations: file.locations.merging(locations) { _, own in own },
                 memoryBytes: file.memoryMebibytes << 20, memberName: memberName)
         }
     }

@@ -5,7 +5,7 @@ import Monitoring
 
 /// The places of a program's log, data, configuration and metrics. Each program's help explains its options; the
 /// fallbacks of missing options are the same for all.
-package protocol PlaceOptions {
+package protocol LocationOptions {
     var log: String? { get }
     var data: String? { get }
     var pipelines: String? { get }
@@ -15,7 +15,7 @@ package protocol PlaceOptions {
     static var examplePort: Int { get }
 }
 
-extension PlaceOptions {
+extension LocationOptions {
     package var dataDirectory: String { data ?? Environment()["WEIR_DATA"] ?? "data" }
 
     package var pipelinesDirectory: String { Environment().pipelines(pipelines) }
@@ -60,7 +60,7 @@ extension PlaceOptions {
 }
 
 /// The options of all workers. Each has an environment variable too.
-package struct WorkerOptions: ParsableArguments, PlaceOptions {
+package struct WorkerOptions: ParsableArguments, LocationOptions {
     package static let examplePort = 9464
 
     @Option(

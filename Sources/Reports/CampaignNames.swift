@@ -24,7 +24,7 @@ struct CampaignNames {
     }
 
     private let catalog: Catalog
-    private var known: [ID: Named] = [:]
+    private var cached: [ID: Named] = [:]
 
     init(_ catalog: Catalog) {
         self.catalog = catalog
@@ -34,12 +34,12 @@ struct CampaignNames {
         network: String, app: Int64, campaign: String, as kinds: CampaignIDKinds
     ) -> Named {
         let id = ID(network: .text(network), app: app, campaign: .text(campaign), kinds: kinds)
-        if let found = known[id] { return found }
+        if let found = cached[id] { return found }
         let matches = kinds.kinds.map { kind in
             catalog.campaign(network: network, app: app, campaign: campaign, as: kind)
         }
         let named = Named(matches, campaign: campaign)
-        known[id] = named
+        cached[id] = named
         return named
     }
 }
@@ -72,7 +72,7 @@ extension CampaignNames.Named {
 extension CampaignMatch {
     fileprivate var candidates: [CatalogCampaign] {
         switch self {
-        case .known(let campaign): [campaign]
+        case .matched(let campaign): [campaign]
         case .ambiguous(let campaigns): campaigns
         case .unknown: []
         }
@@ -131,12 +131,12 @@ enum CampaignIDRule {
     case silent
 
     init(_ columns: [DumpColumn]) {
-        func place(_ name: String) -> Int? { columns.firstIndex { $0.name == name } }
-        if let framework = place("framework"), let version = place("version") {
+        func index(_ name: String) -> Int? { columns.firstIndex { $0.name == name } }
+        if let framework = index("framework"), let version = index("version") {
             self = .framework(framework, version: version)
-        } else if let version = place("skan_version") {
+        } else if let version = index("skan_version") {
             self = .skanVersion(version)
-        } else if let flag = place("has_source_identifier") {
+        } else if let flag = index("has_source_identifier") {
             self = .flag(flag)
         } else {
             self = .silent
@@ -171,9 +171,9 @@ extension Dump {
 
     /// Adds a column `reason_name` when the dump shows OpenRTB's loss reason codes.
     package func withLossReasonNames() -> Dump {
-        let place = columns.firstIndex { $0.name == "reason" && $0.kind == .integer }
-        guard let place else { return self }
-        return adding(["reason_name"]) { [LossReason.name($0.columns[place].integer)] }
+        let index = columns.firstIndex { $0.name == "reason" && $0.kind == .integer }
+        guard let index else { return self }
+        return adding(["reason_name"]) { [LossReason.name($0.columns[index].integer)] }
     }
 }
 
@@ -181,18 +181,18 @@ extension Dump {
 private struct DumpNaming {
     private let catalog: Catalog
     private let appsByBundle: [String: Int64]
-    private let places: [String: Int]
+    private let indices: [String: Int]
     private var campaigns: CampaignNames
 
     init(_ dump: Dump, catalog: Catalog, appsByBundle: [String: Int64]) {
         self.catalog = catalog
         self.appsByBundle = appsByBundle
         campaigns = CampaignNames(catalog)
-        places = Dictionary(uniqueKeysWithValues: dump.columns.enumerated().map { ($1.name, $0) })
+        indices = Dictionary(uniqueKeysWithValues: dump.columns.enumerated().map { ($1.name, $0) })
     }
 
     private func has(_ columns: String...) -> Bool {
-        columns.allSatisfy { places[$0] != nil }
+        columns.allSatisfy { indices[$0] != nil }
     }
 
     private var hasApp: Bool { has("app_id") || has("bundle_id") }
@@ -223,11 +223,11 @@ private struct DumpNaming {
     }
 
     private func text(_ column: String, of row: Dump.Row) -> String {
-        places[column].map { row.columns[$0].text } ?? ""
+        indices[column].map { row.columns[$0].text } ?? ""
     }
 
     private func integer(_ column: String, of row: Dump.Row) -> Int64? {
-        guard let place = places[column], case .integer(let integer) = row.columns[place] else {
+        guard let index = indices[column], case .integer(let integer) = row.columns[index] else {
             return nil
         }
         return integer

@@ -28,7 +28,7 @@ package struct ClickRates: Sendable {
 
     /// The dump that has the measure's records; nil for the rate.
     package static func dump(of measure: String) -> String? {
-        ClickSource.all.first { $0.counts.contains { $0.name == measure } }?.places.stored.name
+        ClickSource.all.first { $0.counts.contains { $0.name == measure } }?.indices.stored.name
     }
 }
 
@@ -38,11 +38,11 @@ private struct ClickSource: Sendable {
         let name: String
         /// Its index in the stored aggregate and among all counts.
         let stored: Int
-        let place: Int
+        let index: Int
     }
 
     let stream: String
-    let places: ReadPlaces
+    let indices: ReadIndices
     let counts: [Count]
     private let ad: @Sendable (AnyTableRow) -> (hour: String, values: [StoredValue])?
 
@@ -51,9 +51,9 @@ private struct ClickSource: Sendable {
     ) {
         self.stream = stream
         let columns = AdColumns(path)
-        places = TableReader(Key.time, columns, measures: measures).places
+        indices = TableReader(Key.time, columns, measures: measures).indices
         counts = measures.enumerated().map {
-            Count(name: $1.name, stored: $1.rawValue, place: count + $0)
+            Count(name: $1.name, stored: $1.rawValue, index: count + $0)
         }
         ad = { row in
             let row = TableRow<Key>(row)
@@ -83,14 +83,14 @@ private struct ClickSource: Sendable {
 /// The columns that identify an ad and its placement.
 private struct AdColumns<Key: RowKey>: ReadColumns {
     let format: TableColumn<Key, String>
-    let places: [Int]
+    let indices: [Int]
 
     init(_ path: KeyPath<Key, AdKey>) {
         format = Key.column(path.appending(path: \.format))
-        places =
-            format.places + Key.column(path.appending(path: \.placement)).places
-            + CampaignColumns(path.appending(path: \.campaign)).places
-            + Key.column(path.appending(path: \.campaign.sourceAppID)).places
+        indices =
+            format.indices + Key.column(path.appending(path: \.placement)).indices
+            + CampaignColumns(path.appending(path: \.campaign)).indices
+            + Key.column(path.appending(path: \.campaign.sourceAppID)).indices
     }
 }
 
@@ -103,16 +103,16 @@ extension OpenStores {
         let streams = ClickSource.all.map(\.stream)
         return try view(of: streams) { view in
             var rows = RowGroups(
-                by: selection.places, empty: ClickRates.counts.map { _ in Int128(0) })
+                by: selection.indices, empty: ClickRates.counts.map { _ in Int128(0) })
             let hours = HourTexts()
             for slice in view.slices {
                 for source in ClickSource.all where source.stream == slice.stream {
-                    try slice.forEachRow(of: source.places) { _, row in
+                    try slice.forEachRow(of: source.indices) { _, row in
                         guard row.isCounted, let values = source.values(row, hours, selection)
                         else { return }
                         rows.add(values) { sums in
                             for count in source.counts {
-                                sums[count.place] += Int128(row[measure: count.stored])
+                                sums[count.index] += Int128(row[measure: count.stored])
                             }
                         }
                     }
@@ -134,11 +134,11 @@ extension ClickRates {
                 let counts = ClickSource.all.flatMap { source in
                     source.counts.map { count in
                         missing.contains(source.stream)
-                            ? ReportValue.null : .integer(group.sums[count.place])
+                            ? ReportValue.null : .integer(group.sums[count.index])
                     }
                 }
                 let parts = Self.rateParts.map { name in
-                    Self.counts.first { $0.name == name }.map { group.sums[$0.place] } ?? 0
+                    Self.counts.first { $0.name == name }.map { group.sums[$0.index] } ?? 0
                 }
                 let rate: ReportValue =
                     missing.isEmpty
@@ -163,7 +163,7 @@ package final class ClickRatesFigure: Figure {
     }
 
     package var sources: [(stream: String, tables: [AggregateTable])] {
-        ClickSource.all.map { ($0.stream, [$0.places.stored]) }
+        ClickSource.all.map { ($0.stream, [$0.indices.stored]) }
     }
 
     package func streams(of measure: String) -> [String] {
@@ -173,7 +173,7 @@ package final class ClickRatesFigure: Figure {
     package func parts(ofColumn name: String) -> NumberParts {
         guard name != ClickRates.rate else { return .measures(ClickRates.rateParts) }
         return measures.contains(name)
-            ? .measures([name]) : .unknown(known: ClickRates.measureNames)
+            ? .measures([name]) : .unknown(valid: ClickRates.measureNames)
     }
 
     package var isLimitedInTime: Bool { selection.isLimitedInTime }
@@ -191,10 +191,10 @@ package final class ClickRatesFigure: Figure {
 
     package func terms(of table: AggregateTable, columns: [StoredValue]) -> [FigureTerm]? {
         guard
-            let source = ClickSource.all.first(where: { $0.places.stored.name == table.name }),
+            let source = ClickSource.all.first(where: { $0.indices.stored.name == table.name }),
             source.values(AnyTableRow(columns), hours, selection) != nil
         else { return nil }
-        return source.counts.map { FigureTerm(rowMeasure: $0.stored, measure: $0.place) }
+        return source.counts.map { FigureTerm(rowMeasure: $0.stored, measure: $0.index) }
     }
 
     package func concerns(_: AggregateTable, columns _: [StoredValue]) -> Bool { false }

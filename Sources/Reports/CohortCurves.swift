@@ -99,14 +99,14 @@ extension OpenStores {
         _ request: ReportRequest, converting conversion: CurrencyConversion? = nil
     ) throws(InspectionError) -> ReportTable {
         guard let rule = CurveRule.all.first(where: { $0.dump == request.name }) else {
-            throw .noCurves(request.name, known: CurveRule.all.map(\.dump))
+            throw .noCurves(request.name, valid: CurveRule.all.map(\.dump))
         }
         guard !request.conditions.contains(where: { $0.column == rule.column }) else {
             throw .curveColumn(rule.column)
         }
         let figure = try DumpFigure(request)
         if let unknown = request.measures?.first(where: { !figure.measures.contains($0) }) {
-            throw .unknownMeasure(unknown, known: figure.measures)
+            throw .unknownMeasure(unknown, valid: figure.measures)
         }
         let all = figure.description.columns
         guard let cohort = all.first(where: { $0.kind == .day })?.name else {
@@ -149,26 +149,26 @@ extension Dump {
         _ rule: CurveRule, cohort: String, by names: [String], shown shownMeasures: [String]?,
         newestMilliseconds newest: Int64, models: [Int64: ConversionModel]
     ) -> ReportTable {
-        guard let stepPlace = columns.firstIndex(where: { $0.name == rule.column }),
-            let sizePlace = measures.firstIndex(of: rule.size),
-            let cohortPlace = columns.firstIndex(where: { $0.name == cohort })
+        guard let stepIndex = columns.firstIndex(where: { $0.name == rule.column }),
+            let sizeIndex = measures.firstIndex(of: rule.size),
+            let cohortIndex = columns.firstIndex(where: { $0.name == cohort })
         else { preconditionFailure("\(rule.dump) has other columns") }
-        let places = columns.indices.filter {
-            $0 != stepPlace && names.contains(columns[$0].name)
+        let indices = columns.indices.filter {
+            $0 != stepIndex && names.contains(columns[$0].name)
         }
-        let currency = places.firstIndex { columns[$0].name == Dump.currency }
-        let appPlace = columns.firstIndex { $0.name == Dump.app }
+        let currency = indices.firstIndex { columns[$0].name == Dump.currency }
+        let appIndex = columns.firstIndex { $0.name == Dump.app }
         let zeros = measures.map { _ in Int128(0) }
         var curves = RowGroups(
-            by: places, empty: CurveSums(steps: rule.steps.map { _ in zeros }))
+            by: indices, empty: CurveSums(steps: rule.steps.map { _ in zeros }))
         for row in rows {
-            let step = rule.steps.firstIndex { $0.value == row.columns[stepPlace] }
-            guard let step, !row.columns[cohortPlace].text.isEmpty else { continue }
+            let step = rule.steps.firstIndex { $0.value == row.columns[stepIndex] }
+            guard let step, !row.columns[cohortIndex].text.isEmpty else { continue }
             curves.add(row.columns) { sums in
                 for index in measures.indices { sums.steps[step][index] += row.measures[index] }
                 sums.sizes.add(
-                    row.measures[sizePlace], on: row.columns[cohortPlace].text,
-                    app: appPlace.map { row.columns[$0].integer } ?? 0)
+                    row.measures[sizeIndex], on: row.columns[cohortIndex].text,
+                    app: appIndex.map { row.columns[$0].integer } ?? 0)
             }
         }
         let shown = measures.indices.filter { shownMeasures?.contains(measures[$0]) ?? true }
@@ -178,22 +178,22 @@ extension Dump {
             for (step, added) in zip(rule.steps, curve.sums.steps) {
                 for index in sums.indices { sums[index] += added[index] }
                 table.append(
-                    zip(places, curve.columns).map { columns[$0].reportValue($1) }
-                        + [columns[stepPlace].reportValue(step.value)]
-                        + shown.map { place in
-                            guard let currency, MoneyByCurrency.isMoney(measures[place])
-                            else { return .integer(sums[place]) }
+                    zip(indices, curve.columns).map { columns[$0].reportValue($1) }
+                        + [columns[stepIndex].reportValue(step.value)]
+                        + shown.map { index in
+                            guard let currency, MoneyByCurrency.isMoney(measures[index])
+                            else { return .integer(sums[index]) }
                             return .money(
-                                MoneyByCurrency([curve.columns[currency]: sums[place]]))
+                                MoneyByCurrency([curve.columns[currency]: sums[index]]))
                         }
                         + [Self.maturity(of: curve.sums.sizes, at: step, newest, models)])
             }
         }
         return ReportTable(
-            columns: (places + [stepPlace]).map { columns[$0].reportColumn }
+            columns: (indices + [stepIndex]).map { columns[$0].reportColumn }
                 + shown.map { ReportTable.Column(measure: measures[$0]) }
                 + [ReportTable.Column("maturity", isNumber: true)], rows: table,
-            keyCount: places.count + 1)
+            keyCount: indices.count + 1)
     }
 
     /// The share of cohorts with complete data up to a step; null for a step that never ends.
@@ -216,7 +216,7 @@ extension OpenStores {
     /// The time of the newest record of a report, in milliseconds since 1970; 0 without records. Ignores records that
     /// are dated ahead of the clock. Reports that join streams use costs only without events.
     package func newestMilliseconds(of name: String) throws(InspectionError) -> Int64 {
-        let report = try knownReport(name)
+        let report = try requireReport(name)
         guard report.abilities.contains(.endsWithEvents) else {
             return try view(of: report.streams) { try $0.newestMilliseconds }
         }

@@ -41,7 +41,7 @@ package final class CurrencyConversion {
             missing[target, default: []].insert(day)
             return 0
         }
-        note(currency, (own, wanted), day)
+        add(currency, (own, wanted), day)
         let (product, overflows) = micros.magnitude.multipliedReportingOverflow(by: own.magnitude)
         guard !overflows else {
             missing[currency, default: []].insert(day)
@@ -59,7 +59,7 @@ package final class CurrencyConversion {
         }
     }
 
-    private func note(
+    private func add(
         _ currency: String, _ rate: (numerator: Int128, denominator: Int128), _ day: String
     ) {
         func isLess(_ left: (Int128, Int128), _ right: (Int128, Int128)) -> Bool {
@@ -148,24 +148,24 @@ extension Dump {
     func converted(
         by conversion: CurrencyConversion, dropping added: String?
     ) throws(InspectionError) -> Dump {
-        guard let currencyPlace = columns.firstIndex(where: { $0.name == Self.currency }),
-            let dayPlace = columns.firstIndex(where: { $0.kind == .day || $0.name == "day" })
+        guard let currencyIndex = columns.firstIndex(where: { $0.name == Self.currency }),
+            let dayIndex = columns.firstIndex(where: { $0.kind == .day || $0.name == "day" })
         else { return self }
         let money = measures.indices.filter { MoneyByCurrency.isMoney(measures[$0]) }
-        let places = columns.indices.filter { columns[$0].name != added }
+        let indices = columns.indices.filter { columns[$0].name != added }
         var groups = RowGroups(
-            by: places,
+            by: indices,
             empty: Row(columns: [], measures: Array(repeating: 0, count: measures.count)))
         for row in rows {
             var values = row.columns
             var sums = row.measures
-            let currency = values[currencyPlace].text
-            for place in money {
-                sums[place] = conversion.converted(
-                    sums[place], of: currency, on: values[dayPlace].text)
+            let currency = values[currencyIndex].text
+            for index in money {
+                sums[index] = conversion.converted(
+                    sums[index], of: currency, on: values[dayIndex].text)
             }
             // Rows without a currency, such as those of auctions, have no amounts.
-            if !currency.isEmpty { values[currencyPlace] = .text(conversion.target) }
+            if !currency.isEmpty { values[currencyIndex] = .text(conversion.target) }
             groups.add(values) { group in
                 for index in sums.indices { group.measures[index] += sums[index] }
                 group.campaignIDKinds.formUnion(row.campaignIDKinds)
@@ -174,7 +174,7 @@ extension Dump {
         }
         try conversion.requireRates()
         var dump = self
-        dump.columns = places.map { columns[$0] }
+        dump.columns = indices.map { columns[$0] }
         dump.rows = groups.sorted.map { group in
             var row = group.sums
             row.columns = group.columns

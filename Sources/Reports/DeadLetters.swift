@@ -11,7 +11,7 @@ package struct KeptRecord: Sendable {
 
 package struct DeadLetterQuery: Sendable {
     /// All reasons, those of rejected records first.
-    package static let knownReasons =
+    package static let validReasons =
         RejectionReason.allCases.map(\.name) + RefusedRecord.otherReasons
 
     /// Only these topics; empty for all.

@@ -38,12 +38,12 @@ extension OpenStores {
     /// The rows of a dump without the descriptive texts, sorted as bytes.
     private static func rows(of dump: Dump) -> [[UInt8]] {
         let table = dump.reportColumns.map(\.name)
-        let places = table.indices.filter { table[$0] != "detail" }
-        let objects = JSONObjects(places.map { table[$0] })
+        let indices = table.indices.filter { table[$0] != "detail" }
+        let objects = JSONObjects(indices.map { table[$0] })
         let rows = dump.rows.map { row in
             let values = dump.values(of: row)
             var text: [UInt8] = []
-            objects.append(places.map { values[$0] }, to: &text)
+            objects.append(indices.map { values[$0] }, to: &text)
             return text
         }
         return rows.sorted { $0.lexicographicallyPrecedes($1) }
@@ -113,7 +113,7 @@ private struct HashedKeys: Sendable {
     /// In the order of the lines. Keys that differ only in hidden columns are merged.
     private let texts: [[UInt8]]
     /// For each store, the index of each of its keys, by number.
-    private let places: [[Int32]]
+    private let ranks: [[Int32]]
 
     init(_ table: AggregateTable, _ slices: [StoreSlice]) throws {
         // The first column is the time.
@@ -132,14 +132,14 @@ private struct HashedKeys: Sendable {
         columnCount = shown.count
         let sorted = numbers.sorted { $0.key.lexicographicallyPrecedes($1.key) }
         texts = sorted.map(\.key)
-        var places: [[Int32]] = slices.map { _ in [] }
-        for (place, entry) in sorted.enumerated() {
+        var ranks: [[Int32]] = slices.map { _ in [] }
+        for (rank, entry) in sorted.enumerated() {
             for (store, key) in entry.value {
-                while places[store].count <= key { places[store].append(-1) }
-                places[store][key] = Int32(place)
+                while ranks[store].count <= key { ranks[store].append(-1) }
+                ranks[store][key] = Int32(rank)
             }
         }
-        self.places = places
+        self.ranks = ranks
     }
 
     /// Where the sums of each key begin; -1 for none.
@@ -157,13 +157,13 @@ private struct HashedKeys: Sendable {
         for (store, slice) in slices.enumerated() {
             try slice.snapshot.forEachRow(of: table, partitions: slice.numbers, inHour: hour) {
                 key, measures in
-                let place = Int(places[store][Int(key)])
-                if starts[place] < 0 {
-                    starts[place] = Int32(sums.count)
-                    keys.append(Int32(place))
+                let rank = Int(ranks[store][Int(key)])
+                if starts[rank] < 0 {
+                    starts[rank] = Int32(sums.count)
+                    keys.append(Int32(rank))
                     for measure in measures { sums.append(Int128(measure)) }
                 } else {
-                    let start = Int(starts[place])
+                    let start = Int(starts[rank])
                     for (index, measure) in measures.enumerated() {
                         sums[start + index] += Int128(measure)
                     }

@@ -68,7 +68,7 @@ extension StoreView {
             groups.add(values, measures, at: first)
         }
         var dump = groups.dump
-        if figure.notesMaturity {
+        if figure.showsMaturity {
             dump.watermarkMilliseconds = try postbacksWatermark
             dump.models = try conversionModels()
         }
@@ -117,21 +117,21 @@ struct DumpGroups {
     private let figure: DumpFigure
     private let rule: CampaignIDRule
     /// Indices of the day and of the app in rows that note the windows of their postbacks.
-    private let maturityPlaces: (day: Int, app: Int)?
+    private let maturityIndices: (day: Int, app: Int)?
     private var groups: RowGroups<Dump.Row>
 
     init(_ figure: DumpFigure) {
         self.figure = figure
         rule = CampaignIDRule(figure.description.columns)
-        func place(_ name: String) -> Int? {
+        func index(_ name: String) -> Int? {
             figure.description.columns.firstIndex { $0.name == name }
         }
-        maturityPlaces =
-            if figure.notesMaturity, let day = place("day"), let app = place(Dump.app) {
+        maturityIndices =
+            if figure.showsMaturity, let day = index("day"), let app = index(Dump.app) {
                 (day, app)
             } else { nil }
         groups = RowGroups(
-            by: figure.selection.places,
+            by: figure.selection.indices,
             empty: Dump.Row(
                 columns: [], measures: Array(repeating: 0, count: figure.measures.count)))
     }
@@ -149,8 +149,8 @@ struct DumpGroups {
                 sums.measures[first + index] += Int128(measures[index])
             }
             sums.campaignIDKinds.insert(CampaignIDKinds(kind))
-            if let (day, app) = maturityPlaces {
-                sums.days.note(
+            if let (day, app) = maturityIndices {
+                sums.days.add(
                     day: values[day].text, app: values[app].integer, kinds: CampaignIDKinds(kind))
             }
         }
@@ -196,17 +196,17 @@ extension Dump {
     package func report(forPeople: Bool) -> ReportTable {
         let instants = forPeople ? columns.indices.filter { columns[$0].isInstant } : []
         var shown = reportColumns
-        for place in instants { shown[place] = ReportTable.Column(columns[place].name) }
-        let currencyPlace = columns.firstIndex { $0.name == Self.currency }
+        for index in instants { shown[index] = ReportTable.Column(columns[index].name) }
+        let currencyIndex = columns.firstIndex { $0.name == Self.currency }
         let table = ReportTable(
             columns: shown,
             rows: rows.map { row in
                 var values = values(of: row)
-                for place in instants {
-                    values[place] = .text(UTC.text(milliseconds: row.columns[place].integer))
+                for index in instants {
+                    values[index] = .text(UTC.text(milliseconds: row.columns[index].integer))
                 }
                 let currency =
-                    currencyPlace.map { row.columns[$0] } ?? onlyCurrency.map { .text($0) }
+                    currencyIndex.map { row.columns[$0] } ?? onlyCurrency.map { .text($0) }
                 guard let currency else { return values }
                 for (measure, amount) in row.measures.enumerated()
                 where shown[columns.count + measure].isMoney {
@@ -223,15 +223,15 @@ extension Dump {
     /// The dump without the currency column that was added, if all amounts have one currency.
     fileprivate func withoutAddedCurrency(_ request: ReportRequest) -> Dump {
         guard request.tellsCurrenciesApart, !request.grouping.names(Self.currency),
-            let place = columns.firstIndex(where: { $0.name == Self.currency })
+            let index = columns.firstIndex(where: { $0.name == Self.currency })
         else { return self }
         let money = measures.indices.filter { MoneyByCurrency.isMoney(measures[$0]) }
         let paid = Set(
             rows.filter { row in money.contains { row.measures[$0] != 0 } }
-                .map { $0.columns[place].text })
+                .map { $0.columns[index].text })
         guard paid.count < 2 else { return self }
         var groups = RowGroups(
-            by: columns.indices.filter { $0 != place },
+            by: columns.indices.filter { $0 != index },
             empty: Row(columns: [], measures: measures.map { _ in 0 }))
         for row in rows {
             groups.add(row.columns) { sums in
@@ -241,7 +241,7 @@ extension Dump {
             }
         }
         var dump = self
-        dump.columns.remove(at: place)
+        dump.columns.remove(at: index)
         dump.onlyCurrency = paid.first
         dump.rows = groups.sorted.map { group in
             var row = group.sums
@@ -288,12 +288,12 @@ extension Dump {
     /// The dump with only these measures, in its own order. Throws `unknownMeasure`.
     package func limited(toMeasures names: [String]) throws(InspectionError) -> Dump {
         if let unknown = names.first(where: { !measures.contains($0) }) {
-            throw .unknownMeasure(unknown, known: measures)
+            throw .unknownMeasure(unknown, valid: measures)
         }
-        let places = measures.indices.filter { names.contains(measures[$0]) }
+        let indices = measures.indices.filter { names.contains(measures[$0]) }
         var dump = self
-        dump.measures = places.map { measures[$0] }
-        for row in rows.indices { dump.rows[row].measures = places.map { rows[row].measures[$0] } }
+        dump.measures = indices.map { measures[$0] }
+        for row in rows.indices { dump.rows[row].measures = indices.map { rows[row].measures[$0] } }
         return dump
     }
 

@@ -78,7 +78,7 @@ package struct DumpDescription: Sendable {
         .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
 
     package static func named(_ name: String) throws(InspectionError) -> DumpDescription {
-        guard let found = find(name) else { throw .unknownDump(name, known: reportNames(.sums)) }
+        guard let found = find(name) else { throw .unknownDump(name, valid: reportNames(.sums)) }
         return found
     }
 

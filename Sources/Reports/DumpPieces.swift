@@ -80,7 +80,7 @@ private final class DumpPieces {
     private let sums: SortedSums
     /// Index of an unrequested currency among all columns; nil without one.
     private let ownCurrency: Int?
-    private let moneyPlaces: [Int]
+    private let moneyIndices: [Int]
     /// The currencies of nonzero amounts; collecting stops at two.
     private var paid: Set<String> = []
 
@@ -98,8 +98,8 @@ private final class DumpPieces {
         let currency = figure.description.columns.firstIndex { $0.name == Dump.currency }
         let isOwn = request.tellsCurrenciesApart && !request.grouping.names(Dump.currency)
         ownCurrency =
-            isOwn ? currency.flatMap { figure.selection.places.contains($0) ? $0 : nil } : nil
-        moneyPlaces = figure.measures.indices.filter {
+            isOwn ? currency.flatMap { figure.selection.indices.contains($0) ? $0 : nil } : nil
+        moneyIndices = figure.measures.indices.filter {
             MoneyByCurrency.isMoney(figure.measures[$0])
         }
         sums = SortedSums(measureCount: figure.measures.count, mostBytes: memoryBytes)
@@ -108,24 +108,24 @@ private final class DumpPieces {
     func read(_ view: StoreView) throws {
         try view.forEachRow(of: figure, byDay: !figure.showsHours) { values, measures, first in
             var key = RowKeyBytes()
-            for place in figure.selection.places { key.append(values[place]) }
+            for index in figure.selection.indices { key.append(values[index]) }
             try sums.add(
                 key, measures, at: first, kinds: CampaignIDKinds(rule.kind(values)))
             guard let ownCurrency, paid.count < 2 else { return }
             for index in measures.indices
-            where measures[index] != 0 && moneyPlaces.contains(first + index) {
+            where measures[index] != 0 && moneyIndices.contains(first + index) {
                 paid.insert(values[ownCurrency].text)
             }
         }
     }
 
     func forEach(_ body: (Dump) throws -> Void) throws {
-        var places = figure.selection.places
+        var indices = figure.selection.indices
         var sums = sums
         // If all amounts have one currency, rows do not need to be split by currency.
-        if let ownCurrency, paid.count < 2, let own = places.firstIndex(of: ownCurrency) {
+        if let ownCurrency, paid.count < 2, let own = indices.firstIndex(of: ownCurrency) {
             let kinds = figure.selection.columns.map(\.kind)
-            places.remove(at: own)
+            indices.remove(at: own)
             let joined = SortedSums(measureCount: figure.measures.count, mostBytes: memoryBytes)
             try sums.forEach { group in
                 guard isShown(group) else { return }
@@ -135,11 +135,11 @@ private final class DumpPieces {
             }
             sums = joined
         }
-        let columns = places.map { figure.description.columns[$0] }
+        let columns = indices.map { figure.description.columns[$0] }
         let measures = figure.shownMeasures
         var piece = Dump(columns: columns, measures: measures, rows: [])
         piece.thousandPrices = figure.thousandPrices
-        if places.count < figure.selection.places.count { piece.onlyCurrency = paid.first }
+        if indices.count < figure.selection.indices.count { piece.onlyCurrency = paid.first }
         let kinds = columns.map(\.kind)
         var isFirst = true
         try sums.forEach { group in

@@ -69,16 +69,16 @@ package struct ExportCursor: Equatable, Sendable, CustomStringConvertible {
         var missing = Set(partitions.keys)
         for slice in slices {
             for state in slice.partitions {
-                guard let known = partitions[state.partition] else { continue }
+                guard let exported = partitions[state.partition] else { continue }
                 missing.remove(state.partition)
-                guard known.nextOffset <= state.nextOffset else {
+                guard exported.nextOffset <= state.nextOffset else {
                     throw InspectionError.staleCursor(
                         "partition \(state.partition) is folded up to \(state.nextOffset), and was folded up to "
-                            + "\(known.nextOffset) at the last export")
+                            + "\(exported.nextOffset) at the last export")
                 }
                 let history = try Self.history(
-                    of: state.partition, below: known.nextOffset, in: slice.snapshot)
-                guard history == known.history else {
+                    of: state.partition, below: exported.nextOffset, in: slice.snapshot)
+                guard history == exported.history else {
                     throw InspectionError.staleCursor(
                         "partition \(state.partition) contains other records than at the last export, or was folded "
                             + "again under another configuration")

@@ -36,7 +36,7 @@ struct ExportedPostback {
             network: published.adNetworkID, app: published.appID, campaign: published.campaign,
             as: isJWS
                 ? .sourceIdentifier : CampaignIDKind(skanVersion: Self.version(of: postback)))
-        if case .known(let found) = match { campaign = found } else { campaign = nil }
+        if case .matched(let found) = match { campaign = found } else { campaign = nil }
     }
 
     var adNetworkID: String { published.adNetworkID }
@@ -106,13 +106,13 @@ struct ExportedPostback {
     private static func amount(
         after lead: [UInt8], in text: UnsafeRawBufferPointer
     ) -> String? {
-        let places = 0..<max(0, text.count - lead.count)
+        let indices = 0..<max(0, text.count - lead.count)
         guard let first = lead.first,
-            let place = places.first(where: { place in
-                text[place] == first && text[place...].starts(with: lead)
+            let index = indices.first(where: { index in
+                text[index] == first && text[index...].starts(with: lead)
             })
         else { return nil }
-        let digits = text[(place + lead.count)...].prefix { byte in
+        let digits = text[(index + lead.count)...].prefix { byte in
             byte == UInt8(ascii: ".") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
         }
         return digits.isEmpty ? nil : String(decoding: digits, as: UTF8.self)

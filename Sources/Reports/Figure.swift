@@ -55,7 +55,7 @@ package protocol Figure: AnyObject {
     /// Whether a rejected record counts, in a dump of such records.
     func counts(_ refusal: StoredRefusal, topic: String) -> Bool
     /// Notes a counted row, because others may count as a result.
-    func note(_ table: AggregateTable, columns: [StoredValue])
+    func observe(_ table: AggregateTable, columns: [StoredValue])
 }
 
 /// The measures that explain a column.
@@ -64,7 +64,7 @@ package enum NumberParts {
     /// The column is not a sum of records; the reason.
     case noSum(String)
     /// The column does not exist; the known columns.
-    case unknown(known: [String])
+    case unknown(valid: [String])
 }
 
 extension Figure {
@@ -72,7 +72,7 @@ extension Figure {
 
     /// Most columns are sums themselves.
     package func parts(ofColumn name: String) -> NumberParts {
-        measures.contains(name) ? .measures([name]) : .unknown(known: measures)
+        measures.contains(name) ? .measures([name]) : .unknown(valid: measures)
     }
 
     /// Whether rows of a stored hour may count. Texts that are not hours are checked row by row.
@@ -89,7 +89,7 @@ extension Figure {
     /// Most dumps are sums.
     package func counts(_: StoredRefusal, topic _: String) -> Bool { false }
 
-    package func note(_: AggregateTable, columns _: [StoredValue]) {}
+    package func observe(_: AggregateTable, columns _: [StoredValue]) {}
 }
 
 /// The selected rows of one dump.
@@ -124,7 +124,7 @@ package final class DumpFigure: Figure {
             }
         selection = try RowSelection(request, of: description.columns, isByCurrency: isByCurrency)
         guard !request.maturity || description.hasWindows else {
-            throw .noMaturity(description.name, known: reportNames(.maturity))
+            throw .noMaturity(description.name, valid: reportNames(.maturity))
         }
         self.models = Dictionary(
             models.map { ($0.app, $0) }, uniquingKeysWith: { first, _ in first })
@@ -164,7 +164,7 @@ package final class DumpFigure: Figure {
     func countsByHour(_ table: AggregateTable) -> Bool { isBrought(table) }
 
     /// Whether rows note the windows of their postbacks.
-    var notesMaturity: Bool { request.maturity }
+    var showsMaturity: Bool { request.maturity }
 
     package var isLimitedInTime: Bool { selection.isLimitedInTime }
 
@@ -215,9 +215,9 @@ package final class DumpFigure: Figure {
         guard isOfInstalls || selection.includes(timeMilliseconds: time) else { return false }
         return request.conditions.allSatisfy { condition in
             guard !["verdict", "did_win"].contains(condition.column),
-                let place = names.firstIndex(of: condition.column)
+                let index = names.firstIndex(of: condition.column)
             else { return true }
-            return selection.includes(values[place], ofColumn: condition.column)
+            return selection.includes(values[index], ofColumn: condition.column)
         }
     }
 
@@ -318,14 +318,14 @@ package final class DumpFigure: Figure {
 
 /// Parses the texts of an hour column, each distinct text once.
 final class HourTexts {
-    private var known: [String: (milliseconds: Int64, day: String)] = [:]
+    private var cached: [String: (milliseconds: Int64, day: String)] = [:]
 
     subscript(text: String) -> (milliseconds: Int64, day: String) {
-        if let hour = known[text] { return hour }
+        if let hour = cached[text] { return hour }
         // Years of five digits and more are later than any request, negative years are earlier.
         let beyond: Int64 = text.hasPrefix("-") ? .min : .max
         let hour = (UTC.milliseconds(text: text) ?? beyond, String(text.prefix { $0 != "T" }))
-        known[text] = hour
+        cached[text] = hour
         return hour
     }
 }

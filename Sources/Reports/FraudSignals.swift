@@ -135,12 +135,12 @@ extension OpenStores {
 private struct PublisherColumns<Key: RowKey>: ReadColumns {
     let campaign: CampaignColumns<Key>
     let sourceApp: TableColumn<Key, Int64>
-    let places: [Int]
+    let indices: [Int]
 
     init(_ path: KeyPath<Key, CampaignKey>) {
         campaign = CampaignColumns(path)
         sourceApp = Key.column(path.appending(path: \.sourceAppID))
-        places = Key.time.places + campaign.places + sourceApp.places
+        indices = Key.time.indices + campaign.indices + sourceApp.indices
     }
 }
 
@@ -172,7 +172,7 @@ private struct SignalFold {
     init(_ selection: RowSelection, trustsDevelopment: Bool) {
         self.selection = selection
         self.trustsDevelopment = trustsDevelopment
-        rows = RowGroups(by: selection.places, empty: [:])
+        rows = RowGroups(by: selection.indices, empty: [:])
     }
 
     /// Adds the sightings of ads, at any time.
@@ -285,7 +285,7 @@ private struct SignalFold {
 
     /// Stores count repeated ids by hour and type, not by network or app, so only the total can show them.
     private mutating func addReplayed(_ slice: StoreSlice) throws {
-        guard selection.places.isEmpty, !selection.hasConditionsBesideTime else { return }
+        guard selection.indices.isEmpty, !selection.hasConditionsBesideTime else { return }
         let outcomes: [Outcome] = [.accepted, .conflicts, .duplicates]
         try slice.forEachRow(of: TableReader(OutcomeKey.time, measures: outcomes)) { _, row in
             guard selection.includes(timeMilliseconds: hours[row[OutcomeKey.time]].milliseconds)

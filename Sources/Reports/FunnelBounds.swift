@@ -9,10 +9,10 @@ extension FunnelFigure {
     /// and the value of each postback.
     func boundTerms(
         _ entry: FunnelEntry
-    ) -> [(place: Int, measure: String, factor: Int128)] {
+    ) -> [(index: Int, measure: String, factor: Int128)] {
         guard bounds != .absent, entry.isTrusted, let row = entry.postback else { return [] }
         // Rows of postbacks count those without a value, rows of values all others.
-        let place =
+        let index =
             entry.value == nil
             ? PostbacksKey.Measure.nullValues.rawValue
             : ConversionValuesKey.Measure.postbacks.rawValue
@@ -22,7 +22,7 @@ extension FunnelFigure {
         guard ReturnWindow.all.indices.contains(Int(row.sequenceIndex)) else { return [] }
         let window = ReturnWindow.all[Int(row.sequenceIndex)]
         if case .through(let day) = bounds, window.firstDay > day { return [] }
-        guard let found else { return [(place, FunnelColumn.unbounded, 1)] }
+        guard let found else { return [(index, FunnelColumn.unbounded, 1)] }
         return found.sorted { $0.key < $1.key }.flatMap { currency, amounts in
             let names: [(String, Int128)] =
                 switch bounds {
@@ -41,7 +41,7 @@ extension FunnelFigure {
                         ("revenue_max_micros \(currency)", amounts.maxMicros),
                     ]
                 }
-            return names.map { (place, $0, $1) }
+            return names.map { (index, $0, $1) }
         }
     }
 }

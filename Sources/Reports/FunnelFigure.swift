@@ -39,7 +39,7 @@ package final class FunnelFigure: Figure {
     let selection: RowSelection
     let hours = HourTexts()
     /// The indices of counts among the measures.
-    private let places: [FunnelMeasure: Int]
+    private let indices: [FunnelMeasure: Int]
     private var names: CampaignNames
     /// The models of the apps, if the figure depends on them.
     private(set) var models: [Int64: ConversionModel] = [:]
@@ -74,7 +74,7 @@ package final class FunnelFigure: Figure {
         case .through:
             (name, counts, appSums) = (CampaignReturns.name, [.installs], [])
         }
-        places = Dictionary(uniqueKeysWithValues: counts.enumerated().map { ($1, $0) })
+        indices = Dictionary(uniqueKeysWithValues: counts.enumerated().map { ($1, $0) })
         measures = counts.map(\.name) + appSums
         if bounds != .absent { measures.append(FunnelColumn.unbounded) }
     }
@@ -131,13 +131,13 @@ package final class FunnelFigure: Figure {
         let column = FunnelColumn.named(measure)
         let ofBounds = column.flatMap { bounds == .absent ? nil : $0.boundParts }
         guard let parts = ofBounds ?? column?.parts ?? ownParts(measure) else { return nil }
-        let isBilledKnown = !known(FunnelColumn.billed).isEmpty
-        let isReportedKnown = !known(FunnelColumn.reported).isEmpty
+        let isBilledKnown = !available(FunnelColumn.billed).isEmpty
+        let isReportedKnown = !available(FunnelColumn.reported).isEmpty
         return parts.flatMap { part in
             guard MoneyByCurrency.isMoney(part) else { return [part] }
-            let known = known(part)
-            guard known.isEmpty, parts.contains(FunnelColumn.billed) else {
-                return known.isEmpty ? [part] : known
+            let available = available(part)
+            guard available.isEmpty, parts.contains(FunnelColumn.billed) else {
+                return available.isEmpty ? [part] : available
             }
             // The cost needs only one of its parts, and only the store of that part.
             let isUnneeded =
@@ -153,9 +153,9 @@ package final class FunnelFigure: Figure {
                 return .noSum(
                     "is computed from dates and is not a sum of records: docs/reference/returns.md")
             }
-            let known = CampaignReturns.measureNames
-            guard known.contains(name) || measures.contains(name), let parts = parts(of: name)
-            else { return .unknown(known: known) }
+            let valid = CampaignReturns.measureNames
+            guard valid.contains(name) || measures.contains(name), let parts = parts(of: name)
+            else { return .unknown(valid: valid) }
             return .measures(parts)
         }
         guard FunnelColumn.named(name)?.parts.isEmpty != true else {
@@ -169,11 +169,11 @@ package final class FunnelFigure: Figure {
             )
         }
         return parts(of: name).map { .measures($0) }
-            ?? .unknown(known: measures + Self.workedOut)
+            ?? .unknown(valid: measures + Self.workedOut)
     }
 
     /// The measures of a money part, one per known currency.
-    private func known(_ part: String) -> [String] {
+    private func available(_ part: String) -> [String] {
         measures.filter { $0 == part || $0.hasPrefix(part + " ") }
     }
 
@@ -219,24 +219,24 @@ package final class FunnelFigure: Figure {
     }
 
     /// The rows of a source that may count, as the funnel reads them.
-    func choice(of source: FunnelSource) -> RowChoice { choice(of: source, source.places) }
+    func choice(of source: FunnelSource) -> RowChoice { choice(of: source, source.indices) }
 
     /// Sales belong to apps. Other conditions decide which apps' rows count.
-    private func choice(of source: FunnelSource, _ places: ReadPlaces?) -> RowChoice {
+    private func choice(of source: FunnelSource, _ indices: ReadIndices?) -> RowChoice {
         guard selection.hasConditionsBesideTime, !source.isOfApps else {
             return RowChoice(isHourWanted: mayCount(inHour:))
         }
         return RowChoice(
             isHourWanted: mayCount(inHour:),
             isKeyWanted: { [self] columns in
-                source.entry(AnyTableRow(columns, of: places), self).map {
+                source.entry(AnyTableRow(columns, of: indices), self).map {
                     selection.includesBesideTime(allValues(of: $0, day: ""))
                 } ?? false
             })
     }
 
     /// Notes the app of a counted row.
-    package func note(_ table: AggregateTable, columns: [StoredValue]) {
+    package func observe(_ table: AggregateTable, columns: [StoredValue]) {
         guard let source = source(of: table), !source.isOfApps,
             let entry = source.entry(AnyTableRow(columns), self)
         else { return }
@@ -255,14 +255,14 @@ package final class FunnelFigure: Figure {
             return entry.amounts.map { term($0, $1) }
         }
         let ofBounds = boundTerms(entry)
-        let counts = entry.counts.filter { places[$0.measure] != nil }
+        let counts = entry.counts.filter { indices[$0.measure] != nil }
         guard !counts.isEmpty || !entry.amounts.isEmpty || !ofBounds.isEmpty,
             values(of: entry, at: time(of: entry)) != nil
         else { return nil }
         // Amounts of different currencies are never added.
         let suffix = entry.currency.isEmpty ? "" : " \(entry.currency)"
-        return counts.compactMap { place, measure in
-            places[measure].map { FigureTerm(rowMeasure: place, measure: $0) }
+        return counts.compactMap { index, measure in
+            indices[measure].map { FigureTerm(rowMeasure: index, measure: $0) }
         } + entry.amounts.map { term($0, $1 + suffix) }
             + ofBounds.map { term($0, $1, factor: $2) }
     }
@@ -282,9 +282,9 @@ package final class FunnelFigure: Figure {
     private func term(
         _ rowMeasure: Int, _ measure: String, factor: Int128 = 1
     ) -> FigureTerm {
-        let place = measures.firstIndex(of: measure) ?? measures.count
-        if place == measures.count { measures.append(measure) }
-        return FigureTerm(rowMeasure: rowMeasure, measure: place, factor: factor)
+        let index = measures.firstIndex(of: measure) ?? measures.count
+        if index == measures.count { measures.append(measure) }
+        return FigureTerm(rowMeasure: rowMeasure, measure: index, factor: factor)
     }
 }
 

@@ -19,14 +19,14 @@ struct FunnelFold {
     init(_ figure: FunnelFigure) {
         self.figure = figure
         // Rates depend on the day.
-        let places = figure.selection.places
-        isByDay = places.first == Self.dayPlace
+        let indices = figure.selection.indices
+        isByDay = indices.first == Self.dayIndex
         rows = RowGroups(
-            by: figure.isConverted && !isByDay ? [Self.dayPlace] + places : places,
+            by: figure.isConverted && !isByDay ? [Self.dayIndex] + indices : indices,
             empty: FunnelSums())
     }
 
-    private static let dayPlace = 0
+    private static let dayIndex = 0
     private let isByDay: Bool
 
     /// The groups, sorted by their columns.
@@ -40,10 +40,10 @@ struct FunnelFold {
 
     /// The groups with their amounts in one currency.
     func groups(converting conversion: CurrencyConversion) throws(InspectionError) -> [Group] {
-        let columnCount = figure.selection.places.count
+        let columnCount = figure.selection.indices.count
         var converted = RowGroups(by: Array(0..<columnCount), empty: FunnelSums())
         for group in groups {
-            let sums = group.sums.converted(by: conversion, on: group.columns[Self.dayPlace].text)
+            let sums = group.sums.converted(by: conversion, on: group.columns[Self.dayIndex].text)
             converted.add(Array(group.columns.suffix(columnCount))) { $0.add(sums) }
         }
         try conversion.requireRates()
@@ -74,26 +74,26 @@ struct FunnelFold {
         guard let values = figure.values(of: entry, at: time) else { return false }
         rows.add(values) { sums in
             body(&sums)
-            sums.note(app: entry.app)
+            sums.add(app: entry.app)
         }
         return true
     }
 
     private mutating func addCounts(of source: FunnelSource, _ slice: StoreSlice) throws {
-        try slice.forEachDay(of: source.places, figure.choice(of: source)) { row in
+        try slice.forEachDay(of: source.indices, figure.choice(of: source)) { row in
             guard source.isValue(row), let entry = source.entry(row, figure) else { return }
             let hour = figure.hours[entry.hour]
             let costDay = FunnelCost.day(hour.day, of: entry)
             let isBilled = source.billed.map { row[measure: $0] != 0 }
             let isSelected = add(entry, at: hour) { sums in
-                for (place, measure) in entry.counts { sums.add(row[measure: place], to: measure) }
-                for (place, measure) in entry.amounts where isBilled != false {
+                for (index, measure) in entry.counts { sums.add(row[measure: index], to: measure) }
+                for (index, measure) in entry.amounts where isBilled != false {
                     sums.cost.add(
-                        row[measure: place],
+                        row[measure: index],
                         to: measure == FunnelColumn.reported ? .reported : .billed,
                         currency: .text(entry.currency), on: costDay)
                 }
-                sums.note(day: hour.day, app: entry.app, kinds: CampaignIDKinds(entry.kind))
+                sums.add(day: hour.day, app: entry.app, kinds: CampaignIDKinds(entry.kind))
             }
             guard isSelected, !entry.amounts.isEmpty else { return }
             switch isBilled {
@@ -115,12 +115,12 @@ struct FunnelFold {
         let choice = RowChoice(
             isHourWanted: { days.contains(figure.hours[$0].day) },
             isKeyWanted: { columns in
-                source.entry(AnyTableRow(columns, of: source.places), figure).map {
+                source.entry(AnyTableRow(columns, of: source.indices), figure).map {
                     campaigns.contains(Self.campaign(of: $0))
                 } ?? false
             })
         for slice in slices where slice.stream == BidsFold.streamName {
-            try slice.forEachDay(of: source.places, choice) { row in
+            try slice.forEachDay(of: source.indices, choice) { row in
                 guard row[measure: billed] != 0, let entry = source.entry(row, figure)
                 else { return }
                 billedDays.insert(FunnelCost.day(figure.hours[entry.hour].day, of: entry))
@@ -135,7 +135,7 @@ struct FunnelFold {
     /// Sales appear in every row of their app, and in a row of their own.
     private mutating func addNotifications(_ slice: StoreSlice) throws {
         let source = FunnelSource.storeNotifications
-        try slice.forEachDay(of: source.places, figure.choice(of: source)) { row in
+        try slice.forEachDay(of: source.indices, figure.choice(of: source)) { row in
             guard source.isValue(row), let entry = source.entry(row, figure) else { return }
             let hour = figure.hours[entry.hour]
             guard figure.selection.includes(timeMilliseconds: hour.milliseconds) else { return }
@@ -209,19 +209,19 @@ extension FunnelFold {
                     counts.nullValues, model, received: received, timing: row.timing, fine: nil,
                     coarse: nil, sequenceIndex: Int(row.sequenceIndex))
             }
-            for (place, measure) in entry.counts {
-                let isOfNulls = place == PostbacksKey.Measure.nullValues.rawValue
+            for (index, measure) in entry.counts {
+                let isOfNulls = index == PostbacksKey.Measure.nullValues.rawValue
                 sums.add(isOfNulls ? counts.nullValues : counts.postbacks, to: measure)
                 if tellsWindows, measure == .installs {
-                    sums.note(installs: counts.postbacks, on: time.day, app: row.app)
+                    sums.add(installs: counts.postbacks, on: time.day, app: row.app)
                 }
             }
             if !time.day.isEmpty {
-                sums.note(day: time.day, app: row.app, kinds: CampaignIDKinds(row.kind))
+                sums.add(day: time.day, app: row.app, kinds: CampaignIDKinds(row.kind))
                 // Cohorts without installs have equal weight.
-                if tellsWindows { sums.note(installs: 0, on: time.day, app: row.app) }
+                if tellsWindows { sums.add(installs: 0, on: time.day, app: row.app) }
             }
-            sums.note(installs: interval)
+            sums.add(installs: interval)
         }
     }
 
@@ -252,7 +252,7 @@ extension FunnelFold {
     /// Adds the revenue of values.
     private mutating func addRevenue(_ slice: StoreSlice) throws {
         let source = figure.revenue
-        try slice.forEachRow(of: source.places) { _, row in
+        try slice.forEachRow(of: source.indices) { _, row in
             guard let entry = source.entry(row, figure), !entry.currency.isEmpty,
                 source.isValue(row), let revenue = entry.revenue
             else { return }

@@ -83,8 +83,8 @@ package struct FunnelDivision: Sendable {
     /// All parts in order; they form the text.
     package var parts: [Part] {
         func side(_ terms: [Term], _ sign: String) -> [Part] {
-            let sum = terms.enumerated().flatMap { place, term -> [Part] in
-                place > 0 ? [.sign(sign), .term(term)] : [.term(term)]
+            let sum = terms.enumerated().flatMap { index, term -> [Part] in
+                index > 0 ? [.sign(sign), .term(term)] : [.term(term)]
             }
             return terms.count > 1 ? [.sign("(")] + sum + [.sign(")")] : sum
         }
@@ -143,9 +143,9 @@ extension FunnelDivision {
     fileprivate init(_ measure: String, _ ratio: FunnelRatio, _ table: ReportTable) {
         func value(_ name: String) -> ReportValue {
             guard let row = table.rows.first,
-                let place = table.columns.firstIndex(where: { $0.name == name })
+                let index = table.columns.firstIndex(where: { $0.name == name })
             else { return .null }
-            return row[place]
+            return row[index]
         }
         func term(_ term: FunnelTerm) -> Term { Term(name: term.name, value: value(term.name)) }
         self.init(
@@ -206,8 +206,8 @@ extension OpenStores {
         request.measures = nil
         let table = try funnel(request, configuration).table
         func text(_ name: String) -> String? {
-            table.columns.firstIndex { $0.name == name }.flatMap { place in
-                table.rows.first.map { $0[place].plainText }
+            table.columns.firstIndex { $0.name == name }.flatMap { index in
+                table.rows.first.map { $0[index].plainText }
             }.flatMap { $0.isEmpty ? nil : $0 }
         }
         guard let source = text("cost_source") else { return nil }
@@ -260,8 +260,8 @@ extension Funnel {
 extension ReportTable {
     /// The installs in rows of unknown cost. Each row must be of a single campaign.
     package var installsWithoutCost: Int128 {
-        func place(_ name: String) -> Int? { columns.firstIndex { $0.name == name } }
-        guard let cost = place("cost_micros"), let installs = place("installs") else { return 0 }
+        func index(_ name: String) -> Int? { columns.firstIndex { $0.name == name } }
+        guard let cost = index("cost_micros"), let installs = index("installs") else { return 0 }
         return rows.reduce(0) { sum, row in
             guard case .integer(let count) = row[installs] else { return sum }
             return row[cost].plainText.isEmpty ? sum + count : sum

@@ -5,7 +5,7 @@ import Streams
 /// An aggregate that the funnel reads, and the contribution of its rows.
 struct FunnelSource: Sendable {
     /// The columns and measures that the funnel needs; it sums over all others.
-    let places: ReadPlaces
+    let indices: ReadIndices
     /// Index of the measure that is 0 without billing; nil for aggregates without billing.
     let billed: Int?
     /// Whether its rows belong to whole apps: they count for the apps of other rows.
@@ -19,7 +19,7 @@ struct FunnelSource: Sendable {
         isValue: @escaping @Sendable (TableRow<Key>) -> Bool = { $0.row.isCounted },
         _ read: @escaping @Sendable (TableRow<Key>, FunnelFigure) -> FunnelEntry?
     ) {
-        places = reader.places
+        indices = reader.indices
         self.billed = billed?.rawValue
         self.isOfApps = isOfApps
         self.isValue = { isValue(TableRow($0)) }
@@ -27,7 +27,7 @@ struct FunnelSource: Sendable {
     }
 
     /// The aggregate as it is stored.
-    var stored: AggregateTable { places.stored }
+    var stored: AggregateTable { indices.stored }
 
     /// The contribution of a row; nil for notifications that do not count.
     func entry(_ row: AnyTableRow, _ number: FunnelFigure) -> FunnelEntry? { read(row, number) }
@@ -199,9 +199,9 @@ struct FunnelEntry {
     /// For postbacks: whether they are trusted and won.
     var isTrusted = false
     /// Indices of measures in the stored aggregate, and the measures that they add to.
-    var counts: [(place: Int, measure: FunnelMeasure)] = []
+    var counts: [(index: Int, measure: FunnelMeasure)] = []
     /// The same for amounts, which are in the entry's currency.
-    private(set) var amounts: [(place: Int, measure: String)] = []
+    private(set) var amounts: [(index: Int, measure: String)] = []
     /// The indices of the revenue, which is among the amounts.
     private(set) var revenue: (min: Int, max: Int)?
     var currency = ""

@@ -45,12 +45,12 @@ struct FunnelSums {
         body(&windowBounds[window])
     }
 
-    mutating func note(installs count: Int128, on day: String, app: Int64) {
+    mutating func add(installs count: Int128, on day: String, app: Int64) {
         installsByDay.add(count, on: day, app: app)
     }
 
     mutating func add(_ other: FunnelSums) {
-        for place in counts.indices { counts[place] += other.counts[place] }
+        for index in counts.indices { counts[index] += other.counts[index] }
         cost.add(other.cost)
         revenueMinMicros.merge(other.revenueMinMicros, uniquingKeysWith: +)
         revenueMaxMicros.merge(other.revenueMaxMicros, uniquingKeysWith: +)
@@ -63,13 +63,13 @@ struct FunnelSums {
         installs.formUnion(other.installs)
     }
 
-    mutating func note(day: String, app: Int64, kinds: CampaignIDKinds) {
-        days.note(day: day, app: app, kinds: kinds)
+    mutating func add(day: String, app: Int64, kinds: CampaignIDKinds) {
+        days.add(day: day, app: app, kinds: kinds)
     }
 
-    mutating func note(app: Int64) { apps.insert(app) }
+    mutating func add(app: Int64) { apps.insert(app) }
 
-    mutating func note(installs interval: InstallInterval) { installs.formUnion(interval) }
+    mutating func add(installs interval: InstallInterval) { installs.formUnion(interval) }
 
     var isAnything: Bool {
         counts.contains { $0 != 0 } || !cost.isEmpty || !revenueMinMicros.isEmpty

@@ -11,17 +11,17 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
     case differentLogs(stream: String, directories: [String])
     /// Two sets of stores do not share a stream.
     case nothingInCommon(streams: [String], directories: [String])
-    case unknownDump(String, known: [String])
-    case unknownColumn(String, dump: String, known: [String])
-    case unknownMeasure(String, known: [String])
+    case unknownDump(String, valid: [String])
+    case unknownColumn(String, dump: String, valid: [String])
+    case unknownMeasure(String, valid: [String])
     /// The column is the axis of the curves, so a condition on it would remove a part of each sum.
     case curveColumn(String)
     /// The later of two instants precedes the earlier one.
     case badTimes
     /// The rows of the dump do not have windows of postbacks.
-    case noMaturity(String, known: [String])
+    case noMaturity(String, valid: [String])
     /// The rows of the dump are not increments of curves.
-    case noCurves(String, known: [String])
+    case noCurves(String, valid: [String])
     /// Rows of estimates cannot be grouped.
     case noGrouping(String)
     /// `total` is combined with columns, or no column is named.
@@ -90,20 +90,20 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
         case .nothingInCommon(let streams, let directories):
             "\(directories.joined(separator: " and ")) have no stream in common among "
                 + "\(streams.joined(separator: ", ")): give directories with stores of the same streams"
-        case .unknownDump(let name, let known):
-            "no dump '\(name)': \(UnknownName(name, known: known))"
-        case .unknownColumn(let name, let dump, let known):
-            "no column '\(name)' in \(dump): \(UnknownName(name, known: known))"
-        case .unknownMeasure(let name, let known):
-            "no measure '\(name)' here: \(UnknownName(name, known: known))"
+        case .unknownDump(let name, let valid):
+            "no dump '\(name)': \(UnknownName(name, valid: valid))"
+        case .unknownColumn(let name, let dump, let valid):
+            "no column '\(name)' in \(dump): \(UnknownName(name, valid: valid))"
+        case .unknownMeasure(let name, let valid):
+            "no measure '\(name)' here: \(UnknownName(name, valid: valid))"
         case .curveColumn(let column):
             "a curve adds up over \(column): remove --where \(column)=... and read the row that you want"
         case .badTimes:
             "--to is before --from: give the earlier time first"
-        case .noMaturity(let name, let known):
-            "\(name) has no maturity: use \(known.dropLast().joined(separator: ", ")) or \(known.last ?? "")"
-        case .noCurves(let name, let known):
-            "\(name) has no curves: use \(known.joined(separator: " or "))"
+        case .noMaturity(let name, let valid):
+            "\(name) has no maturity: use \(valid.dropLast().joined(separator: ", ")) or \(valid.last ?? "")"
+        case .noCurves(let name, let valid):
+            "\(name) has no curves: use \(valid.joined(separator: " or "))"
         case .noGrouping(let name):
             "\(name) contains intervals, which cannot be added: remove --by, and select rows with --where"
         case .badColumns(let columns):

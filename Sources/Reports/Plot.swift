@@ -41,22 +41,22 @@ package struct Plot: Sendable {
     ) throws(InspectionError) {
         let measures = table.columns.dropFirst(table.keyCount).map(\.name)
         guard let names = Self.columns(of: value, in: measures) else {
-            throw .unknownMeasure(value, known: measures)
+            throw .unknownMeasure(value, valid: measures)
         }
         let isMoney = MoneyByCurrency.isMoney(names.low)
         let table = isMoney ? table.toldApartByCurrency : table
         let columns = table.columns.map(\.name)
         guard let low = columns.firstIndex(of: names.low),
             let high = columns.firstIndex(of: names.high)
-        else { throw .unknownMeasure(value, known: measures) }
+        else { throw .unknownMeasure(value, valid: measures) }
         let keys = columns.prefix(table.keyCount)
         let along = step ?? keys.last { $0 != Dump.currency } ?? ""
-        guard let stepPlace = keys.firstIndex(of: along) else {
-            throw .unknownColumn(along, dump: name, known: Array(keys))
+        guard let stepIndex = keys.firstIndex(of: along) else {
+            throw .unknownColumn(along, dump: name, valid: Array(keys))
         }
         let maturity = columns.firstIndex(of: "maturity")
         func isComplete(_ row: [ReportValue]) -> Bool {
-            if let newestDay { return along != "day" || row[stepPlace].plainText < newestDay }
+            if let newestDay { return along != "day" || row[stepIndex].plainText < newestDay }
             return maturity.map { [.null, .decimal("1.000000")].contains(row[$0]) } ?? true
         }
         func number(_ value: ReportValue) -> Double? {
@@ -71,21 +71,21 @@ package struct Plot: Sendable {
         self.isMoney = isMoney
         valueName = isMoney ? value.replacing("_micros", with: "") : value
         // Compared by bytes: names that look alike are different curves.
-        var places: [StoredValue: Int] = [:]
+        var indices: [StoredValue: Int] = [:]
         for row in table.rows {
-            let name = keys.indices.filter { $0 != stepPlace }.map { row[$0].plainText }
+            let name = keys.indices.filter { $0 != stepIndex }.map { row[$0].plainText }
                 .filter { !$0.isEmpty }.joined(separator: ", ")
-            let index = places[.text(name)] ?? curves.count
+            let index = indices[.text(name)] ?? curves.count
             if index == curves.count {
                 guard curves.count < Self.mostCurves else {
                     throw .tooManyCurves(Self.mostCurves)
                 }
-                places[.text(name)] = index
+                indices[.text(name)] = index
                 curves.append(Curve(name: name, points: []))
             }
             curves[index].points.append(
                 Point(
-                    label: row[stepPlace].plainText, low: number(row[low]),
+                    label: row[stepIndex].plainText, low: number(row[low]),
                     high: number(row[high]),
                     isComplete: isComplete(row)))
         }
@@ -174,9 +174,9 @@ package struct Plot: Sendable {
         }
         let most = largest > 0 ? largest : 1
         func x(_ label: String) -> Double {
-            let place = Double(labels.firstIndex(of: label) ?? 0)
+            let index = Double(labels.firstIndex(of: label) ?? 0)
             let steps = Double(max(labels.count - 1, 1))
-            return left + place / steps * (width - left - 30)
+            return left + index / steps * (width - left - 30)
         }
         func y(_ value: Double) -> Double {
             top + (1 - max(value, 0) / most) * (height - top - bottom)

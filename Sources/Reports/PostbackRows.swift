@@ -13,7 +13,7 @@ struct PostbackColumns<Key: RowKey>: ReadColumns {
     fileprivate let conversionType: TableColumn<Key, String>
     fileprivate let didWin: TableColumn<Key, Bool>
     fileprivate let verdict: TableColumn<Key, String>
-    let places: [Int]
+    let indices: [Int]
 
     init(_ path: KeyPath<Key, PostbacksKey>) {
         framework = Key.column(path.appending(path: \.framework))
@@ -24,10 +24,10 @@ struct PostbackColumns<Key: RowKey>: ReadColumns {
         conversionType = Key.column(path.appending(path: \.conversionType))
         didWin = Key.column(path.appending(path: \.didWin))
         verdict = Key.column(path.appending(path: \.verdict))
-        places =
-            Key.time.places + framework.places + version.places + campaign.places
-            + sourceApp.places + sequenceIndex.places + conversionType.places + didWin.places
-            + verdict.places
+        indices =
+            Key.time.indices + framework.indices + version.indices + campaign.indices
+            + sourceApp.indices + sequenceIndex.indices + conversionType.indices + didWin.indices
+            + verdict.indices
     }
 }
 
@@ -191,7 +191,7 @@ extension [Int64: ConversionModel] {
 struct InstallDays {
     private var kinds: [String: [Int64: CampaignIDKinds]] = [:]
 
-    mutating func note(day: String, app: Int64, kinds: CampaignIDKinds) {
+    mutating func add(day: String, app: Int64, kinds: CampaignIDKinds) {
         self.kinds[day, default: [:]][app, default: []].formUnion(kinds)
     }
 

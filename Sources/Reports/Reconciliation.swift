@@ -76,7 +76,7 @@ struct ReconciliationFold {
         self.question = question
         self.selection = selection
         self.watermarkMilliseconds = watermarkMilliseconds
-        groups = RowGroups(by: selection.places, empty: Sums())
+        groups = RowGroups(by: selection.indices, empty: Sums())
     }
 
     /// Adds the postbacks of a store. The copies of one postback are adjacent.

@@ -114,12 +114,12 @@ package func reportNames(_ abilities: ReportAbilities = []) -> [String] {
 }
 
 /// The report of a name, if it has these abilities. Throws `unknownDump`.
-package func knownReport(
+package func requireReport(
     _ name: String, _ abilities: ReportAbilities = []
 ) throws(InspectionError) -> any Report {
     guard let report = allReports.first(where: { $0.name == name }) ?? DumpDescription.find(name),
         report.abilities.isSuperset(of: abilities)
-    else { throw .unknownDump(name, known: reportNames(abilities)) }
+    else { throw .unknownDump(name, valid: reportNames(abilities)) }
     return report
 }
 
@@ -206,6 +206,6 @@ extension Report {
     package func comparedRows(
         _ request: ReportRequest, _: ReportConfiguration
     ) throws -> ComparedRows {
-        throw InspectionError.unknownDump(request.name, known: reportNames(.sums))
+        throw InspectionError.unknownDump(request.name, valid: reportNames(.sums))
     }
 }

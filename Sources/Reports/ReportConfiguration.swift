@@ -65,7 +65,7 @@ package struct ReportConfiguration: Sendable {
         _ path: WritableKeyPath<KeptParts.Parts, Part?> & Sendable,
         _ read: () throws(ConfigurationError) -> Part
     ) throws(ConfigurationError) -> Part {
-        if let known = kept?.parts.withLock({ $0[keyPath: path] }) { return known }
+        if let cached = kept?.parts.withLock({ $0[keyPath: path] }) { return cached }
         let part = try read()
         kept?.parts.withLock { $0[keyPath: path] = part }
         return part

@@ -116,26 +116,26 @@ struct JSONObjects {
     }
 
     /// Appends a part of an object: the members from this index on.
-    func append(_ values: some Sequence<ReportValue>, from place: Int, to json: inout [UInt8]) {
+    func append(_ values: some Sequence<ReportValue>, from first: Int, to json: inout [UInt8]) {
         for (index, value) in values.enumerated() {
-            json.append(contentsOf: leads[place + index])
+            json.append(contentsOf: leads[first + index])
             value.append(to: &json)
         }
     }
 
     /// Appends integer members from this index on.
-    func append(integers: some Sequence<Int128>, from place: Int, to json: inout [UInt8]) {
+    func append(integers: some Sequence<Int128>, from first: Int, to json: inout [UInt8]) {
         for (index, integer) in integers.enumerated() {
-            json.append(contentsOf: leads[place + index])
+            json.append(contentsOf: leads[first + index])
             // Formatting 64 bits avoids 128-bit division.
             let text = Int64(exactly: integer).map { String($0) } ?? String(integer)
             json.append(contentsOf: text.utf8)
         }
     }
 
-    func text(of values: some Sequence<ReportValue>, from place: Int) -> [UInt8] {
+    func text(of values: some Sequence<ReportValue>, from first: Int) -> [UInt8] {
         var text: [UInt8] = []
-        append(values, from: place, to: &text)
+        append(values, from: first, to: &text)
         return text
     }
 

@@ -103,7 +103,7 @@ package struct ReportRequest: Sendable {
     /// only the requested measures.
     package mutating func groupByShownColumns(isGrouped: Bool) throws {
         guard let shown = arrangement.columns else { return }
-        let report = try knownReport(name)
+        let report = try requireReport(name)
         // Rows that are not sums cannot be grouped.
         guard report.abilities.contains(.groups) else { return }
         guard measures == nil else {
@@ -130,7 +130,7 @@ package struct ReportRequest: Sendable {
     package func answer(
         _ stores: OpenStores, _ configuration: ReportConfiguration, as format: DumpFormat
     ) throws -> DumpAnswer {
-        let report = try knownReport(name)
+        let report = try requireReport(name)
         try check(report)
         return try report.answer(self, stores, configuration, as: format)
     }
@@ -142,7 +142,7 @@ package struct ReportRequest: Sendable {
         _ stores: OpenStores, _ configuration: ReportConfiguration, as format: DumpFormat,
         isRaw: Bool, to sink: ([UInt8]) throws -> Void
     ) throws -> [String] {
-        let report = try knownReport(name)
+        let report = try requireReport(name)
         try check(report)
         return try report.write(
             self, stores, configuration, as: format, isRaw: isRaw, to: sink)
@@ -204,7 +204,7 @@ package struct ReportRequest: Sendable {
             // The table has only the requested columns.
             let all = report.columnNames + report.measureNames
             let added = table.columns.map(\.name).filter { !all.contains($0) }
-            throw InspectionError.unknownColumn(name, dump: dump, known: all + added)
+            throw InspectionError.unknownColumn(name, dump: dump, valid: all + added)
         }
     }
 }
@@ -258,8 +258,8 @@ package enum DumpAnswer {
         try sink(Array(table.lines(within: width).map { $0 + "\n" }.joined().utf8))
         var notices = notices
         let unknown = zeros.filter { name in
-            report.columns.firstIndex { $0.name == name }.map { place in
-                report.rows.allSatisfy { $0[place] == .null }
+            report.columns.firstIndex { $0.name == name }.map { index in
+                report.rows.allSatisfy { $0[index] == .null }
             } ?? false
         }
         for (reason, names) in [

@@ -82,10 +82,10 @@ package struct ReportTable: Sendable {
     package func limited(toMeasures names: [String]) throws(InspectionError) -> ReportTable {
         let all = columns.map(\.name)
         if let unknown = names.first(where: { !all.contains($0) }) {
-            throw .unknownMeasure(unknown, known: Array(all.dropFirst(keyCount)))
+            throw .unknownMeasure(unknown, valid: Array(all.dropFirst(keyCount)))
         }
         return limited(
-            toPlaces: columns.indices.filter { $0 < keyCount || names.contains(all[$0]) })
+            toIndices: columns.indices.filter { $0 < keyCount || names.contains(all[$0]) })
     }
 
     /// The table without rows in which every measure is zero. Unknown values are not zero.
@@ -99,11 +99,11 @@ package struct ReportTable: Sendable {
     }
 
     /// The table with the columns at these indices, in this order.
-    func limited(toPlaces places: [Int]) -> ReportTable {
+    func limited(toIndices indices: [Int]) -> ReportTable {
         ReportTable(
-            columns: places.map { columns[$0] },
-            rows: rows.map { row in places.map { row[$0] } },
-            keyCount: places.prefix { $0 < keyCount }.count)
+            columns: indices.map { columns[$0] },
+            rows: rows.map { row in indices.map { row[$0] } },
+            keyCount: indices.prefix { $0 < keyCount }.count)
     }
 
     /// The table for programs: amounts are numbers of one currency, which a column names. A row of several currencies
@@ -116,7 +116,7 @@ package struct ReportTable: Sendable {
         }
         var rows: [[ReportValue]] = []
         for row in self.rows {
-            let amounts = money.map { (place: $0, amounts: row[$0].amounts) }
+            let amounts = money.map { (column: $0, amounts: row[$0].amounts) }
             let currencies = Set(amounts.flatMap { $0.amounts.map(\.currency) }).sorted {
                 $0.utf8.lexicographicallyPrecedes($1.utf8)
             }
@@ -125,8 +125,8 @@ package struct ReportTable: Sendable {
                     index == 0
                     ? row
                     : row.prefix(keyCount) + row.dropFirst(keyCount).map { _ in ReportValue.null }
-                for (place, amounts) in amounts {
-                    values[place] =
+                for (column, amounts) in amounts {
+                    values[column] =
                         amounts.first { $0.currency == currency }.map { .integer($0.micros) }
                         ?? .null
                 }

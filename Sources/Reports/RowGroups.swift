@@ -11,26 +11,26 @@ struct RowGroups<Sums> {
         var sums: Sums
     }
 
-    private let places: [Int]
+    private let columns: [Int]
     private let empty: Sums
     private var indices: [RowKeyBytes: Int] = [:]
     private var groups: [Group] = []
 
     /// - Parameters:
-    ///   - places: indices of the grouping columns.
+    ///   - columns: indices of the grouping columns.
     ///   - empty: the initial sums of a group.
-    init(by places: [Int], empty: Sums) {
-        self.places = places
+    init(by columns: [Int], empty: Sums) {
+        self.columns = columns
         self.empty = empty
     }
 
     mutating func add(_ values: [StoredValue], _ body: (inout Sums) -> Void) {
         var key = RowKeyBytes()
-        for place in places { key.append(values[place]) }
+        for column in columns { key.append(values[column]) }
         let index = indices[key] ?? groups.count
         if index == groups.count {
             indices[key] = index
-            groups.append(Group(key: key, columns: places.map { values[$0] }, sums: empty))
+            groups.append(Group(key: key, columns: columns.map { values[$0] }, sums: empty))
         }
         body(&groups[index].sums)
     }
@@ -65,20 +65,20 @@ struct RowKeyBytes: Hashable, Comparable {
 
     /// The values of the key's columns, given their kinds.
     func values(of kinds: [AggregateTable.ColumnKind]) -> [StoredValue] {
-        var place = 0
+        var index = 0
         return kinds.map { kind in
             switch kind {
             case .integer, .boolean:
                 let ordered = bytes.withUnsafeBytes {
-                    UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+                    UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: index, as: UInt64.self))
                 }
-                place += 8
+                index += 8
                 return .integer(Int64(bitPattern: ordered ^ 1 << 63))
             case .text, .hour, .day:
                 var text: [UInt8] = []
-                while let nul = bytes[place...].firstIndex(of: 0), nul + 1 < bytes.count {
-                    text += bytes[place..<nul]
-                    place = nul + 2
+                while let nul = bytes[index...].firstIndex(of: 0), nul + 1 < bytes.count {
+                    text += bytes[index..<nul]
+                    index = nul + 2
                     guard bytes[nul + 1] == 0xFF else { break }
                     text.append(0)
                 }

@@ -3,10 +3,10 @@ import Streams
 
 /// The selected rows of a dump and their grouping, validated against its columns: indices instead of names.
 struct RowSelection {
-    let places: [Int]
+    let indices: [Int]
     let columns: [DumpColumn]
     private let all: [DumpColumn]
-    private let conditions: [(place: Int, value: StoredValue)]
+    private let conditions: [(index: Int, value: StoredValue)]
     private let sinceMilliseconds: Int64?
     private let untilMilliseconds: Int64?
 
@@ -19,18 +19,18 @@ struct RowSelection {
         case .all: chosen = Set(all.indices.filter { all[$0].isDefault })
         case .total: break
         case .columns(let names):
-            for name in names { chosen.insert(try Self.place(of: name, in: all, request.name)) }
+            for name in names { chosen.insert(try Self.index(of: name, in: all, request.name)) }
         }
         if isByCurrency, let currency = all.firstIndex(where: { $0.name == Dump.currency }) {
             chosen.insert(currency)
         }
-        places = chosen.sorted()
-        columns = places.map { all[$0] }
+        indices = chosen.sorted()
+        columns = indices.map { all[$0] }
         self.all = all
-        var conditions: [(place: Int, value: StoredValue)] = []
+        var conditions: [(index: Int, value: StoredValue)] = []
         for condition in request.conditions {
-            let place = try Self.place(of: condition.column, in: all, request.name)
-            conditions.append((place, try Self.value(condition, all[place])))
+            let index = try Self.index(of: condition.column, in: all, request.name)
+            conditions.append((index, try Self.value(condition, all[index])))
         }
         self.conditions = conditions
         sinceMilliseconds = request.sinceMilliseconds
@@ -43,35 +43,35 @@ struct RowSelection {
     ///     range.
     func includes(_ values: [StoredValue], timeMilliseconds: Int64?) -> Bool {
         includes(timeMilliseconds: timeMilliseconds)
-            && conditions.allSatisfy { values[$0.place] == $0.value }
+            && conditions.allSatisfy { values[$0.index] == $0.value }
     }
 
     /// Whether there are conditions on other columns than the time.
-    var hasConditionsBesideTime: Bool { conditions.contains { !isOfTime($0.place) } }
+    var hasConditionsBesideTime: Bool { conditions.contains { !isOfTime($0.index) } }
 
     /// Whether any row may be excluded.
     var isNarrowed: Bool { hasConditionsBesideTime || isLimitedInTime }
 
     /// Whether the conditions on other columns than the time hold.
     func includesBesideTime(_ values: [StoredValue]) -> Bool {
-        conditions.allSatisfy { isOfTime($0.place) || values[$0.place] == $0.value }
+        conditions.allSatisfy { isOfTime($0.index) || values[$0.index] == $0.value }
     }
 
-    private func isOfTime(_ place: Int) -> Bool {
-        all[place].kind.isTime || ["day", "timestamp"].contains(all[place].name)
+    private func isOfTime(_ index: Int) -> Bool {
+        all[index].kind.isTime || ["day", "timestamp"].contains(all[index].name)
     }
 
     /// Whether the conditions on one column hold for a value of it.
     func includes(_ value: StoredValue, ofColumn name: String) -> Bool {
-        conditions.allSatisfy { all[$0.place].name != name || $0.value == value }
+        conditions.allSatisfy { all[$0.index].name != name || $0.value == value }
     }
 
     /// The required values of these columns: those with one equality condition. SQL does not compare texts after a NUL,
     /// so texts with a NUL are left out.
     func values(of names: Set<String>) -> [String: StoredValue] {
         var values: [String: StoredValue] = [:]
-        for (place, column) in all.enumerated() where names.contains(column.name) {
-            let wanted = conditions.filter { $0.place == place }.map(\.value)
+        for (index, column) in all.enumerated() where names.contains(column.name) {
+            let wanted = conditions.filter { $0.index == index }.map(\.value)
             guard wanted.count == 1, let value = wanted.first else { continue }
             if case .text(let text) = value, text.utf8.contains(0) { continue }
             values[column.name] = value
@@ -82,7 +82,7 @@ struct RowSelection {
     /// Whether only some hours are selected.
     var isLimitedInTime: Bool {
         sinceMilliseconds != nil || untilMilliseconds != nil
-            || conditions.contains { isOfTime($0.place) }
+            || conditions.contains { isOfTime($0.index) }
     }
 
     /// Whether a time range may contain selected rows. Both ends and their days are inclusive.
@@ -91,9 +91,9 @@ struct RowSelection {
     ) -> Bool {
         if let sinceMilliseconds, last < sinceMilliseconds { return false }
         if let untilMilliseconds, first >= untilMilliseconds { return false }
-        return conditions.allSatisfy { place, value in
+        return conditions.allSatisfy { index, value in
             // Rows without a day may be of any time.
-            guard all[place].name == "day", !value.text.isEmpty else { return true }
+            guard all[index].name == "day", !value.text.isEmpty else { return true }
             return firstDay <= value.text && value.text <= lastDay
         }
     }
@@ -107,13 +107,13 @@ struct RowSelection {
         return true
     }
 
-    private static func place(
+    private static func index(
         of name: String, in columns: [DumpColumn], _ dump: String
     ) throws(InspectionError) -> Int {
-        guard let place = columns.firstIndex(where: { $0.name == name }) else {
-            throw .unknownColumn(name, dump: dump, known: columns.map(\.name))
+        guard let index = columns.firstIndex(where: { $0.name == name }) else {
+            throw .unknownColumn(name, dump: dump, valid: columns.map(\.name))
         }
-        return place
+        return index
     }
 
     private static func value(

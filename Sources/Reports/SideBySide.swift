@@ -58,7 +58,7 @@ struct SideBySide {
     ///   - showsEqual: whether to include lines that are equal in all parts.
     ///   - totalsOfEqual: whether totals include these.
     func lines(showsEqual: Bool, totalsOfEqual: Bool) -> (lines: [Line], totals: [Total]) {
-        let currencyPlace = columns.firstIndex { $0.name == "currency" }
+        let currencyIndex = columns.firstIndex { $0.name == "currency" }
         var lines: [Line] = []
         var totals: [RowKeyBytes: Total] = [:]
         for row in rows.sorted {
@@ -70,7 +70,7 @@ struct SideBySide {
                 if showsEqual || line.isChanged { lines.append(line) }
                 guard totalsOfEqual || line.isChanged else { continue }
                 let isMoney = MoneyByCurrency.isMoney(measures[measure])
-                let currency = isMoney ? currencyPlace.map { row.columns[$0] } : nil
+                let currency = isMoney ? currencyIndex.map { row.columns[$0] } : nil
                 let key = RowKeyBytes([.integer(Int64(measure)), currency ?? .text("")])
                 var total =
                     totals[key]
@@ -147,18 +147,18 @@ extension Funnel {
 
     /// The sums without computed columns. An additional column splits amounts by currency; it is empty for counts.
     func sums(by keys: [DumpColumn]) -> Dump {
-        let places = table.columns.indices.dropFirst(keys.count).filter { place in
-            Self.sums.contains(table.columns[place].name)
+        let indices = table.columns.indices.dropFirst(keys.count).filter { index in
+            Self.sums.contains(table.columns[index].name)
         }
         let rows = table.rows.flatMap { values -> [Dump.Row] in
             let key = values.prefix(keys.count).map(\.stored)
             var byCurrency: [StoredValue: [Int128]] = [:]
             func add(_ amount: Int128, _ currency: String, _ measure: Int) {
-                let empty = Array(repeating: Int128(0), count: places.count)
+                let empty = Array(repeating: Int128(0), count: indices.count)
                 byCurrency[.text(currency), default: empty][measure] += amount
             }
-            for (measure, place) in places.enumerated() {
-                switch values[place] {
+            for (measure, index) in indices.enumerated() {
+                switch values[index] {
                 case .integer(let count): add(count, "", measure)
                 case .money(let money):
                     for amount in money.amounts { add(amount.micros, amount.currency, measure) }
@@ -171,7 +171,7 @@ extension Funnel {
         }
         return Dump(
             columns: keys + [DumpColumn("currency", .text)],
-            measures: places.map { table.columns[$0].name }, rows: rows)
+            measures: indices.map { table.columns[$0].name }, rows: rows)
     }
 }
 

@@ -19,7 +19,7 @@ final class SortedSums {
 
     private let measureCount: Int
     private let mostBytes: Int
-    private var places: [RowKeyBytes: Int] = [:]
+    private var indices: [RowKeyBytes: Int] = [:]
     private var groups: [Group] = []
     private var bytes = 0
     private var runs: SortedRuns?
@@ -41,18 +41,18 @@ final class SortedSums {
     func add<Measure: FixedWidthInteger>(
         _ key: RowKeyBytes, _ measures: [Measure], at first: Int = 0, kinds: CampaignIDKinds
     ) throws(InspectionError) {
-        if places[key] == nil {
+        if indices[key] == nil {
             if bytes >= mostBytes { try spill() }
-            places[key] = groups.count
+            indices[key] = groups.count
             groups.append(
                 Group(key: key, measures: Array(repeating: 0, count: measureCount), kinds: []))
             bytes += key.count + measureCount * MemoryLayout<Int128>.size + Self.groupBytes
         }
-        guard let place = places[key] else { return }
+        guard let group = indices[key] else { return }
         for index in measures.indices {
-            groups[place].measures[first + index] += Int128(measures[index])
+            groups[group].measures[first + index] += Int128(measures[index])
         }
-        groups[place].kinds.formUnion(kinds)
+        groups[group].kinds.formUnion(kinds)
     }
 
     /// Calls `body` with each key and its sums, in order, and consumes the sums.
@@ -90,7 +90,7 @@ final class SortedSums {
     }
 
     private func clear() {
-        places.removeAll()
+        indices.removeAll()
         groups.removeAll()
         bytes = 0
     }
@@ -168,7 +168,7 @@ private final class RunReader {
     private let measureCount: Int
     private var rest: Range<Int>
     private var piece: [UInt8] = []
-    private var place = 0
+    private var index = 0
 
     private static let pieceBytes = 1 << 16
 
@@ -180,12 +180,12 @@ private final class RunReader {
     }
 
     func next() throws(InspectionError) -> SortedSums.Group? {
-        guard place < piece.count || !rest.isEmpty else { return nil }
+        guard index < piece.count || !rest.isEmpty else { return nil }
         let length = Int(try integer(UInt32.self))
         try fill(length + 1)
-        let key = RowKeyBytes(bytes: Array(piece[place..<place + length]))
-        let kinds = CampaignIDKinds(rawValue: piece[place + length])
-        place += length + 1
+        let key = RowKeyBytes(bytes: Array(piece[index..<index + length]))
+        let kinds = CampaignIDKinds(rawValue: piece[index + length])
+        index += length + 1
         var measures: [Int128] = []
         measures.reserveCapacity(measureCount)
         for _ in 0..<measureCount { measures.append(try integer(Int128.self)) }
@@ -197,18 +197,18 @@ private final class RunReader {
     ) throws(InspectionError) -> Integer {
         let size = MemoryLayout<Integer>.size
         try fill(size)
-        defer { place += size }
+        defer { index += size }
         return Integer(
             littleEndian: piece.withUnsafeBytes {
-                $0.loadUnaligned(fromByteOffset: place, as: Integer.self)
+                $0.loadUnaligned(fromByteOffset: index, as: Integer.self)
             })
     }
 
     /// Makes at least this many bytes readable.
     private func fill(_ count: Int) throws(InspectionError) {
-        guard piece.count - place < count else { return }
-        piece.removeFirst(place)
-        place = 0
+        guard piece.count - index < count else { return }
+        piece.removeFirst(index)
+        index = 0
         while piece.count < count {
             let start = piece.count
             let wanted = min(max(Self.pieceBytes, count - start), rest.count)

@@ -127,7 +127,7 @@ extension OpenStores {
                 var views = try ComparedViews(
                     first, second, asked: streams, directories: directories)
                 for stream in views.streams.sorted() {
-                    views.note(stream, isSame: paths(of: stream), other.paths(of: stream))
+                    views.add(stream, isSame: paths(of: stream), other.paths(of: stream))
                 }
                 return try body(views)
             }
@@ -168,7 +168,7 @@ private struct ComparedViews {
     }
 
     /// After a promotion both paths can lead to the same store.
-    mutating func note(_ stream: String, isSame paths: [String], _ others: [String]) {
+    mutating func add(_ stream: String, isSame paths: [String], _ others: [String]) {
         guard !paths.isEmpty, paths.map(Self.standard) == others.map(Self.standard) else { return }
         notices.append("\(stream): A and B are the same store, \(paths.joined(separator: ", "))")
     }

@@ -261,36 +261,36 @@ extension StoreView {
     ) throws -> ExportOmissions {
         var omissions = ExportOmissions()
         func next(
-            _ place: (number: Int32, snapshot: StoreSnapshot), from offset: Int64, _ count: Int
+            _ source: (number: Int32, snapshot: StoreSnapshot), from offset: Int64, _ count: Int
         )
             throws -> [AcceptedPostback]
         {
-            try place.snapshot.acceptedPostbacks(of: place.number, from: offset, limit: count)
+            try source.snapshot.acceptedPostbacks(of: source.number, from: offset, limit: count)
         }
         // Find missing records before the first row is written.
         var readings: [(reading: any PostbackReading, first: Int64)?] = []
         var gone: [GoneRecords] = []
-        for place in partitions {
-            let start = query.changedSince?.nextOffset(of: place.number) ?? .min
-            guard let first = try next(place, from: start, 1).first?.offset else {
+        for source in partitions {
+            let start = query.changedSince?.nextOffset(of: source.number) ?? .min
+            guard let first = try next(source, from: start, 1).first?.offset else {
                 readings.append(nil)
                 continue
             }
-            let reading = try log.reading(place.snapshot)
-            if let offsets = try reading.gone(partition: place.number, from: first) {
+            let reading = try log.reading(source.snapshot)
+            if let offsets = try reading.gone(partition: source.number, from: first) {
                 gone.append(
                     GoneRecords(
-                        topic: place.snapshot.topic, partition: place.number, offsets: offsets))
+                        topic: source.snapshot.topic, partition: source.number, offsets: offsets))
             }
             readings.append((reading, first))
         }
         // Report all of them: an archive must supply each one.
         guard gone.isEmpty else { throw log.error(ofGone: gone) }
-        for (place, opened) in zip(partitions, readings) {
+        for (source, opened) in zip(partitions, readings) {
             guard let (reading, first) = opened else { continue }
             var offset = first
             while true {
-                let all = try next(place, from: offset, Self.postbacksAtOnce)
+                let all = try next(source, from: offset, Self.postbacksAtOnce)
                 guard let last = all.last else { break }
                 var wanted = all.filter {
                     query.includes(timeMilliseconds: $0.timestampMilliseconds)
@@ -303,10 +303,10 @@ extension StoreView {
                 }
                 var rest = wanted[...]
                 try reading.forEachDocument(
-                    partition: place.number, offsets: wanted.map(\.offset)
+                    partition: source.number, offsets: wanted.map(\.offset)
                 ) { document in
                     guard let accepted = rest.popFirst() else { return }
-                    try body(PublishedPostback(accepted, document), place.number)
+                    try body(PublishedPostback(accepted, document), source.number)
                 }
                 offset = last.offset + 1
             }

@@ -26,7 +26,7 @@ extension StoreSlice {
         _ body: (_ partition: Int32, _ columns: [StoredValue], _ measures: [Int64]) throws -> Void
     ) throws {
         guard let asOfMilliseconds,
-            let timePlace = table.columns.firstIndex(where: { $0.kind.isTime })
+            let timeIndex = table.columns.firstIndex(where: { $0.kind.isTime })
         else {
             return try snapshot.forEachRow(of: table, partitions: numbers, choice, body)
         }
@@ -36,15 +36,15 @@ extension StoreSlice {
             let end = Hour(containing: asOfMilliseconds).hoursSince1970 * Hour.milliseconds
             try snapshot.forEachRow(of: table, partitions: numbers, choice) {
                 partition, columns, measures in
-                guard hours[columns[timePlace].text].milliseconds < end else { return }
+                guard hours[columns[timeIndex].text].milliseconds < end else { return }
                 try body(partition, columns, measures)
             }
         }
         let folded = table.hasDays ? before : partialHour
         for row in try folded?.rows() ?? [] where row.table.name == table.name {
-            let columns = row.table.places(ofColumns: table).map { row.columns[$0] }
-            guard choice.isHourWanted(columns[timePlace].text) else { continue }
-            let measures = row.table.places(ofMeasures: table).map { row.measures[$0] }
+            let columns = row.table.indices(ofColumns: table).map { row.columns[$0] }
+            guard choice.isHourWanted(columns[timeIndex].text) else { continue }
+            let measures = row.table.indices(ofMeasures: table).map { row.measures[$0] }
             try body(row.partition, columns, measures)
         }
     }
@@ -120,12 +120,12 @@ extension StoreSlice {
 
 extension AggregateTable {
     /// The indices of a narrower aggregate's columns.
-    func places(ofColumns narrow: AggregateTable) -> [Int] {
+    func indices(ofColumns narrow: AggregateTable) -> [Int] {
         narrow.columns.compactMap { column in columns.firstIndex { $0.name == column.name } }
     }
 
     /// The indices of a narrower aggregate's measures.
-    func places(ofMeasures narrow: AggregateTable) -> [Int] {
+    func indices(ofMeasures narrow: AggregateTable) -> [Int] {
         narrow.measures.compactMap { measures.firstIndex(of: $0) }
     }
 }
@@ -252,7 +252,7 @@ private final class FoldedAgain {
     private let slice: StoreSlice
     private let hour: Hour?
     private let asOf: AsOf
-    private var known: [PartialRow]?
+    private var cached: [PartialRow]?
 
     init(_ slice: StoreSlice, _ hour: Hour?, _ asOf: AsOf) {
         self.slice = slice
@@ -262,12 +262,12 @@ private final class FoldedAgain {
 
     /// - Throws: `hourNotFolded` when the records cannot be folded again.
     func rows() throws -> [PartialRow] {
-        if let known { return known }
+        if let cached { return cached }
         do {
             let rows = try asOf.hours.rows(
                 of: slice.stream, in: slice.snapshot, partitions: slice.partitions, hour: hour,
                 beforeMilliseconds: asOf.milliseconds)
-            known = rows
+            cached = rows
             return rows
         } catch {
             throw InspectionError.hourNotFolded(

@@ -61,15 +61,15 @@ extension ReportTable {
     package func arranged(
         _ arrangement: TableArrangement, as format: DumpFormat, of name: String
     ) throws(InspectionError) -> ReportTable {
-        func place(_ column: String) throws(InspectionError) -> Int {
-            guard let place = columns.firstIndex(where: { $0.name == column }) else {
-                throw .unknownColumn(column, dump: name, known: columns.map(\.name))
+        func index(_ column: String) throws(InspectionError) -> Int {
+            guard let index = columns.firstIndex(where: { $0.name == column }) else {
+                throw .unknownColumn(column, dump: name, valid: columns.map(\.name))
             }
-            return place
+            return index
         }
-        var orders: [(place: Int, isDescending: Bool)] = []
+        var orders: [(index: Int, isDescending: Bool)] = []
         for order in arrangement.orders {
-            orders.append((try place(order.column), order.isDescending))
+            orders.append((try index(order.column), order.isDescending))
         }
         var table = orders.isEmpty ? self : sorted(by: orders)
         if let limit = arrangement.limit {
@@ -77,15 +77,15 @@ extension ReportTable {
                 columns: columns, rows: Array(table.rows.prefix(limit)), keyCount: keyCount)
         }
         guard let names = arrangement.columns else { return table }
-        var places: [Int] = []
-        for name in names { places.append(try place(name)) }
+        var indices: [Int] = []
+        for name in names { indices.append(try index(name)) }
         let currency = columns.firstIndex { $0.name == Dump.currency }
-        if format != .table, let currency, !places.contains(currency),
-            let money = places.firstIndex(where: { columns[$0].isMoney })
+        if format != .table, let currency, !indices.contains(currency),
+            let money = indices.firstIndex(where: { columns[$0].isMoney })
         {
-            places.insert(currency, at: money)
+            indices.insert(currency, at: money)
         }
-        return table.limited(toPlaces: places)
+        return table.limited(toIndices: indices)
     }
 
     /// The rows in natural order of their keys: steps in step order, digits in texts by value.
@@ -94,10 +94,10 @@ extension ReportTable {
     }
 
     /// The rows in another order. Equal rows keep their order, and null comes last.
-    func sorted(by orders: [(place: Int, isDescending: Bool)]) -> ReportTable {
+    func sorted(by orders: [(index: Int, isDescending: Bool)]) -> ReportTable {
         let sorted = rows.enumerated().sorted { left, right in
-            for (place, isDescending) in orders {
-                let order = columns[place].order(of: left.element[place], right.element[place])
+            for (index, isDescending) in orders {
+                let order = columns[index].order(of: left.element[index], right.element[index])
                 switch order {
                 case .never: continue
                 case .always(let isFirst): return isFirst

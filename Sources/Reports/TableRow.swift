@@ -4,16 +4,16 @@ import Streams
 /// The columns and measures of an aggregate to read, in this order. Rows are summed over the others; several rows may
 /// be alike.
 struct TableReader<Key: RowKey>: Sendable {
-    let places: ReadPlaces
+    let indices: ReadIndices
 
     init(_ columns: any ReadColumns<Key>..., measures: [Key.Measure]) {
-        places = ReadPlaces(
-            Key.table, columns.flatMap(\.places), measures: measures.map(\.rawValue))
+        indices = ReadIndices(
+            Key.table, columns.flatMap(\.indices), measures: measures.map(\.rawValue))
     }
 }
 
 /// Maps the columns and measures of a table to their indices in rows that are read.
-final class ReadPlaces: Sendable {
+final class ReadIndices: Sendable {
     let stored: AggregateTable
     /// The same rows with only the columns and measures that are read.
     let table: AggregateTable
@@ -28,21 +28,21 @@ final class ReadPlaces: Sendable {
         self.measures = stored.measures.indices.map { measures.firstIndex(of: $0) ?? -1 }
     }
 
-    fileprivate func place(ofColumn place: Int) -> Int { columns[place] }
+    fileprivate func index(ofColumn index: Int) -> Int { columns[index] }
 
-    fileprivate func place(ofMeasure place: Int) -> Int { measures[place] }
+    fileprivate func index(ofMeasure index: Int) -> Int { measures[index] }
 }
 
 /// A row of any aggregate.
 struct AnyTableRow {
     /// Nil for a row with all columns and measures of its table.
-    fileprivate let places: ReadPlaces?
+    fileprivate let indices: ReadIndices?
     fileprivate let columns: [StoredValue]
     fileprivate let measures: [Int64]
 
     /// - Parameter measures: empty if only the columns of the row are known.
-    init(_ columns: [StoredValue], _ measures: [Int64] = [], of places: ReadPlaces? = nil) {
-        self.places = places
+    init(_ columns: [StoredValue], _ measures: [Int64] = [], of indices: ReadIndices? = nil) {
+        self.indices = indices
         self.columns = columns
         self.measures = measures
     }
@@ -53,8 +53,8 @@ struct AnyTableRow {
     var isPositive: Bool { measures.contains { $0 > 0 } }
 
     /// The sum of a measure, by index in the stored table.
-    subscript(measure place: Int) -> Int64 {
-        measures[places?.place(ofMeasure: place) ?? place]
+    subscript(measure index: Int) -> Int64 {
+        measures[indices?.index(ofMeasure: index) ?? index]
     }
 }
 
@@ -66,17 +66,17 @@ struct TableRow<Key: RowKey> {
         self.row = row
     }
 
-    private func value(_ place: Int) -> StoredValue {
-        row.columns[row.places?.place(ofColumn: place) ?? place]
+    private func value(_ index: Int) -> StoredValue {
+        row.columns[row.indices?.index(ofColumn: index) ?? index]
     }
 
-    subscript(column: TableColumn<Key, String>) -> String { value(column.place).text }
-    subscript(column: TableColumn<Key, Int64>) -> Int64 { value(column.place).integer }
-    subscript(column: TableColumn<Key, Bool>) -> Bool { value(column.place).integer != 0 }
+    subscript(column: TableColumn<Key, String>) -> String { value(column.index).text }
+    subscript(column: TableColumn<Key, Int64>) -> Int64 { value(column.index).integer }
+    subscript(column: TableColumn<Key, Bool>) -> Bool { value(column.index).integer != 0 }
     subscript(measure: Key.Measure) -> Int64 { row[measure: measure.rawValue] }
 
     /// The values of some columns, in their order.
-    func values(_ columns: some ReadColumns<Key>) -> [StoredValue] { columns.places.map(value) }
+    func values(_ columns: some ReadColumns<Key>) -> [StoredValue] { columns.indices.map(value) }
 }
 
 extension StoreSlice {
@@ -85,21 +85,21 @@ extension StoreSlice {
         of reader: TableReader<Key>,
         _ body: (_ partition: Int32, _ row: TableRow<Key>) throws -> Void
     ) throws {
-        try forEachRow(of: reader.places) { try body($0, TableRow($1)) }
+        try forEachRow(of: reader.indices) { try body($0, TableRow($1)) }
     }
 
     func forEachRow(
-        of places: ReadPlaces, _ body: (_ partition: Int32, _ row: AnyTableRow) throws -> Void
+        of indices: ReadIndices, _ body: (_ partition: Int32, _ row: AnyTableRow) throws -> Void
     ) throws {
-        try forEachRow(of: places.table) { try body($0, AnyTableRow($1, $2, of: places)) }
+        try forEachRow(of: indices.table) { try body($0, AnyTableRow($1, $2, of: indices)) }
     }
 
     /// Calls `body` with the sums of each day's rows, like `StoreSnapshot`; with an instant, with the rows of earlier
     /// records.
     func forEachDay(
-        of places: ReadPlaces, _ choice: RowChoice, _ body: (AnyTableRow) throws -> Void
+        of indices: ReadIndices, _ choice: RowChoice, _ body: (AnyTableRow) throws -> Void
     ) throws {
-        try forEachDay(of: places.table, choice) { try body(AnyTableRow($0, $1, of: places)) }
+        try forEachDay(of: indices.table, choice) { try body(AnyTableRow($0, $1, of: indices)) }
     }
 }
 
@@ -108,12 +108,12 @@ struct CampaignColumns<Key: RowKey>: ReadColumns {
     let network: TableColumn<Key, String>
     let campaign: TableColumn<Key, String>
     let app: TableColumn<Key, Int64>
-    let places: [Int]
+    let indices: [Int]
 
     init(_ path: KeyPath<Key, CampaignKey>) {
         network = Key.column(path.appending(path: \.adNetworkID))
         campaign = Key.column(path.appending(path: \.campaign))
         app = Key.column(path.appending(path: \.appID))
-        places = network.places + campaign.places + app.places
+        indices = network.indices + campaign.indices + app.indices
     }
 }

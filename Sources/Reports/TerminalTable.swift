@@ -14,7 +14,7 @@ extension TextTable {
         guard rows.count > 2 else { return vertical }
         let (captions, varying) = movingConstants(to: width)
         let layout = varying.breakingHeaders()
-        let shortened = layout.shortened(toFit: width, places: Array(layout.isNumber.indices))
+        let shortened = layout.shortened(toFit: width, indices: Array(layout.isNumber.indices))
         if shortened.fits(width) { return captions + shortened.lines }
         if let blocks = layout.blocks(within: width) { return captions + blocks }
         return captions + ["one line per value, without zero counts and empty values", ""]
@@ -26,8 +26,8 @@ extension TextTable {
 
     private func vertical(withoutZeros: Bool) -> [String] {
         rows.dropFirst().enumerated().flatMap { index, row in
-            let values = zip(names, row).enumerated().filter { place, value in
-                !(withoutZeros && (value.1.isEmpty || place >= keyCount && value.1.isZeroCell))
+            let values = zip(names, row).enumerated().filter { column, value in
+                !(withoutZeros && (value.1.isEmpty || column >= keyCount && value.1.isZeroCell))
             }
             let lines = TextTable(
                 cells: [["row", "\(index + 1)"]] + values.map { [$1.0, $1.1] },
@@ -39,20 +39,20 @@ extension TextTable {
 
     private func fits(_ width: Int) -> Bool { lineWidth(Array(widths.indices)) <= width }
 
-    private func lineWidth(_ places: [Int]) -> Int {
-        places.reduce(0) { $0 + widths[$1] } + max(0, places.count - 1) * Self.gap
+    private func lineWidth(_ indices: [Int]) -> Int {
+        indices.reduce(0) { $0 + widths[$1] } + max(0, indices.count - 1) * Self.gap
     }
 
     /// Moves values common to all rows to lines above the table.
     private func movingConstants(to width: Int) -> (captions: [String], rest: TextTable) {
         let data = rows.dropFirst()
-        let constants = widths.indices.filter { place in
-            (place < keyCount || !isNumber[place])
-                && data.allSatisfy { $0[place] == data.first?[place] }
+        let constants = widths.indices.filter { index in
+            (index < keyCount || !isNumber[index])
+                && data.allSatisfy { $0[index] == data.first?[index] }
         }
         guard constants.count < widths.count else { return ([], self) }
-        let facts = constants.compactMap { place in
-            data.first.flatMap { $0[place].isEmpty ? nil : "\(names[place]): \($0[place])" }
+        let facts = constants.compactMap { index in
+            data.first.flatMap { $0[index].isEmpty ? nil : "\(names[index]): \($0[index])" }
         }
         var captions: [String] = []
         for fact in facts {
@@ -66,23 +66,23 @@ extension TextTable {
         return (captions.isEmpty ? [] : captions + [""], limited(to: rest))
     }
 
-    private func limited(to places: [Int]) -> TextTable {
-        let cells = rows.map { row in places.map { row[$0] } }
+    private func limited(to indices: [Int]) -> TextTable {
+        let cells = rows.map { row in indices.map { row[$0] } }
         // The remaining names may need fewer lines.
         let empty = cells.prefix(headerLines - 1).prefix { $0.allSatisfy(\.isEmpty) }.count
         return TextTable(
-            cells: Array(cells.dropFirst(empty)), isNumber: places.map { isNumber[$0] },
-            keyCount: places.count { $0 < keyCount }, headerLines: headerLines - empty)
+            cells: Array(cells.dropFirst(empty)), isNumber: indices.map { isNumber[$0] },
+            keyCount: indices.count { $0 < keyCount }, headerLines: headerLines - empty)
     }
 
     /// The table with a multi-line header, each name broken so that its column is as narrow as its values allow.
     private func breakingHeaders() -> TextTable {
         let data = rows.dropFirst()
-        let headers = names.indices.map { place in
-            let pieces = names[place].split(separator: "_", omittingEmptySubsequences: false)
+        let headers = names.indices.map { index in
+            let pieces = names[index].split(separator: "_", omittingEmptySubsequences: false)
             let parts = pieces.enumerated().map { $0 + 1 < pieces.count ? "\($1)_" : String($1) }
             let longest = parts.map(\.count).max() ?? 0
-            let target = data.reduce(longest) { max($0, $1[place].unicodeScalars.count) }
+            let target = data.reduce(longest) { max($0, $1[index].unicodeScalars.count) }
             return parts.reduce(into: [String]()) { lines, part in
                 if let last = lines.last, last.count + part.count <= target {
                     lines[lines.count - 1] = last + part
@@ -95,8 +95,8 @@ extension TextTable {
         let above = (0..<height).map { line in
             headers.map { header in
                 // Names are directly above their values.
-                let place = line - (height - header.count)
-                return place < 0 ? "" : header[place]
+                let index = line - (height - header.count)
+                return index < 0 ? "" : header[index]
             }
         }
         return TextTable(
@@ -107,20 +107,20 @@ extension TextTable {
     private static let shortestText = 12
 
     /// The table with the texts of these columns shortened to fit this total width, as far as possible.
-    private func shortened(toFit width: Int, places: [Int]) -> TextTable {
+    private func shortened(toFit width: Int, indices: [Int]) -> TextTable {
         var table = self
         let data = Array(rows.dropFirst(headerLines))
-        let shortest = places.reduce(into: [Int: Int]()) { shortest, place in
-            shortest[place] = Self.shortestLength(of: data.map { $0[place] })
+        let shortest = indices.reduce(into: [Int: Int]()) { shortest, index in
+            shortest[index] = Self.shortestLength(of: data.map { $0[index] })
         }
-        while table.lineWidth(places) > width {
-            let candidates = places.filter { place in
-                shortest[place].map { $0 < table.widths[place] } ?? false
+        while table.lineWidth(indices) > width {
+            let candidates = indices.filter { index in
+                shortest[index].map { $0 < table.widths[index] } ?? false
             }
             guard let widest = candidates.max(by: { table.widths[$0] < table.widths[$1] }),
                 let least = shortest[widest]
             else { break }
-            let excess = table.lineWidth(places) - width
+            let excess = table.lineWidth(indices) - width
             // Shorten the widest only to the next widest, which then shares the reduction.
             let next = candidates.filter { $0 != widest }.map { table.widths[$0] }.max() ?? 0
             let length = max(
@@ -160,14 +160,14 @@ extension TextTable {
     private func blocks(within width: Int) -> [String]? {
         let keys = Array(0..<keyCount)
         guard !keys.isEmpty, keyCount < widths.count else { return nil }
-        let table = shortened(toFit: width / 2, places: keys)
+        let table = shortened(toFit: width / 2, indices: keys)
         var blocks: [[Int]] = []
-        for place in keyCount..<widths.count {
-            if let last = blocks.last, table.lineWidth(last + [place]) <= width {
-                blocks[blocks.count - 1].append(place)
+        for index in keyCount..<widths.count {
+            if let last = blocks.last, table.lineWidth(last + [index]) <= width {
+                blocks[blocks.count - 1].append(index)
             } else {
-                guard table.lineWidth(keys + [place]) <= width else { return nil }
-                blocks.append(keys + [place])
+                guard table.lineWidth(keys + [index]) <= width else { return nil }
+                blocks.append(keys + [index])
             }
         }
         return Array(blocks.map { table.limited(to: $0).lines }.joined(separator: [""]))
@@ -218,11 +218,11 @@ extension ReportTable {
         let zeros =
             keepsMeasures
             ? []
-            : measures.filter { place in
-                columns[place].name != "maturity" && rows.allSatisfy { $0[place].isZero }
+            : measures.filter { index in
+                columns[index].name != "maturity" && rows.allSatisfy { $0[index].isZero }
             }
         let table = ReportTable(columns: columns, rows: rows, keyCount: keyCount)
-            .limited(toPlaces: columns.indices.filter { !zeros.contains($0) })
+            .limited(toIndices: columns.indices.filter { !zeros.contains($0) })
         return (table, zeros.map { columns[$0].name }, self.rows.count - others.count)
     }
 
@@ -240,14 +240,14 @@ extension ReportTable {
         let currency = columns.firstIndex { $0.name == Dump.currency }
         let rows = rows.map { row in
             let ofRow = measure.map { row[$0].plainText }
-            return columns.indices.map { place -> ReportValue in
-                guard case .integer(let integer) = row[place],
-                    measure.map({ place > $0 && columns[place].name != "rows" }) ?? true
-                else { return row[place] }
-                let name = ofRow ?? columns[place].name
+            return columns.indices.map { index -> ReportValue in
+                guard case .integer(let integer) = row[index],
+                    measure.map({ index > $0 && columns[index].name != "rows" }) ?? true
+                else { return row[index] }
+                let name = ofRow ?? columns[index].name
                 return MoneyByCurrency(
                     integer, of: name, currency: currency.map { row[$0].plainText }
-                ).map { .money($0) } ?? row[place]
+                ).map { .money($0) } ?? row[index]
             }
         }
         return ReportTable(columns: columns, rows: rows, keyCount: keyCount)

@@ -103,7 +103,7 @@ extension StoreView {
 
 /// Resolves the campaigns of rows of decoded events with the catalog.
 private struct ResolvedCampaigns {
-    static let column = DecodedEventsKey.table.columns[campaign.campaign.place].name
+    static let column = DecodedEventsKey.table.columns[campaign.campaign.index].name
 
     private static let campaign = CampaignColumns(\DecodedEventsKey.campaign)
     private static let hasSourceIdentifier = DecodedEventsKey.column(\.hasSourceIdentifier)
@@ -132,7 +132,7 @@ private struct ResolvedCampaigns {
         ).campaign
         guard wanted.allSatisfy({ $0 == campaign }) else { return nil }
         var columns = columns
-        columns[Self.campaign.campaign.place] = .text(campaign)
+        columns[Self.campaign.campaign.index] = .text(campaign)
         return figure.values(of: DecodedEventsKey.table, columns)
     }
 }

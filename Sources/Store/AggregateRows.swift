@@ -25,15 +25,15 @@ final class AggregateRows {
     /// The tables are STRICT: a sum beyond 64 bits would become a floating-point number, which SQLite then rejects.
     /// This detects an overflow.
     func add(_ deltas: Deltas, _ symbols: SymbolTable, _ numbers: RowNumbers) throws {
-        let known = numbers.table(for: deltas)
+        let cached = numbers.table(for: deltas)
         var order: [(number: Int64, row: Int, isKnown: Bool)] = []
         order.reserveCapacity(deltas.count)
         try deltas.forEachRow { row, _ in
-            if let number = known.numbers[row] {
+            if let number = cached.numbers[row] {
                 order.append((number, row, true))
             } else {
-                let number = try self.number(ofRow: row, of: deltas, symbols, numbers, known)
-                known.numbers[row] = number
+                let number = try self.number(ofRow: row, of: deltas, symbols, numbers, cached)
+                cached.numbers[row] = number
                 order.append((number, row, false))
             }
         }
@@ -52,12 +52,12 @@ final class AggregateRows {
 
     private func number(
         ofRow row: Int, of deltas: Deltas, _ symbols: SymbolTable, _ numbers: RowNumbers,
-        _ known: RowNumberTable
+        _ cached: RowNumberTable
     ) throws -> Int64 {
-        let slot = try numbers.slot(of: deltas.place(ofRow: row), in: db)
+        let slot = try numbers.slot(of: deltas.partitionHour(ofRow: row), in: db)
         let like = deltas.firstRow(likeRow: row)
-        let key = try known.keys[like] ?? self.key(ofRow: row, of: deltas, symbols)
-        known.keys[like] = key
+        let key = try cached.keys[like] ?? self.key(ofRow: row, of: deltas, symbols)
+        cached.keys[like] = key
         return RowNumbers.number(slot: slot, key: key)
     }
 
@@ -121,13 +121,13 @@ final class AggregateRows {
 /// It contains only numbers of committed rows and of rows that the running transaction has created: a rollback
 /// forgets all.
 final class RowNumbers {
-    private struct Place: Hashable {
+    private struct PartitionHour: Hashable {
         let partition: Int32
         let hour: Hour
     }
 
     private var tables: [ObjectIdentifier: RowNumberTable] = [:]
-    private var slots: [Place: Int64] = [:]
+    private var slots: [PartitionHour: Int64] = [:]
     /// A year of hours of some partitions.
     private static let slotLimit = 100_000
 
@@ -147,10 +147,12 @@ final class RowNumbers {
     }
 
     /// The number of an hour of a partition; creates a missing slot.
-    func slot(of place: (partition: Int32, hour: Hour), in db: Database) throws -> Int64 {
-        let known = Place(partition: place.partition, hour: place.hour)
-        if let slot = slots[known] { return slot }
-        let values: [MemoryValue] = [.integer(Int64(place.partition)), .text(place.hour.text)]
+    func slot(of partitionHour: (partition: Int32, hour: Hour), in db: Database) throws -> Int64 {
+        let key = PartitionHour(partition: partitionHour.partition, hour: partitionHour.hour)
+        if let slot = slots[key] { return slot }
+        let values: [MemoryValue] = [
+            .integer(Int64(partitionHour.partition)), .text(partitionHour.hour.text),
+        ]
         let insertion = StatementRow(
             try db.cachedStatement(
                 sql: "INSERT INTO slots (partition, hour) VALUES (?, ?) ON CONFLICT DO NOTHING"))
@@ -165,7 +167,7 @@ final class RowNumbers {
             slot = try select.stepForInteger()
         }
         if slots.count >= Self.slotLimit { slots.removeAll() }
-        slots[known] = slot
+        slots[key] = slot
         return slot
     }
 

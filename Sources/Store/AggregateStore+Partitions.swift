@@ -104,7 +104,7 @@ extension AggregateStore {
     }
 
     /// Notes that rejected records below an offset, and outbox rows below a sequence, are published.
-    package func noteEmitted(
+    package func markEmitted(
         partition: Int32, deadLettersNext: Int64, outboxEmitted: Int64
     ) throws(StoreError) {
         try commit { db in

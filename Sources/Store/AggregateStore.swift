@@ -225,7 +225,7 @@ package final class AggregateStore {
         lanes.clear()
         if newIDs > 0 {
             try awaitCommit()
-            try ids?.noteStored(newIDs)
+            try ids?.countStored(newIDs)
         }
         return stored
     }

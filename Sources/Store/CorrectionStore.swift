@@ -168,7 +168,7 @@ package final class CorrectionStore {
                 throw StoreError.notAStore(path: path, detail: mark.foreign)
             }
             guard found == mark.version else {
-                throw StoreError.newerVersion(path: path, found: found, known: mark.version)
+                throw StoreError.newerVersion(path: path, found: found, supported: mark.version)
             }
             return queue
         }
@@ -227,7 +227,7 @@ package final class CorrectionStore {
     }
 
     /// Notes the state of sending. Durable when it returns.
-    package func note(_ state: Correction.State, of rows: [Int64]) throws(StoreError) {
+    package func set(_ state: Correction.State, of rows: [Int64]) throws(StoreError) {
         guard !rows.isEmpty else { return }
         try StoreError.naming("write", path) {
             try queue.write { db in

@@ -66,14 +66,14 @@ struct SlotRows {
 struct DaySums: Sendable {
     private let measureCount: Int
     /// For each key the position of its sums, from 1; otherwise 0.
-    private var places: [Int32] = []
+    private var starts: [Int32] = []
     private var keys: [Int64] = []
     private var sums: [Int64] = []
 
     init(of slots: [Int64], _ rows: SlotRows, measureCount: Int) throws {
         self.measureCount = measureCount
         for slot in slots { try rows.forEach(in: slot) { add($0) } }
-        places = []
+        starts = []
     }
 
     /// Calls `body` with the sums of each key, or with several for a key if a sum would not fit 64 bits.
@@ -84,24 +84,24 @@ struct DaySums: Sendable {
     }
 
     private mutating func add(_ row: StatementRow) {
-        let place = Int(row.integer(0))
-        while places.count <= place { places.append(0) }
-        if places[place] == 0 { return begin(row, place) }
-        let start = (Int(places[place]) - 1) * measureCount
+        let number = Int(row.integer(0))
+        while starts.count <= number { starts.append(0) }
+        if starts[number] == 0 { return begin(row, number) }
+        let start = (Int(starts[number]) - 1) * measureCount
         for measure in 0..<measureCount {
             let (sum, overflow) = sums[start + measure]
                 .addingReportingOverflow(row.integer(measure + 1))
             sums[start + measure] = sum
             guard overflow else { continue }
             for added in 0...measure { sums[start + added] &-= row.integer(added + 1) }
-            return begin(row, place)
+            return begin(row, number)
         }
     }
 
     /// Begins sums with those of a row.
-    private mutating func begin(_ row: StatementRow, _ place: Int) {
+    private mutating func begin(_ row: StatementRow, _ number: Int) {
         keys.append(row.integer(0))
-        places[place] = Int32(keys.count)
+        starts[number] = Int32(keys.count)
         for measure in 0..<measureCount { sums.append(row.integer(measure + 1)) }
     }
 }
@@ -217,13 +217,13 @@ final class DayReading: @unchecked Sendable {
         }
         // While another thread reads the day, this one reads a later day.
         while isUnderWay(day), let other = claim(orWait: false), read(other, rows) {}
-        let known: DaySums? = condition.withLock {
+        let cached: DaySums? = condition.withLock {
             while days[day].isUnderWay { condition.wait() }
             defer { days[day] = .taken }
             if case .read(let sums) = days[day] { return sums }
             return nil
         }
-        return try known ?? DaySums(of: slots[day], rows, measureCount: table.measures.count)
+        return try cached ?? DaySums(of: slots[day], rows, measureCount: table.measures.count)
     }
 
     private func isUnderWay(_ day: Int) -> Bool { condition.withLock { days[day].isUnderWay } }

@@ -11,7 +11,7 @@ import Synchronization
 /// these numbers are the same and only the end of the write-ahead log was written: a file that was replaced, restored
 /// or folded again may have the same numbers of other records.
 package final class DaySumCache: Sendable {
-    struct Place: Hashable {
+    struct Key: Hashable {
         let path: String
         /// The aggregate, its columns and its measures.
         let table: [String]
@@ -22,7 +22,7 @@ package final class DaySumCache: Sendable {
 
     /// The inputs that determine a day's sums.
     struct Origin: Equatable {
-        let place: Place
+        let key: Key
         let file: FileState
         /// SHA-256 of the day's hours in the store, with their records and fingerprints.
         let records: SHA256Digest
@@ -42,12 +42,12 @@ package final class DaySumCache: Sendable {
     }
 
     private struct State {
-        var entries: [Place: Entry] = [:]
+        var entries: [Key: Entry] = [:]
         var size = 0
         var uses = 0
 
-        mutating func remove(_ place: Place) {
-            size -= entries.removeValue(forKey: place)?.size ?? 0
+        mutating func remove(_ key: Key) {
+            size -= entries.removeValue(forKey: key)?.size ?? 0
         }
     }
 
@@ -61,17 +61,17 @@ package final class DaySumCache: Sendable {
     func rows(of origin: Origin) -> [DayRow]? {
         state.withLock { state in
             state.uses += 1
-            guard let entry = state.entries[origin.place], entry.origin == origin else {
+            guard let entry = state.entries[origin.key], entry.origin == origin else {
                 return nil
             }
-            state.entries[origin.place]?.lastUse = state.uses
+            state.entries[origin.key]?.lastUse = state.uses
             return entry.rows
         }
     }
 
     func keep(_ rows: [DayRow], of origin: Origin) {
         state.withLock { state in
-            state.remove(origin.place)
+            state.remove(origin.key)
             state.uses += 1
             let entry = Entry(origin: origin, rows: rows, lastUse: state.uses)
             guard entry.size <= Self.mostRows else { return }
@@ -80,7 +80,7 @@ package final class DaySumCache: Sendable {
                 else { break }
                 state.remove(oldest.key)
             }
-            state.entries[origin.place] = entry
+            state.entries[origin.key] = entry
             state.size += entry.size
         }
     }
@@ -131,7 +131,7 @@ struct DayOrigins {
         guard let file else { return nil }
         return records[day].map {
             DaySumCache.Origin(
-                place: DaySumCache.Place(path: path, table: table, keys: keys, day: day),
+                key: DaySumCache.Key(path: path, table: table, keys: keys, day: day),
                 file: file,
                 records: $0, configurations: configurations)
         }

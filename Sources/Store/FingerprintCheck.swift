@@ -32,11 +32,12 @@ package struct FingerprintCheck {
             _ = try reader.read(
                 into: batch, maxRecords: 1, maxBytes: 1, waitMilliseconds: Self.waitMilliseconds)
             for (partition, fingerprints) in left.sorted(by: { $0.key < $1.key }) {
-                guard let known = fingerprints.last,
-                    let isSame = Self.compare(known, batch, reader.position(partition: partition))
+                guard let fingerprint = fingerprints.last,
+                    let isSame = Self.compare(
+                        fingerprint, batch, reader.position(partition: partition))
                 else { continue }
                 deadline = .now + patience
-                if !isSame { others.append(known) }
+                if !isSame { others.append(fingerprint) }
                 left[partition] = isSame && fingerprints.count > 1 ? fingerprints.dropLast() : nil
                 if let next = left[partition]?.last {
                     try reader.seek(partition: partition, to: next.offset)
@@ -50,26 +51,29 @@ package struct FingerprintCheck {
 
     /// Whether a record is unchanged or gone; nil while unknown.
     private static func compare(
-        _ known: RecordFingerprint, _ batch: RecordBatch, _ position: Int64?
+        _ fingerprint: RecordFingerprint, _ batch: RecordBatch, _ position: Int64?
     ) -> Bool? {
-        for index in 0..<batch.count where batch.position(index).partition == known.partition {
+        for index in 0..<batch.count where batch.position(index).partition == fingerprint.partition
+        {
             let offset = batch.position(index).offset
-            if offset == known.offset { return batch[index].fingerprint == known.fingerprint }
-            if offset > known.offset { return true }
+            if offset == fingerprint.offset {
+                return batch[index].fingerprint == fingerprint.fingerprint
+            }
+            if offset > fingerprint.offset { return true }
         }
-        return (position ?? 0) > known.offset ? true : nil
+        return (position ?? 0) > fingerprint.offset ? true : nil
     }
 }
 
 extension GroupOffset {
     /// - Parameter mark: a folded record below the offset.
     package init(_ next: Int64, mark: RecordFingerprint?) {
-        self.init(next, note: mark.map { "\(Self.tag) \($0.offset) \($0.fingerprint)" } ?? "")
+        self.init(next, metadata: mark.map { "\(Self.tag) \($0.offset) \($0.fingerprint)" } ?? "")
     }
 
     /// The record that the worker had folded; nil if another program committed the offset.
     package func mark(in partition: Int32) -> RecordFingerprint? {
-        let parts = note.split(separator: " ")
+        let parts = metadata.split(separator: " ")
         guard parts.count >= 3, parts[0] == Self.tag, let offset = Int64(parts[1]), offset < next
         else { return nil }
         return RecordFingerprint(

@@ -41,15 +41,17 @@ package struct FoldedLog {
 
     /// Why a partition cannot continue at an offset; nil if it can.
     package static func refusal(
-        of place: TopicPartition, nextOffset: Int64, in bounds: PartitionBounds, store: String
+        of topicPartition: TopicPartition, nextOffset: Int64, in bounds: PartitionBounds,
+        store: String
     ) -> LogChange? {
         if nextOffset < bounds.earliestOffset {
             return .logStartsLater(
-                place, nextOffset: nextOffset, earliest: bounds.earliestOffset, store: store)
+                topicPartition, nextOffset: nextOffset, earliest: bounds.earliestOffset,
+                store: store)
         }
         if nextOffset > bounds.endOffset {
             return .logEndsEarlier(
-                place, nextOffset: nextOffset, end: bounds.endOffset, store: store)
+                topicPartition, nextOffset: nextOffset, end: bounds.endOffset, store: store)
         }
         return nil
     }
@@ -114,13 +116,13 @@ package enum LogChange: OperatorError {
     /// The same for a store of deliveries, which cannot be recreated from a log.
     package var ofDocuments: LogChange {
         switch self {
-        case .logStartsLater(let place, let next, let earliest, _):
-            .documentsGone(place, nextOffset: next, earliest: earliest)
-        case .logEndsEarlier(let place, let next, let end, let store):
-            .documentsEndEarlier(place, nextOffset: next, end: end, store: store)
+        case .logStartsLater(let topicPartition, let next, let earliest, _):
+            .documentsGone(topicPartition, nextOffset: next, earliest: earliest)
+        case .logEndsEarlier(let topicPartition, let next, let end, let store):
+            .documentsEndEarlier(topicPartition, nextOffset: next, end: end, store: store)
         case .otherTopic(let topic, let store): .documentsOfOtherTopic(topic: topic, store: store)
-        case .otherRecords(let place, let offset, let store):
-            .otherDocuments(place, offset: offset, store: store)
+        case .otherRecords(let topicPartition, let offset, let store):
+            .otherDocuments(topicPartition, offset: offset, store: store)
         default: self
         }
     }

@@ -146,9 +146,9 @@ package struct LogIdentityCheck {
             .filter { $0.offset >= earliest && $0.offset < state.nextOffset }
         // The first ones, in case a new topic has no record at the first offset, and those 1, 2, 4, ... before the
         // last.
-        return held.enumerated().filter { place, _ in
-            let back = held.count - 1 - place
-            return place < 3 || back & (back - 1) == 0
+        return held.enumerated().filter { index, _ in
+            let back = held.count - 1 - index
+            return index < 3 || back & (back - 1) == 0
         }.map(\.element)
     }
 }
@@ -161,9 +161,9 @@ extension WatchedStore {
 }
 
 extension LogError {
-    package static func unanswered(_ place: TopicPartition) -> LogError {
+    package static func unanswered(_ topicPartition: TopicPartition) -> LogError {
         .unavailable(
-            operation: "read", address: "\(place)",
+            operation: "read", address: "\(topicPartition)",
             detail: "it does not answer: check weir lag and the cluster")
     }
 }

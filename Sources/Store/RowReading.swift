@@ -27,9 +27,9 @@ final class RowReading {
     /// Nil if records outside of a day's hours may change the day's rows.
     private let keptDays: DaySumCache?
     /// The hours of the store with their slots, once read.
-    private var knownHours: [(text: String, slots: [Slot])]?
-    /// The positions of the hours in `knownHours`.
-    private var hourPlaces: [String: Int] = [:]
+    private var cachedHours: [(text: String, slots: [Slot])]?
+    /// The positions of the hours in `cachedHours`.
+    private var hourIndices: [String: Int] = [:]
     private var tables: [String: AggregateKeys] = [:]
 
     init(_ db: Database, path: String, keptDays: DaySumCache?) {
@@ -40,7 +40,7 @@ final class RowReading {
 
     /// The hours with rows, each with its number in each partition.
     func hours() throws -> [(text: String, slots: [(number: Int64, partition: Int32)])] {
-        if let knownHours { return knownHours }
+        if let cachedHours { return cachedHours }
         var hours: [(text: String, slots: [Slot])] = []
         for row in try Row.fetchAll(
             db, sql: "SELECT hour, slot, partition FROM slots ORDER BY hour")
@@ -52,8 +52,8 @@ final class RowReading {
                 hours.append((text, [slot]))
             }
         }
-        knownHours = hours
-        for (place, hour) in hours.enumerated() { hourPlaces[hour.text] = place }
+        cachedHours = hours
+        for (index, hour) in hours.enumerated() { hourIndices[hour.text] = index }
         return hours
     }
 
@@ -71,10 +71,10 @@ final class RowReading {
         _ body: (_ key: Int64, _ measures: [Int64]) throws -> Void
     ) throws {
         let hours = try hours()
-        guard let place = hourPlaces[hour] else { return }
+        guard let index = hourIndices[hour] else { return }
         let keys = try keys(of: table)
         let rows = try SlotRows(of: table, .all, db, path: path)
-        for slot in hours[place].slots where partitions.contains(slot.partition) {
+        for slot in hours[index].slots where partitions.contains(slot.partition) {
             try rows.forEach(in: slot.number) { row in
                 try keys.require(row.integer(0))
                 try body(row.integer(0), table.measures.indices.map { row.integer($0 + 1) })
@@ -133,8 +133,8 @@ final class RowReading {
         for (index, day) in days.enumerated() {
             let time = Self.time(of: day.hour, in: table)
             let sums = try reading.take(index, rows)
-            if let known = kept[index] {
-                for row in known { try body(keys.with(time, row.columns), row.measures) }
+            if let cached = kept[index] {
+                for row in cached { try body(keys.with(time, row.columns), row.measures) }
                 continue
             }
             var read: [DaySumCache.DayRow] = []
@@ -161,11 +161,11 @@ final class RowReading {
         case .many: return days.map { _ in nil }
         }
         guard keptDays != nil else { return days.map { _ in nil } }
-        let known = try DayOrigins(of: partitions, db, path: path)
+        let cached = try DayOrigins(of: partitions, db, path: path)
         let name = [table.name] + table.columns.map(\.name) + table.measures
         return days.map { day in
             day.isWhole
-                ? known.origin(of: String(Self.day(of: day.hour)), in: name, keys: columns) : nil
+                ? cached.origin(of: String(Self.day(of: day.hour)), in: name, keys: columns) : nil
         }
     }
 
@@ -177,7 +177,7 @@ final class RowReading {
 
     private func keys(of table: AggregateTable) throws -> AggregateKeys {
         let name = "\(table.name) \(table.columns.map(\.name))"
-        if let known = tables[name] { return known }
+        if let cached = tables[name] { return cached }
         let keys = try AggregateKeys(table, db, path: path)
         tables[name] = keys
         return keys
@@ -190,19 +190,19 @@ private final class AggregateKeys {
     private let path: String
     private let kinds: [AggregateTable.ColumnKind]
     /// The index of the hour or day column, which belongs to the slot.
-    private let timePlace: Int?
+    private let timeIndex: Int?
     private let db: Database
     private let row: StatementRow
-    private var known: [Int64: [StoredValue]] = [:]
+    private var cached: [Int64: [StoredValue]] = [:]
     /// The most cached keys; about fifty megabytes.
-    private static let mostKnown = 100_000
+    private static let mostCached = 100_000
 
     init(_ table: AggregateTable, _ db: Database, path: String) throws {
         self.table = table
         self.path = path
         self.db = db
         kinds = table.columns.map(\.kind)
-        timePlace = kinds.firstIndex { $0.isTime }
+        timeIndex = kinds.firstIndex { $0.isTime }
         let names = table.columns.map { $0.kind.isTime ? "''" : $0.name }
         row = StatementRow(
             try db.makeStatement(
@@ -216,13 +216,13 @@ private final class AggregateKeys {
     ///
     /// - Parameter time: the hour or the day of the slot.
     func columns(ofKey key: Int64, time: StoredValue) throws -> [StoredValue] {
-        with(time, try known[key] ?? read(key))
+        with(time, try cached[key] ?? read(key))
     }
 
     func with(_ time: StoredValue, _ columns: [StoredValue]) -> [StoredValue] {
-        guard let timePlace else { return columns }
+        guard let timeIndex else { return columns }
         var columns = columns
-        columns[timePlace] = time
+        columns[timeIndex] = time
         return columns
     }
 
@@ -238,7 +238,7 @@ private final class AggregateKeys {
 
     /// Throws `damaged` for a missing key.
     func require(_ key: Int64) throws {
-        if known[key] == nil { _ = try read(key) }
+        if cached[key] == nil { _ = try read(key) }
     }
 
     /// All keys, in order.
@@ -260,8 +260,8 @@ private final class AggregateKeys {
             case .integer, .boolean: .integer(row.integer(index + 1))
             }
         }
-        if known.count >= Self.mostKnown { known.removeAll(keepingCapacity: true) }
-        known[key] = columns
+        if cached.count >= Self.mostCached { cached.removeAll(keepingCapacity: true) }
+        cached[key] = columns
         return columns
     }
 }

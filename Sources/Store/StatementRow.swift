@@ -8,7 +8,7 @@ final class StatementRow {
     private let statement: Statement
     private let handle: OpaquePointer
     /// The index of the last bound value, from 1.
-    private var place: Int32 = 0
+    private var index: Int32 = 0
 
     init(_ statement: Statement) {
         self.statement = statement
@@ -18,20 +18,20 @@ final class StatementRow {
     /// Prepares the statement for the values of a row.
     func begin() {
         sqlite3_reset(handle)
-        place = 0
+        index = 0
     }
 
     func bind(_ integer: Int64) {
-        sqlite3_bind_int64(handle, nextPlace(), integer)
+        sqlite3_bind_int64(handle, nextIndex(), integer)
     }
 
-    func bindNull() { sqlite3_bind_null(handle, nextPlace()) }
+    func bindNull() { sqlite3_bind_null(handle, nextIndex()) }
 
     /// Copies the bytes, which are UTF-8.
     func bind(text: UnsafeRawBufferPointer) {
         let start = text.baseAddress?.assumingMemoryBound(to: CChar.self)
         sqlite3_bind_text(
-            handle, nextPlace(), start ?? Self.noText, Int32(text.count), Self.copied)
+            handle, nextIndex(), start ?? Self.noText, Int32(text.count), Self.copied)
     }
 
     func bind(text: StaticString) {
@@ -55,22 +55,22 @@ final class StatementRow {
             return
         }
         if blob.isEmpty {
-            sqlite3_bind_zeroblob(handle, nextPlace(), 0)
+            sqlite3_bind_zeroblob(handle, nextIndex(), 0)
         } else {
             sqlite3_bind_blob64(
-                handle, nextPlace(), blob.baseAddress, sqlite3_uint64(blob.count), nil)
+                handle, nextIndex(), blob.baseAddress, sqlite3_uint64(blob.count), nil)
         }
     }
 
     /// Copies the bytes.
     func bind(copyOf blob: [UInt8]) {
         guard !blob.isEmpty else {
-            sqlite3_bind_zeroblob(handle, nextPlace(), 0)
+            sqlite3_bind_zeroblob(handle, nextIndex(), 0)
             return
         }
         _ = blob.withUnsafeBytes { bytes in
             sqlite3_bind_blob(
-                handle, nextPlace(), bytes.baseAddress, Int32(bytes.count), Self.copied)
+                handle, nextIndex(), bytes.baseAddress, Int32(bytes.count), Self.copied)
         }
     }
 
@@ -88,7 +88,7 @@ final class StatementRow {
     func bind(_ id: RecordID) {
         withUnsafeTemporaryAllocation(byteCount: 16, alignment: 8) { bytes in
             id.write(to: bytes)
-            _ = sqlite3_bind_blob(handle, nextPlace(), bytes.baseAddress, 16, Self.copied)
+            _ = sqlite3_bind_blob(handle, nextIndex(), bytes.baseAddress, 16, Self.copied)
         }
     }
 
@@ -147,9 +147,9 @@ final class StatementRow {
         throw error
     }
 
-    private func nextPlace() -> Int32 {
-        place += 1
-        return place
+    private func nextIndex() -> Int32 {
+        index += 1
+        return index
     }
 
     /// SQLITE_CONSTRAINT_DATATYPE: a value of another type for a column of a STRICT table.

@@ -14,7 +14,7 @@ package enum StoreError: OperatorError, Equatable, Sendable {
     /// The same for a store that its worker can fold again.
     case emptiedStore(path: String)
     case otherStream(path: String, found: String, wanted: String)
-    case newerVersion(path: String, found: Int, known: Int)
+    case newerVersion(path: String, found: Int, supported: Int)
     /// The store has a schema from before the first release, which is not migrated.
     case olderVersion(path: String, found: Int)
     /// A table has other columns than the program declares: another version of Weir folded the store.
@@ -50,8 +50,8 @@ package enum StoreError: OperatorError, Equatable, Sendable {
             "\(path) is damaged (it is empty): restore it from a backup, or delete it and fold the log again (ops/runbooks/damaged-file.md)"
         case .otherStream(let path, let found, let wanted):
             "\(path) is a store of '\(found)', not of '\(wanted)': give another --data directory"
-        case .newerVersion(let path, let found, let known):
-            "\(path) has schema \(found), but this program knows only \(known): use the newer program"
+        case .newerVersion(let path, let found, let supported):
+            "\(path) has schema \(found), but this program knows only \(supported): use the newer program"
         case .olderVersion(let path, let found):
             "\(path) has schema \(found): an earlier version of Weir folded it with other rules. Use that version, or move the file away and fold again"
         case .otherColumns(let path, let table, let columns):

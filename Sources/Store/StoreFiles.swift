@@ -24,7 +24,7 @@ package struct StoreMark: Sendable {
             throw StoreError.notAStore(path: path, detail: foreign)
         }
         guard found <= version else {
-            throw StoreError.newerVersion(path: path, found: found, known: version)
+            throw StoreError.newerVersion(path: path, found: found, supported: version)
         }
         return found
     }

@@ -224,7 +224,7 @@ extension AggregateTable {
     var insertKeySQL: String {
         """
         INSERT INTO \(sqlName)_keys (\(keyNames.joined(separator: ", ")))
-        VALUES (\(Self.places(keyNames.count)))
+        VALUES (\(Self.placeholders(keyNames.count)))
         ON CONFLICT (\(keyNames.joined(separator: ", "))) DO NOTHING
         """
     }
@@ -240,7 +240,7 @@ extension AggregateTable {
         let sums = measures.map { "\($0) = \($0) + excluded.\($0)" }
         return """
             INSERT INTO \(sqlName)_sums (number, \(measures.joined(separator: ", ")))
-            VALUES (\(Self.places(1 + measures.count)))
+            VALUES (\(Self.placeholders(1 + measures.count)))
             ON CONFLICT (number) DO UPDATE SET \(sums.joined(separator: ", "))
             """
     }
@@ -252,7 +252,7 @@ extension AggregateTable {
         return "UPDATE \(sqlName)_sums SET \(sums.joined(separator: ", ")) WHERE number = ?"
     }
 
-    private static func places(_ count: Int) -> String {
+    private static func placeholders(_ count: Int) -> String {
         Array(repeating: "?", count: count).joined(separator: ", ")
     }
 }
@@ -289,8 +289,8 @@ extension MemoryTable {
     }
 
     var insertSQL: String {
-        let places = Array(repeating: "?", count: columns.count + 1).joined(separator: ", ")
-        return "INSERT OR REPLACE INTO \(name) VALUES (\(places))"
+        let placeholders = Array(repeating: "?", count: columns.count + 1).joined(separator: ", ")
+        return "INSERT OR REPLACE INTO \(name) VALUES (\(placeholders))"
     }
 
     /// The columns after the key. Texts are read as bytes, because GRDB would end them at a NUL.

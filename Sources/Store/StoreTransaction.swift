@@ -18,7 +18,7 @@ package final class StoreTransaction {
     private let memory: any FoldMemory
     private let ids: StoredIDs?
     /// The indices and fingerprints of the searched records of the batch.
-    private var places: [RecordPosition: Int] = [:]
+    private var indices: [RecordPosition: Int] = [:]
     private var fingerprints: [RecordPosition: String] = [:]
     /// Statements that write a row of memory, by the names of tables.
     private var memoryRows: [String: StatementRow] = [:]
@@ -142,11 +142,11 @@ package final class StoreTransaction {
 
     /// The fingerprint of a record that `find` has found in the batch; otherwise empty.
     private func fingerprint(_ partition: Int32, _ offset: Int64) -> String {
-        let place = RecordPosition(partition: partition, offset: offset)
-        if let known = fingerprints[place] { return known }
-        guard let index = places[place] else { return "" }
+        let position = RecordPosition(partition: partition, offset: offset)
+        if let cached = fingerprints[position] { return cached }
+        guard let index = indices[position] else { return "" }
         let fingerprint = batch[index].fingerprint
-        fingerprints[place] = fingerprint
+        fingerprints[position] = fingerprint
         return fingerprint
     }
 
@@ -156,7 +156,7 @@ package final class StoreTransaction {
         var missing: [Int32: [Int64]] = [:]
         var count = 0
         for (partition, offset) in wanted
-        where places[RecordPosition(partition: partition, offset: offset)] == nil {
+        where indices[RecordPosition(partition: partition, offset: offset)] == nil {
             missing[partition, default: []].append(offset)
             count += 1
         }
@@ -172,7 +172,7 @@ package final class StoreTransaction {
                 next = missing[partition]?.last
             }
             guard offset == next else { continue }
-            places[RecordPosition(partition: partition, offset: offset)] = index
+            indices[RecordPosition(partition: partition, offset: offset)] = index
             missing[partition]?.removeLast()
             next = missing[partition]?.last
             count -= 1

@@ -29,7 +29,7 @@ final class StoredIDs {
 
     /// Counts newly stored ids, and enlarges the filter once it is too full to be useful. Not to be called within a
     /// commit.
-    func noteStored(_ newIDs: Int) throws(StoreError) {
+    func countStored(_ newIDs: Int) throws(StoreError) {
         count += newIDs
         if filter.isFull { try fillFilter() }
     }
@@ -64,17 +64,17 @@ struct IDFilter {
     var isFull: Bool { count > capacity }
 
     func mayContain(_ id: RecordID, partition: Int32) -> Bool {
-        let (word, bits) = place(id, partition)
+        let (word, bits) = slot(id, partition)
         return words[word] & bits == bits
     }
 
     mutating func insert(_ id: RecordID, partition: Int32) {
-        let (word, bits) = place(id, partition)
+        let (word, bits) = slot(id, partition)
         if words[word] & bits != bits { count += 1 }
         words[word] |= bits
     }
 
-    private func place(_ id: RecordID, _ partition: Int32) -> (word: Int, bits: UInt64) {
+    private func slot(_ id: RecordID, _ partition: Int32) -> (word: Int, bits: UInt64) {
         let mixed = id.high &+ UInt64(truncatingIfNeeded: partition) &* 0x9E37_79B9_7F4A_7C15
         let word = Int(mixed.multipliedFullWidth(by: UInt64(words.count)).high)
         let bits = (0..<4).reduce(UInt64(0)) { $0 | 1 << (id.low >> (UInt64($1) * 6) & 63) }
@@ -91,8 +91,8 @@ extension RecordID {
 
     /// Reads what `write` wrote.
     init(_ bytes: UnsafeRawBufferPointer, at start: Int = 0) {
-        func word(_ place: Int) -> UInt64 {
-            UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+        func word(_ offset: Int) -> UInt64 {
+            UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
         }
         self.init(high: word(start), low: word(start + 8))
     }

@@ -25,9 +25,9 @@ package struct EventToken: Equatable, Sendable {
                 "type '\(type)' is not possible here: use \(use.types.joined(separator: ", "))")
         }
         if let unknown = openMembers.first(where: { !use.openMembers.contains($0) }) {
-            let known = use.openMembers.joined(separator: ", ")
+            let valid = use.openMembers.joined(separator: ", ")
             throw .bad(
-                "'\(unknown)' cannot be open: tokens of this use can open \(known.isEmpty ? "no members" : known)"
+                "'\(unknown)' cannot be open: tokens of this use can open \(valid.isEmpty ? "no members" : valid)"
             )
         }
         if use == .click {

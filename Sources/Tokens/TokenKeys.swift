@@ -123,10 +123,10 @@ package struct TokenKeys: Sendable {
         let named = payload.member("aud")
         let audiences = named?.text.map { [$0] } ?? named?.elements.compactMap(\.text) ?? []
         guard audiences.contains(audience) else {
-            let known = TokenUse.allCases.map(\.audience) + [ReadToken.audience]
-            guard audiences.contains(where: known.contains) else {
+            let valid = TokenUse.allCases.map(\.audience) + [ReadToken.audience]
+            guard audiences.contains(where: valid.contains) else {
                 throw .bad(
-                    "aud of the token, its use, is unknown: use \(known.joined(separator: ", "))")
+                    "aud of the token, its use, is unknown: use \(valid.joined(separator: ", "))")
             }
             throw .forged
         }

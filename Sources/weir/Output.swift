@@ -79,9 +79,9 @@ extension BufferedOutput {
             return value
         } catch {
             // The output itself failed, so the error line would fail too.
-            let known = CommandError(error)
-            if hasBegun, known == nil || known?.explanation != nil {
-                let fault = known?.explanation ?? "\(error)"
+            let commandError = CommandError(error)
+            if hasBegun, commandError == nil || commandError?.explanation != nil {
+                let fault = commandError?.explanation ?? "\(error)"
                 try? output.write(bytes: format.incompleteEnd(fault))
                 try? output.flush()
             }

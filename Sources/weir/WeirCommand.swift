@@ -115,8 +115,8 @@ struct WeirCommand: ParsableCommand {
             guard let next = subcommands.first(where: { $0._commandName == word }) else {
                 // The word may be an argument of the default subcommand.
                 guard isHelp || command.configuration.defaultSubcommand == nil else { return }
-                let known = UnknownName(word, known: subcommands.map { $0._commandName })
-                throw .usage("no command '\(path) \(word)': \(known) (see \(path) --help)")
+                let suggestion = UnknownName(word, valid: subcommands.map { $0._commandName })
+                throw .usage("no command '\(path) \(word)': \(suggestion) (see \(path) --help)")
             }
             command = next
             path += " \(word)"

@@ -9,27 +9,27 @@ import Testing
 
 @Suite("Conversion values by HTTP")
 struct ConversionRouteTests {
-    private let conversions: ConversionPlace
-    private let place: CollectorPlace
+    private let conversions: ConversionWorkspace
+    private let workspace: CollectorWorkspace
 
     init() throws {
-        let conversions = try ConversionPlace()
+        let conversions = try ConversionWorkspace()
         self.conversions = conversions
-        place = try CollectorPlace(more: conversions.routes)
+        workspace = try CollectorWorkspace(more: conversions.routes)
     }
 
     private let install = "idfv=5B1C7E3A-8A41-4F0E-9C55-0D0A4E6B7F21&i=com.example.rides"
 
     @Test("a device is told its value, and the log has what it was told when it is")
     func told() throws {
-        let answer = try place.get(
+        let answer = try workspace.get(
             "/v1/conversion_value?\(install)&n=ride&conversion_value="
                 + "&total_revenue_by_currency=%7B%22USD%22%3A4.99%7D")
         #expect(answer.status == 200)
         #expect(answer.text == #"{"status":"ok","conversion_value":5}"#)
         let records = try conversions.log.records(of: "conversion-updates")
         #expect(records.count == 1)
-        let again = try place.get(
+        let again = try workspace.get(
             "/v1/conversion_value/?\(install)&conversion_value=5"
                 + "&total_revenue_by_currency=%7B%22USD%22%3A4.99%7D")
         #expect(again.text == #"{"status":"ok","reason":"the value does not change"}"#)
@@ -38,30 +38,30 @@ struct ConversionRouteTests {
     @Test(
         "servers send forms or JSON, with parameters in the query too, and are answered the value")
     func servers() throws {
-        let form = try place.post(
+        let form = try workspace.post(
             "/v1/event", "\(install)&n=ride&total_revenue_by_currency=%7B%22USD%22%3A1%7D",
             type: "application/x-www-form-urlencoded")
         #expect(form.text == #"{"status":"ok","conversion_value":2}"#)
-        let json = try place.post(
+        let json = try workspace.post(
             "/v1/launch?\(install)",
             #"{"total_revenue_by_currency":{"USD":2},"skan_conversion_value":2}"#)
         #expect(json.text == #"{"status":"ok","conversion_value":3}"#)
-        #expect(try place.post("/v1/event", "[]").status == 400)
+        #expect(try workspace.post("/v1/event", "[]").status == 400)
     }
 
     @Test("what cannot be is 400, in the words of the guide and of the collector")
     func refused() throws {
-        let answer = try place.get("/v1/conversion_value?i=com.example.rides")
+        let answer = try workspace.get("/v1/conversion_value?i=com.example.rides")
         #expect(answer.status == 400)
         #expect(answer.text.contains(#""status":"error","error":"missing_field""#))
-        #expect(try place.get("/v1/conversion_value?idfv=a&i=com.example.no").status == 400)
-        #expect(try place.get("/v1/event").status == 405)
+        #expect(try workspace.get("/v1/conversion_value?idfv=a&i=com.example.no").status == 400)
+        #expect(try workspace.get("/v1/event").status == 405)
     }
 
     @Test("the test mode keeps nothing")
     func testMode() throws {
         let answers = try ["", "0", "1", "2"].map {
-            try place.get("/v1/test/conversion_value?conversion_value=\($0)").text
+            try workspace.get("/v1/test/conversion_value?conversion_value=\($0)").text
         }
         #expect(answers.last == #"{"status":"ok","conversion_value":""}"#)
         #expect(answers.first == #"{"status":"ok","conversion_value":0}"#)
@@ -71,7 +71,7 @@ struct ConversionRouteTests {
     @Test("without an answer of the service it is 503, to be tried again")
     func stopped() throws {
         conversions.service.stop()
-        let answer = try place.get("/v1/conversion_value?\(install)")
+        let answer = try workspace.get("/v1/conversion_value?\(install)")
         #expect(answer.status == 503)
     }
 
@@ -79,19 +79,19 @@ struct ConversionRouteTests {
         "a log that hangs is answered 503 in time, and what it took all the same is not told twice")
     func hangingLog() throws {
         let scripted = Mutex<ScriptedLog?>(nil)
-        let conversions = try ConversionPlace(deadlineSeconds: 0.3) { log in
+        let conversions = try ConversionWorkspace(deadlineSeconds: 0.3) { log in
             let wrapped = ScriptedLog(log)
             scripted.withLock { $0 = wrapped }
             return wrapped
         }
-        let place = try CollectorPlace(more: conversions.routes)
+        let workspace = try CollectorWorkspace(more: conversions.routes)
         let log = try #require(scripted.withLock { $0 })
         log.script.withLock { $0.hangSeconds = 2 * Wait.seconds }
         let begun = ContinuousClock.now
         let target = "/v1/conversion_value?\(install)&n=ride&update_id=u-1&conversion_value="
         // The second waits behind the first, which the log is being asked to take.
         concurrently(2) { _ in
-            let answer = try? place.get(target)
+            let answer = try? workspace.get(target)
             #expect(answer?.status == 503)
             #expect(answer?.headers["retry-after"] == "5")
             #expect(answer?.text.contains("has not acknowledged") == true)
@@ -99,9 +99,9 @@ struct ConversionRouteTests {
         #expect(begun.duration(to: .now) < .seconds(40))
         #expect(conversions.service.unreadiness?.contains("has not acknowledged") == true)
         log.script.withLock { $0.hangSeconds = 0 }
-        var answer = try place.get(target)
+        var answer = try workspace.get(target)
         try Wait.until {
-            if answer.status == 503 { answer = try place.get(target) }
+            if answer.status == 503 { answer = try workspace.get(target) }
             return answer.status != 503
         }
         #expect(answer.status == 200)
@@ -113,13 +113,13 @@ struct ConversionRouteTests {
 
     @Test("a log that is locked is answered 503 by the deadline, without a word of where it is")
     func lockedLog() throws {
-        let conversions = try ConversionPlace(deadlineSeconds: 0.5)
-        let place = try CollectorPlace(more: conversions.routes)
+        let conversions = try ConversionWorkspace(deadlineSeconds: 0.5)
+        let workspace = try CollectorWorkspace(more: conversions.routes)
         let target = "/v1/conversion_value?\(install)&n=ride&update_id=u-2&conversion_value="
-        #expect(try Wait.until { try place.get(target).status == 200 })
+        #expect(try Wait.until { try workspace.get(target).status == 200 })
         let stopwatch = Stopwatch()
         try conversions.whileLogIsLocked {
-            let answer = try place.get(target + "&n=order")
+            let answer = try workspace.get(target + "&n=order")
             #expect(answer.status == 503)
             #expect(answer.text.contains("the log has not acknowledged in time: try again"))
             #expect(!answer.text.contains("sqlite"))
@@ -145,12 +145,12 @@ struct ConversionRouteTests {
     @Test("who waits for a log that hangs is answered at the end, which does not wait for the log")
     func endWhileHanging() throws {
         let scripted = Mutex<ScriptedLog?>(nil)
-        let conversions = try ConversionPlace(deadlineSeconds: 60) { log in
+        let conversions = try ConversionWorkspace(deadlineSeconds: 60) { log in
             let wrapped = ScriptedLog(log)
             scripted.withLock { $0 = wrapped }
             return wrapped
         }
-        let place = try CollectorPlace(more: conversions.routes)
+        let workspace = try CollectorWorkspace(more: conversions.routes)
         let log = try #require(scripted.withLock { $0 })
         log.script.withLock { $0.hangSeconds = 2 * Wait.seconds }
         let target = "/v1/conversion_value?\(install)&n=ride"
@@ -158,7 +158,7 @@ struct ConversionRouteTests {
         let begun = ContinuousClock.now
         concurrently(2) { worker in
             if worker == 0 {
-                let answer = try? place.get(target)
+                let answer = try? workspace.get(target)
                 #expect(answer?.status == 503)
                 #expect(answer?.text.contains("the collector is stopping") == true)
             } else {

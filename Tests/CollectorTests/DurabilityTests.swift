@@ -15,57 +15,58 @@ struct DurabilityTests {
 
     private func scripted(
         change: (inout CollectorSettings) -> Void = { $0.limits.append.deadlineSeconds = 60 }
-    ) throws -> (CollectorPlace, ScriptedLog) {
+    ) throws -> (CollectorWorkspace, ScriptedLog) {
         var scripted: ScriptedLog?
-        let place = try CollectorPlace(
+        let workspace = try CollectorWorkspace(
             change: change,
             wrap: { log in
                 let made = ScriptedLog(log)
                 scripted = made
                 return made
             })
-        return (place, try #require(scripted))
+        return (workspace, try #require(scripted))
     }
 
     @Test(
         "a log that refuses makes 503 with Retry-After and an unready collector, until it takes again"
     )
     func refusal() throws {
-        let (place, log) = try scripted()
-        #expect(try place.get("/readyz").status == 200)
+        let (workspace, log) = try scripted()
+        #expect(try workspace.get("/readyz").status == 200)
         log.script.withLock { $0.fault = fault }
         for (method, target) in [("POST", path), ("GET", "/v1/notices/win?auction_id=a&bid_id=b")] {
-            let answer = try place.send(
-                method, target, headers: ["Authorization": "Bearer \(CollectorPlace.producerKey)"],
+            let answer = try workspace.send(
+                method, target,
+                headers: ["Authorization": "Bearer \(CollectorWorkspace.producerKey)"],
                 body: method == "POST" ? Array(#"{"transaction-id":"t"}"#.utf8) : nil)
             #expect(answer.status == 503)
             #expect(answer.error == "not_acknowledged")
             #expect(Int(answer.headers["retry-after"] ?? "") ?? 0 > 0)
             #expect(!answer.text.contains("secret"), "where the log lies is nobody's business")
         }
-        let unready = try place.get("/readyz")
+        let unready = try workspace.get("/readyz")
         #expect(unready.status == 503)
         #expect(!unready.text.contains("secret"))
-        #expect(try place.get("/livez").status == 200)
+        #expect(try workspace.get("/livez").status == 200)
         log.script.withLock { $0.fault = nil }
-        #expect(try place.post(path, #"{"transaction-id":"t"}"#).status == 200)
-        #expect(try place.get("/readyz").status == 200)
+        #expect(try workspace.post(path, #"{"transaction-id":"t"}"#).status == 200)
+        #expect(try workspace.get("/readyz").status == 200)
         #expect(log.script.withLock { $0.openedWriters } == 3, "a writer that failed is replaced")
-        #expect(try place.records("postbacks").count == 1)
+        #expect(try workspace.records("postbacks").count == 1)
     }
 
     @Test(
         "a collector whose log, or its -wal or -shm, is not there any more takes nothing into what is put in its place",
         arguments: [["", "-wal", "-shm"], ["-wal"], ["-shm"]])
     func movedLog(ends: [String]) throws {
-        let place = try CollectorPlace()
-        func post() throws -> Int { try place.post(path, #"{"transaction-id":"t"}"#).status }
+        let workspace = try CollectorWorkspace()
+        func post() throws -> Int { try workspace.post(path, #"{"transaction-id":"t"}"#).status }
         #expect(try post() == 200)
         let files = FileManager.default
-        let (log, moved) = (place.path + "/log.sqlite", place.path + "/moved")
+        let (log, moved) = (workspace.path + "/log.sqlite", workspace.path + "/moved")
         for end in ends { try files.moveItem(atPath: log + end, toPath: moved + end) }
         #expect(try post() == 503)
-        #expect(try place.get("/readyz").status == 503)
+        #expect(try workspace.get("/readyz").status == 503)
         for end in ends { try files.copyItem(atPath: moved + end, toPath: log + end) }
         #expect(try post() == 503)
         #expect(try post() == 503)
@@ -75,12 +76,12 @@ struct DurabilityTests {
             try files.moveItem(atPath: moved + end, toPath: log + end)
         }
         #expect(try post() == 200)
-        #expect(try place.records("postbacks").count == 2)
+        #expect(try workspace.records("postbacks").count == 2)
     }
 
     @Test("a log that hangs makes 503 at the deadline, and a full queue 503 at once")
     func hanging() throws {
-        let (place, log) = try scripted {
+        let (workspace, log) = try scripted {
             $0.limits.append.deadlineSeconds = 8
             $0.limits.append.maxQueuedRecords = 2
         }
@@ -90,7 +91,7 @@ struct DurabilityTests {
             // Room for all but the first is in the queue.
             if number > 0 { Wait.until { log.script.withLock { !$0.appends.isEmpty } } }
             let begun = Date()
-            let answer = try? place.post(path, #"{"transaction-id":"t"}"#)
+            let answer = try? workspace.post(path, #"{"transaction-id":"t"}"#)
             answers.withLock { $0.append((answer?.status ?? 0, Date().timeIntervalSince(begun))) }
         }
         let all = answers.withLock { $0 }
@@ -98,13 +99,13 @@ struct DurabilityTests {
         // One is being appended and two wait: the other three are told before the deadline.
         #expect(all.count { $0.seconds < 7.9 } == 3, "\(all)")
         #expect(all.allSatisfy { $0.seconds < 40 }, "\(all)")
-        #expect(try place.get("/readyz").status == 503)
+        #expect(try workspace.get("/readyz").status == 503)
         log.script.withLock { $0.hangSeconds = 0 }
     }
 
     @Test("requests at once share commits, and each acknowledged one is there")
     func groups() throws {
-        let (place, log) = try scripted()
+        let (workspace, log) = try scripted()
         // The first append is slow, so that all others wait for it.
         log.script.withLock { $0.hangSeconds = Wait.seconds }
         let count = 40
@@ -115,7 +116,7 @@ struct DurabilityTests {
                 Wait.steadily(seconds: 0.3)
                 return log.script.withLock { $0.hangSeconds = 0 }
             }
-            guard let connection = try? RawConnection(port: place.port) else { return }
+            guard let connection = try? RawConnection(port: workspace.port) else { return }
             connection.send(
                 Requests.text(
                     "POST", path, headers: ["Content-Type": "application/json"],
@@ -123,7 +124,7 @@ struct DurabilityTests {
             sent.withLock { $0 += 1 }
             #expect(connection.answer()?.status == 200)
         }
-        let keys = try place.records("postbacks").compactMap(\.key)
+        let keys = try workspace.records("postbacks").compactMap(\.key)
         #expect(Set(keys) == Set((0..<count).map { "t-\($0)" }))
         #expect(keys.count == count)
         let appends = log.script.withLock { $0.appends }
@@ -133,10 +134,10 @@ struct DurabilityTests {
 
     @Test("one request's fault is not the others'")
     func foreignFault() async throws {
-        let (place, log) = try scripted()
+        let (workspace, log) = try scripted()
         log.script.withLock { $0.hangSeconds = 0.2 }
         let statuses = Tally()
-        let appender = place.collector.appender
+        let appender = workspace.collector.appender
         await withTaskGroup { group in
             for number in 0..<8 {
                 group.addTask {
@@ -148,12 +149,12 @@ struct DurabilityTests {
             }
         }
         #expect(statuses.counts == ["postbacks true": 6, "no-such-topic false": 2])
-        #expect(try place.records("postbacks").count == 6)
+        #expect(try workspace.records("postbacks").count == 6)
     }
 
     @Test("a stop answers what has begun and leaves nothing half done")
     func stopping() throws {
-        let (place, log) = try scripted()
+        let (workspace, log) = try scripted()
         log.script.withLock { $0.hangSeconds = Wait.seconds }
         let acknowledged = Mutex<Set<String>>([])
         concurrently(21) { number in
@@ -164,17 +165,17 @@ struct DurabilityTests {
                     Wait.steadily(seconds: 0.2)
                     log.script.withLock { $0.hangSeconds = 0 }
                 }
-                place.collector.stop()
+                workspace.collector.stop()
                 return
             }
-            let answer = try? place.post(path, #"{"transaction-id":"t-\#(number)"}"#)
+            let answer = try? workspace.post(path, #"{"transaction-id":"t-\#(number)"}"#)
             if answer?.status == 200 { acknowledged.withLock { _ = $0.insert("t-\(number)") } }
         }
-        let keys = Set(try place.records("postbacks").compactMap(\.key))
+        let keys = Set(try workspace.records("postbacks").compactMap(\.key))
         let said = acknowledged.withLock { $0 }
         #expect(said.count > 0)
         #expect(said.isSubset(of: keys))
-        #expect(throws: (any Error).self) { _ = try place.get("/livez") }
+        #expect(throws: (any Error).self) { _ = try workspace.get("/livez") }
     }
 }
 
@@ -191,16 +192,16 @@ private final class Tally: Sendable {
 struct PartTests {
     @Test("that fail are measured by their names, until they work again")
     func failed() throws {
-        let parts = [
-            ProgramPart("weir-bids", hasFailed: false),
-            ProgramPart("weir-impressions", hasFailed: true),
+        let services = [
+            ProgramService("weir-bids", hasFailed: false),
+            ProgramService("weir-impressions", hasFailed: true),
         ]
         let registry = MetricRegistry(ProgramPartMetrics.descriptions)
         let metrics = ProgramPartMetrics(factory: registry)
-        metrics.update(parts)
+        metrics.update(services)
         #expect(registry.text.contains(#"weir_part_failed{part="weir-bids"} 0"#))
         #expect(registry.text.contains(#"weir_part_failed{part="weir-impressions"} 1"#))
-        metrics.update([ProgramPart("weir-impressions", hasFailed: false)])
+        metrics.update([ProgramService("weir-impressions", hasFailed: false)])
         #expect(registry.text.contains(#"weir_part_failed{part="weir-impressions"} 0"#))
     }
 }

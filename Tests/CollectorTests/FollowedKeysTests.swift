@@ -22,11 +22,12 @@ struct FollowedKeysTests {
 
     @Test("are taken over when their files change or at SIGHUP, all of them or none")
     func followed() throws {
-        let place = try ProgramPlace()
+        let workspace = try ProgramWorkspace()
         func write(_ text: String, _ name: String = "collector.yaml") throws {
-            try Data(text.utf8).write(to: URL(fileURLWithPath: "\(place.path)/pipelines/\(name)"))
+            try Data(text.utf8).write(
+                to: URL(fileURLWithPath: "\(workspace.path)/pipelines/\(name)"))
         }
-        let program = try place.start()
+        let program = try workspace.start()
         defer { kill(program.process.processIdentifier, SIGKILL) }
         let requests = Requests(port: program.port)
         func status(_ key: String) throws -> Int {
@@ -55,7 +56,7 @@ struct FollowedKeysTests {
         #expect(try comesToBe("second", 200))
         #expect(try status("first") == 401)
 
-        let directory = PipelineDirectory(place.path + "/pipelines")
+        let directory = PipelineDirectory(workspace.path + "/pipelines")
         let token = try EventToken(
             use: .impression, type: "skoverlay.presented", event: #"{"impression_id":"i"}"#,
             openMembers: [], target: "",
@@ -75,14 +76,14 @@ struct FollowedKeysTests {
     @Test(
         "stay in force when their file is removed, emptied or replaced by a directory, with words")
     func gone() throws {
-        let place = try ProgramPlace()
-        let file = "\(place.path)/pipelines/collector.yaml"
+        let workspace = try ProgramWorkspace()
+        let file = "\(workspace.path)/pipelines/collector.yaml"
         func write(_ text: String) throws {
             try? FileManager.default.removeItem(atPath: file)
             try Data(text.utf8).write(to: URL(fileURLWithPath: file))
         }
         try write(lines(of: "first"))
-        let program = try place.start()
+        let program = try workspace.start()
         defer { kill(program.process.processIdentifier, SIGKILL) }
         let requests = Requests(port: program.port)
         func status() throws -> Int {

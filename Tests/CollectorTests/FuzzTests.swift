@@ -14,10 +14,10 @@ struct FuzzTests {
         "crash nothing, are never answered 5xx but 503, and leave the collector serving",
         arguments: [1, 2])
     func anything(_ seed: UInt64) throws {
-        let place = try CollectorPlace(
+        let workspace = try CollectorWorkspace(
             yaml: "header_timeout_seconds: 1\nbody_timeout_seconds: 1\nmax_body_bytes: 4096\n")
         let token = try #require(
-            try place.tokenKeys.sign(
+            try workspace.tokenKeys.sign(
                 EventToken(
                     use: .impression, type: "skoverlay.presented",
                     event: #"{"impression_id":"i"}"#, openMembers: ["zone_id"], target: "",
@@ -27,7 +27,7 @@ struct FuzzTests {
         let begun = Date()
         while Date().timeIntervalSince(begun) < (count > 50 ? Self.seconds : Wait.seconds) {
             let request = FuzzedRequest(token: token, using: &random)
-            let connection = try RawConnection(port: place.port, timeoutSeconds: 3)
+            let connection = try RawConnection(port: workspace.port, timeoutSeconds: 3)
             var rest = request.bytes[...]
             while !rest.isEmpty {
                 let size =
@@ -43,9 +43,10 @@ struct FuzzTests {
             count += 1
         }
         #expect(count > 50)
-        #expect(try place.get("/livez").status == 200)
+        #expect(try workspace.get("/livez").status == 200)
         #expect(
-            try place.post("/v1/postbacks/skadnetwork", #"{"transaction-id":"t"}"#).status == 200)
+            try workspace.post("/v1/postbacks/skadnetwork", #"{"transaction-id":"t"}"#).status
+                == 200)
     }
 }
 
@@ -72,7 +73,7 @@ struct FuzzedRequest: CustomStringConvertible {
     ]
     private static let headers = [
         "Content-Type: application/json", "Content-Type: application/x-ndjson",
-        "Authorization: Bearer \(CollectorPlace.producerKey)", "Expect: 100-continue",
+        "Authorization: Bearer \(CollectorWorkspace.producerKey)", "Expect: 100-continue",
         "Content-Encoding: gzip", "Connection: close", "X-Forwarded-For: 1.2.3.4, \u{7f}",
         "Transfer-Encoding: gzip, chunked", "Content-Length: 5", "Content-Length: -1",
         "ce-type: skoverlay.dismissed", "ce-id: \u{e4}", "Host: a", "Upgrade: h2c",
@@ -101,12 +102,12 @@ struct FuzzedRequest: CustomStringConvertible {
             bytes += Array("0\r\n\r\n".utf8)
         }
         for _ in 0..<Int.random(in: 0...6, using: &random) where !bytes.isEmpty {
-            let place = Int.random(in: 0..<bytes.count, using: &random)
+            let index = Int.random(in: 0..<bytes.count, using: &random)
             switch Int.random(in: 0...3, using: &random) {
-            case 0: bytes[place] = UInt8.random(in: .min ... .max, using: &random)
-            case 1: bytes.remove(at: place)
-            case 2: bytes.insert(UInt8.random(in: .min ... .max, using: &random), at: place)
-            default: bytes.insert(contentsOf: bytes[place...].prefix(20), at: place)
+            case 0: bytes[index] = UInt8.random(in: .min ... .max, using: &random)
+            case 1: bytes.remove(at: index)
+            case 2: bytes.insert(UInt8.random(in: .min ... .max, using: &random), at: index)
+            default: bytes.insert(contentsOf: bytes[index...].prefix(20), at: index)
             }
         }
         self.bytes = bytes

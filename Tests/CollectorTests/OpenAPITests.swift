@@ -20,8 +20,8 @@ struct OpenAPITests {
 
     @Test("has every route of the collector, and no other, each with its media types")
     func routes() throws {
-        let conversions = try ConversionPlace()
-        let place = try CollectorPlace(more: conversions.routes)
+        let conversions = try ConversionWorkspace()
+        let workspace = try CollectorWorkspace(more: conversions.routes)
         var documented: [String: [String]] = [:]
         for (path, operations) in try paths() {
             for (method, operation) in operations {
@@ -33,7 +33,7 @@ struct OpenAPITests {
             }
         }
         let served = Dictionary(
-            uniqueKeysWithValues: place.collector.routes.map {
+            uniqueKeysWithValues: workspace.collector.routes.map {
                 ("\($0.method.rawValue) \($0.path)", $0.mediaTypes.sorted())
             })
         #expect(documented == served)
@@ -57,8 +57,8 @@ struct OpenAPITests {
 
     @Test("has examples that the collector takes")
     func examples() throws {
-        let conversions = try ConversionPlace()
-        let place = try CollectorPlace(more: conversions.routes)
+        let conversions = try ConversionWorkspace()
+        let workspace = try CollectorWorkspace(more: conversions.routes)
         var sent = 0
         for (path, operations) in try paths() {
             guard let body = try resolve(operations["post"]?["requestBody"]) as? [String: Any]
@@ -71,9 +71,9 @@ struct OpenAPITests {
                     try example as? String
                     ?? String(
                         decoding: JSONSerialization.data(withJSONObject: example), as: UTF8.self)
-                let answer = try place.post(
+                let answer = try workspace.post(
                     path.replacing("{topic}", with: "impressions"), text, type: type,
-                    headers: ["Authorization": "Bearer \(CollectorPlace.producerKey)"])
+                    headers: ["Authorization": "Bearer \(CollectorWorkspace.producerKey)"])
                 #expect(answer.status == 200, "\(path): \(answer.text)")
                 sent += 1
             }
@@ -97,9 +97,9 @@ struct OpenAPITests {
         var path = String(target.prefix { $0 != "?" })
         if path.hasSuffix("/") { path.removeLast() }
         let paths = try paths()
-        let known =
+        let described =
             paths[path] ?? (path.hasPrefix("/v1/events/") ? paths["/v1/events/{topic}"] : nil)
-        return known?[method.lowercased()]
+        return described?[method.lowercased()]
     }
 
     /// What a value refers to; itself when it refers to nothing.

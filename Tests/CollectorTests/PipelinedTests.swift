@@ -12,7 +12,7 @@ struct PipelinedTests {
 
     @Test("of some clients starve no other one: it is answered while they are not through")
     func fair() throws {
-        let place = try CollectorPlace()
+        let workspace = try CollectorWorkspace()
         let connections = 20
         let requests = 500
         let flood = Array(repeatElement(Requests.text("GET", "/nothing"), count: requests).joined())
@@ -23,14 +23,14 @@ struct PipelinedTests {
             if number == connections {
                 Wait.until { begun.withLock { $0 == connections } }
                 for _ in 0..<5 {
-                    let answer = try? place.post("/v1/postbacks/skadnetwork", Self.postback)
+                    let answer = try? workspace.post("/v1/postbacks/skadnetwork", Self.postback)
                     #expect(answer?.status == 200)
                     let count = answered.withLock { $0 }
                     whenPosted.withLock { $0.append(count) }
                 }
                 return
             }
-            guard let connection = try? RawConnection(port: place.port) else { return }
+            guard let connection = try? RawConnection(port: workspace.port) else { return }
             connection.send(flood)
             begun.withLock { $0 += 1 }
             var count = 0
@@ -48,8 +48,8 @@ struct PipelinedTests {
 
     @Test("are answered in their order, whatever bodies they have, and all of them")
     func order() throws {
-        let place = try CollectorPlace()
-        let connection = try RawConnection(port: place.port)
+        let workspace = try CollectorWorkspace()
+        let connection = try RawConnection(port: workspace.port)
         var bytes: [UInt8] = []
         var expected: [Int] = []
         for number in 0..<60 {
@@ -83,7 +83,7 @@ struct PipelinedTests {
         connection.finish()
         #expect(expected.map { _ in connection.answer()?.status ?? 0 } == expected)
         #expect(connection.isClosed())
-        let keys = try place.records("postbacks").compactMap(\.key)
+        let keys = try workspace.records("postbacks").compactMap(\.key)
         #expect(Set(keys) == Set((0..<60).filter { $0 % 4 < 2 }.map { "t-\($0)" }))
         #expect(keys.count == 30)
     }
@@ -92,7 +92,7 @@ struct PipelinedTests {
     func bounded() throws {
         let isOpen = Mutex(false)
         let begun = Mutex(0)
-        let place = try CollectorPlace(more: [
+        let workspace = try CollectorWorkspace(more: [
             CollectorRoute(.get, "/held") { _ in
                 begun.withLock { $0 += 1 }
                 while !isOpen.withLock({ $0 }) {
@@ -101,13 +101,13 @@ struct PipelinedTests {
                 return .text(200, "")
             }
         ])
-        let connection = try RawConnection(port: place.port, timeoutSeconds: 2)
+        let connection = try RawConnection(port: workspace.port, timeoutSeconds: 2)
         let many = Array(repeatElement(Requests.text("GET", "/held"), count: 20_000).joined())
         // Far more than the system holds for both sides.
         let isTaken = (0..<40).allSatisfy { _ in connection.send(many) }
         #expect(!isTaken)
         #expect(begun.withLock { $0 } == 1)
-        #expect(try place.get("/livez").status == 200)
+        #expect(try workspace.get("/livez").status == 200)
         isOpen.withLock { $0 = true }
     }
 }
@@ -115,9 +115,9 @@ struct PipelinedTests {
 @Suite("Versions of HTTP")
 struct VersionTests {
     private func answers(
-        _ text: String, to place: CollectorPlace
+        _ text: String, to workspace: CollectorWorkspace
     ) throws -> ([Answer], isClosed: Bool) {
-        let connection = try RawConnection(port: place.port)
+        let connection = try RawConnection(port: workspace.port)
         connection.send(text)
         var answers: [Answer] = []
         while let answer = connection.answer() { answers.append(answer) }
@@ -128,7 +128,7 @@ struct VersionTests {
         "a request of 1.1 without a Host, or one with two or none that is a host, is 400, after the answers to those before"
     )
     func host() throws {
-        let place = try CollectorPlace()
+        let workspace = try CollectorWorkspace()
         let good = "GET /livez HTTP/1.1\r\nHost: h\r\n\r\n"
         for bad in [
             "GET /livez HTTP/1.1\r\n\r\n", "GET /livez HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
@@ -140,36 +140,36 @@ struct VersionTests {
             "GET /livez HTTP/1.0\r\nHost: a, b\r\n\r\n",
             "POST /v1/postbacks/skadnetwork HTTP/1.1\r\nContent-Length: 26\r\n\r\n{\"transaction-id\":\"nobody\"}",
         ] {
-            let (answers, isClosed) = try answers(good + bad + good, to: place)
+            let (answers, isClosed) = try answers(good + bad + good, to: workspace)
             #expect(answers.map(\.status) == [200, 400], "\(bad)")
             #expect(answers.last?.headers["connection"] == "close")
             #expect(answers.last?.error == "bad_host")
             #expect(isClosed)
         }
-        #expect(try place.records("postbacks").isEmpty)
+        #expect(try workspace.records("postbacks").isEmpty)
     }
 
     @Test("hosts as clients write them are taken")
     func hosts() throws {
-        let place = try CollectorPlace()
+        let workspace = try CollectorWorkspace()
         for host in [
             "a", "a_b.example:8080", "127.0.0.1:1", "[::1]:8080", "[fe80::1%25eth0]", "a.",
         ] {
             let text = "GET /livez HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\n\r\n"
-            #expect(try answers(text, to: place).0.map(\.status) == [200], "\(host)")
+            #expect(try answers(text, to: workspace).0.map(\.status) == [200], "\(host)")
         }
     }
 
     @Test(
         "a body of another transfer coding than chunked is not taken, and what follows is not read")
     func transferCoding() throws {
-        let place = try CollectorPlace()
+        let workspace = try CollectorWorkspace()
         let body = "16\r\n{\"transaction-id\":\"t\"}\r\n0\r\n\r\n"
         func post(_ coding: String) throws -> ([Answer], Bool) {
             let head = "POST /v1/postbacks/skadnetwork HTTP/1.1\r\nHost: h\r\n\(coding)\r\n\r\n"
             return try answers(
                 head + body + "GET /livez HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n",
-                to: place)
+                to: workspace)
         }
         for coding in [
             "Transfer-Encoding: gzip, chunked", "Transfer-Encoding: chunked, chunked",
@@ -181,24 +181,24 @@ struct VersionTests {
             #expect(isClosed)
         }
         #expect(try post("Transfer-Encoding: gzip, chunked").0.first?.error == "transfer_encoding")
-        #expect(try place.records("postbacks").isEmpty)
+        #expect(try workspace.records("postbacks").isEmpty)
         #expect(try post("Transfer-Encoding: Chunked").0.map(\.status) == [200, 200])
-        #expect(try place.records("postbacks").count == 1)
+        #expect(try workspace.records("postbacks").count == 1)
     }
 
     @Test("a connection of 1.0 is closed after its answer, and kept where that is asked for")
     func old() throws {
-        let place = try CollectorPlace(yaml: "idle_timeout_seconds: 120\n")
+        let workspace = try CollectorWorkspace(yaml: "idle_timeout_seconds: 120\n")
         for request in [
             "GET /livez HTTP/1.0\r\n\r\n", "GET /livez HTTP/1.0\r\nHost: h\r\n\r\n",
             "GET /livez HTTP/1.1\r\nHost: h\r\nConnection: Close\r\n\r\n",
         ] {
-            let (answers, isClosed) = try answers(request, to: place)
+            let (answers, isClosed) = try answers(request, to: workspace)
             #expect(answers.map(\.status) == [200], "\(request)")
             #expect(answers.first?.headers["connection"] == "close")
             #expect(isClosed)
         }
-        let kept = try RawConnection(port: place.port)
+        let kept = try RawConnection(port: workspace.port)
         for _ in 0..<2 {
             kept.send("GET /livez HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
             let answer = kept.answer()

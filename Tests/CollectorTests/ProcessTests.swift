@@ -9,9 +9,9 @@ import Testing
 struct ProcessTests {
     @Test("killed under load has every acknowledged record in its log")
     func killed() throws {
-        let place = try ProgramPlace()
+        let workspace = try ProgramWorkspace()
         let acknowledged = Mutex<Set<String>>([])
-        let started = try place.start()
+        let started = try workspace.start()
         let port = started.port
         let processID = started.program.process.processIdentifier
         concurrently(9) { worker in
@@ -32,7 +32,7 @@ struct ProcessTests {
             }
         }
         try started.program.waitForExit()
-        let log = try EmbeddedLog(path: place.path + "/data/log.sqlite", mode: .existing)
+        let log = try EmbeddedLog(path: workspace.path + "/data/log.sqlite", mode: .existing)
         let stored = Set(try log.records(of: "postbacks").compactMap(\.key))
         let said = acknowledged.withLock { $0 }
         #expect(said.count > 100, "the load was one")
@@ -41,8 +41,8 @@ struct ProcessTests {
 
     @Test("ends with 0 after SIGTERM, answers what has begun, and says where it listened")
     func terminated() throws {
-        let place = try ProgramPlace()
-        let started = try place.start()
+        let workspace = try ProgramWorkspace()
+        let started = try workspace.start()
         let (program, port) = (started.program, started.port)
         let connection = try RawConnection(port: port)
         connection.send(
@@ -56,22 +56,22 @@ struct ProcessTests {
         #expect(connection.answer()?.status == 200)
         try program.waitForExit()
         #expect(program.status == 0)
-        let log = try EmbeddedLog(path: place.path + "/data/log.sqlite", mode: .existing)
+        let log = try EmbeddedLog(path: workspace.path + "/data/log.sqlite", mode: .existing)
         #expect(try log.records(of: "postbacks").map(\.key) == ["a"])
     }
 
     @Test("says in one line what is wrong with its configuration, address or command line")
     func faults() throws {
-        let place = try ProgramPlace()
-        let started = try place.start()
+        let workspace = try ProgramWorkspace()
+        let started = try workspace.start()
         defer { started.program.kill() }
-        let taken = try place.run(["--listen", "127.0.0.1:\(started.port)"])
+        let taken = try workspace.run(["--listen", "127.0.0.1:\(started.port)"])
         #expect(taken.status == 1)
         #expect(taken.error.contains("cannot listen on 127.0.0.1:\(started.port)"))
-        #expect(try place.run(["--listen", "nowhere"]).status == 64)
-        #expect(try place.run(["--log", "http://x"]).status == 64)
-        try place.files.write("max_body_bytes: many\n", to: "pipelines/collector.yaml")
-        let configured = try place.run([])
+        #expect(try workspace.run(["--listen", "nowhere"]).status == 64)
+        #expect(try workspace.run(["--log", "http://x"]).status == 64)
+        try workspace.files.write("max_body_bytes: many\n", to: "pipelines/collector.yaml")
+        let configured = try workspace.run([])
         #expect(configured.status == 1)
         #expect(
             configured.error.contains("collector.yaml:1: max_body_bytes: must be a whole number"))
@@ -80,7 +80,7 @@ struct ProcessTests {
 }
 
 /// A directory in which the program works, removed with the value.
-final class ProgramPlace {
+final class ProgramWorkspace {
     struct Started {
         let program: Program
         let port: UInt16

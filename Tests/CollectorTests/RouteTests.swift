@@ -9,15 +9,15 @@ struct RouteTests {
         "is what the fixture says: headers, key, and the body byte for byte",
         arguments: (try? Fixture.all()) ?? [])
     func fixture(_ fixture: Fixture) throws {
-        let place = try CollectorPlace()
+        let workspace = try CollectorWorkspace()
         for request in try fixture.requests() {
-            let answer = try place.send(
+            let answer = try workspace.send(
                 request.method, request.target, headers: request.headers, body: request.body)
             #expect(answer.status == request.status, "\(request.target): \(answer.text)")
             if let error = request.error { #expect(answer.error == error) }
         }
         for (topic, expected) in try fixture.records() {
-            let stored = try place.records(topic)
+            let stored = try workspace.records(topic)
             #expect(stored.count == expected.count, "\(topic)")
             for record in expected {
                 let found = stored.first { stored in
@@ -40,8 +40,8 @@ struct RouteTests {
 
     @Test("a body with a byte order mark is refused for the reason that its worker would give")
     func byteOrderMark() throws {
-        let place = try CollectorPlace()
-        let answer = try place.post(
+        let workspace = try CollectorWorkspace()
+        let answer = try workspace.post(
             "/v1/postbacks/skadnetwork", "\u{FEFF}{\"transaction-id\":\"abcdef-1\"}")
         #expect(answer.status == 400)
         #expect(answer.error == "malformed_json")
@@ -50,7 +50,7 @@ struct RouteTests {
 
     @Test("lies in one partition for all copies of a postback")
     func copies() throws {
-        let place = try CollectorPlace()
+        let workspace = try CollectorWorkspace()
         let paths = [
             "/.well-known/skadnetwork/report-attribution", "/v1/postbacks/skadnetwork?via=relay",
             "/v1/postbacks/skadnetwork/",
@@ -58,10 +58,10 @@ struct RouteTests {
         for (number, path) in paths.enumerated() {
             let id = number == 1 ? "ABCDEF-1" : "abcdef-1"
             #expect(
-                try place.post(path, "{\"transaction-id\":\"\(id)\",\"n\":\(number)}")
+                try workspace.post(path, "{\"transaction-id\":\"\(id)\",\"n\":\(number)}")
                     .status == 200)
         }
-        let records = try place.records("postbacks")
+        let records = try workspace.records("postbacks")
         #expect(records.count == 3)
         #expect(Set(records.map(\.partition)).count == 1)
         #expect(Set(records.map(\.key)) == ["abcdef-1"])
@@ -72,13 +72,13 @@ struct RouteTests {
 
     @Test("is found under every form of a path that means the same, and under no other")
     func forms() throws {
-        let place = try CollectorPlace()
+        let workspace = try CollectorWorkspace()
         for path in [
             "//.well-known/skadnetwork/report-attribution",
             "/.well-known//skadnetwork/report-attribution//",
             "/%2Ewell%2dknown/%73kadnetwork/report-attribution/?x=%2F",
         ] {
-            #expect(try place.post(path, #"{"transaction-id":"t"}"#).status == 200, "\(path)")
+            #expect(try workspace.post(path, #"{"transaction-id":"t"}"#).status == 200, "\(path)")
         }
         for path in [
             "/.well-known%2Fskadnetwork/report-attribution",
@@ -88,20 +88,20 @@ struct RouteTests {
             "/./.well-known/skadnetwork/report-attribution", "/v1/postbacks/skadnetwor%6",
             "/v1/postbacks/skadnetwork%00", "/V1/postbacks/skadnetwork", "//",
         ] {
-            #expect(try place.post(path, #"{"transaction-id":"t"}"#).status == 404, "\(path)")
+            #expect(try workspace.post(path, #"{"transaction-id":"t"}"#).status == 404, "\(path)")
         }
-        let sources = try place.records("postbacks").compactMap { $0.headers["ce_source"] }
+        let sources = try workspace.records("postbacks").compactMap { $0.headers["ce_source"] }
         #expect(Set(sources) == ["/.well-known/skadnetwork/report-attribution"])
     }
 
     @Test("is stamped by the log, whatever time a producer says")
     func timestamps() throws {
-        let place = try CollectorPlace()
+        let workspace = try CollectorWorkspace()
         let before = Int64(Date().timeIntervalSince1970 * 1000) - 1
-        _ = try place.post(
+        _ = try workspace.post(
             "/v1/postbacks/skadnetwork", #"{"transaction-id":"t"}"#,
             headers: ["ce-time": "1999-01-01T00:00:00Z", "ce-id": "own", "ce-source": "/app"])
-        let record = try #require(try place.records("postbacks").first)
+        let record = try #require(try workspace.records("postbacks").first)
         #expect(record.timestampMilliseconds >= before)
         #expect(record.headers["ce_time"] == "1999-01-01T00:00:00Z")
         #expect(record.headers["ce_id"] == "own")
@@ -110,8 +110,8 @@ struct RouteTests {
 
     @Test("is answered 200 for postbacks with signatures of whoever")
     func unsigned() throws {
-        let place = try CollectorPlace()
+        let workspace = try CollectorWorkspace()
         let body = #"{"transaction-id":"t","attribution-signature":"bm8=","version":"4.0"}"#
-        #expect(try place.post("/v1/postbacks/skadnetwork", body).status == 200)
+        #expect(try workspace.post("/v1/postbacks/skadnetwork", body).status == 200)
     }
 }

@@ -18,7 +18,7 @@ struct SignedTokenTests {
         let payload = base64(Data(payload.utf8))
         let signature = HMAC<SHA256>.authenticationCode(
             for: Data("weir token 1\n\(use)\nk1\n\(payload)".utf8),
-            using: SymmetricKey(data: Data(CollectorPlace.secret.utf8)))
+            using: SymmetricKey(data: Data(CollectorWorkspace.secret.utf8)))
         return "k1.\(payload).\(base64(Data(signature)))"
     }
 
@@ -30,10 +30,10 @@ struct SignedTokenTests {
 
     @Test("are taken when they are as the page says")
     func taken() throws {
-        let place = try CollectorPlace()
+        let workspace = try CollectorWorkspace()
         let text = sign(Self.payload(o: #""o":["presented_at_ms"],"#))
-        #expect(try place.get("/c?t=\(text)&presented_at_ms=7").status == 302)
-        #expect(try place.records("overlay-clicks").first?["presented_at_ms"] as? Int == 7)
+        #expect(try workspace.get("/c?t=\(text)&presented_at_ms=7").status == 302)
+        #expect(try workspace.records("overlay-clicks").first?["presented_at_ms"] as? Int == 7)
     }
 
     @Test(
@@ -47,23 +47,23 @@ struct SignedTokenTests {
             ("not json", "not JSON"), ("[]", "not a JSON object"),
         ])
     func wrong(_ payload: String, _ words: String) throws {
-        let place = try CollectorPlace()
-        let answer = try place.get("/c?t=\(sign(payload))")
+        let workspace = try CollectorWorkspace()
+        let answer = try workspace.get("/c?t=\(sign(payload))")
         #expect(answer.status == 403)
         #expect(answer.error == "bad_token")
         #expect(answer.text.contains(words), "\(answer.text)")
-        #expect(try place.records("overlay-clicks").isEmpty)
-        let other = try place.get("/c?t=\(sign(payload, use: "i"))")
+        #expect(try workspace.records("overlay-clicks").isEmpty)
+        let other = try workspace.get("/c?t=\(sign(payload, use: "i"))")
         #expect(other.text.contains("not signed"), "whoever has no signature is told nothing")
     }
 
     @Test("say what may be left open of a notice: nothing")
     func openNotice() throws {
-        let place = try CollectorPlace()
+        let workspace = try CollectorWorkspace()
         let payload = Self.payload(
             t: #""t":"openrtb.win","#, o: #""o":["price"],"#, u: "",
             e: #"{"auction_id":"a","bid_id":"b"}"#)
-        let answer = try place.get("/v1/notices/win?t=\(sign(payload, use: "n"))")
+        let answer = try workspace.get("/v1/notices/win?t=\(sign(payload, use: "n"))")
         #expect(answer.status == 403)
         #expect(answer.text.contains("tokens of this use can open no members"), "\(answer.text)")
     }

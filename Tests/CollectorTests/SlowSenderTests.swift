@@ -8,14 +8,14 @@ import Testing
 struct SlowSenderTests {
     @Test("are cut off: headers that drip, bodies that drip, and connections that rest")
     func slow() throws {
-        let place = try CollectorPlace(
+        let workspace = try CollectorWorkspace(
             yaml: "header_timeout_seconds: 3\nbody_timeout_seconds: 3\nidle_timeout_seconds: 4\n")
-        let resting = try RawConnection(port: place.port)
+        let resting = try RawConnection(port: workspace.port)
         resting.send(Requests.text("GET", "/livez"))
         #expect(resting.answer()?.status == 200)
-        let silent = try RawConnection(port: place.port)
-        let dripping = try RawConnection(port: place.port)
-        let body = try RawConnection(port: place.port)
+        let silent = try RawConnection(port: workspace.port)
+        let dripping = try RawConnection(port: workspace.port)
+        let body = try RawConnection(port: workspace.port)
         body.send(
             "POST /v1/postbacks/skadnetwork HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\n{")
         // Each drips until it is cut off.
@@ -31,21 +31,21 @@ struct SlowSenderTests {
             #expect(connection.isClosed())
         }
         #expect(resting.isClosed())
-        #expect(try place.get("/livez").status == 200, "others are served")
-        #expect(try place.records("postbacks").isEmpty)
+        #expect(try workspace.get("/livez").status == 200, "others are served")
+        #expect(try workspace.records("postbacks").isEmpty)
     }
 
     @Test("are cut off when they read no answers, and not while they read")
     func noReader() throws {
-        let place = try CollectorPlace(
+        let workspace = try CollectorWorkspace(
             yaml: "idle_timeout_seconds: 6\n",
             more: [
                 CollectorRoute(.get, "/long") { _ in
                     .text(200, String(repeating: "x", count: 1 << 20))
                 }
             ])
-        let silent = try RawConnection(port: place.port)
-        let reading = try RawConnection(port: place.port)
+        let silent = try RawConnection(port: workspace.port)
+        let reading = try RawConnection(port: workspace.port)
         let request = Requests.text("GET", "/long")
         // More than the system holds for both sides.
         let begun = Date()
@@ -62,10 +62,10 @@ struct SlowSenderTests {
 
     @Test("are cut off when the headers of a later request drip, and not while they only rest")
     func laterHeaders() throws {
-        let place = try CollectorPlace(
+        let workspace = try CollectorWorkspace(
             yaml: "header_timeout_seconds: 3\nidle_timeout_seconds: 180\n")
         let connections = try (0..<2).map { _ in
-            let connection = try RawConnection(port: place.port)
+            let connection = try RawConnection(port: workspace.port)
             connection.send(Requests.text("GET", "/livez"))
             #expect(connection.answer()?.status == 200)
             return connection
@@ -90,14 +90,14 @@ struct SlowSenderTests {
 
     @Test("get the answers to what they sent before, and only then are cut off")
     func headersBehindAnAnswer() throws {
-        let place = try CollectorPlace(
+        let workspace = try CollectorWorkspace(
             yaml: "header_timeout_seconds: 1\nlog_timeout_seconds: 60\n",
             wrap: { log in
                 let hanging = ScriptedLog(log)
                 hanging.script.withLock { $0.hangSeconds = 7 }
                 return hanging
             })
-        let connection = try RawConnection(port: place.port)
+        let connection = try RawConnection(port: workspace.port)
         connection.send(
             Requests.text(
                 "POST", "/v1/postbacks/skadnetwork", headers: ["Content-Type": "application/json"],

@@ -11,8 +11,8 @@ struct StatusTests {
 
     @Test("paths and methods that are none: 404, 405 with Allow, and never a redirect")
     func paths() throws {
-        let place = try CollectorPlace()
-        let requests = place.requests
+        let workspace = try CollectorWorkspace()
+        let requests = workspace.requests
         for target in [
             "/", "", "/v1", "/v1/events", "/v1/events/", path + "%2F", "/V1/postbacks/skadnetwork",
         ] {
@@ -28,8 +28,8 @@ struct StatusTests {
 
     @Test("HEAD of the health paths: as GET, without a body; of others 405")
     func head() throws {
-        let place = try CollectorPlace()
-        let connection = try RawConnection(port: place.port)
+        let workspace = try CollectorWorkspace()
+        let connection = try RawConnection(port: workspace.port)
         for (path, status) in [("/livez", "200 OK"), ("/readyz", "200 OK"), ("/i", "405 ")] {
             connection.send(Requests.text("HEAD", path))
             let head = try #require(connection.nextLine())
@@ -40,8 +40,8 @@ struct StatusTests {
 
     @Test("events without a key: 401 before the body is sent, and the connection is closed")
     func earlyKey() throws {
-        let place = try CollectorPlace()
-        let connection = try RawConnection(port: place.port)
+        let workspace = try CollectorWorkspace()
+        let connection = try RawConnection(port: workspace.port)
         connection.send(
             "POST /v1/events/bids HTTP/1.1\r\nHost: h\r\nContent-Length: 8388608\r\n\r\n{")
         #expect(connection.answer()?.status == 401)
@@ -50,25 +50,26 @@ struct StatusTests {
 
     @Test("bodies of other kinds: 415, encoded ones too")
     func mediaTypes() throws {
-        let place = try CollectorPlace()
+        let workspace = try CollectorWorkspace()
         for type in ["text/plain", "application/cloudevents+json", "application/x-ndjson", ";"] {
-            let answer = try place.post(path, postback, type: type)
+            let answer = try workspace.post(path, postback, type: type)
             #expect(answer.status == (type == ";" ? 200 : 415), "\(type)")
         }
         for encoding in ["gzip", "br", "gzip, identity"] {
-            let answer = try place.post(path, postback, headers: ["Content-Encoding": encoding])
+            let answer = try workspace.post(path, postback, headers: ["Content-Encoding": encoding])
             #expect(answer.status == 415)
             #expect(answer.error == "content_encoding")
         }
         #expect(
-            try place.post(path, postback, headers: ["Content-Encoding": "identity"]).status == 200)
-        #expect(try place.records("postbacks").count == 2)
+            try workspace.post(path, postback, headers: ["Content-Encoding": "identity"]).status
+                == 200)
+        #expect(try workspace.records("postbacks").count == 2)
     }
 
     @Test("bodies that are too large: 413 by what they declare, before they are sent")
     func declaredLength() throws {
-        let place = try CollectorPlace(yaml: "max_body_bytes: 2000\n")
-        let connection = try RawConnection(port: place.port)
+        let workspace = try CollectorWorkspace(yaml: "max_body_bytes: 2000\n")
+        let connection = try RawConnection(port: workspace.port)
         connection.send("POST \(path) HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000000\r\n\r\n{")
         let answer = try #require(connection.answer())
         #expect(answer.status == 413)
@@ -79,21 +80,21 @@ struct StatusTests {
 
     @Test("bodies that are too large: 413 while they come, chunk by chunk")
     func chunkedLength() throws {
-        let place = try CollectorPlace(yaml: "max_body_bytes: 2000\n")
-        let connection = try RawConnection(port: place.port)
+        let workspace = try CollectorWorkspace(yaml: "max_body_bytes: 2000\n")
+        let connection = try RawConnection(port: workspace.port)
         connection.send("POST \(path) HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n")
         let chunk = "3e8\r\n" + String(repeating: " ", count: 1000) + "\r\n"
         for _ in 0..<100 where !connection.send(chunk) { break }
         #expect(try #require(connection.answer()).status == 413)
         #expect(connection.isClosed())
-        #expect(try place.records("postbacks").isEmpty)
+        #expect(try workspace.records("postbacks").isEmpty)
     }
 
     @Test("of a body of the greatest length nothing is lost, however it is cut")
     func chunks() throws {
-        let place = try CollectorPlace(yaml: "max_body_bytes: 200000\n")
+        let workspace = try CollectorWorkspace(yaml: "max_body_bytes: 200000\n")
         let body = postback + String(repeating: " ", count: 200_000 - postback.utf8.count)
-        let connection = try RawConnection(port: place.port)
+        let connection = try RawConnection(port: workspace.port)
         connection.send("POST \(path) HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n")
         var rest = Array(body.utf8)[...]
         var size = 1
@@ -106,27 +107,27 @@ struct StatusTests {
         }
         connection.send("0\r\n\r\n")
         #expect(try #require(connection.answer()).status == 200)
-        #expect(try place.records("postbacks").map(\.value) == [Array(body.utf8)])
+        #expect(try workspace.records("postbacks").map(\.value) == [Array(body.utf8)])
     }
 
     @Test("a body that ends before its length, or before its last chunk, is not taken")
     func truncated() throws {
-        let place = try CollectorPlace()
+        let workspace = try CollectorWorkspace()
         for head in ["Content-Length: 500", "Transfer-Encoding: chunked"] {
-            let connection = try RawConnection(port: place.port)
+            let connection = try RawConnection(port: workspace.port)
             let body = head.hasPrefix("T") ? "16\r\n\(postback)\r\n" : postback
             connection.send("POST \(path) HTTP/1.1\r\nHost: h\r\n\(head)\r\n\r\n\(body)")
             connection.finish()
             let status = connection.answer()?.status
             #expect(status == nil || status == 400)
         }
-        #expect(try place.records("postbacks").isEmpty)
+        #expect(try workspace.records("postbacks").isEmpty)
     }
 
     @Test("headers that are too large: 400, and the connection is closed")
     func headers() throws {
-        let place = try CollectorPlace(yaml: "max_header_bytes: 2000\n")
-        let connection = try RawConnection(port: place.port)
+        let workspace = try CollectorWorkspace(yaml: "max_header_bytes: 2000\n")
+        let connection = try RawConnection(port: workspace.port)
         connection.send("GET /livez HTTP/1.1\r\nX: \(String(repeating: "x", count: 5000))\r\n\r\n")
         let status = connection.answer()?.status
         #expect(status == 400 || status == 431)
@@ -135,8 +136,8 @@ struct StatusTests {
 
     @Test("one connection serves one request after another, and some at once")
     func keepAlive() throws {
-        let place = try CollectorPlace()
-        let connection = try RawConnection(port: place.port)
+        let workspace = try CollectorWorkspace()
+        let connection = try RawConnection(port: workspace.port)
         let request = Requests.text("POST", path, body: Array(postback.utf8))
         for _ in 0..<3 {
             connection.send(request)
@@ -145,13 +146,13 @@ struct StatusTests {
         connection.send(request + request + Requests.text("GET", "/livez"))
         let statuses = (0..<3).map { _ in connection.answer()?.status }
         #expect(statuses == [200, 200, 200])
-        #expect(try place.records("postbacks").count == 5)
+        #expect(try workspace.records("postbacks").count == 5)
     }
 
     @Test("a request that comes in parts behind another one does not close the connection")
     func pipelined() throws {
-        let place = try CollectorPlace()
-        let connection = try RawConnection(port: place.port)
+        let workspace = try CollectorWorkspace()
+        let connection = try RawConnection(port: workspace.port)
         let request = Requests.text("POST", path, body: Array(postback.utf8))
         for cut in [request.count - 5, 30] {
             connection.send(request + request[..<cut])
@@ -165,8 +166,8 @@ struct StatusTests {
 
     @Test("whoever waits to be told to go on is told")
     func expectation() throws {
-        let place = try CollectorPlace()
-        let connection = try RawConnection(port: place.port)
+        let workspace = try CollectorWorkspace()
+        let connection = try RawConnection(port: workspace.port)
         let count = postback.utf8.count
         connection.send(
             "POST \(path) HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: \(count)\r\n\r\n"
@@ -178,29 +179,29 @@ struct StatusTests {
 
     @Test("events without a key, with a wrong one, or for another topic: 401, 401, 403")
     func producers() throws {
-        let place = try CollectorPlace()
+        let workspace = try CollectorWorkspace()
         func status(_ topic: String, _ key: String?) throws -> Int {
             let headers = key.map { ["Authorization": $0] } ?? [:]
-            return try place.post(
+            return try workspace.post(
                 "/v1/events/\(topic)?type=openrtb.win", #"{"auction_id":"a","bid_id":"b"}"#,
                 headers: headers
             ).status
         }
         #expect(try status("bids", nil) == 401)
         #expect(try status("bids", "Bearer wrong") == 401)
-        #expect(try status("bids", "Basic \(CollectorPlace.producerKey)") == 401)
-        #expect(try status("bids", "bearer \(CollectorPlace.producerKey)") == 200)
-        #expect(try status("impressions", "Bearer \(CollectorPlace.slowKey)") == 403)
-        #expect(try place.records("bids").count == 1)
+        #expect(try status("bids", "Basic \(CollectorWorkspace.producerKey)") == 401)
+        #expect(try status("bids", "bearer \(CollectorWorkspace.producerKey)") == 200)
+        #expect(try status("impressions", "Bearer \(CollectorWorkspace.slowKey)") == 403)
+        #expect(try workspace.records("bids").count == 1)
     }
 
     @Test("a key that sends more than it may: 429 with Retry-After, and later it may again")
     func rate() throws {
-        let place = try CollectorPlace()
+        let workspace = try CollectorWorkspace()
         func answer() throws -> Answer {
-            try place.post(
+            try workspace.post(
                 "/v1/events/bids?type=openrtb.win", #"{"auction_id":"a","bid_id":"b"}"#,
-                headers: ["Authorization": "Bearer \(CollectorPlace.slowKey)"])
+                headers: ["Authorization": "Bearer \(CollectorWorkspace.slowKey)"])
         }
         for _ in 0..<2 { #expect(try answer().status == 200) }
         var refused = try answer()
@@ -217,15 +218,15 @@ struct StatusTests {
 
     @Test("more connections than an address may have: 429 with Retry-After, and the others go on")
     func connections() throws {
-        let place = try CollectorPlace(yaml: "max_connections_per_address: 2\n")
-        let first = try RawConnection(port: place.port)
-        let second = try RawConnection(port: place.port)
+        let workspace = try CollectorWorkspace(yaml: "max_connections_per_address: 2\n")
+        let first = try RawConnection(port: workspace.port)
+        let second = try RawConnection(port: workspace.port)
         let request = Requests.text("GET", "/livez")
         for connection in [first, second] {
             connection.send(request)
             #expect(connection.answer()?.status == 200)
         }
-        let third = try RawConnection(port: place.port)
+        let third = try RawConnection(port: workspace.port)
         third.send(request)
         let refused = try #require(third.answer())
         #expect(refused.status == 429)
@@ -237,31 +238,31 @@ struct StatusTests {
 
     @Test("only a trusted proxy is believed whom it speaks for")
     func proxies() throws {
-        let trusting = try CollectorPlace(
+        let trusting = try CollectorWorkspace(
             yaml: "trusted_proxies: [127.0.0.0/8]\n",
             more: [CollectorRoute(.get, "/who") { .text(200, $0.clientAddress) }])
         let forwarded = ["X-Forwarded-For": "203.0.113.7, 198.51.100.9, 127.0.0.2"]
         #expect(try trusting.requests.get("/who", headers: forwarded).text == "198.51.100.9")
-        let wary = try CollectorPlace(
+        let wary = try CollectorWorkspace(
             more: [CollectorRoute(.get, "/who") { .text(200, $0.clientAddress) }])
         #expect(try wary.requests.get("/who", headers: forwarded).text == "127.0.0.1")
     }
 
     @Test("bodies of one address that are too many: 503, and those of others are taken")
     func memoryOfAddress() throws {
-        let place = try CollectorPlace(
+        let workspace = try CollectorWorkspace(
             yaml: "trusted_proxies: [127.0.0.0/8]\n",
             change: {
                 $0.limits.maxBodyBytes = 1000
                 $0.limits.maxBatchBytes = 1000
                 $0.limits.maxBodyBytesInFlight = 4000
             })
-        let held = try RawConnection(port: place.port)
+        let held = try RawConnection(port: workspace.port)
         held.send(
             "POST \(path) HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 192.0.2.1\r\nContent-Length: 1000\r\n\r\n"
                 + String(repeating: " ", count: 990))
         func status(_ client: String) throws -> Int {
-            try place.post(path, postback, headers: ["X-Forwarded-For": client]).status
+            try workspace.post(path, postback, headers: ["X-Forwarded-For": client]).status
         }
         #expect(try Wait.until { try status("192.0.2.1") == 503 })
         #expect(try status("192.0.2.2") == 200)
@@ -272,11 +273,11 @@ struct StatusTests {
 
     @Test("bodies that together are too many: 503 with Retry-After")
     func memory() throws {
-        let place = try CollectorPlace(change: { $0.limits.maxBodyBytesInFlight = 1000 })
-        let answer = try place.post(path, postback + String(repeating: " ", count: 2000))
+        let workspace = try CollectorWorkspace(change: { $0.limits.maxBodyBytesInFlight = 1000 })
+        let answer = try workspace.post(path, postback + String(repeating: " ", count: 2000))
         #expect(answer.status == 503)
         #expect(answer.headers["retry-after"] != nil)
-        #expect(try place.post(path, postback).status == 200)
+        #expect(try workspace.post(path, postback).status == 200)
     }
 }
 

@@ -11,8 +11,8 @@ private let openssl = "/usr/bin/openssl"
 struct TLSTests {
     @Test("serves who speaks it, and cuts off who does not begin to")
     func served() throws {
-        let place = try ProgramPlace()
-        let pipelines = place.path + "/pipelines"
+        let workspace = try ProgramWorkspace()
+        let pipelines = workspace.path + "/pipelines"
         let made = try run(
             [
                 "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
@@ -20,10 +20,10 @@ struct TLSTests {
                 "-days", "2", "-subj", "/CN=localhost",
             ], input: "")
         try #require(made.status == 0)
-        try place.files.write(
+        try workspace.files.write(
             "tls: {certificate: chain.pem, key: key.pem}\nheader_timeout_seconds: 6\n",
             to: "pipelines/collector.yaml")
-        let started = try place.start()
+        let started = try workspace.start()
         defer { started.program.kill() }
         let silent = try RawConnection(port: started.port)
         let said = try run(
@@ -38,13 +38,13 @@ struct TLSTests {
 
     @Test("is refused with a key that is none, in one line")
     func badKey() throws {
-        let place = try ProgramPlace()
+        let workspace = try ProgramWorkspace()
         for name in ["chain.pem", "key.pem"] {
-            try place.files.write("nothing\n", to: "pipelines/\(name)")
+            try workspace.files.write("nothing\n", to: "pipelines/\(name)")
         }
-        try place.files.write(
+        try workspace.files.write(
             "tls: {certificate: chain.pem, key: key.pem}\n", to: "pipelines/collector.yaml")
-        let ended = try place.run(["--listen", "127.0.0.1:0"])
+        let ended = try workspace.run(["--listen", "127.0.0.1:0"])
         #expect(ended.status == 1)
         #expect(ended.error.contains("chain.pem cannot be used for TLS"))
         #expect(ended.error.split(separator: "\n").count == 1)

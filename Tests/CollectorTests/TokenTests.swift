@@ -25,16 +25,17 @@ struct TokenTests {
 
     @Test("report what they carry, and nothing that the query says beside it")
     func impression() throws {
-        let place = try CollectorPlace()
+        let workspace = try CollectorWorkspace()
         let event = #"{"impression_id":"i-1","campaign":{"ad_network_id":"n","campaign_id":45}}"#
         let text = try #require(
-            try place.tokenKeys.sign(token(.impression, event: event, open: ["zone_id"])))
-        let answer = try place.get("/i?t=\(text)&zone_id=z%201&impression_id=other&os_version=9")
+            try workspace.tokenKeys.sign(token(.impression, event: event, open: ["zone_id"])))
+        let answer = try workspace.get(
+            "/i?t=\(text)&zone_id=z%201&impression_id=other&os_version=9")
         #expect(answer.status == 200)
         #expect(answer.headers["content-type"] == "image/gif")
         #expect(answer.headers["cache-control"] == "no-store")
         #expect(answer.body.starts(with: Array("GIF89a".utf8)))
-        let record = try #require(try place.records("impressions").first)
+        let record = try #require(try workspace.records("impressions").first)
         #expect(record.key == "i-1")
         #expect(record.headers["ce_type"] == "skoverlay.presented")
         #expect(
@@ -45,17 +46,17 @@ struct TokenTests {
 
     @Test("of clicks carry the overlay as the bid sent it, and redirect to their own target only")
     func click() throws {
-        let place = try CollectorPlace()
+        let workspace = try CollectorWorkspace()
         let event =
             #"{"impression_id":"i-1","initiated_by":"user","overlay":{"present":1,"click":1,"x":0.50}}"#
         let text = try #require(
-            try place.tokenKeys.sign(token(.click, event: event, open: ["presented_at_ms"])))
-        let answer = try place.get(
+            try workspace.tokenKeys.sign(token(.click, event: event, open: ["presented_at_ms"])))
+        let answer = try workspace.get(
             "/c?t=\(text)&click_id=mine&presented_at_ms=5&to=https://evil.example/&url=//evil.example&initiated_by=automatic"
         )
         #expect(answer.status == 302)
         #expect(answer.headers["location"] == "https://example.com/landing?x=1")
-        let record = try #require(try place.records("overlay-clicks").first)
+        let record = try #require(try workspace.records("overlay-clicks").first)
         let id = try #require(record["click_id"] as? String)
         #expect(id.utf8.count == 22)
         #expect(record["presented_at_ms"] as? Int == 5)
@@ -67,16 +68,16 @@ struct TokenTests {
 
     @Test("are one click however often they are followed, and another one each")
     func oneClick() throws {
-        let place = try CollectorPlace()
-        let keys = try place.tokenKeys
+        let workspace = try CollectorWorkspace()
+        let keys = try workspace.tokenKeys
         let one = try #require(try keys.sign(token(.click, event: Self.click("i-1"))))
         let other = try #require(try keys.sign(token(.click, event: Self.click("i-2"))))
         let own = try #require(
             try keys.sign(token(.click, event: Self.click("i-3", more: #","click_id":"own""#))))
         for text in [one, one + "&click_id=2", one + "&initiated_by=automatic", other, own] {
-            #expect(try place.get("/c?t=\(text)").status == 302)
+            #expect(try workspace.get("/c?t=\(text)").status == 302)
         }
-        let ids = try place.records("overlay-clicks").map { $0["click_id"] as? String }
+        let ids = try workspace.records("overlay-clicks").map { $0["click_id"] as? String }
         #expect(ids.allSatisfy { $0?.isEmpty == false })
         #expect(Set(ids).count == 3)
         #expect(ids.contains("own"))
@@ -94,13 +95,13 @@ struct TokenTests {
             (.notice, "dedupe_window_seconds: 0\n", 0, 0),
         ])
     func lifetime(_ use: TokenUse, _ file: String, _ made: Int64, _ accepted: Int64) throws {
-        let place = try CollectorPlace()
+        let workspace = try CollectorWorkspace()
         if !file.isEmpty {
-            try Data(file.utf8).write(to: URL(fileURLWithPath: place.path + "/bids.yaml"))
+            try Data(file.utf8).write(to: URL(fileURLWithPath: workspace.path + "/bids.yaml"))
         }
-        let lifetimes = try TokenLifetimes(PipelineDirectory(place.path))
+        let lifetimes = try TokenLifetimes(PipelineDirectory(workspace.path))
         #expect(lifetimes.longestSeconds(use) == made)
-        let keys = TokenKeys(try place.tokenKeysOfFile, lifetimes: lifetimes)
+        let keys = TokenKeys(try workspace.tokenKeysOfFile, lifetimes: lifetimes)
         let event = #"{"impression_id":"i","auction_id":"a","bid_id":"b"}"#
         let text = try #require(try keys.sign(token(use, event: event, expiresIn: accepted + 1)))
         let now = Self.now * 1000
@@ -119,17 +120,17 @@ struct TokenTests {
 
     @Test("of ten years are refused by the collector")
     func tenYears() throws {
-        let place = try CollectorPlace()
-        let text = try #require(try place.tokenKeys.sign(token(.click, expiresIn: 315_360_000)))
-        let answer = try place.get("/c?t=\(text)")
+        let workspace = try CollectorWorkspace()
+        let text = try #require(try workspace.tokenKeys.sign(token(.click, expiresIn: 315_360_000)))
+        let answer = try workspace.get("/c?t=\(text)")
         #expect(answer.status == 403)
         #expect(answer.text.contains("at most 601200 s"))
-        #expect(try place.records("overlay-clicks").isEmpty)
+        #expect(try workspace.records("overlay-clicks").isEmpty)
     }
 
     @Test("longer than are read are not made, and are called too long")
     func tooLong() throws {
-        let keys = try CollectorPlace().tokenKeys
+        let keys = try CollectorWorkspace().tokenKeys
         let event = #"{"impression_id":"i-1","x":"\#(String(repeating: "x", count: 7000))"}"#
         #expect(throws: TokenFault.self) { try keys.sign(token(.impression, event: event)) }
         let text = String(repeating: "x", count: TokenKeys.maxBytes + 1)
@@ -141,14 +142,14 @@ struct TokenTests {
     @Test(
         "that are forged, altered, expired, cut or of another use are refused, and report nothing")
     func refused() throws {
-        let place = try CollectorPlace()
-        let keys = try place.tokenKeys
+        let workspace = try CollectorWorkspace()
+        let keys = try workspace.tokenKeys
         let good = try #require(try keys.sign(token(.click)))
         let parts = good.split(separator: ".").map(String.init)
         let strangers = TokenKeys([])
         #expect(try strangers.sign(token(.click)) == nil)
         let expired = try #require(try keys.sign(token(.click, expiresIn: -1)))
-        #expect(try place.get("/c?t=\(expired)").error == "expired_token")
+        #expect(try workspace.get("/c?t=\(expired)").error == "expired_token")
         let impression = try #require(try keys.sign(token(.impression)))
         let second = Base64.url.encode(#"{"alg":"HS256","typ":"JWT","kid":"k2"}"#.utf8)
         let evil = Base64.url.encode(
@@ -167,25 +168,25 @@ struct TokenTests {
             forged.append(altered)
         }
         for text in forged {
-            let answer = try place.get("/c?t=\(text)")
+            let answer = try workspace.get("/c?t=\(text)")
             #expect(answer.status == 403, "\(text)")
             #expect(answer.headers["location"] == nil)
         }
-        #expect(try place.get("/i?t=\(good)").status == 403)
-        #expect(try place.get("/c").status == 403)
-        #expect(try place.records("overlay-clicks").isEmpty)
-        #expect(try place.records("impressions").isEmpty)
+        #expect(try workspace.get("/i?t=\(good)").status == 403)
+        #expect(try workspace.get("/c").status == 403)
+        #expect(try workspace.records("overlay-clicks").isEmpty)
+        #expect(try workspace.records("impressions").isEmpty)
     }
 
     @Test("of a key that no longer signs are still believed")
     func rotation() throws {
-        let place = try CollectorPlace()
-        let old = TokenKeys(try place.tokenKeysOfFile.filter { $0.id == "k2" })
+        let workspace = try CollectorWorkspace()
+        let old = TokenKeys(try workspace.tokenKeysOfFile.filter { $0.id == "k2" })
         let text = try #require(try old.sign(token(.click)))
         #expect(
             text.hasPrefix(Base64.url.encode(#"{"alg":"HS256","typ":"JWT","kid":"k2"}"#.utf8) + ".")
         )
-        #expect(try place.get("/c?t=\(text)").status == 302)
+        #expect(try workspace.get("/c?t=\(text)").status == 302)
     }
 
     @Test(
@@ -214,18 +215,18 @@ struct TokenTests {
     @Test(
         "bind what a notice says, whatever its query says; and are asked for where they have to be")
     func notices() throws {
-        let place = try CollectorPlace()
+        let workspace = try CollectorWorkspace()
         let text = try #require(
-            try place.tokenKeys.sign(
+            try workspace.tokenKeys.sign(
                 token(
                     .notice, type: "openrtb.win",
                     event: #"{"auction_id":"a-1","bid_id":"b-1","campaign":{"ad_network_id":"n"}}"#)
             ))
         let query = "auction_id=other&bid_id=b&seat=s&ad_network_id=evil&price=2"
-        #expect(try place.get("/v1/notices/win?\(query)").status == 403)
-        #expect(try place.get("/v1/notices/billing?\(query)&t=\(text)").status == 403)
-        #expect(try place.get("/v1/notices/win?\(query)&t=\(text)").status == 200)
-        let record = try #require(try place.records("bids").first)
+        #expect(try workspace.get("/v1/notices/win?\(query)").status == 403)
+        #expect(try workspace.get("/v1/notices/billing?\(query)&t=\(text)").status == 403)
+        #expect(try workspace.get("/v1/notices/win?\(query)&t=\(text)").status == 200)
+        let record = try #require(try workspace.records("bids").first)
         #expect(record.key == "a-1")
         #expect((record["campaign"] as? [String: String]) == ["ad_network_id": "n"])
         #expect(record["bid_id"] as? String == "b-1")
@@ -239,18 +240,19 @@ struct TokenTests {
             "{}", #"{"auction_id":"a"}"#, #"{"bid_id":"b"}"#, #"{"auction_id":"a","bid_id":""}"#,
         ])
     func looseNotices(_ event: String) throws {
-        let place = try CollectorPlace()
+        let workspace = try CollectorWorkspace()
         let text = try #require(
-            try place.tokenKeys.sign(token(.notice, type: "openrtb.billing", event: event)))
-        let answer = try place.get("/v1/notices/billing?auction_id=a&bid_id=b&price=2&t=\(text)")
+            try workspace.tokenKeys.sign(token(.notice, type: "openrtb.billing", event: event)))
+        let answer = try workspace.get(
+            "/v1/notices/billing?auction_id=a&bid_id=b&price=2&t=\(text)")
         #expect(answer.status == 403)
-        #expect(try place.records("bids").isEmpty)
+        #expect(try workspace.records("bids").isEmpty)
     }
 
     @Test("are not asked of notices where the configuration says so")
     func openNotices() throws {
-        let place = try CollectorPlace(yaml: "require_notice_tokens: false\n")
-        #expect(try place.get("/v1/notices/win?auction_id=a&bid_id=b").status == 200)
+        let workspace = try CollectorWorkspace(yaml: "require_notice_tokens: false\n")
+        #expect(try workspace.get("/v1/notices/win?auction_id=a&bid_id=b").status == 200)
     }
 }
 

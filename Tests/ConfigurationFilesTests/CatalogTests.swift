@@ -31,7 +31,7 @@ struct CatalogTests {
         let match = try catalog(campaigns)
             .campaign(network: "N.EXAMPLE", app: app, campaign: campaign, as: kind)
         switch match {
-        case .known(let campaign): return [campaign.name]
+        case .matched(let campaign): return [campaign.name]
         case .ambiguous(let campaigns): return ["ambiguous"] + campaigns.map(\.name)
         case .unknown: return []
         }

@@ -8,9 +8,9 @@ struct CollectorFileTests {
     private let digest = String(repeating: "0a", count: 32)
 
     private func fault(_ yaml: String, files: [String: String] = [:]) throws -> String? {
-        let place = try TemporaryPipelines(
+        let workspace = try TemporaryPipelines(
             files.merging(["collector.yaml": yaml]) { own, _ in own })
-        return place.fault { directory throws(ConfigurationError) in try directory.collector() }
+        return workspace.fault { directory throws(ConfigurationError) in try directory.collector() }
     }
 
     @Test("may be absent, which is as an empty one")
@@ -27,7 +27,7 @@ struct CollectorFileTests {
     @Test("names producers by the digest of their key, and keys of tokens by files")
     func keys() throws {
         let secret = String(repeating: "s", count: 32)
-        let place = try TemporaryPipelines([
+        let workspace = try TemporaryPipelines([
             "k1": secret + "\nignored\n",
             "collector.yaml": """
             keys:
@@ -36,7 +36,7 @@ struct CollectorFileTests {
             trusted_proxies: [10.0.0.0/8, "::1"]
             """,
         ])
-        let pipeline = try place.read { try $0.collector() }
+        let pipeline = try workspace.read { try $0.collector() }
         #expect(pipeline.access.keys.map(\.digest) == [Array(repeating: 10, count: 32)])
         #expect(pipeline.access.keys.map(\.topics) == [["bids", "overlay-clicks"]])
         #expect(pipeline.tokenKeys.map(\.secret) == [Array(secret.utf8)])

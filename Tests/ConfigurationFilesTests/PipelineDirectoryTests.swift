@@ -125,11 +125,11 @@ struct PipelineDirectoryTests {
             "partners/b.yaml": partner.replacing("NAME", with: "b"),
             "partners/c.yaml": "",
         ])
-        let places = pipelines.read { $0.check() }.map {
+        let locations = pipelines.read { $0.check() }.map {
             pipelines.words($0).split(separator: ": ").prefix(2).joined(separator: " ")
         }
         #expect(
-            places == [
+            locations == [
                 "typo.yaml Weir does not read this file; known here", "bids.yaml:1 a",
                 "catalog.yaml:1 networks", "conversion-models/1.yaml:1 app",
                 "conversion-models/2.yaml:2 versions", "partners/a.yaml:1 name",

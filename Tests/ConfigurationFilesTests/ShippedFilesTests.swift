@@ -54,7 +54,7 @@ struct ShippedFilesTests {
             #expect(
                 catalog.campaign(
                     network: campaign.network, app: campaign.app, campaign: String(digits))
-                    == .known(campaign))
+                    == .matched(campaign))
         }
     }
 

@@ -78,8 +78,8 @@ struct StreamFileTests {
                 "sasl.password": "null",
             ]
         )
-        let place = try #require(bids.settings.kafkaPlaces["sasl.password"])
-        #expect(place.hasSuffix("bids.yaml:11: kafka.sasl.password"), "\(place)")
+        let location = try #require(bids.settings.kafkaLocations["sasl.password"])
+        #expect(location.hasSuffix("bids.yaml:11: kafka.sasl.password"), "\(location)")
     }
 
     @Test("trusted keys are read, and what is no key is a fault at its line")

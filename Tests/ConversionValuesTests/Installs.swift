@@ -15,12 +15,12 @@ enum Shipped {
     private static let loaded = Result {
         try PipelineDirectory(Repository.path("pipelines")).conversionModels()
     }
-    private static let knownApps = loaded.map {
+    private static let shippedApps = loaded.map {
         ConversionApps(
             models: $0, appsByBundle: ["com.example.rides": rides, "com.example.other": 5])
     }
 
-    static func apps() throws -> ConversionApps { try knownApps.get() }
+    static func apps() throws -> ConversionApps { try shippedApps.get() }
 
     static let rides: Int64 = 525_463_029
     static let puzzle: Int64 = 1_176_027_022

@@ -68,8 +68,8 @@ struct ReengagementTests {
 
     @Test("each tag, and the install, has windows and values of its own, also after a start anew")
     func apart() async throws {
-        let place = try ServicePlace()
-        let service = try place.service()
+        let workspace = try ServiceWorkspace()
+        let service = try workspace.service()
         let later = Time.noon + 3 * Time.day
         func ask(
             _ service: ConversionService, _ more: [String: String], firstCall: Int64, at now: Int64
@@ -91,7 +91,7 @@ struct ReengagementTests {
         #expect(try await ask(service, install, firstCall: Time.noon, at: later).fine == nil)
         service.stop()
         func state(_ conversion: ConversionRequest.Conversion) throws -> InstallState? {
-            try place.state(
+            try workspace.state(
                 of: InstallKey(
                     appID: Shipped.meals, installID: Device().installID,
                     framework: .adAttributionKit, conversion: conversion))
@@ -110,9 +110,10 @@ struct ReengagementTests {
         let before = try tags.map { try state($0) }
         // What the log says is enough.
         for end in ["", "-wal", "-shm"] {
-            try? FileManager.default.removeItem(atPath: place.path + "/conversions.sqlite" + end)
+            try? FileManager.default.removeItem(
+                atPath: workspace.path + "/conversions.sqlite" + end)
         }
-        let again = try place.service()
+        let again = try workspace.service()
         _ = try await ask(again, install, firstCall: Time.noon, at: later + 1000)
         again.stop()
         #expect(try tags.map { try state($0) } == before)

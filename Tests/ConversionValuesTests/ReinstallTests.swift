@@ -75,8 +75,8 @@ struct ReinstallTests {
 struct FrameworkTests {
     @Test("has a value in each, and one event is one in each, with one update_id or with two")
     func apart() async throws {
-        let place = try ServicePlace()
-        let service = try place.service()
+        let workspace = try ServiceWorkspace()
+        let service = try workspace.service()
         for (step, ids) in [("a", "a"), ("b", "c")].enumerated() {
             for (framework, id) in [("skadnetwork", ids.0), ("adattributionkit", ids.1)] {
                 let request = try Device(app: Shipped.meals).request(
@@ -88,7 +88,7 @@ struct FrameworkTests {
         service.stop()
         let key = InstallKey(
             appID: Shipped.meals, installID: Device().installID, framework: .adAttributionKit)
-        let states = try [place.states(of: [Device().installID])[0], place.state(of: key)]
+        let states = try [workspace.states(of: [Device().installID])[0], workspace.state(of: key)]
         for state in states { #expect(state?.windows[0].eventCounts == ["order": 2]) }
         #expect(states.map { $0?.windowing } == [.single, .three])
     }
@@ -105,13 +105,13 @@ struct SetAsideTests {
 
     @Test("is set aside with a warning, and made again from the log", arguments: [false, true])
     func madeAgain(isOfOtherLog: Bool) async throws {
-        let place = try ServicePlace()
-        let service = try place.service()
+        let workspace = try ServiceWorkspace()
+        let service = try workspace.service()
         let told = try await ask(service, at: Time.noon)
         service.stop()
-        let served = try place.states(of: [Device().installID])
-        let file = place.path + "/conversions.sqlite"
-        let other = try ServicePlace()
+        let served = try workspace.states(of: [Device().installID])
+        let file = workspace.path + "/conversions.sqlite"
+        let other = try ServiceWorkspace()
         for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: file + end) }
         if isOfOtherLog {
             try other.service().stop()
@@ -123,31 +123,31 @@ struct SetAsideTests {
         }
         let warnings = Warnings()
         let again = try ConversionService(
-            log: place.log(), storePath: file, apps: Shipped.apps(), warn: { warnings.add($0) })
+            log: workspace.log(), storePath: file, apps: Shipped.apps(), warn: { warnings.add($0) })
         #expect(try await ask(again, at: Time.noon + 1000).fine == told.fine)
         again.stop()
         #expect(warnings.all.count == 1)
         #expect(warnings.all.first?.contains(".set-aside") == true)
         #expect(FileManager.default.fileExists(atPath: file + ".set-aside"))
-        let state = try place.states(of: [Device().installID])[0]
+        let state = try workspace.states(of: [Device().installID])[0]
         #expect(state?.windows == served[0]?.windows)
     }
 
     @Test("so is one whose damage is found later, and whoever asked then is to ask again")
     func damagedInside() async throws {
-        let place = try ServicePlace()
-        let service = try place.service()
+        let workspace = try ServiceWorkspace()
+        let service = try workspace.service()
         _ = try await ask(service, at: Time.noon)
         service.stop()
-        try place.damageStates()
-        let again = try place.service()
+        try workspace.damageStates()
+        let again = try workspace.service()
         await #expect(throws: ConversionServiceError.self) {
             try await ask(again, at: Time.noon + 1)
         }
         #expect(try await ask(again, at: Time.noon + 2).fine != nil)
         again.stop()
         #expect(
-            try place.states(of: [Device().installID])[0]?.windows[0].eventCounts
+            try workspace.states(of: [Device().installID])[0]?.windows[0].eventCounts
                 == ["registration": 1])
     }
 }

@@ -10,7 +10,7 @@ import Testing
 @testable import ConversionValues
 
 /// A log with the topic, and a place for the file of states; removed at the end.
-final class ServicePlace {
+final class ServiceWorkspace {
     private let files: TemporaryDirectory
     var path: String { files.path }
 
@@ -81,8 +81,8 @@ struct ServiceTests {
     @Test(
         "an answer is in the log when it is given, and one install's requests are answered in turn")
     func concurrent() async throws {
-        let place = try ServicePlace()
-        let service = try place.service()
+        let workspace = try ServiceWorkspace()
+        let service = try workspace.service()
         let requests = try (0..<200).map { number in
             try request("install-\(number % 7)", "order", total: Double(number))
         }
@@ -93,9 +93,9 @@ struct ServiceTests {
             return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(answers.count == 200)
-        #expect(try place.recordCount() == 200)
+        #expect(try workspace.recordCount() == 200)
         service.stop()
-        let states = try place.states(of: (0..<7).map { "install-\($0)" })
+        let states = try workspace.states(of: (0..<7).map { "install-\($0)" })
         for (number, state) in states.enumerated() {
             let totals = stride(from: number, to: 200, by: 7).map { Int64($0) * 1_000_000 }
             #expect(state?.totalRevenueMicros["GBP"] == totals.max())
@@ -110,20 +110,20 @@ struct ServiceTests {
         "states made anew from the log are those that were served, through restarts and lost commits"
     )
     func rebuilt() async throws {
-        let place = try ServicePlace()
+        let workspace = try ServiceWorkspace()
         let installs = (0..<5).map { "install-\($0)" }
         var random = SeededGenerator(seed: 4)
         var now = Time.noon
         for run in 0..<4 {
             if run == 2 {
                 // As a crash between the append and the commit leaves it.
-                try FileManager.default.removeItem(atPath: place.path + "/conversions.sqlite")
+                try FileManager.default.removeItem(atPath: workspace.path + "/conversions.sqlite")
                 for end in ["-wal", "-shm"] {
                     try? FileManager.default.removeItem(
-                        atPath: place.path + "/conversions.sqlite" + end)
+                        atPath: workspace.path + "/conversions.sqlite" + end)
                 }
             }
-            let service = try place.service()
+            let service = try workspace.service()
             for _ in 0..<40 {
                 now += Int64.random(in: 0...Time.hour, using: &random)
                 let install = try #require(installs.randomElement(using: &random))
@@ -133,17 +133,17 @@ struct ServiceTests {
             }
             service.stop()
         }
-        try place.service("anew").stop()
-        let served = try place.states(of: installs)
+        try workspace.service("anew").stop()
+        let served = try workspace.states(of: installs)
         #expect(served.allSatisfy { $0 != nil })
-        #expect(try place.states("anew", of: installs) == served)
+        #expect(try workspace.states("anew", of: installs) == served)
     }
 
     @Test("what another collector told is known once its events are read")
     func severalCollectors() async throws {
-        let place = try ServicePlace()
-        let one = try place.service("one")
-        let other = try place.service("other")
+        let workspace = try ServiceWorkspace()
+        let one = try workspace.service("one")
+        let other = try workspace.service("other")
         let ask = try request("install", "order", total: 60)
         let told = try await one.answer(ask, nowMilliseconds: Time.noon)
         // Its own append shows the gap; what follows goes by both.
@@ -155,22 +155,22 @@ struct ServiceTests {
         one.stop()
         other.stop()
         let states = try [
-            place.states("one", of: ["install"]), place.states("other", of: ["install"]),
+            workspace.states("one", of: ["install"]), workspace.states("other", of: ["install"]),
         ]
         #expect(states[1][0]?.windows[0].eventCounts == ["order": 1, "registration": 2])
         #expect(states[0][0]?.windows[0].eventCounts == ["order": 1])
-        try place.service("one").stop()
-        #expect(try place.states("one", of: ["install"]) == states[1])
+        try workspace.service("one").stop()
+        #expect(try workspace.states("one", of: ["install"]) == states[1])
     }
 
     @Test("foreign records of the topic are passed over")
     func foreignRecords() async throws {
-        let place = try ServicePlace()
-        try place.log().writer().append([
+        let workspace = try ServiceWorkspace()
+        try workspace.log().writer().append([
             OutgoingRecord(topic: "conversion-updates", key: [1], value: Array("{}".utf8)),
             OutgoingRecord(topic: "conversion-updates", key: [2], value: nil),
         ])
-        let service = try place.service()
+        let service = try workspace.service()
         let answer = try await service.answer(
             request("install", "registration"), nowMilliseconds: Time.noon)
         #expect(answer.fine == 8)
@@ -179,9 +179,9 @@ struct ServiceTests {
 
     @Test("a file that is in use is refused")
     func refusal() throws {
-        let place = try ServicePlace()
-        let service = try place.service()
-        #expect(throws: ConversionServiceError.self) { try place.service() }
+        let workspace = try ServiceWorkspace()
+        let service = try workspace.service()
+        #expect(throws: ConversionServiceError.self) { try workspace.service() }
         service.stop()
     }
 }

@@ -111,23 +111,23 @@ struct PageTests {
         try fill(try scratch.open())
         let expected = try scratch.open().rows()
         var refused = 0
-        try DamagedBytes.each(200, in: scratch.path, seed: 2) { place in
+        try DamagedBytes.each(200, in: scratch.path, seed: 2) { index in
             let queue = try? CheckedPages.openToRead(scratch.path)
             do {
                 let rows = try queue?.rows() ?? expected
-                #expect(rows == expected, "byte \(place)")
+                #expect(rows == expected, "byte \(index)")
             } catch let error as DatabaseError {
                 guard case .damaged(let words) = FileFault(error, path: scratch.path) else {
-                    Issue.record("byte \(place): \(error)")
+                    Issue.record("byte \(index): \(error)")
                     return
                 }
                 if error.isOfDamagedPage {
-                    #expect(words == "the checksum of page \(place / 1024 + 1) is wrong")
+                    #expect(words == "the checksum of page \(index / 1024 + 1) is wrong")
                 }
                 refused += 1
             }
             let isFound = try isFound()
-            #expect(isFound, "byte \(place)")
+            #expect(isFound, "byte \(index)")
         }
         #expect(refused > 150)
         #expect(try !isFound())

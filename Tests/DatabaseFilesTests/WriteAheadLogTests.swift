@@ -21,7 +21,7 @@ struct WriteAheadLogTests {
         let table = "CREATE TABLE t (k INTEGER PRIMARY KEY, v BLOB, w TEXT); CREATE INDEX i ON t(w)"
         try writers[0].write { try $0.execute(sql: table) }
         try plain.inDatabase { try $0.execute(sql: "PRAGMA synchronous = OFF; " + table) }
-        for turn in 0..<60 {
+        for round in 0..<60 {
             let writer = writers[Int.random(in: 0..<2, using: &generator)]
             let statements = Self.transaction(&generator)
             for queue in [writer, plain] {
@@ -35,13 +35,13 @@ struct WriteAheadLogTests {
                     }
                 }
             }
-            if turn % 7 == 3 {
+            if round % 7 == 3 {
                 let mode = ["PASSIVE", "TRUNCATE", "RESTART"].randomElement(using: &generator)
                 try writer.inDatabase {
                     _ = try Row.fetchAll($0, sql: "PRAGMA wal_checkpoint(\(mode ?? "FULL"))")
                 }
             }
-            #expect(try reader.rows() == plain.rows(), "turn \(turn)")
+            #expect(try reader.rows() == plain.rows(), "turn \(round)")
         }
         let damage = try reader.inDatabase { try CheckedPages.findDamage($0, path: scratch.path) }
         #expect(damage == nil)
@@ -88,14 +88,14 @@ struct WriteAheadLogTests {
         }
         let expected = try writer.rows()
         var refused = 0
-        try DamagedBytes.each(100, in: scratch.path + "-wal", seed: 4) { place in
+        try DamagedBytes.each(100, in: scratch.path + "-wal", seed: 4) { index in
             do {
                 let rows = try CheckedPages.openToRead(scratch.path).rows()
-                #expect(rows == expected, "byte \(place)")
+                #expect(rows == expected, "byte \(index)")
             } catch let error as DatabaseError {
-                #expect(error.isOfDamagedPage, "byte \(place): \(error)")
+                #expect(error.isOfDamagedPage, "byte \(index): \(error)")
                 guard case .damaged(let words) = FileFault(error, path: scratch.path) else {
-                    Issue.record("byte \(place): \(error)")
+                    Issue.record("byte \(index): \(error)")
                     return
                 }
                 #expect(words.hasPrefix("the checksum of frame"))
@@ -223,26 +223,26 @@ struct WriteAheadLogTests {
         let before = commits[commits.count - 2]
         #expect(try rowsLeft() == last.rows)
         var found = 0
-        try DamagedBytes.each(600, in: left + "-wal", seed: 7) { place in
+        try DamagedBytes.each(600, in: left + "-wal", seed: 7) { index in
             // How large the database was after it makes a frame that of a commit. Without it, nothing says
             // that the frame is not one of the last transaction.
             let commit = before.end - 1048
-            let isUnknown = (commit + 4..<commit + 8).contains(place)
+            let isUnknown = (commit + 4..<commit + 8).contains(index)
             do {
                 let rows = try rowsLeft()
-                #expect(place >= before.end || isUnknown, "byte \(place)")
-                #expect(rows == last.rows || rows == before.rows || isUnknown, "byte \(place)")
+                #expect(index >= before.end || isUnknown, "byte \(index)")
+                #expect(rows == last.rows || rows == before.rows || isUnknown, "byte \(index)")
             } catch let error as DatabaseError {
-                #expect(error.isOfDamagedPage, "byte \(place): \(error)")
+                #expect(error.isOfDamagedPage, "byte \(index): \(error)")
                 guard case .damaged(let words) = FileFault(error, path: left) else {
-                    Issue.record("byte \(place): \(error)")
+                    Issue.record("byte \(index): \(error)")
                     return
                 }
                 #expect(
-                    place < 32
+                    index < 32
                         ? words == "the header of its -wal is wrong"
                         : words
-                            == "the checksum of frame \((place - 32) / 1048 + 1) of its -wal is wrong"
+                            == "the checksum of frame \((index - 32) / 1048 + 1) of its -wal is wrong"
                 )
                 found += 1
             }
@@ -289,7 +289,7 @@ struct WriteAheadLogTests {
         let whole = try scratch.bytes("left.sqlite-wal")
         let old = try scratch.bytes("left.sqlite-wal").map { $0 ^ 0x5a }
         var generator = SeededGenerator(seed: 9)
-        for turn in 0..<60 {
+        for round in 0..<60 {
             var bytes = whole
             // Sectors of the last transaction that did not reach the disk hold zeros, or what was there before.
             for sector in before.end / 512...last.end / 512 where Bool.random(using: &generator) {
@@ -297,26 +297,26 @@ struct WriteAheadLogTests {
                 guard !range.isEmpty else { continue }
                 bytes.replaceSubrange(
                     range,
-                    with: turn % 2 == 0
+                    with: round % 2 == 0
                         ? [UInt8](repeating: 0, count: range.count) : Array(old[range]))
             }
-            if turn % 3 == 0 {
+            if round % 3 == 0 {
                 bytes.removeLast(Int.random(in: 0...(whole.count - before.end), using: &generator))
             }
             try Data(bytes).write(to: URL(fileURLWithPath: left + "-wal"))
             let rows = try rowsLeft()
-            #expect(rows == before.rows || rows == last.rows, "turn \(turn)")
+            #expect(rows == before.rows || rows == last.rows, "turn \(round)")
         }
     }
 
     @Test("what a rolled back transaction left in the log is not taken for damage")
     func rolledBack() throws {
         let writer = try openWriter(isReset: false)
-        for turn in 0..<10 {
-            let expected = try #require(try commit(2, to: writer, seed: UInt64(turn)).last).rows
+        for round in 0..<10 {
+            let expected = try #require(try commit(2, to: writer, seed: UInt64(round)).last).rows
             try rollBack(in: writer)
             try leave()
-            #expect(try rowsLeft() == expected, "turn \(turn)")
+            #expect(try rowsLeft() == expected, "turn \(round)")
         }
     }
 

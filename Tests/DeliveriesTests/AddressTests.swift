@@ -52,11 +52,11 @@ struct AddressTests {
     func notConnected(host: String) throws {
         let partner = try ScriptedPartner()
         let resolver = FixedResolver([["127.0.0.1"]])
-        let place = try DeliveryPlace(
+        let workspace = try DeliveryWorkspace(
             ["acme": "url: http://\(host):\(partner.port)/"], resolver: resolver)
-        try place.ingest(Documents.install())
-        try place.sendAll()
-        let delivery = try place.delivery()
+        try workspace.ingest(Documents.install())
+        try workspace.sendAll()
+        let delivery = try workspace.delivery()
         #expect(delivery.state == .dead)
         #expect(delivery.reason.hasPrefix("address: "), "\(delivery.reason)")
         #expect(partner.requests.isEmpty)
@@ -64,13 +64,13 @@ struct AddressTests {
 
     @Test("one special address among those of a name refuses all of them")
     func mixed() throws {
-        let place = try DeliveryPlace(
+        let workspace = try DeliveryWorkspace(
             ["acme": "url: http://name.example:1/"],
             resolver: FixedResolver([["192.0.43.10", "10.1.2.3"]]))
-        try place.ingest(Documents.install())
-        try place.sendAll()
+        try workspace.ingest(Documents.install())
+        try workspace.sendAll()
         #expect(
-            try place.delivery().reason
+            try workspace.delivery().reason
                 == "address: name.example is 10.1.2.3, private: set allow_private to allow it")
     }
 
@@ -80,11 +80,11 @@ struct AddressTests {
         let partner = try ScriptedPartner()
         // The second answer would lead elsewhere.
         let resolver = FixedResolver([["127.0.0.1"], ["127.0.0.2"]])
-        let place = try DeliveryPlace(
+        let workspace = try DeliveryWorkspace(
             ["acme": "url: http://name.example:\(partner.port)/\nallow_private: true"],
             resolver: resolver)
-        try place.ingest(Documents.install())
-        try place.sendDue()
+        try workspace.ingest(Documents.install())
+        try workspace.sendDue()
         #expect(partner.requests.count == 1)
         #expect(partner.requests.first?.headers["host"] == "name.example:\(partner.port)")
         #expect(resolver.askedCount == 1)
@@ -93,32 +93,32 @@ struct AddressTests {
     @Test("when an address of a name cannot be reached, its next one is tried within the attempt")
     func nextAddress() throws {
         let partner = try ScriptedPartner()
-        let place = try DeliveryPlace(
+        let workspace = try DeliveryWorkspace(
             ["acme": "url: http://name.example:\(partner.port)/\nallow_private: true"],
             resolver: FixedResolver([["127.0.0.3", "127.0.0.1"]]))
-        try place.ingest(Documents.install())
-        try place.sendDue()
+        try workspace.ingest(Documents.install())
+        try workspace.sendDue()
         #expect(partner.requests.count == 1)
-        #expect(try place.delivery().attempts == 1)
+        #expect(try workspace.delivery().attempts == 1)
     }
 
     @Test("a name without an address is tried again; a slow name server delays nobody else")
     func slowNames() throws {
         let well = try ScriptedPartner()
         let resolver = SlowResolver()
-        let place = try DeliveryPlace(
+        let workspace = try DeliveryWorkspace(
             [
                 "acme": "url: http://slow.example/\nallow_private: true\ntimeout_seconds: 1",
                 "well": "url: http://127.0.0.1:\(well.port)/\nallow_private: true",
             ], resolver: resolver)
-        defer { withExtendedLifetime(place) { resolver.answer() } }
-        try place.ingest(
+        defer { withExtendedLifetime(workspace) { resolver.answer() } }
+        try workspace.ingest(
             Documents.install(), Documents.install(id: Documents.id(1), partner: "well"))
-        try place.turn { try place.states(partner: "well") == [.delivered: 1] }
+        try workspace.run { try workspace.states(partner: "well") == [.delivered: 1] }
         // The other name's server has not answered yet, and does not before all of this is over.
-        try place.sendDue()
-        #expect(try place.delivery().state == .pending)
-        let attempts = try #require(try place.store.history(of: Documents.id).first?.attempts)
+        try workspace.sendDue()
+        #expect(try workspace.delivery().state == .pending)
+        let attempts = try #require(try workspace.store.history(of: Documents.id).first?.attempts)
         #expect(attempts.map(\.fault) == ["timeout: no answer in time"])
     }
 }

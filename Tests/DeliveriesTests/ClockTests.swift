@@ -14,14 +14,15 @@ struct ClockTests {
     private static let days: Int64 = 86_400_000
 
     /// A loop by the place's clock that is given no partition: what is delivered is taken over by the test.
-    private func loop(_ place: DeliveryPlace) throws -> DeliveryLoop {
-        let log = try EmbeddedLog(path: place.files.path + "/log.sqlite", mode: .create)
+    private func loop(_ workspace: DeliveryWorkspace) throws -> DeliveryLoop {
+        let log = try EmbeddedLog(path: workspace.files.path + "/log.sqlite", mode: .create)
         try log.createTopic("partner-postbacks", partitionCount: 1)
         let reader = try log.reader(topic: "partner-postbacks", group: nil)
         return DeliveryLoop(
-            store: place.store, reader: reader, dispatcher: place.dispatcher,
-            partners: KnownPartners(try place.files.partners()), parser: try #require(JSONParser()),
-            clock: place.clock,
+            store: workspace.store, reader: reader, dispatcher: workspace.dispatcher,
+            partners: ConfiguredPartners(try workspace.files.partners()),
+            parser: try #require(JSONParser()),
+            clock: workspace.clock,
             settings: .init(
                 assignment: .partitions([]), untilEnd: false, batchRecords: 10,
                 maxRecordBytes: 1 << 20,
@@ -29,9 +30,9 @@ struct ClockTests {
             openReader: { try log.lookingReader(topic: "partner-postbacks") })
     }
 
-    private func turn(_ loop: DeliveryLoop, until isSo: () throws -> Bool) throws {
+    private func run(_ loop: DeliveryLoop, until isSo: () throws -> Bool) throws {
         let isInTime = try Wait.until {
-            _ = try loop.turn()
+            _ = try loop.runOnce()
             return try isSo()
         }
         try #require(isInTime, "what was waited for did not come to be")
@@ -42,23 +43,23 @@ struct ClockTests {
         arguments: [30 * days, days / 4], [true, false])
     func deliveries(ahead: Int64, isRunning: Bool) throws {
         let partner = try ScriptedPartner { _, number in .answer(number < 2 ? 500 : 200) }
-        let place = try DeliveryPlace(["acme": "url: \(partner.url)/\nallow_private: true"])
-        let now = place.clock.nowMilliseconds
-        place.clock.set(now + ahead)
-        var loop = try loop(place)
-        try place.ingest((0..<2).map { Documents.install(id: Documents.id($0)) })
-        try turn(loop) { partner.requests.count == 2 && place.dispatcher.inFlightCount == 0 }
+        let workspace = try DeliveryWorkspace(["acme": "url: \(partner.url)/\nallow_private: true"])
+        let now = workspace.clock.nowMilliseconds
+        workspace.clock.set(now + ahead)
+        var loop = try loop(workspace)
+        try workspace.ingest((0..<2).map { Documents.install(id: Documents.id($0)) })
+        try run(loop) { partner.requests.count == 2 && workspace.dispatcher.inFlightCount == 0 }
         // Taken over by the wrong clock, and not sent yet.
-        try place.ingest(Documents.install(id: Documents.id(2)))
-        place.clock.set(now)
-        let misplaced = try place.store.misplaced(nowMilliseconds: now)
+        try workspace.ingest(Documents.install(id: Documents.id(2)))
+        workspace.clock.set(now)
+        let misplaced = try workspace.store.misplaced(nowMilliseconds: now)
         #expect(misplaced.map(\.partner) == ["acme"])
         #expect(misplaced.first?.count == 3)
         #expect((misplaced.first?.untilMilliseconds ?? 0) >= now + ahead)
-        if !isRunning { loop = try self.loop(place) }
-        try turn(loop) { try place.states(partner: "acme") == [.delivered: 3] }
+        if !isRunning { loop = try self.loop(workspace) }
+        try run(loop) { try workspace.states(partner: "acme") == [.delivered: 3] }
         #expect(partner.requests.count == 5)
-        #expect(try place.store.misplaced(nowMilliseconds: now).isEmpty)
+        #expect(try workspace.store.misplaced(nowMilliseconds: now).isEmpty)
     }
 
     @Test(
@@ -66,38 +67,38 @@ struct ClockTests {
     )
     func onceOnly() throws {
         let partner = try ScriptedPartner { _, _ in .answer(500) }
-        let place = try DeliveryPlace(["acme": "url: \(partner.url)/\nallow_private: true"])
-        let now = place.clock.nowMilliseconds
-        place.clock.set(now + 30 * Self.days)
-        try place.ingest(Documents.install())
-        var loop = try loop(place)
-        try turn(loop) { partner.requests.count == 1 && place.dispatcher.inFlightCount == 0 }
-        place.clock.set(now)
-        try turn(loop) { partner.requests.count == 2 && place.dispatcher.inFlightCount == 0 }
-        let next = try place.delivery().nextAttemptMilliseconds
+        let workspace = try DeliveryWorkspace(["acme": "url: \(partner.url)/\nallow_private: true"])
+        let now = workspace.clock.nowMilliseconds
+        workspace.clock.set(now + 30 * Self.days)
+        try workspace.ingest(Documents.install())
+        var loop = try loop(workspace)
+        try run(loop) { partner.requests.count == 1 && workspace.dispatcher.inFlightCount == 0 }
+        workspace.clock.set(now)
+        try run(loop) { partner.requests.count == 2 && workspace.dispatcher.inFlightCount == 0 }
+        let next = try workspace.delivery().nextAttemptMilliseconds
         for _ in 0..<3 {
-            #expect(try place.store.misplaced(nowMilliseconds: now).isEmpty)
-            loop = try self.loop(place)
-            for _ in 0..<3 { _ = try loop.turn() }
+            #expect(try workspace.store.misplaced(nowMilliseconds: now).isEmpty)
+            loop = try self.loop(workspace)
+            for _ in 0..<3 { _ = try loop.runOnce() }
         }
         #expect(partner.requests.count == 2)
-        #expect(try place.delivery().nextAttemptMilliseconds == next)
+        #expect(try workspace.delivery().nextAttemptMilliseconds == next)
     }
 
     @Test("what the schedule has put off is not touched, a day of Retry-After included")
     func schedule() throws {
         let partner = try ScriptedPartner { _, _ in .answer(500, ["Retry-After: 86400"]) }
-        let place = try DeliveryPlace(["acme": "url: \(partner.url)/\nallow_private: true"])
-        try place.ingest(Documents.install())
-        let loop = try loop(place)
-        let now = place.clock.nowMilliseconds
-        try turn(loop) { partner.requests.count == 1 && place.dispatcher.inFlightCount == 0 }
-        #expect(try place.delivery().nextAttemptMilliseconds == now + Self.days)
+        let workspace = try DeliveryWorkspace(["acme": "url: \(partner.url)/\nallow_private: true"])
+        try workspace.ingest(Documents.install())
+        let loop = try loop(workspace)
+        let now = workspace.clock.nowMilliseconds
+        try run(loop) { partner.requests.count == 1 && workspace.dispatcher.inFlightCount == 0 }
+        #expect(try workspace.delivery().nextAttemptMilliseconds == now + Self.days)
         // Clocks are set by seconds every day.
         for back: Int64 in [0, 5000, 59_000] {
-            place.clock.set(now - back)
-            #expect(try place.store.misplaced(nowMilliseconds: now - back).isEmpty)
-            #expect(try place.store.bringBack(nowMilliseconds: now - back) == 0)
+            workspace.clock.set(now - back)
+            #expect(try workspace.store.misplaced(nowMilliseconds: now - back).isEmpty)
+            #expect(try workspace.store.bringBack(nowMilliseconds: now - back) == 0)
         }
         #expect(RetrySchedule.longestPauseMilliseconds >= 86_400_000 / 10 * 11)
     }
@@ -107,19 +108,19 @@ struct ClockTests {
         let partner = try ScriptedPartner { _, number in
             number == 0 ? .answer(429, ["Retry-After: 60"]) : .answer(200)
         }
-        let place = try DeliveryPlace([
+        let workspace = try DeliveryWorkspace([
             "acme": "url: \(partner.url)/\nallow_private: true\nrate_per_second: 1\nconcurrency: 1"
         ])
-        let now = place.clock.nowMilliseconds
-        place.clock.set(now + 30 * Self.days)
-        try place.ingest((0..<3).map { Documents.install(id: Documents.id($0)) })
-        let loop = try loop(place)
-        try turn(loop) { partner.requests.count == 1 && place.dispatcher.inFlightCount == 0 }
-        #expect(try place.store.restingPartners()["acme"] != nil)
-        place.clock.set(now)
-        try turn(loop) { partner.requests.count >= 2 }
-        place.clock.set(now + 1000)
-        try turn(loop) { partner.requests.count >= 3 }
-        #expect(try place.store.bringBack(nowMilliseconds: now) == 0)
+        let now = workspace.clock.nowMilliseconds
+        workspace.clock.set(now + 30 * Self.days)
+        try workspace.ingest((0..<3).map { Documents.install(id: Documents.id($0)) })
+        let loop = try loop(workspace)
+        try run(loop) { partner.requests.count == 1 && workspace.dispatcher.inFlightCount == 0 }
+        #expect(try workspace.store.restingPartners()["acme"] != nil)
+        workspace.clock.set(now)
+        try run(loop) { partner.requests.count >= 2 }
+        workspace.clock.set(now + 1000)
+        try run(loop) { partner.requests.count >= 3 }
+        #expect(try workspace.store.bringBack(nowMilliseconds: now) == 0)
     }
 }

@@ -136,7 +136,7 @@ struct EncodingTests {
     func arrival() throws {
         let partner = try ScriptedPartner()
         let name = "a/b?c&d=e #\u{1F600}%\"..\u{2028}"
-        let place = try DeliveryPlace([
+        let workspace = try DeliveryWorkspace([
             "acme": """
             url: \(partner.url)/p//{campaign.name}/?x={campaign.name}&y
             allow_private: true
@@ -144,8 +144,8 @@ struct EncodingTests {
             body: {form: {n: "{campaign.name}"}}
             """
         ])
-        try place.ingest(Documents.install(campaign: name))
-        try place.sendDue()
+        try workspace.ingest(Documents.install(campaign: name))
+        try workspace.sendDue()
         let request = try #require(partner.requests.first)
         let encoded = PercentEncoding.value(name)
         #expect(request.line == "POST /p//\(encoded)/?x=\(encoded)&y HTTP/1.1")

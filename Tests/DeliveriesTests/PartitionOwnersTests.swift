@@ -7,7 +7,7 @@ import Testing
 struct PartitionTakersTests {
     @Test("a copy of a store has lost what it took over after it, and not what another one did")
     func lost() {
-        let takers = PartitionOwners(note: "weir-deliveries a:0 b:1000 a:1100")
+        let takers = PartitionOwners(metadata: "weir-deliveries a:0 b:1000 a:1100")
         #expect(takers.lostStart(of: "a", at: 900, before: 1150) == 900)
         #expect(takers.lostStart(of: "a", at: 1000, before: 1150) == 1100)
         #expect(takers.lostStart(of: "a", at: 1150, before: 1150) == nil)
@@ -18,7 +18,7 @@ struct PartitionTakersTests {
 
     @Test("a copy takes over from where it is, where nobody knows who came next")
     func unknown() {
-        let takers = PartitionOwners(note: "weir-deliveries b:500 a:1000")
+        let takers = PartitionOwners(metadata: "weir-deliveries b:500 a:1000")
         #expect(takers.lostStart(of: "a", at: 300, before: 1100) == 300)
         #expect(takers.lostStart(of: "a", at: 1100, before: 1100) == nil)
         #expect(takers.lostStart(of: "b", at: 1000, before: 1100) == nil)
@@ -26,13 +26,13 @@ struct PartitionTakersTests {
 
     @Test("who takes it over again has all that others took over since")
     func again() {
-        var takers = PartitionOwners(note: "weir-deliveries a:0 b:1000 c:1100")
+        var takers = PartitionOwners(metadata: "weir-deliveries a:0 b:1000 c:1100")
         takers.begin("a", at: 1050)
-        #expect(takers.note == "weir-deliveries a:0 b:1000 a:1050")
+        #expect(takers.metadata == "weir-deliveries a:0 b:1000 a:1050")
         takers.begin("a", at: 1200)
-        #expect(takers.note == "weir-deliveries a:0 b:1000 a:1050")
+        #expect(takers.metadata == "weir-deliveries a:0 b:1000 a:1050")
         takers.begin("a", at: 900)
-        #expect(takers.note == "weir-deliveries a:0")
+        #expect(takers.metadata == "weir-deliveries a:0")
     }
 
     @Test(
@@ -41,25 +41,25 @@ struct PartitionTakersTests {
             ("weir-deliveries a", 5), ("weir-deliveries b", nil), ("weir 7 a0", nil), ("", nil),
             ("a:0", nil), ("weir-deliveries :", nil),
         ])
-    func others(note: String, lost: Int64?) {
-        #expect(PartitionOwners(note: note).lostStart(of: "a", at: 5, before: 9) == lost)
+    func others(metadata: String, lost: Int64?) {
+        #expect(PartitionOwners(metadata: metadata).lostStart(of: "a", at: 5, before: 9) == lost)
     }
 
     @Test("what no store is called does not stay in a note")
     func notOfWeir() {
-        var takers = PartitionOwners(note: "weir-deliveries " + "x".repeated(4000))
+        var takers = PartitionOwners(metadata: "weir-deliveries " + "x".repeated(4000))
         takers.begin("a", at: 5)
-        #expect(takers.note == "weir-deliveries a:5")
+        #expect(takers.metadata == "weir-deliveries a:5")
     }
 
     @Test("brokers take the note of a partition that has moved a thousand times")
     func moves() {
-        var takers = PartitionOwners(note: "")
+        var takers = PartitionOwners(metadata: "")
         for move in 0..<1000 {
             takers.begin("\(move % 3)".repeated(32), at: Int64.max - 1000 + Int64(move))
         }
-        #expect(takers.note.utf8.count < 4096)
-        #expect(PartitionOwners(note: takers.note) == takers)
+        #expect(takers.metadata.utf8.count < 4096)
+        #expect(PartitionOwners(metadata: takers.metadata) == takers)
     }
 
     @Test(
@@ -73,7 +73,7 @@ struct PartitionTakersTests {
         var random = SeededGenerator(seed: seed)
         var instances = ["a": Instance(), "b": Instance(), "c": Instance()]
         var copies: [String: Instance] = [:]
-        var takers = PartitionOwners(note: "")
+        var takers = PartitionOwners(metadata: "")
         var groupNext: Int64 = 0
         func lostStart(_ name: String) -> Int64? {
             takers.lostStart(of: name, at: instances[name]?.next ?? 0, before: groupNext)
@@ -96,10 +96,11 @@ struct PartitionTakersTests {
                 takers.begin(name, at: min(start, groupNext))
                 groupNext = instance.next
             }
-            let known = instances.values.reduce(into: Set<Int64>()) { $0.formUnion($1.has) }
+            let ingested = instances.values.reduce(into: Set<Int64>()) { $0.formUnion($1.has) }
             let lost = instances.keys.compactMap(lostStart).min() ?? .max
-            for offset in 0..<groupNext where !known.contains(offset) && offset < lost {
-                Issue.record("\(offset) is forgotten in step \(step): \(takers.note), \(groupNext)")
+            for offset in 0..<groupNext where !ingested.contains(offset) && offset < lost {
+                Issue.record(
+                    "\(offset) is forgotten in step \(step): \(takers.metadata), \(groupNext)")
             }
         }
     }

@@ -25,7 +25,7 @@ struct PresetTests {
     }
 
     @Test("the same fields go to a form, to JSON with their types, or to the address")
-    func places() throws {
+    func destinations() throws {
         let base = "url: https://e.example/p?k=1\npreset: singular\n"
         func request(_ further: String) throws -> PartnerRequest {
             try #require(try PartnerFiles(base + further).request(Documents.install()))

@@ -13,12 +13,12 @@ import Testing
     "Documents of a topic that is made anew, or that lost its end and was written on", .serialized)
 struct RecreatedTopicTests {
     private let partner: ScriptedPartner
-    private let place: SwitchedPlace
+    private let workspace: SwitchedWorkspace
 
     init() throws {
         partner = try ScriptedPartner()
-        place = try SwitchedPlace(url: partner.url)
-        try place.publish(0..<20)
+        workspace = try SwitchedWorkspace(url: partner.url)
+        try workspace.publish(0..<20)
     }
 
     private func refusal(_ body: () throws -> Void) throws -> String {
@@ -39,28 +39,29 @@ struct RecreatedTopicTests {
     /// The new topic has the last of the old documents again.
     private func reset() throws {
         #expect(throws: StoreError.self) {
-            let loop = try place.loop("one")
-            try withExtendedLifetime(loop) { _ = try DeliveryStore.reset(place.path("one")) }
+            let loop = try workspace.loop("one")
+            try withExtendedLifetime(loop) { _ = try DeliveryStore.reset(workspace.path("one")) }
         }
-        let kept = try DeliveryStore.reset(place.path("one"))
+        let kept = try DeliveryStore.reset(workspace.path("one"))
         #expect(kept.partitions == 2)
-        place.topic.groupOffsets = [:]
-        try place.deliver("one")
+        workspace.topic.groupOffsets = [:]
+        try workspace.deliver("one")
         // What was under way when an instance was killed is sent once more.
         #expect(Set(sent) == Set(keys(0..<20, 100..<180)))
         let count = sent.count
-        try place.deliver("one")
+        try workspace.deliver("one")
         #expect(sent.count == count)
     }
 
     @Test("end the next start, however many there are, and come over once the store begins anew")
     func stopped() throws {
-        try place.deliver("one")
-        try place.recreate(with: 10..<20, 100..<180)
-        place.topic.groupOffsets = [:]
+        try workspace.deliver("one")
+        try workspace.recreate(with: 10..<20, 100..<180)
+        workspace.topic.groupOffsets = [:]
         for _ in 0..<2 {
             #expect(
-                try refusal { try place.deliver("one") }.contains("contains another document at"))
+                try refusal { try workspace.deliver("one") }.contains(
+                    "contains another document at"))
         }
         #expect(sent == keys(0..<20))
         try reset()
@@ -68,14 +69,14 @@ struct RecreatedTopicTests {
 
     @Test("end an instance that runs at a sign of it, and nothing is lost")
     func running() throws {
-        place.topic.isHeard = true
-        let loop = try place.loop("one", untilEnd: false)
+        workspace.topic.isHeard = true
+        let loop = try workspace.loop("one", untilEnd: false)
         let words = try refusal {
             try Wait.until {
-                if sent.count == 20, place.topic.generation == 0 {
-                    try place.recreate(with: 10..<20, 100..<180)
+                if sent.count == 20, workspace.topic.generation == 0 {
+                    try workspace.recreate(with: 10..<20, 100..<180)
                 }
-                return try !loop.turn()
+                return try !loop.runOnce()
             }
         }
         #expect(words.contains("contains another document at"))
@@ -85,54 +86,55 @@ struct RecreatedTopicTests {
 
     @Test("end another instance that goes by the offset of one that did not notice")
     func otherInstance() throws {
-        try place.deliver("one")
-        try place.recreate(with: 10..<20, 100..<180)
-        let words = try refusal { try place.deliver("other") }
+        try workspace.deliver("one")
+        try workspace.recreate(with: 10..<20, 100..<180)
+        let words = try refusal { try workspace.deliver("other") }
         #expect(words.contains("than the one read by the worker that committed the group's offset"))
         #expect(sent == keys(0..<20))
     }
 
     @Test("end an instance that took only the offset of another one over")
     func offsetOfOther() throws {
-        try place.deliver("one")
-        try place.deliver("other")
-        try place.recreate(with: 10..<20, 100..<180)
-        place.topic.groupOffsets = [:]
-        #expect(try refusal { try place.deliver("other") }.contains("contains another document at"))
+        try workspace.deliver("one")
+        try workspace.deliver("other")
+        try workspace.recreate(with: 10..<20, 100..<180)
+        workspace.topic.groupOffsets = [:]
+        #expect(
+            try refusal { try workspace.deliver("other") }.contains("contains another document at"))
     }
 
     @Test("end an instance that has taken more over than there is")
     func fewer() throws {
-        try place.deliver("one")
-        try place.recreate(with: 10..<14)
-        place.topic.groupOffsets = [:]
-        #expect(try refusal { try place.deliver("one") }.contains("up to which"))
+        try workspace.deliver("one")
+        try workspace.recreate(with: 10..<14)
+        workspace.topic.groupOffsets = [:]
+        #expect(try refusal { try workspace.deliver("one") }.contains("up to which"))
     }
 
     @Test("leave what is no document of the topic before beside that of the new one")
     func unreadable() throws {
-        try place.topic.publish([place.record("{", partition: 0)])
-        try place.deliver("one")
-        try place.recreate(with: 0..<20)
-        try place.topic.publish([place.record("[", partition: 0)])
-        place.topic.groupOffsets = [:]
-        for _ in 0..<2 { _ = try DeliveryStore.reset(place.path("one")) }
-        try place.deliver("one")
-        let dead = try DeliveryStore(existing: place.path("one"))
+        try workspace.topic.publish([workspace.record("{", partition: 0)])
+        try workspace.deliver("one")
+        try workspace.recreate(with: 0..<20)
+        try workspace.topic.publish([workspace.record("[", partition: 0)])
+        workspace.topic.groupOffsets = [:]
+        for _ in 0..<2 { _ = try DeliveryStore.reset(workspace.path("one")) }
+        try workspace.deliver("one")
+        let dead = try DeliveryStore(existing: workspace.path("one"))
             .deliveries(state: .dead, limit: 10).map(\.id).sorted()
         #expect(dead == ["partner-postbacks/0/10", "partner-postbacks/0/10#21"])
     }
 }
 
 /// Two partitions of a topic that is made anew under its readers, and instances by the names of their data directories.
-private final class SwitchedPlace {
+private final class SwitchedWorkspace {
     let topic: SwitchedTopic
     private let files: PartnerFiles
     private let sender = HTTPSender(partnerCount: 1)
 
     init(url: String) throws {
         files = try PartnerFiles("url: \(url)/\nallow_private: true")
-        topic = try SwitchedTopic("partner-postbacks", in: Workplace())
+        topic = try SwitchedTopic("partner-postbacks", in: Workspace())
     }
 
     deinit { sender.stop() }
@@ -144,8 +146,8 @@ private final class SwitchedPlace {
     }
 
     private func records(_ numbers: [Int]) -> [OutgoingRecord] {
-        numbers.enumerated().map { place, number in
-            record(Documents.install(id: Documents.id(number)), partition: Int32(place % 2))
+        numbers.enumerated().map { index, number in
+            record(Documents.install(id: Documents.id(number)), partition: Int32(index % 2))
         }
     }
 
@@ -171,7 +173,7 @@ private final class SwitchedPlace {
         try dispatcher.begin(isStart: true)
         return DeliveryLoop(
             store: store, reader: try topic.reader(), dispatcher: dispatcher,
-            partners: KnownPartners(try files.partners()), parser: try #require(JSONParser()),
+            partners: ConfiguredPartners(try files.partners()), parser: try #require(JSONParser()),
             clock: clock,
             settings: .init(
                 assignment: .all, untilEnd: untilEnd, batchRecords: 10, maxRecordBytes: 1 << 20,

@@ -39,47 +39,48 @@ struct ScheduleTests {
             }
         let clock = ManualClock()
         let partner = try ScriptedPartner(clock: clock) { _, _ in reaction }
-        let place = try DeliveryPlace(["acme": "url: \(partner.url)/a\nallow_private: true"])
-        clock.set(place.clock.nowMilliseconds)
-        try place.ingest(Documents.install())
+        let workspace = try DeliveryWorkspace(["acme": "url: \(partner.url)/a\nallow_private: true"]
+        )
+        clock.set(workspace.clock.nowMilliseconds)
+        try workspace.ingest(Documents.install())
         for _ in 0..<20 {
-            try place.sendDue()
-            guard let next = try place.dispatcher.nextDueMilliseconds() else { break }
-            place.clock.set(next)
+            try workspace.sendDue()
+            guard let next = try workspace.dispatcher.nextDueMilliseconds() else { break }
+            workspace.clock.set(next)
             clock.set(next)
         }
         try expectPublished(partner.requests.map(\.atMilliseconds))
         let keys = Set(partner.requests.map { $0.headers["idempotency-key"] })
         #expect(keys == ["\(Documents.id):1"])
-        let delivery = try place.delivery()
+        let delivery = try workspace.delivery()
         #expect(delivery.state == .dead)
         #expect(delivery.reason.hasPrefix("exhausted: 10 attempts"), "\(delivery.reason)")
-        #expect(try place.store.history(of: Documents.id).first?.attempts.count == 10)
+        #expect(try workspace.store.history(of: Documents.id).first?.attempts.count == 10)
     }
 
     @Test("a partner that is down is asked by the same schedule")
     func down() throws {
-        let place = try DeliveryPlace([
+        let workspace = try DeliveryWorkspace([
             "acme": "url: http://127.0.0.1:\(ScriptedPartner.closedPort)/\nallow_private: true"
         ])
-        try place.ingest(Documents.install())
-        try place.sendAll()
-        let attempts = try #require(try place.store.history(of: Documents.id).first?.attempts)
+        try workspace.ingest(Documents.install())
+        try workspace.sendAll()
+        let attempts = try #require(try workspace.store.history(of: Documents.id).first?.attempts)
         try expectPublished(attempts.map(\.startedMilliseconds))
         #expect(attempts.allSatisfy { $0.fault?.hasPrefix("connection: ") == true })
-        #expect(try place.delivery().state == .dead)
+        #expect(try workspace.delivery().state == .dead)
     }
 
     @Test("a partner that does not answer in time is asked again, and what it says at last counts")
     func slow() throws {
         let partner = try ScriptedPartner { _, number in number == 0 ? .silence : .answer(204) }
-        let place = try DeliveryPlace([
+        let workspace = try DeliveryWorkspace([
             "acme": "url: \(partner.url)\nallow_private: true\ntimeout_seconds: 1"
         ])
-        try place.ingest(Documents.install())
-        try place.sendAll()
-        #expect(try place.delivery().state == .delivered)
-        let attempts = try #require(try place.store.history(of: Documents.id).first?.attempts)
+        try workspace.ingest(Documents.install())
+        try workspace.sendAll()
+        #expect(try workspace.delivery().state == .delivered)
+        let attempts = try #require(try workspace.store.history(of: Documents.id).first?.attempts)
         // A machine that stands still is asked again more than once.
         #expect(attempts.count > 1)
         #expect(attempts.last?.status == 204)
@@ -100,11 +101,11 @@ struct ScheduleTests {
                 ? .answer(429, ["Retry-After: \(text)", "Date: Tue, 21 Nov 2023 00:00:00 GMT"])
                 : .answer(200)
         }
-        let place = try DeliveryPlace(["acme": "url: \(partner.url)\nallow_private: true"])
-        try place.ingest(Documents.install())
-        let start = place.clock.nowMilliseconds
-        try place.sendDue()
-        let next = try #require(try place.dispatcher.nextDueMilliseconds())
+        let workspace = try DeliveryWorkspace(["acme": "url: \(partner.url)\nallow_private: true"])
+        try workspace.ingest(Documents.install())
+        let start = workspace.clock.nowMilliseconds
+        try workspace.sendDue()
+        let next = try #require(try workspace.dispatcher.nextDueMilliseconds())
         if let pause {
             #expect(next - start == pause)
         } else {
@@ -142,10 +143,10 @@ struct ScheduleTests {
         let elsewhere = try ScriptedPartner()
         let partner = try ScriptedPartner { _, _ in .answer(status, ["Location: \(elsewhere.url)/"])
         }
-        let place = try DeliveryPlace(["acme": "url: \(partner.url)\nallow_private: true"])
-        try place.ingest(Documents.install())
-        try place.sendAll()
-        let delivery = try place.delivery()
+        let workspace = try DeliveryWorkspace(["acme": "url: \(partner.url)\nallow_private: true"])
+        try workspace.ingest(Documents.install())
+        try workspace.sendAll()
+        let delivery = try workspace.delivery()
         #expect(delivery.state == .dead)
         #expect(delivery.reason == reason)
         #expect(partner.requests.count == 1)
@@ -155,10 +156,10 @@ struct ScheduleTests {
     @Test("the status counts, whatever becomes of the body")
     func body() throws {
         let partner = try ScriptedPartner { _, _ in .endless(200) }
-        let place = try DeliveryPlace(["acme": "url: \(partner.url)\nallow_private: true"])
-        try place.ingest(Documents.install())
-        try place.sendDue()
-        #expect(try place.delivery().state == .delivered)
+        let workspace = try DeliveryWorkspace(["acme": "url: \(partner.url)\nallow_private: true"])
+        try workspace.ingest(Documents.install())
+        try workspace.sendDue()
+        #expect(try workspace.delivery().state == .delivered)
     }
 
     @Test("how much longer a pause is follows from the delivery and the attempt alone")

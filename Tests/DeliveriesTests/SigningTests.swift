@@ -6,14 +6,14 @@ import Testing
 
 @Suite("Signatures of Standard Webhooks")
 struct SigningTests {
-    private let place = PositionedText(text: "s", file: "f", line: 1, keyPath: "k")
+    private let location = PositionedText(text: "s", file: "f", line: 1, keyPath: "k")
 
     @Test("the published example has its published signature")
     func published() throws {
         for secret in [
             "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
         ] {
-            let signature = try SigningSecrets([secret], place).signature(
+            let signature = try SigningSecrets([secret], location).signature(
                 id: "msg_p5jXN8AQM9LWM0D4loKWxJek", timestampSeconds: 1_614_265_330,
                 body: Array(#"{"test": 2432232314}"#.utf8))
             #expect(signature == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=")
@@ -35,7 +35,7 @@ struct SigningTests {
         #expect(header("webhook-id") == "\(Documents.id):1")
         #expect(header("webhook-timestamp") == "1614265330")
         let expected = try secrets.map {
-            try SigningSecrets([$0], place).signature(
+            try SigningSecrets([$0], location).signature(
                 id: "\(Documents.id):1", timestampSeconds: 1_614_265_330,
                 body: Array(Documents.install().utf8))
         }

@@ -8,9 +8,9 @@ import Testing
 @Suite("Partners over TLS", .serialized)
 struct TLSTests {
     /// A partner whose certificate, which the sender trusts, is for `name.example`.
-    private func place(
+    private func workspace(
         host: String, isTrusted: Bool = true, certificate: String = "name.example"
-    ) throws -> (ScriptedPartner, DeliveryPlace) {
+    ) throws -> (ScriptedPartner, DeliveryWorkspace) {
         func path(_ kind: String) throws -> String {
             try #require(
                 Bundle.module.url(
@@ -25,18 +25,18 @@ struct TLSTests {
         let partner = try ScriptedPartner(tls: NIOSSLContext(configuration: server))
         var client = TLSConfiguration.makeClientConfiguration()
         if isTrusted { client.trustRoots = .certificates(certificates) }
-        let place = try DeliveryPlace(
+        let workspace = try DeliveryWorkspace(
             ["acme": "url: https://\(host):\(partner.port)/a\nallow_private: true"],
             resolver: FixedResolver([["127.0.0.1"]]), tls: client)
-        return (partner, place)
+        return (partner, workspace)
     }
 
     @Test("connected to the address that was looked at, the certificate is judged by the name")
     func name() throws {
-        let (partner, place) = try place(host: "name.example")
-        try place.ingest(Documents.install())
-        try place.sendDue()
-        #expect(try place.delivery().state == .delivered)
+        let (partner, workspace) = try workspace(host: "name.example")
+        try workspace.ingest(Documents.install())
+        try workspace.sendDue()
+        #expect(try workspace.delivery().state == .delivered)
         #expect(partner.requests.first?.headers["host"] == "name.example:\(partner.port)")
     }
 
@@ -63,12 +63,14 @@ struct TLSTests {
     func otherCertificate(
         _ host: String, _ isTrusted: Bool, _ certificate: String, _ words: String
     ) throws {
-        let (partner, place) = try place(host: host, isTrusted: isTrusted, certificate: certificate)
-        try place.ingest(Documents.install())
-        try place.sendDue()
+        let (partner, workspace) = try workspace(
+            host: host, isTrusted: isTrusted, certificate: certificate)
+        try workspace.ingest(Documents.install())
+        try workspace.sendDue()
         #expect(partner.requests.isEmpty)
-        #expect(try place.delivery().state == .pending)
-        let attempt = try #require(try place.store.history(of: Documents.id).first?.attempts.first)
+        #expect(try workspace.delivery().state == .pending)
+        let attempt = try #require(
+            try workspace.store.history(of: Documents.id).first?.attempts.first)
         #expect(attempt.fault?.hasPrefix(words) == true, "\(attempt.fault ?? "")")
     }
 }

@@ -48,8 +48,8 @@ struct WebhookSenderTests {
         #expect(first.headers["webhook-id"] == id)
         #expect(first.headers["idempotency-key"] == id)
         #expect(first.headers["x-team"] == "ads")
-        let place = PositionedText(text: "s", file: "f", line: 1, keyPath: "k")
-        let expected = try SigningSecrets(["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"], place)
+        let location = PositionedText(text: "s", file: "f", line: 1, keyPath: "k")
+        let expected = try SigningSecrets(["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"], location)
             .signature(id: id, timestampSeconds: 1_795_219_200, body: document(1))
         #expect(first.headers["webhook-signature"] == expected)
     }

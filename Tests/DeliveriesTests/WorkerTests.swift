@@ -19,27 +19,27 @@ struct DeliveringWorkerTests {
         let partner = try ScriptedPartner { request, _ in
             .answer(request.body.contains(Documents.id(3)) ? 500 : 200)
         }
-        let place = try LogPlace(url: partner.url)
-        try place.publish((0..<20).map { Documents.install(id: Documents.id($0)) })
-        try place.deliver()
+        let workspace = try LogWorkspace(url: partner.url)
+        try workspace.publish((0..<20).map { Documents.install(id: Documents.id($0)) })
+        try workspace.deliver()
         #expect(partner.requests.count == 20)
-        let store = try DeliveryStore(existing: DeliveryStore.path(in: place.files.path))
+        let store = try DeliveryStore(existing: DeliveryStore.path(in: workspace.files.path))
         #expect(try store.deliveries(state: .delivered, limit: 100).count == 19)
         let left = try store.deliveries(state: .pending, limit: 100)
         #expect(left.map(\.id) == [Documents.id(3)])
         #expect(left.first?.attempts == 1)
-        try place.deliver()
+        try workspace.deliver()
         #expect(partner.requests.count == 20, "its next attempt is not due yet")
-        #expect(try place.committed().values.reduce(0, +) == 20)
+        #expect(try workspace.committed().values.reduce(0, +) == 20)
     }
 
     @Test("a record that is no document is dead with its reason, and the rest goes on")
     func unreadable() throws {
         let partner = try ScriptedPartner()
-        let place = try LogPlace(url: partner.url)
-        try place.publish(["{", Documents.install(), "{\"id\":1}"])
-        try place.deliver()
-        let store = try DeliveryStore(existing: DeliveryStore.path(in: place.files.path))
+        let workspace = try LogWorkspace(url: partner.url)
+        try workspace.publish(["{", Documents.install(), "{\"id\":1}"])
+        try workspace.deliver()
+        let store = try DeliveryStore(existing: DeliveryStore.path(in: workspace.files.path))
         let dead = try store.deliveries(state: .dead, limit: 10)
         #expect(dead.count == 2 && dead.allSatisfy { $0.reason.hasPrefix("unreadable: ") })
         #expect(dead.allSatisfy { $0.id.hasPrefix("partner-postbacks/") })
@@ -56,18 +56,18 @@ struct DeliveringWorkerTests {
     )
     func emptied() throws {
         let partner = try ScriptedPartner()
-        let place = try LogPlace(url: partner.url)
-        let path = DeliveryStore.path(in: place.files.path)
-        try place.publish([Documents.install()])
+        let workspace = try LogWorkspace(url: partner.url)
+        let path = DeliveryStore.path(in: workspace.files.path)
+        try workspace.publish([Documents.install()])
         for end in [".new", ".new-journal"] {
             try Data("x".utf8).write(to: URL(fileURLWithPath: path + end))
         }
-        try place.deliver()
+        try workspace.deliver()
         #expect(partner.requests.count == 1)
         #expect(!FileManager.default.fileExists(atPath: path + ".new"))
         try Data().write(to: URL(fileURLWithPath: path))
-        try place.publish([Documents.install(id: Documents.id(1))])
-        #expect(throws: StoreError.emptied(path: path)) { try place.deliver() }
+        try workspace.publish([Documents.install(id: Documents.id(1))])
+        #expect(throws: StoreError.emptied(path: path)) { try workspace.deliver() }
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)).isEmpty)
         #expect(partner.requests.count == 1)
     }
@@ -75,12 +75,12 @@ struct DeliveringWorkerTests {
     @Test("a store that is new begins where the group is, and sends nothing a second time")
     func freshStore() throws {
         let partner = try ScriptedPartner()
-        let place = try LogPlace(url: partner.url)
-        try place.publish([Documents.install()])
-        try place.deliver()
-        try FileManager.default.removeItem(atPath: DeliveryStore.path(in: place.files.path))
-        try place.publish([Documents.install(id: Documents.id(1))])
-        try place.deliver()
+        let workspace = try LogWorkspace(url: partner.url)
+        try workspace.publish([Documents.install()])
+        try workspace.deliver()
+        try FileManager.default.removeItem(atPath: DeliveryStore.path(in: workspace.files.path))
+        try workspace.publish([Documents.install(id: Documents.id(1))])
+        try workspace.deliver()
         #expect(partner.requests.count == 2)
     }
 
@@ -89,48 +89,48 @@ struct DeliveringWorkerTests {
     )
     func olderCopy() throws {
         let partner = try ScriptedPartner()
-        let place = try LogPlace(url: partner.url)
-        let path = DeliveryStore.path(in: place.files.path)
-        try place.publish([Documents.install()])
-        try place.deliver()
+        let workspace = try LogWorkspace(url: partner.url)
+        let path = DeliveryStore.path(in: workspace.files.path)
+        try workspace.publish([Documents.install()])
+        try workspace.deliver()
         try FileManager.default.copyItem(atPath: path, toPath: path + ".copy")
-        try place.publish([
+        try workspace.publish([
             Documents.install(id: Documents.id(1)),
             Documents.install(id: Documents.id(1), revision: 2),
             Documents.install(id: Documents.id(2)),
         ])
-        try place.deliver()
+        try workspace.deliver()
         #expect(partner.requests.count == 3)
         try FileManager.default.removeItem(atPath: path)
         try FileManager.default.moveItem(atPath: path + ".copy", toPath: path)
-        try place.deliver()
+        try workspace.deliver()
         let keys = partner.requests.compactMap { $0.headers["idempotency-key"] }
         #expect(
             keys.sorted()
                 == (["\(Documents.id):1"]
                 + Array(repeating: "\(Documents.id(1)):2", count: 2)
                 + Array(repeating: "\(Documents.id(2)):1", count: 2)).sorted())
-        try place.deliver()
+        try workspace.deliver()
         #expect(partner.requests.count == 5)
     }
 
     @Test("a failure between answer and mark sends the document again, under the same key")
     func unmarked() throws {
         let partner = try ScriptedPartner()
-        let place = try DeliveryPlace(["acme": "url: \(partner.url)/\nallow_private: true"])
-        try place.ingest(Documents.install())
+        let workspace = try DeliveryWorkspace(["acme": "url: \(partner.url)/\nallow_private: true"])
+        try workspace.ingest(Documents.install())
         // Answered, and never noted.
-        try place.dispatcher.turn()
+        try workspace.dispatcher.runOnce()
         Wait.until { !partner.requests.isEmpty }
         let again = Dispatcher(
-            store: place.store, routes: try place.files.routes(), sender: place.sender,
-            clock: place.clock, parser: try #require(.init()), attemptsOnce: false)
-        try again.turn()
+            store: workspace.store, routes: try workspace.files.routes(), sender: workspace.sender,
+            clock: workspace.clock, parser: try #require(.init()), attemptsOnce: false)
+        try again.runOnce()
         while again.inFlightCount > 0 { try again.collect(waitMilliseconds: 50) }
         #expect(
             partner.requests.map { $0.headers["idempotency-key"] }
                 == [String](repeating: "\(Documents.id):1", count: 2))
-        #expect(try place.delivery().state == .delivered)
+        #expect(try workspace.delivery().state == .delivered)
     }
 
     @Test("killed between a partner's 200 and its mark, the program sends the document again")
@@ -147,50 +147,50 @@ struct DeliveringWorkerTests {
             kill(process, SIGSTOP)
             return .answer(200)
         }
-        let place = try LogPlace(url: partner.url)
-        try place.publish([Documents.install()])
-        let first = try place.start()
+        let workspace = try LogWorkspace(url: partner.url)
+        try workspace.publish([Documents.install()])
+        let first = try workspace.start()
         worker.withLock { $0 = first.process.processIdentifier }
         Wait.until { !partner.requests.isEmpty }
         usleep(200_000)
         first.kill()
         #expect(partner.requests.count == 1)
-        let second = try place.start(["--until-end"])
+        let second = try workspace.start(["--until-end"])
         try second.waitForExit()
         #expect(second.status == 0)
         #expect(
             partner.requests.map { $0.headers["idempotency-key"] }
                 == [String](repeating: "\(Documents.id):1", count: 2))
         #expect(partner.requests[0].body == partner.requests[1].body)
-        let store = try DeliveryStore(existing: DeliveryStore.path(in: place.files.path))
+        let store = try DeliveryStore(existing: DeliveryStore.path(in: workspace.files.path))
         #expect(try store.history(of: Documents.id).first?.delivery.state == .delivered)
     }
 
     @Test("SIGTERM ends the program with 0, what was answered marked")
     func stops() throws {
         let partner = try ScriptedPartner()
-        let place = try LogPlace(url: partner.url)
-        try place.publish([Documents.install()])
-        let process = try place.start(["--metrics", "127.0.0.1:0"])
+        let workspace = try LogWorkspace(url: partner.url)
+        try workspace.publish([Documents.install()])
+        let process = try workspace.start(["--metrics", "127.0.0.1:0"])
         Wait.until { !partner.requests.isEmpty }
         #expect(try process.stop() == 0 && process.process.terminationReason == .exit)
-        let store = try DeliveryStore(existing: DeliveryStore.path(in: place.files.path))
+        let store = try DeliveryStore(existing: DeliveryStore.path(in: workspace.files.path))
         #expect(try store.history(of: Documents.id).first?.delivery.state == .delivered)
     }
 
     @Test("a partner's file that cannot be used ends the program with 1 and its place")
     func badFile() throws {
-        let place = try LogPlace(url: "https://{id}")
-        try place.publish([Documents.install()])
-        #expect(throws: (any Error).self) { try place.deliver() }
-        let process = try place.start(["--until-end"])
+        let workspace = try LogWorkspace(url: "https://{id}")
+        try workspace.publish([Documents.install()])
+        #expect(throws: (any Error).self) { try workspace.deliver() }
+        let process = try workspace.start(["--until-end"])
         try process.waitForExit()
         #expect(process.status == 1)
     }
 }
 
 /// A log with the topic, and one partner.
-private final class LogPlace {
+private final class LogWorkspace {
     let files: PartnerFiles
 
     init(url: String) throws { files = try PartnerFiles("url: \(url)/\nallow_private: true") }
@@ -233,13 +233,13 @@ struct KafkaTests {
     @Test("documents of all partitions are sent once, and a new store begins where the group is")
     func kafka() throws {
         let partner = try ScriptedPartner()
-        let place = try KafkaPlace(url: partner.url)
-        try place.publish(0..<40)
-        try place.deliver("one")
+        let workspace = try KafkaWorkspace(url: partner.url)
+        try workspace.publish(0..<40)
+        try workspace.deliver("one")
         #expect(partner.requests.count == 40)
-        try place.deliver("one")
-        try place.publish(40..<60)
-        try place.deliver("other")
+        try workspace.deliver("one")
+        try workspace.publish(40..<60)
+        try workspace.deliver("other")
         let keys = partner.requests.compactMap { $0.headers["idempotency-key"] }
         #expect(keys.count == 60)
         #expect(Set(keys) == Set((0..<60).map { "\(Documents.id($0)):1" }))
@@ -251,22 +251,22 @@ struct KafkaTests {
     func copyBehindAnother() throws {
         let isAway = Mutex(false)
         let partner = try ScriptedPartner { _, _ in .answer(isAway.withLock { $0 } ? 503 : 200) }
-        let place = try KafkaPlace(url: partner.url)
-        try place.publish(0..<20)
-        try place.deliver("one")
+        let workspace = try KafkaWorkspace(url: partner.url)
+        try workspace.publish(0..<20)
+        try workspace.deliver("one")
         try FileManager.default.copyItem(
-            atPath: place.path("one"), toPath: place.path("one") + ".copy")
-        try place.publish(20..<40)
+            atPath: workspace.path("one"), toPath: workspace.path("one") + ".copy")
+        try workspace.publish(20..<40)
         isAway.withLock { $0 = true }
-        try place.deliver("one")
+        try workspace.deliver("one")
         isAway.withLock { $0 = false }
-        try FileManager.default.removeItem(atPath: place.path("one"))
-        try place.publish(40..<60)
-        try place.deliver("other")
+        try FileManager.default.removeItem(atPath: workspace.path("one"))
+        try workspace.publish(40..<60)
+        try workspace.deliver("other")
         try FileManager.default.moveItem(
-            atPath: place.path("one") + ".copy", toPath: place.path("one"))
-        try place.deliver("one")
-        let delivered = try DeliveryStore(existing: place.path("one"))
+            atPath: workspace.path("one") + ".copy", toPath: workspace.path("one"))
+        try workspace.deliver("one")
+        let delivered = try DeliveryStore(existing: workspace.path("one"))
             .deliveries(state: .delivered, limit: 100).map(\.id)
         #expect(delivered.count == 60)
         #expect(Set(delivered) == Set((0..<60).map { Documents.id($0) }))
@@ -287,7 +287,7 @@ struct KafkaTests {
 }
 
 /// Four partitions on librdkafka's mock cluster, and instances of one group by the names of their data directories.
-private struct KafkaPlace {
+private struct KafkaWorkspace {
     private let cluster: MockCluster
     private let files: PartnerFiles
     private let log: KafkaLog

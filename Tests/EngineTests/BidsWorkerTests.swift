@@ -14,62 +14,64 @@ struct BidsWorkerTests {
     func overflowRejectsOneRecord() throws {
         var contents: [[String]] = []
         for size in [1, 3, 1000] {
-            let place = try Workplace()
-            try place.write("bids.yaml", "batch_records: \(size)\n")
-            try place.publishAuctions("first")
-            try place.foldBids()
-            try place.execute(
+            let workspace = try Workspace()
+            try workspace.write("bids.yaml", "batch_records: \(size)\n")
+            try workspace.publishAuctions("first")
+            try workspace.foldBids()
+            try workspace.execute(
                 """
                 UPDATE bids_sums SET price_micros = 9223372036854775807 - 2600000
                 WHERE number IN (SELECT number FROM bids WHERE seat = 'dsp-1')
                 """, stream: "bids")
-            try place.publish(
+            try workspace.publish(
                 "bids", Samples.bid("a"), Samples.bid("b", price: "2"), Samples.bid("c"),
                 Samples.bid("b", seat: "dsp-2"), Samples.bid("d", price: "0.2"))
-            try place.foldBids()
+            try workspace.foldBids()
             #expect(
-                try place.sum("price_micros", of: "bids", where: ["seat": "dsp-1"], stream: "bids")
+                try workspace.sum(
+                    "price_micros", of: "bids", where: ["seat": "dsp-1"], stream: "bids")
                     == .max - 100_000)
-            #expect(try place.refused(for: "overflow", "bids").count == 2)
+            #expect(try workspace.refused(for: "overflow", "bids").count == 2)
             // The rejected auction left no id behind: the same id is accepted afterwards.
             #expect(
-                try place.sum("bids", of: "bids", where: ["seat": "dsp-2"], stream: "bids") == 1)
-            contents.append(try place.contents("bids", ofOneLog: false))
+                try workspace.sum("bids", of: "bids", where: ["seat": "dsp-2"], stream: "bids") == 1
+            )
+            contents.append(try workspace.contents("bids", ofOneLog: false))
         }
         #expect(Set(contents).count == 1)
     }
 
     @Test("The worker stops in words when dedupe_max_ids is reached, and what it folded is stored")
     func dedupeBoundStops() throws {
-        let place = try Workplace()
-        try place.write("bids.yaml", "batch_records: 10\ndedupe_max_ids: 25\n")
-        try place.publish("bids", Samples.bids(0..<100))
-        let error = #expect(throws: WorkerError.self) { try place.foldBids() }
+        let workspace = try Workspace()
+        try workspace.write("bids.yaml", "batch_records: 10\ndedupe_max_ids: 25\n")
+        try workspace.publish("bids", Samples.bids(0..<100))
+        let error = #expect(throws: WorkerError.self) { try workspace.foldBids() }
         #expect("\(try #require(error))".contains("dedupe_max_ids is 25"))
-        #expect(try place.states("bids").map(\.nextOffset) == [30, 0, 0, 0])
+        #expect(try workspace.states("bids").map(\.nextOffset) == [30, 0, 0, 0])
     }
 
     @Test("Ids of an hour ago take no memory: the bound counts alive ones")
     func deadIdsDoNotCount() throws {
-        let place = try Workplace()
-        try place.write("bids.yaml", "batch_records: 10\ndedupe_max_ids: 25\n")
-        try place.publish(
+        let workspace = try Workspace()
+        try workspace.write("bids.yaml", "batch_records: 10\ndedupe_max_ids: 25\n")
+        try workspace.publish(
             "bids",
             (0..<100).map { Samples.bid("a\($0)", at: Samples.start + Int64($0) * 300_000) })
-        try place.foldBids()
-        #expect(try place.outcome(.accepted, "bids") == 100)
+        try workspace.foldBids()
+        #expect(try workspace.outcome(.accepted, "bids") == 100)
     }
 
     @Test(
         "Rejected records go to the dead letters in order, with their bytes and where they came from"
     )
     func deadLetters() throws {
-        let place = try Workplace()
-        try place.publish(
+        let workspace = try Workspace()
+        try workspace.publish(
             "bids", Samples.record("bids", "{\"x\":", key: "k1", type: "openrtb.win", partition: 1),
             Samples.bid("fine", partition: 1), Samples.record("bids", nil, key: "k1", partition: 1))
-        try place.foldBids()
-        let letters = try place.records("bids.dlq")
+        try workspace.foldBids()
+        let letters = try workspace.records("bids.dlq")
         #expect(letters.map(\.text) == ["{\"x\":", nil])
         #expect(letters.map { $0.headers["weir_reason"] } == ["malformed_json", "tombstone"])
         #expect(letters.map { $0.headers["weir_offset"] } == ["0", "2"])
@@ -77,21 +79,21 @@ struct BidsWorkerTests {
         #expect(letters[0].headers["weir_topic"] == "bids")
         #expect(letters[0].headers["weir_partition"] == "1")
         #expect(letters[0].key == "k1")
-        try place.foldBids()
-        #expect(try place.records("bids.dlq").count == 2)
+        try workspace.foldBids()
+        #expect(try workspace.records("bids.dlq").count == 2)
     }
 
     @Test("A key or headers that no dead letter could carry stay in the store, and stop nothing")
     func largeKeys() throws {
-        let place = try Workplace()
+        let workspace = try Workspace()
         let large = String(repeating: "k", count: (512 << 10) + 1)
         var headed = Samples.record("bids", nil, key: "small", partition: 0)
         headed.headers.append(.init("x", large))
-        try place.publish(
+        try workspace.publish(
             "bids", Samples.record("bids", nil, key: large, partition: 0), headed,
             Samples.bid("fine"))
-        try place.foldBids()
-        let letters = try place.records("bids.dlq")
+        try workspace.foldBids()
+        let letters = try workspace.records("bids.dlq")
         #expect(letters.map { $0.headers["weir_offset"] } == ["0", "1"])
         #expect(letters.map(\.key) == [nil, "small"])
         #expect(
@@ -99,26 +101,26 @@ struct BidsWorkerTests {
                 == SHA256.hash(data: Data(large.utf8)).map { String(format: "%02x", $0) }.joined())
         #expect(letters[1].headers["x"] == nil)
         #expect(letters[1].headers["weir_headers_sha256"]?.count == 64)
-        let kept = try place.snapshot("bids") { try $0.refusal(partition: 0, offset: 0) }
+        let kept = try workspace.snapshot("bids") { try $0.refusal(partition: 0, offset: 0) }
         #expect(kept?.key?.count == large.utf8.count)
-        #expect(try place.outcome(.accepted, "bids") == 1)
+        #expect(try workspace.outcome(.accepted, "bids") == 1)
     }
 
     @Test("A value that is too large is kept as its SHA-256, here and among the dead letters")
     func tooLarge() throws {
-        let place = try Workplace()
-        try place.write("bids.yaml", "max_record_bytes: 100\n")
+        let workspace = try Workspace()
+        try workspace.write("bids.yaml", "max_record_bytes: 100\n")
         let value = String(repeating: "x", count: 101)
-        try place.publish("bids", Samples.record("bids", value, key: "k", partition: 0))
-        try place.foldBids()
-        let letter = try #require(try place.records("bids.dlq").first)
+        try workspace.publish("bids", Samples.record("bids", value, key: "k", partition: 0))
+        try workspace.foldBids()
+        let letter = try #require(try workspace.records("bids.dlq").first)
         #expect(letter.value == nil)
         #expect(letter.headers["weir_reason"] == "too_large")
         #expect(
             letter.headers["weir_sha256"]
                 == "c675a2e604b0cd1229c036e3ce0c87422980a245e295bbc605a507a2299752db")
         let kept = try #require(
-            try place.snapshot("bids") { try $0.refusal(partition: 0, offset: 0) })
+            try workspace.snapshot("bids") { try $0.refusal(partition: 0, offset: 0) })
         #expect(kept.value == nil)
     }
 }
@@ -127,17 +129,17 @@ struct BidsWorkerTests {
 struct NearCoincidenceTests {
     @Test("Seats that differ behind a NUL are two rows, and stay so across runs")
     func nulInText() throws {
-        let place = try Workplace()
+        let workspace = try Workspace()
         func auctions(_ ids: [String]) -> [OutgoingRecord] {
             ids.enumerated().map { number, id in
                 Samples.bid(id, seat: number % 2 == 0 ? "a\\u0000x" : "a\\u0000y")
             }
         }
-        try place.publish("bids", auctions(["1", "2"]))
-        try place.foldBids()
-        try place.publish("bids", auctions(["3", "4"]))
-        try place.foldBids()
-        let rows = try place.integer(
+        try workspace.publish("bids", auctions(["1", "2"]))
+        try workspace.foldBids()
+        try workspace.publish("bids", auctions(["3", "4"]))
+        try workspace.foldBids()
+        let rows = try workspace.integer(
             "SELECT count(*) FROM bids WHERE bids = 2 AND length(CAST(seat AS BLOB)) = 3",
             stream: "bids")
         #expect(rows == 2)
@@ -147,23 +149,24 @@ struct NearCoincidenceTests {
     func longerWindow() throws {
         var contents: [[String]] = []
         for size in [1, 1000] {
-            let place = try Workplace()
+            let workspace = try Workspace()
             func auction(_ id: String, minutes: Int64) -> OutgoingRecord {
                 Samples.bid(id, at: Samples.start + minutes * 60_000)
             }
-            try place.write("bids.yaml", "batch_records: \(size)\n")
-            try place.publish(
+            try workspace.write("bids.yaml", "batch_records: \(size)\n")
+            try workspace.publish(
                 "bids", auction("a", minutes: 0), auction("b", minutes: 30),
                 auction("c", minutes: 80))
-            try place.foldBids()
-            try place.write("bids.yaml", "batch_records: \(size)\ndedupe_window_seconds: 7200\n")
-            try place.publish(
+            try workspace.foldBids()
+            try workspace.write(
+                "bids.yaml", "batch_records: \(size)\ndedupe_window_seconds: 7200\n")
+            try workspace.publish(
                 "bids", auction("a", minutes: 81), auction("b", minutes: 81),
                 auction("c", minutes: 81))
-            try place.foldBids()
+            try workspace.foldBids()
             // a was dead when the window grew; b and c were alive.
-            #expect(try place.outcome(.accepted, "bids") == 4)
-            contents.append(try place.contents("bids", ofOneLog: false))
+            #expect(try workspace.outcome(.accepted, "bids") == 4)
+            contents.append(try workspace.contents("bids", ofOneLog: false))
         }
         #expect(contents[0] == contents[1])
     }
@@ -172,10 +175,10 @@ struct NearCoincidenceTests {
         "A worker stops in words when the store or the log is moved away while it runs",
         arguments: ["data/bids.sqlite", "log.sqlite"], ["", "-wal", "-shm"])
     func movedFiles(name: String, end: String) throws {
-        let place = try Workplace()
-        try place.publishAuctions("a")
-        try place.foldBids()
-        let (path, pipelines, log) = (place.path, place.pipelines, place.logAddress)
+        let workspace = try Workspace()
+        try workspace.publishAuctions("a")
+        try workspace.foldBids()
+        let (path, pipelines, log) = (workspace.path, workspace.pipelines, workspace.logAddress)
         let stop = StopSignal()
         let caught = Mutex<String?>(nil)
         let thread = Thread {
@@ -190,17 +193,17 @@ struct NearCoincidenceTests {
             }
         }
         thread.start()
-        let store = place.path + "/data/bids.sqlite"
+        let store = workspace.path + "/data/bids.sqlite"
         defer { stop.request() }
         // Until then it may not have opened them.
         #expect(Wait.until { FileManager.default.fileExists(atPath: store + "-wal") })
         usleep(500_000)
         #expect(caught.withLock { $0 } == nil)
         try FileManager.default.moveItem(
-            atPath: "\(place.path)/\(name)\(end)", toPath: place.path + "/moved")
+            atPath: "\(workspace.path)/\(name)\(end)", toPath: workspace.path + "/moved")
         #expect(Wait.until { caught.withLock { $0 != nil } })
         let words = try #require(caught.withLock { $0 })
         let file = end.isEmpty ? "the file" : "its \(end)"
-        #expect(words.contains("\(place.path)/\(name): \(file) was moved away"), "\(words)")
+        #expect(words.contains("\(workspace.path)/\(name): \(file) was moved away"), "\(words)")
     }
 }

@@ -84,17 +84,17 @@ struct BrokerPatienceTests {
 
     /// A worker whose brokers go while it reads.
     private func catchingUp(
-        patience: Int, _ body: (ClusterPlace, Program, UInt16) throws -> Void
+        patience: Int, _ body: (ClusterWorkspace, Program, UInt16) throws -> Void
     ) throws {
-        let place = try ClusterPlace(.mock)
-        try place.makeTopic("bids")
-        try place.place.write(
+        let workspace = try ClusterWorkspace(.mock)
+        try workspace.makeTopic("bids")
+        try workspace.workspace.write(
             "bids.yaml",
-            "topic: \(place.topic("bids"))\nbatch_records: 1000\ncommit_interval_ms: 20\n"
+            "topic: \(workspace.topic("bids"))\nbatch_records: 1000\ncommit_interval_ms: 20\n"
                 + "broker_patience_seconds: \(patience)\n"
                 + "kafka: {fetch.message.max.bytes: 4000, queued.min.messages: 20}\n")
         // None is rejected: publishing a dead letter has a patience of its own.
-        try place.publish(
+        try workspace.publish(
             (0..<6000).map { number in
                 OutgoingRecord(
                     topic: "bids", partition: Int32(number % 4),
@@ -105,12 +105,12 @@ struct BrokerPatienceTests {
                         #"{"auction_id":"\#(number)","adapter":"a","competition_type":"price","price":1,"currency":"USD"}"#
                             .utf8))
             })
-        let worker = try place.worker(
+        let worker = try workspace.worker(
             "weir-bids", data: "away", ["--partitions", "all", "--metrics", "127.0.0.1:0"])
         let port = try worker.port(after: "url=http://127.0.0.1:")
-        try place.waitUntilFolded(20, "bids", data: ["away"])
-        try place.cluster.setBroker(-1, isUp: false)
-        try body(place, worker, port)
+        try workspace.waitUntilFolded(20, "bids", data: ["away"])
+        try workspace.cluster.setBroker(-1, isUp: false)
+        try body(workspace, worker, port)
     }
 
     @Test(
@@ -118,7 +118,7 @@ struct BrokerPatienceTests {
     )
     func catchUp() async throws {
         try await onThread {
-            try catchingUp(patience: 600) { place, worker, port in
+            try catchingUp(patience: 600) { workspace, worker, port in
                 let began = ContinuousClock.now
                 var longest = 0.0
                 while began.duration(to: .now) < .seconds(45) {
@@ -128,15 +128,16 @@ struct BrokerPatienceTests {
                 }
                 #expect(longest > 5, "\(worker.error)")
                 #expect(worker.error.contains("the log does not answer: waiting until it answers"))
-                try place.cluster.setBroker(-1, isUp: true)
+                try workspace.cluster.setBroker(-1, isUp: true)
                 #expect(
                     Wait.until { worker.error.contains("the log answers again") }, "\(worker.error)"
                 )
                 #expect(Wait.until { wait(at: port) == 0 })
                 #expect(try worker.stop() == 0, "\(worker.error)")
-                try place.foldAll("weir-bids", data: "away")
+                try workspace.foldAll("weir-bids", data: "away")
                 #expect(
-                    try place.contents("bids", data: "away") == place.embeddedContents(of: "bids"))
+                    try workspace.contents("bids", data: "away")
+                        == workspace.embeddedContents(of: "bids"))
             }
         }
     }

@@ -15,25 +15,25 @@ struct KafkaProcessTests {
         arguments: TestCluster.Kind.available)
     func killedPostbacks(kind: TestCluster.Kind) async throws {
         try await onThread {
-            let place = try ClusterPlace(kind)
-            let cluster = kind == .mock ? try place.cluster : nil
-            try place.makeTopic("postbacks")
-            try place.place.configurePostbacks()
-            try place.configure("postbacks", more: Samples.trustedKeys)
-            try place.publish(try Samples.postbacks(1200, seed: 23))
+            let workspace = try ClusterWorkspace(kind)
+            let cluster = kind == .mock ? try workspace.cluster : nil
+            try workspace.makeTopic("postbacks")
+            try workspace.workspace.configurePostbacks()
+            try workspace.configure("postbacks", more: Samples.trustedKeys)
+            try workspace.publish(try Samples.postbacks(1200, seed: 23))
             for folded in [0, 400] as [Int64] {
-                let worker = try place.worker("weir-postbacks", data: "killed", ["--until-end"])
-                Wait.until { place.place.folded("postbacks", data: "killed") ?? 0 > folded }
+                let worker = try workspace.worker("weir-postbacks", data: "killed", ["--until-end"])
+                Wait.until { workspace.workspace.folded("postbacks", data: "killed") ?? 0 > folded }
                 cluster?.setBroker(2, isUp: false)
                 worker.kill()
                 after(0.5) { cluster?.setBroker(2, isUp: true) }
             }
             cluster?.setBroker(-1, isUp: true)
-            try place.foldAll("weir-postbacks", data: "killed")
-            let embedded = try place.embeddedContents(of: "postbacks")
-            #expect(try place.contents("postbacks", data: "killed") == embedded)
-            try place.expectDeadLetters(of: "postbacks", data: "killed")
-            try place.expectPartnerPostbacks(data: "killed")
+            try workspace.foldAll("weir-postbacks", data: "killed")
+            let embedded = try workspace.embeddedContents(of: "postbacks")
+            #expect(try workspace.contents("postbacks", data: "killed") == embedded)
+            try workspace.expectDeadLetters(of: "postbacks", data: "killed")
+            try workspace.expectPartnerPostbacks(data: "killed")
         }
     }
 
@@ -42,31 +42,31 @@ struct KafkaProcessTests {
         arguments: TestCluster.Kind.available)
     func zombie(kind: TestCluster.Kind) async throws {
         try await onThread {
-            let place = try ClusterPlace(kind)
-            try place.makeTopic("bids")
-            try place.configure("bids")
+            let workspace = try ClusterWorkspace(kind)
+            try workspace.makeTopic("bids")
+            try workspace.configure("bids")
             let records = Samples.bids(3000, seed: 25)
-            try place.publish(Array(records[..<1000]))
-            let first = try place.worker("weir-bids", data: "first")
-            try place.waitUntilFolded(1000, "bids", data: ["first"])
+            try workspace.publish(Array(records[..<1000]))
+            let first = try workspace.worker("weir-bids", data: "first")
+            try workspace.waitUntilFolded(1000, "bids", data: ["first"])
             first.signal(SIGSTOP)
-            let second = try place.worker("weir-bids", data: "second")
-            try place.publish(Array(records[1000..<2000]))
-            try place.waitUntilFolded(2000, "bids", data: ["second"])
+            let second = try workspace.worker("weir-bids", data: "second")
+            try workspace.publish(Array(records[1000..<2000]))
+            try workspace.waitUntilFolded(2000, "bids", data: ["second"])
             first.signal(SIGCONT)
-            try place.publish(Array(records[2000...]))
-            try place.waitUntilFolded(3000, "bids", data: ["first", "second"])
+            try workspace.publish(Array(records[2000...]))
+            try workspace.waitUntilFolded(3000, "bids", data: ["first", "second"])
             for worker in [first, second] {
                 #expect(try worker.stop() == 0)
                 #expect(worker.process.terminationReason == .exit)
             }
-            let embedded = try place.embeddedContents(of: "bids")
+            let embedded = try workspace.embeddedContents(of: "bids")
             // What each has folded goes on to the same end.
             for data in ["first", "second"] {
-                try place.foldAll("weir-bids", data: data, hadMembers: true)
-                #expect(try place.contents("bids", data: data) == embedded)
+                try workspace.foldAll("weir-bids", data: data, hadMembers: true)
+                #expect(try workspace.contents("bids", data: data) == embedded)
             }
-            try place.expectDeadLetters(of: "bids", data: "first")
+            try workspace.expectDeadLetters(of: "bids", data: "first")
         }
     }
 
@@ -75,14 +75,16 @@ struct KafkaProcessTests {
     )
     func underLoad() async throws {
         try await onThread {
-            let place = try ClusterPlace(.mock)
-            let cluster = try place.cluster
-            try place.makeTopic("bids")
-            try place.configure("bids")
+            let workspace = try ClusterWorkspace(.mock)
+            let cluster = try workspace.cluster
+            try workspace.makeTopic("bids")
+            try workspace.configure("bids")
             let records = Samples.bids(4000, seed: 26)
-            let workers = try ["first", "second"].map { try place.worker("weir-bids", data: $0) }
+            let workers = try ["first", "second"].map {
+                try workspace.worker("weir-bids", data: $0)
+            }
             for round in 0..<16 {
-                try place.publish(Array(records[(round * 250)..<(round * 250 + 250)]))
+                try workspace.publish(Array(records[(round * 250)..<(round * 250 + 250)]))
                 switch round {
                 case 5:
                     cluster.setBroker(2, isUp: false)
@@ -96,26 +98,26 @@ struct KafkaProcessTests {
                 }
                 usleep(600_000)
             }
-            try place.waitUntilFolded(4000, "bids", data: ["second"])
+            try workspace.waitUntilFolded(4000, "bids", data: ["second"])
             #expect(try workers[1].stop() == 0)
             #expect(workers[1].process.terminationReason == .exit)
-            let embedded = try place.embeddedContents(of: "bids")
+            let embedded = try workspace.embeddedContents(of: "bids")
             for data in ["first", "second"] {
-                try place.foldAll("weir-bids", data: data, hadMembers: true)
-                #expect(try place.contents("bids", data: data) == embedded)
+                try workspace.foldAll("weir-bids", data: data, hadMembers: true)
+                #expect(try workspace.contents("bids", data: data) == embedded)
             }
-            try place.expectDeadLetters(of: "bids", data: "second")
+            try workspace.expectDeadLetters(of: "bids", data: "second")
         }
     }
 }
 
-extension ClusterPlace {
+extension ClusterWorkspace {
     /// Every rejected record is among the dead letters, and nothing else is.
     func expectDeadLetters(of stream: String, data: String) throws {
         let letters = try records("\(topic(stream)).dlq").map {
             "\($0.headers["weir_partition"] ?? "")/\($0.headers["weir_offset"] ?? "")"
         }
-        let wanted = try place.refused(stream, data: data)
+        let wanted = try workspace.refused(stream, data: data)
             .filter { !["conflict", "untrusted"].contains($0.reason) }
             .map { "\($0.partition)/\($0.offset)" }
         #expect(!wanted.isEmpty)
@@ -132,7 +134,7 @@ extension ClusterPlace {
         var seen: Set<String> = []
         let first = published.filter { seen.insert($0.headers["ce_id"] ?? "").inserted }
         for partition in 0..<4 {
-            let outbox = try place.texts(
+            let outbox = try workspace.texts(
                 """
                 SELECT id || ':' || revision FROM outbox WHERE partition = \(partition)
                 ORDER BY sequence
@@ -154,21 +156,22 @@ struct MembersBesideTests {
         "folds and publishes everything, and fails in words when the group takes no offsets of it")
     func notTaken() async throws {
         try await onThread {
-            let place = try ClusterPlace(.mock, isHasty: false)
-            try place.makeTopic("bids")
-            try place.configure("bids")
-            try place.publish(Samples.bids(300, seed: 51))
-            let member = try place.worker("weir-bids", data: "member")
+            let workspace = try ClusterWorkspace(.mock, isHasty: false)
+            try workspace.makeTopic("bids")
+            try workspace.configure("bids")
+            try workspace.publish(Samples.bids(300, seed: 51))
+            let member = try workspace.worker("weir-bids", data: "member")
             defer { member.kill() }
-            try place.waitUntilFolded(300, "bids", data: ["member"])
-            let worker = try place.place.run("weir-bids", data: "beside", log: place.address)
+            try workspace.waitUntilFolded(300, "bids", data: ["member"])
+            let worker = try workspace.workspace.run(
+                "weir-bids", data: "beside", log: workspace.address)
             #expect(worker.status == 1)
             let last = worker.error.split(separator: "\n").last.map(String.init) ?? ""
             #expect(last.contains("the group's offsets of 'bids'"), "\(worker.error)")
             #expect(last.contains("stop the members of the group"), "\(worker.error)")
             #expect(
-                try place.contents("bids", data: "beside")
-                    == place.contents("bids", data: "member"))
+                try workspace.contents("bids", data: "beside")
+                    == workspace.contents("bids", data: "member"))
         }
     }
 }
@@ -180,15 +183,15 @@ struct AbsentLeaderTests {
     )
     func waits() async throws {
         try await onThread {
-            let place = try ClusterPlace(.mock)
-            try place.makeTopic("bids")
-            try place.makeTopic("bids.dlq")
-            try place.configure("bids")
-            try place.publish(Samples.bids(300, seed: 41))
+            let workspace = try ClusterWorkspace(.mock)
+            try workspace.makeTopic("bids")
+            try workspace.makeTopic("bids.dlq")
+            try workspace.configure("bids")
+            try workspace.publish(Samples.bids(300, seed: 41))
             for partition in 0..<4 as Range<Int32> {
-                try place.cluster.setLeader(-1, of: "bids.dlq", partition)
+                try workspace.cluster.setLeader(-1, of: "bids.dlq", partition)
             }
-            let worker = try place.worker(
+            let worker = try workspace.worker(
                 "weir-bids", data: "data", ["--partitions", "0-3", "--metrics", "127.0.0.1:0"])
             let requests = Requests(port: try worker.port(after: "http://127.0.0.1:"))
             var unready: Answer?
@@ -196,7 +199,7 @@ struct AbsentLeaderTests {
                 unready = try? requests.get("/readyz")
                 return unready?.status == 503 && unready?.text.contains("does not accept") == true
             }
-            #expect(unready?.status == 503 && unready?.text.contains(place.address) == true)
+            #expect(unready?.status == 503 && unready?.text.contains(workspace.address) == true)
             #expect(try requests.get("/livez").status == 200)
             #expect(worker.process.isRunning)
 
@@ -206,11 +209,11 @@ struct AbsentLeaderTests {
             #expect(worker.process.terminationReason == .exit)
             #expect(worker.status == 0)
             for partition in 0..<4 as Range<Int32> {
-                try place.cluster.setLeader(1, of: "bids.dlq", partition)
+                try workspace.cluster.setLeader(1, of: "bids.dlq", partition)
             }
-            #expect(try place.records("bids.dlq").isEmpty)
-            try place.foldAll("weir-bids", data: "data")
-            try place.expectDeadLetters(of: "bids", data: "data")
+            #expect(try workspace.records("bids.dlq").isEmpty)
+            try workspace.foldAll("weir-bids", data: "data")
+            try workspace.expectDeadLetters(of: "bids", data: "data")
         }
     }
 }

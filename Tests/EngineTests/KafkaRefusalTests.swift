@@ -9,17 +9,17 @@ import Testing
 
 @Suite("Another log than the one that was folded")
 struct KafkaRefusalTests {
-    private let place: ClusterPlace
+    private let workspace: ClusterWorkspace
     /// A second cluster; its topic has the same name.
-    private let other: ClusterPlace
+    private let other: ClusterWorkspace
 
     init() throws {
-        place = try ClusterPlace(.mock)
-        other = try ClusterPlace(.mock)
-        try place.makeTopic("bids")
-        try place.configure("bids")
-        try place.publish(Samples.bids(80, seed: 31))
-        try fold(place)
+        workspace = try ClusterWorkspace(.mock)
+        other = try ClusterWorkspace(.mock)
+        try workspace.makeTopic("bids")
+        try workspace.configure("bids")
+        try workspace.publish(Samples.bids(80, seed: 31))
+        try fold(workspace)
     }
 
     @Test("A store of another cluster is not folded on, and the words say so")
@@ -78,7 +78,7 @@ struct KafkaRefusalTests {
         try other.publish(([4, 5] as [Int32]).map { Samples.bid("new\($0)", partition: $0) })
         #expect(throws: (any Error).self) { try fold(other, ["--accept-partition-count", "5"]) }
         try fold(other, ["--accept-partition-count", "6"])
-        #expect(place.place.folded("bids") == 82)
+        #expect(workspace.workspace.folded("bids") == 82)
         // From now on without saying it.
         try fold(other)
     }
@@ -86,25 +86,26 @@ struct KafkaRefusalTests {
     /// Folding the other cluster into the store fails in one line with these words, and changes nothing.
     private func refuses(_ words: String, _ prepare: () throws -> Void) async throws {
         try prepare()
-        let before = try place.contents("bids", data: "data")
+        let before = try workspace.contents("bids", data: "data")
         for arguments in [[], ["--partitions", "0,1,2,3"]] {
             let failure = #expect(throws: (any Error).self) { try fold(other, arguments) }
             let text = String(describing: try #require(failure))
             #expect(text.contains(words) && !text.contains("\n"), "\(text)")
         }
-        #expect(try place.contents("bids", data: "data") == before)
+        #expect(try workspace.contents("bids", data: "data") == before)
     }
 
     /// Folds a cluster's topic into the first place's store.
-    private func fold(_ source: ClusterPlace, _ arguments: [String] = []) throws {
+    private func fold(_ source: ClusterWorkspace, _ arguments: [String] = []) throws {
         let options = try WorkerOptions.parse(
-            place.place.commandLine(log: source.address) + ["--until-end"] + arguments)
+            workspace.workspace.commandLine(log: source.address) + ["--until-end"] + arguments)
         try BidsFold.work(options, stop: StopSignal())
     }
 
     /// Mock clusters have an id each, where a real one keeps its own: the store is told the other's.
     private func takeForTheSameCluster() throws {
         let identity = try other.log.reader(topic: "bids").identity()
-        try place.place.execute("UPDATE store SET log_identity = '\(identity)'", stream: "bids")
+        try workspace.workspace.execute(
+            "UPDATE store SET log_identity = '\(identity)'", stream: "bids")
     }
 }

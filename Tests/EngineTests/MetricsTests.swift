@@ -12,8 +12,8 @@ struct MetricsTests {
         let worker: Program
         let requests: Requests
 
-        init(_ name: String, _ place: Workplace) throws {
-            worker = try place.start(name, ["--metrics", "127.0.0.1:0"])
+        init(_ name: String, _ workspace: Workspace) throws {
+            worker = try workspace.start(name, ["--metrics", "127.0.0.1:0"])
             requests = Requests(port: try worker.port(after: "http://127.0.0.1:"))
         }
 
@@ -47,7 +47,7 @@ struct MetricsTests {
     }
 
     private func expectOutcomes(
-        _ values: [String: Double], of stream: String, _ place: Workplace
+        _ values: [String: Double], of stream: String, _ workspace: Workspace
     ) throws {
         let names: [(Outcome, String)] = [
             (.accepted, "accepted"), (.duplicates, "duplicate"), (.conflicts, "conflict"),
@@ -55,33 +55,34 @@ struct MetricsTests {
         ]
         for (outcome, name) in names {
             let counted = values["weir_records_total{outcome=\"\(name)\",topic=\"\(stream)\"}"]
-            #expect(try counted == Double(place.outcome(outcome, stream)), "\(name)")
+            #expect(try counted == Double(workspace.outcome(outcome, stream)), "\(name)")
         }
         let reasons = values.filter { $0.key.hasPrefix("weir_rejected_total{") }
         #expect(reasons.count == 10)
         for (name, count) in reasons {
             let reason = try #require(name.split(separator: "\"").dropFirst().first)
-            #expect(try Int(count) == place.refused(for: String(reason), stream).count, "\(reason)")
+            #expect(
+                try Int(count) == workspace.refused(for: String(reason), stream).count, "\(reason)")
         }
     }
 
     @Test("Bids: what is counted is what the store holds, and the lag falls to 0")
     func bids() throws {
-        let place = try Workplace()
+        let workspace = try Workspace()
         // Nothing is too old to be remembered.
-        try place.write("bids.yaml", "batch_records: 100\ndedupe_window_seconds: 604800\n")
-        try place.publish("bids", Samples.bids(1000, seed: 21))
-        let served = try Served("weir-bids", place)
+        try workspace.write("bids.yaml", "batch_records: 100\ndedupe_window_seconds: 604800\n")
+        try workspace.publish("bids", Samples.bids(1000, seed: 21))
+        let served = try Served("weir-bids", workspace)
 
         var values = try served.values {
             lag($0) == 0 && $0["weir_batch_records_sum{topic=\"bids\"}"] == 1000
                 && $0["weir_outbox_depth{topic=\"bids\"}"] == 0
         }
-        try expectOutcomes(values, of: "bids", place)
+        try expectOutcomes(values, of: "bids", workspace)
         let ids = values["weir_dedupe_ids{topic=\"bids\"}"]
         #expect(ids == values["weir_records_total{outcome=\"accepted\",topic=\"bids\"}"])
         #expect(values["weir_partitions_assigned{topic=\"bids\"}"] == 4)
-        for state in try place.states("bids") {
+        for state in try workspace.states("bids") {
             let partition = state.partition
             let labels = "consumergroup=\"weir-bids\",partition=\"\(partition)\",topic=\"bids\""
             #expect(
@@ -94,46 +95,46 @@ struct MetricsTests {
         }
         #expect((values["process_resident_memory_bytes"] ?? 0) > 1_000_000)
         // Records that come later are counted too.
-        try place.publish("bids", Samples.bids(300, seed: 22))
+        try workspace.publish("bids", Samples.bids(300, seed: 22))
         values = try served.values { $0["weir_batch_records_sum{topic=\"bids\"}"] == 1300 }
-        try expectOutcomes(values, of: "bids", place)
+        try expectOutcomes(values, of: "bids", workspace)
     }
 
     @Test("Postbacks: verdicts are counted, and what was published is no longer in the outbox")
     func postbacks() throws {
-        let place = try Workplace()
-        try place.write("postbacks.yaml", "batch_records: 50\n" + Samples.trustedKeys)
-        try place.write("partners/acme.yaml", Samples.partner)
-        try place.publish("postbacks", try Samples.postbacks(400, seed: 23))
-        let served = try Served("weir-postbacks", place)
+        let workspace = try Workspace()
+        try workspace.write("postbacks.yaml", "batch_records: 50\n" + Samples.trustedKeys)
+        try workspace.write("partners/acme.yaml", Samples.partner)
+        try workspace.publish("postbacks", try Samples.postbacks(400, seed: 23))
+        let served = try Served("weir-postbacks", workspace)
 
         let values = try served.values {
             lag($0) == 0 && $0["weir_batch_records_sum{topic=\"postbacks\"}"] == 400
                 && $0["weir_outbox_depth{topic=\"postbacks\"}"] == 0
         }
-        try expectOutcomes(values, of: "postbacks", place)
+        try expectOutcomes(values, of: "postbacks", workspace)
         let rejected = try #require(
             values["weir_records_total{outcome=\"rejected\",topic=\"postbacks\"}"])
         #expect(values["weir_verifications_total{topic=\"postbacks\"}"] == 400 - rejected)
-        #expect(try !place.records("partner-postbacks").isEmpty)
+        #expect(try !workspace.records("partner-postbacks").isEmpty)
     }
 
     @Test("Records that are rejected because a sum overflows are counted as rejected, once")
     func overflow() throws {
-        let place = try Workplace()
-        try place.publish("bids", Samples.bid("first", price: "1"))
-        try place.foldBids()
-        try place.execute(
+        let workspace = try Workspace()
+        try workspace.publish("bids", Samples.bid("first", price: "1"))
+        try workspace.foldBids()
+        try workspace.execute(
             """
             UPDATE bids_sums SET price_micros = 9223372036854775807 - 2600000
             WHERE number IN (SELECT number FROM bids WHERE seat = 'dsp-1')
             """, stream: "bids")
-        try place.publish(
+        try workspace.publish(
             "bids",
             [("a", "1.25"), ("b", "2"), ("c", "1.25"), ("a", "1.25"), ("d", "0.2")].map {
                 Samples.bid($0.0, price: $0.1)
             })
-        let served = try Served("weir-bids", place)
+        let served = try Served("weir-bids", workspace)
 
         let values = try served.values {
             lag($0) == 0 && $0["weir_batch_records_sum{topic=\"bids\"}"] == 5
@@ -150,9 +151,9 @@ struct MetricsTests {
 
     @Test("Health is told at /livez and /readyz; other paths are 404 and other methods 405")
     func paths() throws {
-        let place = try Workplace()
-        try place.publish("bids", Samples.bids(10, seed: 24))
-        let served = try Served("weir-bids", place)
+        let workspace = try Workspace()
+        try workspace.publish("bids", Samples.bids(10, seed: 24))
+        let served = try Served("weir-bids", workspace)
 
         _ = try served.values { lag($0) == 0 }
         let metrics = try served.get("/metrics?name=x")
@@ -178,12 +179,12 @@ struct MetricsTests {
 
     @Test("A port that is taken fails with one line that says what to do; no address is bad usage")
     func badAddresses() throws {
-        let place = try Workplace()
-        try place.publish("bids", Samples.bids(10, seed: 25))
-        let served = try Served("weir-bids", place)
+        let workspace = try Workspace()
+        try workspace.publish("bids", Samples.bids(10, seed: 25))
+        let served = try Served("weir-bids", workspace)
 
         func end(_ address: String) throws -> Program {
-            try place.run("weir-bids", data: "other", ["--until-end", "--metrics", address])
+            try workspace.run("weir-bids", data: "other", ["--until-end", "--metrics", address])
         }
         let port = served.requests.port
         let taken = try end("127.0.0.1:\(port)")
@@ -202,10 +203,10 @@ struct MetricsTests {
 
     @Test("The end of a worker that served metrics says nothing but that it stopped")
     func quietEnd() throws {
-        let place = try Workplace()
-        try place.write("bids.yaml", "commit_interval_ms: 20\n")
-        try place.publish("bids", Samples.bids(10, seed: 3))
-        let served = try Served("weir-bids", place)
+        let workspace = try Workspace()
+        try workspace.write("bids.yaml", "commit_interval_ms: 20\n")
+        try workspace.publish("bids", Samples.bids(10, seed: 3))
+        let served = try Served("weir-bids", workspace)
         #expect(try served.get("/livez").status == 200)
         _ = try served.worker.stop()
         let lines = served.worker.error.split(separator: "\n")
@@ -215,9 +216,9 @@ struct MetricsTests {
 
     @Test("Metrics take one thread, and without --metrics none")
     func threads() throws {
-        let place = try Workplace()
+        let workspace = try Workspace()
         // Nothing of it is rejected: publishing dead letters would take threads too.
-        try place.publish("bids", Samples.bids(0..<10))
+        try workspace.publish("bids", Samples.bids(0..<10))
         func threads(_ worker: Program) throws -> [String] {
             let path = "/proc/\(worker.process.processIdentifier)/task"
             // One that has ended since it was listed has no name any more.
@@ -225,11 +226,11 @@ struct MetricsTests {
                 try? String(contentsOfFile: "\(path)/\(task)/comm", encoding: .utf8)
             }
         }
-        let served = try Served("weir-bids", place)
+        let served = try Served("weir-bids", workspace)
 
         _ = try served.values { lag($0) == 0 }
-        let plain = try place.start("weir-bids", data: "plain")
-        try place.waitUntilFolded(10, "bids", data: "plain")
+        let plain = try workspace.start("weir-bids", data: "plain")
+        try workspace.waitUntilFolded(10, "bids", data: "plain")
         #expect(try threads(served.worker).filter { $0.hasPrefix("NIO") }.count == 1)
         // The commits' threads come and go, and bear the program's name.
         let names = try (Set(threads(served.worker)), Set(threads(plain)))

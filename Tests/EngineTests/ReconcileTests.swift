@@ -18,14 +18,14 @@ struct ReconcileTests {
     }
 
     /// Seven postbacks of the first day, and one of ten days later.
-    private func makePlace() throws -> Workplace {
-        let place = try Workplace()
-        try place.write("postbacks.yaml", Samples.trustedKeys)
+    private func makeWorkspace() throws -> Workspace {
+        let workspace = try Workspace()
+        try workspace.write("postbacks.yaml", Samples.trustedKeys)
         let start = Samples.start
         let (seen, changed) = (
             try Samples.postback("seen"), try Samples.postback("changed", value: 9)
         )
-        try place.publish(
+        try workspace.publish(
             "postbacks", copy(seen, "seen", at: start),
             copy(seen, "seen", via: "developer-copy", at: start + day),
             copy(seen, "seen", via: "relay", at: start + day),
@@ -42,8 +42,8 @@ struct ReconcileTests {
             copy(
                 try Samples.postback("forged", forged: true), "forged", via: "developer-copy",
                 at: start), copy(try Samples.postback("late"), "late", at: start + 10 * day))
-        try place.foldPostbacks()
-        return place
+        try workspace.foldPostbacks()
+        return workspace
     }
 
     private func text(_ table: ReportTable) -> [String] {
@@ -51,17 +51,17 @@ struct ReconcileTests {
     }
 
     private func reconciliation(
-        _ place: Workplace, _ change: (inout ReconciliationQuery) throws -> Void = { _ in }
+        _ workspace: Workspace, _ change: (inout ReconciliationQuery) throws -> Void = { _ in }
     ) throws -> Reconciliation {
         var question = ReconciliationQuery()
         try change(&question)
-        return try place.stores().reconciliation(question)
+        return try workspace.stores().reconciliation(question)
     }
 
     @Test("each postback is matched, differs, lost, or misses a copy on one side, and once only")
     func counts() throws {
-        let place = try makePlace()
-        let found = try reconciliation(place)
+        let workspace = try makeWorkspace()
+        let found = try reconciliation(workspace)
         #expect(
             text(found.table) == [
                 "day,ad_network_id,campaign,app_id,postbacks,matched,differing,"
@@ -71,7 +71,7 @@ struct ReconcileTests {
                 "2026-12-01,su67r6k2v3.skadnetwork,42,525463029,1,0,0,1,0,0,1,0",
             ])
         #expect(found.notices.isEmpty)
-        let total = try reconciliation(place) {
+        let total = try reconciliation(workspace) {
             $0.request.grouping = .total
             $0.request.untilMilliseconds = Samples.start + day
         }
@@ -80,8 +80,8 @@ struct ReconcileTests {
 
     @Test("the records of what does not match are named by their offsets")
     func records() throws {
-        let place = try makePlace()
-        let found = try reconciliation(place) {
+        let workspace = try makeWorkspace()
+        let found = try reconciliation(workspace) {
             $0.showsRecords = true
             $0.request.untilMilliseconds = Samples.start + day
         }
@@ -96,7 +96,7 @@ struct ReconcileTests {
                 ["missing_network_copy", "1", "", "", "7", "fine 4"],
                 ["missing_developer_copy", "1", "9", "fine 4", "", ""],
             ])
-        let all = try reconciliation(place) {
+        let all = try reconciliation(workspace) {
             $0.showsRecords = true
             $0.showsMatched = true
         }
@@ -105,10 +105,11 @@ struct ReconcileTests {
 
     @Test("networks without any copy of a developer are told where those are taken")
     func noCopies() throws {
-        let place = try Workplace()
-        try place.write("postbacks.yaml", Samples.trustedKeys)
-        try place.publish("postbacks", copy(try Samples.postback("one"), "one", at: Samples.start))
-        try place.foldPostbacks()
-        #expect(try reconciliation(place).notices.count == 1)
+        let workspace = try Workspace()
+        try workspace.write("postbacks.yaml", Samples.trustedKeys)
+        try workspace.publish(
+            "postbacks", copy(try Samples.postback("one"), "one", at: Samples.start))
+        try workspace.foldPostbacks()
+        #expect(try reconciliation(workspace).notices.count == 1)
     }
 }

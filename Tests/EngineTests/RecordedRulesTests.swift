@@ -37,13 +37,13 @@ struct RecordedRulesTests {
 
     @Test("Rules of postbacks that are read back are the same, models and partners among them")
     func postbacks() throws {
-        let place = try Workplace()
-        try place.write(
+        let workspace = try Workspace()
+        try workspace.write(
             "postbacks.yaml",
             Samples.trustedKeys + "trust_development: true\nmax_record_bytes: 9000\n")
-        try place.write(Samples.modelFile, Self.model)
-        try place.write("partners/acme.yaml", Samples.partner)
-        try place.write(
+        try workspace.write(Samples.modelFile, Self.model)
+        try workspace.write("partners/acme.yaml", Samples.partner)
+        try workspace.write(
             "partners/other.yaml",
             """
             name: other
@@ -52,7 +52,7 @@ struct RecordedRulesTests {
             delivery: {url: "https://partner.example/postbacks"}
 
             """)
-        let pipelines = PipelineDirectory(place.pipelines)
+        let pipelines = PipelineDirectory(workspace.pipelines)
         let rules = try PostbacksFold.rules(in: pipelines)
         let configuration = rules.configuration
         let read = try PostbacksRules(
@@ -73,13 +73,13 @@ struct RecordedRulesTests {
     @Test("Keys of AdAttributionKit and of networks' ads are recorded, whatever their ids hold")
     func keys() throws {
         let key = AdAttributionKitKey(kid: "apple dev/1 x", key: "QUJD", verdict: .development)
-        let place = try Workplace()
-        var rules = try PostbacksFold.rules(in: PipelineDirectory(place.pipelines))
+        let workspace = try Workspace()
+        var rules = try PostbacksFold.rules(in: PipelineDirectory(workspace.pipelines))
         rules.adAttributionKitKeys = [key]
         rules.productionKeys = ["b", "a"]
         let read = try PostbacksRules(
             recorded: rules.configuration,
-            from: .pipelines(PipelineDirectory(place.pipelines)))
+            from: .pipelines(PipelineDirectory(workspace.pipelines)))
         #expect(read.adAttributionKitKeys == [key])
         #expect(read.productionKeys == ["a", "b"])
         let bids = BidsRules(
@@ -88,16 +88,16 @@ struct RecordedRulesTests {
             adSigningKeys: ["n.skadnetwork": ["y", "x"]])
         let readBids = try BidsRules(
             recorded: bids.configuration,
-            from: .pipelines(PipelineDirectory(place.pipelines)))
+            from: .pipelines(PipelineDirectory(workspace.pipelines)))
         #expect(readBids.configuration == bids.configuration)
         #expect(readBids.adSigningKeys == ["n.skadnetwork": ["x", "y"]])
     }
 
     @Test("Roots and secrets are found by their digests; a secret that is gone is named by its app")
     func secrets() throws {
-        let place = try Workplace()
+        let workspace = try Workspace()
         func write(_ secrets: String) throws {
-            try place.write(
+            try workspace.write(
                 "store-notifications.yaml",
                 """
                 environments: [Sandbox]
@@ -108,7 +108,7 @@ struct RecordedRulesTests {
                 """)
         }
         try write("one, two")
-        let pipelines = PipelineDirectory(place.pipelines)
+        let pipelines = PipelineDirectory(workspace.pipelines)
         let configuration = try StoreNotificationsFold.rules(in: pipelines).configuration
         #expect(!configuration.text.contains("two"))
         try write("two, three, one")
@@ -123,8 +123,8 @@ struct RecordedRulesTests {
 
     @Test("A text of another version is an error in words, and never folds something else")
     func otherVersions() throws {
-        let place = try Workplace()
-        let pipelines = PipelineDirectory(place.pipelines)
+        let workspace = try Workspace()
+        let pipelines = PipelineDirectory(workspace.pipelines)
         var recorded = try PostbacksFold.rules(in: pipelines).configuration
         #expect(throws: RecordedConfigurationFault.otherMeaning) {
             let text = recorded.text.replacingOccurrences(of: "\"rules\":3", with: "\"rules\":4")
@@ -133,7 +133,7 @@ struct RecordedRulesTests {
                 from: .pipelines(pipelines))
         }
         recorded.text = recorded.text.replacingOccurrences(of: "trust_dev", with: "trusts_dev")
-        #expect(throws: RecordedConfigurationFault.unreadable(place: "trust_development")) {
+        #expect(throws: RecordedConfigurationFault.unreadable(location: "trust_development")) {
             try PostbacksRules(recorded: recorded, from: .pipelines(pipelines))
         }
     }
@@ -142,11 +142,11 @@ struct RecordedRulesTests {
 @Suite("Keys that networks sign ads with")
 struct AdSigningKeysTests {
     private func keys(_ key: String) throws -> [String: [VerificationKey]] {
-        let place = try Workplace()
-        try place.write(
+        let workspace = try Workspace()
+        try workspace.write(
             "catalog.yaml",
             "networks:\n  A.example:\n    name: x\n    ad_signing_keys:\n      - \"\(key)\"\n")
-        return try BidsFold.adSigningKeys(of: PipelineDirectory(place.pipelines).catalog())
+        return try BidsFold.adSigningKeys(of: PipelineDirectory(workspace.pipelines).catalog())
     }
 
     @Test("keys on P-256 and on P-192 are taken: large networks sign with both")

@@ -16,12 +16,12 @@ import Testing
 
 @Suite("A topic that is made anew, or that lost its end and was written on")
 struct RecreatedTopicTests {
-    private let place: Workplace
+    private let workspace: Workspace
     private let topic: SwitchedTopic
 
     init() throws {
-        place = try Workplace()
-        topic = try SwitchedTopic("bids", in: place)
+        workspace = try Workspace()
+        topic = try SwitchedTopic("bids", in: workspace)
         try topic.publish(Self.records(0..<3000))
     }
 
@@ -36,14 +36,14 @@ struct RecreatedTopicTests {
         }
     }
 
-    private var folded: Int64 { place.folded("bids") ?? 0 }
+    private var folded: Int64 { workspace.folded("bids") ?? 0 }
 
     private var records: Int64 {
-        get throws { try place.states("bids").reduce(0) { $0 + $1.records } }
+        get throws { try workspace.states("bids").reduce(0) { $0 + $1.records } }
     }
 
     private func fold(publishes log: (any LogBackend)? = nil) throws {
-        try place.foldBids(
+        try workspace.foldBids(
             topic.reader(), untilEnd: true, publishes: log, openReader: topic.reader)
     }
 
@@ -57,7 +57,7 @@ struct RecreatedTopicTests {
         let deadline = ContinuousClock.now + .seconds(Wait.seconds)
         let generation = topic.generation
         let wanted = try topic.reader().bounds().reduce(0) { $0 + $1.endOffset }
-        try place.foldBids(
+        try workspace.foldBids(
             topic.reader(), every: interval, openReader: topic.reader,
             isDone: {
                 if folded == wanted, topic.generation == generation {
@@ -136,18 +136,18 @@ struct RecreatedTopicTests {
     private func expectRefusals() throws {
         #expect(try refusal { try fold() }.contains("contains another record at offset"))
         let log = IdentifiedLog(topic)
-        #expect(try place.states("bids").count == 2)
+        #expect(try workspace.states("bids").count == 2)
         var report = CheckReport()
-        let check = try #require(try StoreCheck("bids", in: place.path + "/data"))
+        let check = try #require(try StoreCheck("bids", in: workspace.path + "/data"))
         check.run(log, topic: "bids", into: &report)
         #expect(report.wrongCount == 2 && report.text.contains("contains another record at offset"))
         let lag = try LagReport(
-            directories: [place.path + "/data"], log: log, nowMilliseconds: Samples.start)
+            directories: [workspace.path + "/data"], log: log, nowMilliseconds: Samples.start)
         #expect(lag.streams.first?.partitions.allSatisfy { $0.lag == nil } == true)
         #expect(lag.text(.table).contains("another record at offset"))
         let explainer = Explainer(
-            stores: try place.stores(), openReader: { _ in try topic.reader() },
-            address: log.address, rules: .pipelines(PipelineDirectory(place.pipelines)))
+            stores: try workspace.stores(), openReader: { _ in try topic.reader() },
+            address: log.address, rules: .pipelines(PipelineDirectory(workspace.pipelines)))
         let words = try refusal {
             _ = try explainer.explain(
                 DumpFigure(ReportRequest(name: "outcomes", grouping: .total, conditions: []))
@@ -180,7 +180,7 @@ struct RecreatedTopicTests {
         let deadline = ContinuousClock.now + .seconds(Wait.seconds)
         var isRecreated = false
         let words = try refusal {
-            try place.foldBids(
+            try workspace.foldBids(
                 topic.reader(), openReader: topic.reader,
                 isDone: {
                     if !isRecreated, folded == 3000 {
@@ -208,7 +208,7 @@ struct RecreatedTopicTests {
         try reader.seek(partition: 0, to: record)
         _ = try reader.read(into: batch, maxRecords: 1, maxBytes: 1, waitMilliseconds: 100)
         #expect(batch.count > 0 && batch[0].offset == record)
-        return GroupOffset(next, note: "weir \(record) \(batch[0].fingerprint)")
+        return GroupOffset(next, metadata: "weir \(record) \(batch[0].fingerprint)")
     }
 
     @Test(
@@ -236,14 +236,14 @@ struct RecreatedTopicTests {
         topic.groupOffsets = [:]
         try fold()
         #expect(try records == 4000)
-        #expect(try place.states("bids").map(\.emitFrom) == [0, 0])
+        #expect(try workspace.states("bids").map(\.emitFrom) == [0, 0])
     }
 
     @Test("and nothing that is made anew between taking its partitions and their first record")
     func oldOffsetsOfTaken() throws {
         topic.groupOffsets = [0: try offset(1500, after: 1480)]
         let words = try refusal {
-            try place.foldBids(
+            try workspace.foldBids(
                 topic.reader(), untilEnd: true,
                 openReader: {
                     guard topic.generation == 0 else { return try topic.reader() }
@@ -258,7 +258,7 @@ struct RecreatedTopicTests {
         topic.groupOffsets = [:]
         try fold()
         #expect(try records == 4000)
-        #expect(try place.states("bids").map(\.emitFrom) == [0, 0])
+        #expect(try workspace.states("bids").map(\.emitFrom) == [0, 0])
     }
 
     @Test("A group's offset of this topic counts, and one that another program has set")
@@ -267,10 +267,10 @@ struct RecreatedTopicTests {
         try fold()
         try topic.recreate(with: Self.records(0..<4000, "b"))
         topic.groupOffsets = [
-            0: try offset(1200, after: 1100), 1: GroupOffset(7, note: "3 another program's"),
+            0: try offset(1200, after: 1100), 1: GroupOffset(7, metadata: "3 another program's"),
         ]
         try fold()
-        #expect(try place.states("bids").map(\.emitFrom) == [1200, 7])
+        #expect(try workspace.states("bids").map(\.emitFrom) == [1200, 7])
     }
 
     @Test("A worker tells its group what it has folded, with a record of it, and of nothing else")
@@ -287,7 +287,7 @@ struct RecreatedTopicTests {
     func chosenBeginning() throws {
         do {
             let store = try AggregateStore(
-                path: place.path + "/data/bids.sqlite", fold: BidsFold.self, topic: "bids",
+                path: workspace.path + "/data/bids.sqlite", fold: BidsFold.self, topic: "bids",
                 logIdentity: "the cluster's", partitionCount: 2)
             for partition: Int32 in [0, 1] {
                 try store.beginPartition(partition, at: 1000, logStart: 500, emitFrom: 0)
@@ -301,21 +301,21 @@ struct RecreatedTopicTests {
         "An embedded log's topic that is made anew under a worker stops it, and none of it is folded"
     )
     func embedded() throws {
-        try place.publish("bids", Self.records(0..<3000))
-        let log = try place.openLog()
+        try workspace.publish("bids", Self.records(0..<3000))
+        let log = try workspace.openLog()
         let identity = try #require(try log.topics().first?.identity)
         let deadline = ContinuousClock.now + .seconds(Wait.seconds)
         var isRecreated = false
         let words = try refusal {
-            try place.foldBids(
+            try workspace.foldBids(
                 log.reader(topic: "bids"), identity: identity,
                 openReader: { try log.lookingReader(topic: "bids") },
                 isDone: {
                     if folded == 3000, !isRecreated {
                         isRecreated = true
                         do {
-                            _ = try place.openLog().deleteTopic("bids")
-                            try place.publish("bids", Self.records(0..<6000, "b"))
+                            _ = try workspace.openLog().deleteTopic("bids")
+                            try workspace.publish("bids", Self.records(0..<6000, "b"))
                         } catch { Issue.record(error) }
                     }
                     return ContinuousClock.now > deadline
@@ -330,17 +330,17 @@ struct RecreatedTopicTests {
         .enabled(if: TestCluster.realBrokers != nil), .timeLimit(.minutes(3)))
     func realCluster() async throws {
         try await onThread {
-            let cluster = try ClusterPlace(.real)
+            let cluster = try ClusterWorkspace(.real)
             try cluster.makeTopic("bids", partitionCount: 2)
             try cluster.configure("bids")
             try cluster.publish(Self.records(0..<3000))
             let worker = try cluster.worker("weir-bids", data: "data", ["--partitions", "all"])
-            try cluster.place.waitUntilFolded(3000, "bids")
+            try cluster.workspace.waitUntilFolded(3000, "bids")
             try cluster.recreate("bids", partitionCount: 2)
             try cluster.publish(Self.records(0..<6000, "b"))
             try worker.waitForExit(seconds: 90)
             #expect(worker.status == 1)
-            let again = try cluster.place.run("weir-bids", log: cluster.address)
+            let again = try cluster.workspace.run("weir-bids", log: cluster.address)
             #expect(again.status == 1)
             #expect(again.error.contains("contains another record at offset"), "\(again.error)")
         }
@@ -370,7 +370,7 @@ private final class IdentifiedLog: LogBackend {
     func writer() throws(LogError) -> any LogWriter { throw .noLog(address: address) }
 }
 
-extension Workplace {
+extension Workspace {
     /// Folds bids with a worker of this process until it fails or `isDone` says that it is enough, which is
     /// asked a few times a second between two batches.
     ///

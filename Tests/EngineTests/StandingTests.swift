@@ -13,44 +13,46 @@ import Testing
 
 @Suite("What weir check and weir explain say of a store and its log")
 struct StandingTests {
-    private func check(_ place: Workplace) throws -> CheckReport {
+    private func check(_ workspace: Workspace) throws -> CheckReport {
         var report = CheckReport()
-        let store = try StoreCheck("postbacks", in: place.path + "/data")
+        let store = try StoreCheck("postbacks", in: workspace.path + "/data")
         try #require(store).run(
-            place.openLog(), topic: "postbacks", pipelines: PipelineDirectory(place.pipelines),
+            workspace.openLog(), topic: "postbacks",
+            pipelines: PipelineDirectory(workspace.pipelines),
             into: &report)
         return report
     }
 
     @Test("a model that was edited is wrong before the worker refuses it, in the worker's words")
     func editedModel() throws {
-        let place = try Workplace()
-        try place.write("postbacks.yaml", Samples.trustedKeys)
-        try place.write(Samples.modelFile, Samples.model)
-        try place.publishPostbacks("t1")
-        try place.foldPostbacks()
-        #expect(try check(place).wrongCount == 0)
-        let before = try place.contents("postbacks")
-        try place.write(
+        let workspace = try Workspace()
+        try workspace.write("postbacks.yaml", Samples.trustedKeys)
+        try workspace.write(Samples.modelFile, Samples.model)
+        try workspace.publishPostbacks("t1")
+        try workspace.foldPostbacks()
+        #expect(try check(workspace).wrongCount == 0)
+        let before = try workspace.contents("postbacks")
+        try workspace.write(
             Samples.modelFile, Samples.model.replacingOccurrences(of: "max: 100", with: "max: 200"))
-        let report = try check(place)
-        let error = #expect(throws: WorkerError.self) { try place.foldPostbacks() }
+        let report = try check(workspace)
+        let error = #expect(throws: WorkerError.self) { try workspace.foldPostbacks() }
         #expect(report.text == "wrong: \(try #require(error))\n")
-        #expect(try place.contents("postbacks") == before, "looking changes nothing")
+        #expect(try workspace.contents("postbacks") == before, "looking changes nothing")
     }
 
     @Test("an explanation that does not add up ends with 1")
     func exitCode() throws {
-        let place = try MeasuredPlace("bids")
-        try place.fold(Samples.bids(0..<3000))
+        let workspace = try MeasuredWorkspace("bids")
+        try workspace.fold(Samples.bids(0..<3000))
         func explain() throws {
             var command = try WeirCommand.parseAsRoot(
                 ["explain", "bids", "--measure", "auctions", "--limit", "0"]
-                    + place.place.commandLine())
+                    + workspace.workspace.commandLine())
             try command.run()
         }
         try explain()
-        let earliest = try place.place.openLog().trim(topic: "bids", partition: 0, before: 2500)
+        let earliest = try workspace.workspace.openLog().trim(
+            topic: "bids", partition: 0, before: 2500)
         #expect(earliest > 0)
         let error = #expect(throws: CommandError.self) { try explain() }
         #expect(error == .differs)
@@ -62,15 +64,15 @@ struct StandingTests {
         func words(_ missing: [Explanation.Missing], foldedOn: [String] = []) -> String {
             var explanation = Explanation(
                 dump: "bids",
-                measures: [.init(name: "auctions", place: 0, stored: 9, found: 7, records: 7)],
+                measures: [.init(name: "auctions", index: 0, stored: 9, found: 7, records: 7)],
                 counted: 7, leftOut: 0, untold: [], missing: missing)
             explanation.foldedOn = foldedOn
             return explanation.summary.joined()
         }
         func missing(
-            _ place: Explanation.Missing.Place, _ records: Int64 = 2
+            _ position: Explanation.Missing.Position, _ records: Int64 = 2
         ) -> [Explanation.Missing] {
-            [.init(topic: "bids", partition: 0, place: place, records: records)]
+            [.init(topic: "bids", partition: 0, position: position, records: records)]
         }
         #expect(words(missing(.beforeBegin(0..<2))).contains("and now starts later"))
         #expect(words(missing(.afterEnd(7..<9))).contains("the log lost its end or is another log"))

@@ -41,34 +41,34 @@ struct WhatIfTests {
     }
 
     /// A place whose postbacks were folded under models that were thought to be right.
-    private func makePlace(trustsDevelopment: Bool, seed: UInt64) throws -> Workplace {
-        let place = try Workplace()
-        try place.write(
+    private func makeWorkspace(trustsDevelopment: Bool, seed: UInt64) throws -> Workspace {
+        let workspace = try Workspace()
+        try workspace.write(
             "postbacks.yaml", SignedPostbacks.configuration(trustsDevelopment: trustsDevelopment))
-        try place.write(
+        try workspace.write(
             Samples.modelFile,
             model(
                 525_463_029, version("first", from: "2026-11-01T00:00:00Z"),
                 version("second", from: "2026-12-01T05:00:00Z"),
                 version("third", from: "2026-12-03T00:00:00Z", buckets: "[0, 2]")))
-        try place.write(
+        try workspace.write(
             "conversion-models/525463030.yaml",
             model(525_463_030, version("only", from: "2026-12-20T00:00:00Z")))
         var postbacks = SignedPostbacks(seed: seed)
-        try place.publish("postbacks", try postbacks.records(700))
-        try place.foldPostbacks()
-        return place
+        try workspace.publish("postbacks", try postbacks.records(700))
+        try workspace.foldPostbacks()
+        return workspace
     }
 
     /// Corrects both models: in the past, in another currency, and from another hour on.
-    private func correct(_ place: Workplace) throws {
-        try place.write(
+    private func correct(_ workspace: Workspace) throws {
+        try workspace.write(
             Samples.modelFile,
             model(
                 525_463_029, version("first", from: "2026-11-01T00:00:00Z", buckets: "[0, 3, 9]"),
                 version("second", from: "2026-12-01T06:00:00Z", currency: "EUR"),
                 version("third", from: "2026-12-03T00:00:00Z", buckets: "[0, 2]", high: "7")))
-        try place.write(
+        try workspace.write(
             "conversion-models/525463030.yaml",
             model(
                 525_463_030, version("earlier", from: "2026-11-25T00:00:00Z"),
@@ -79,12 +79,12 @@ struct WhatIfTests {
         "what-if equals the difference that a replay of the whole log under these models makes",
         arguments: [(true, 1), (false, 2)])
     func equalsReplay(trustsDevelopment: Bool, seed: UInt64) throws {
-        let place = try makePlace(trustsDevelopment: trustsDevelopment, seed: seed)
-        try correct(place)
-        try place.foldPostbacks(data: "corrected")
-        let stored = try place.stores()
-        let corrected = try place.stores("corrected")
-        let candidates = try PipelineDirectory(place.pipelines).candidateModels()
+        let workspace = try makeWorkspace(trustsDevelopment: trustsDevelopment, seed: seed)
+        try correct(workspace)
+        try workspace.foldPostbacks(data: "corrected")
+        let stored = try workspace.stores()
+        let corrected = try workspace.stores("corrected")
+        let candidates = try PipelineDirectory(workspace.pipelines).candidateModels()
         for columns in columns {
             for showsEqual in [false, true] {
                 var question = ComparisonQuery(
@@ -118,9 +118,9 @@ struct WhatIfTests {
     @Test(
         "shortened source identifiers count as the campaign that they stand for, as in the funnel")
     func resolvedCampaigns() throws {
-        let place = try makePlace(trustsDevelopment: false, seed: 4)
-        try correct(place)
-        try place.write(
+        let workspace = try makeWorkspace(trustsDevelopment: false, seed: 4)
+        try correct(workspace)
+        try workspace.write(
             "catalog.yaml",
             """
             networks: {\(Samples.network): Network}
@@ -129,8 +129,8 @@ struct WhatIfTests {
               - {name: Spring, network: \(Samples.network), app: 525463029, source_identifier: "5240"}
 
             """)
-        let candidates = try PipelineDirectory(place.pipelines).candidateModels()
-        let catalog = try PipelineDirectory(place.pipelines).catalog()
+        let candidates = try PipelineDirectory(workspace.pipelines).candidateModels()
+        let catalog = try PipelineDirectory(workspace.pipelines).catalog()
         func rows(
             _ conditions: [ReportRequest.Condition] = [], _ catalog: Catalog
         ) throws -> [[String]] {
@@ -140,7 +140,7 @@ struct WhatIfTests {
                     conditions: conditions))
             question.showsEqual = true
             question.request.measures = ["count_min"]
-            return try place.stores().whatIf(candidates, question, catalog: catalog)
+            return try workspace.stores().whatIf(candidates, question, catalog: catalog)
                 .table.rows.map { $0.map(\.plainText) }
         }
         func sums(_ campaign: String, _ rows: [[String]]) -> [String] {
@@ -159,9 +159,9 @@ struct WhatIfTests {
 
     @Test("the models that are in force change nothing, and apps without a candidate are left out")
     func sameModels() throws {
-        let place = try makePlace(trustsDevelopment: false, seed: 3)
-        let stored = try place.stores()
-        let models = try PipelineDirectory(place.pipelines).candidateModels()
+        let workspace = try makeWorkspace(trustsDevelopment: false, seed: 3)
+        let stored = try workspace.stores()
+        let models = try PipelineDirectory(workspace.pipelines).candidateModels()
         let question = ComparisonQuery(ReportRequest(name: "decoded-events"))
         let same = try stored.whatIf(models, question)
         #expect(!same.differs)
@@ -176,29 +176,30 @@ struct WhatIfTests {
 
     @Test("sets of one log that were folded in the same way are the same in every dump")
     func sameSets() throws {
-        let place = try makePlace(trustsDevelopment: false, seed: 4)
-        try place.foldPostbacks(data: "again")
-        let stored = try place.stores()
-        let again = try place.stores("again")
+        let workspace = try makeWorkspace(trustsDevelopment: false, seed: 4)
+        try workspace.foldPostbacks(data: "again")
+        let stored = try workspace.stores()
+        let again = try workspace.stores("again")
         let comparison = try stored.diff(again, everyDumpBy: ReportRequest(name: ""))
         #expect(!comparison.differs)
         #expect(comparison.table.rows.isEmpty)
         #expect(comparison.notices.isEmpty)
         let itself = try stored.diff(
-            OpenStores(directories: [place.path + "/./data"]), everyDumpBy: ReportRequest(name: ""))
+            OpenStores(directories: [workspace.path + "/./data"]),
+            everyDumpBy: ReportRequest(name: ""))
         #expect(itself.notices.first?.contains("are the same store") == true)
     }
 
     @Test("what only one set has folded is said, and part of the difference")
     func otherReach() throws {
-        let place = try makePlace(trustsDevelopment: false, seed: 5)
+        let workspace = try makeWorkspace(trustsDevelopment: false, seed: 5)
         try FileManager.default.copyItem(
-            atPath: place.path + "/data", toPath: place.path + "/before")
+            atPath: workspace.path + "/data", toPath: workspace.path + "/before")
         var postbacks = SignedPostbacks(seed: 6)
-        try place.publish("postbacks", try postbacks.records(40))
-        try place.foldPostbacks()
-        let before = try place.stores("before")
-        let now = try place.stores()
+        try workspace.publish("postbacks", try postbacks.records(40))
+        try workspace.foldPostbacks()
+        let before = try workspace.stores("before")
+        let now = try workspace.stores()
         let comparison = try before.diff(now, everyDumpBy: ReportRequest(name: ""))
         let notice = try #require(comparison.notices.first)
         #expect(notice.contains("partition 0 contains offsets 0 to "))
@@ -211,8 +212,8 @@ struct WhatIfTests {
 
     @Test("stores of different logs are not compared")
     func otherLogs() throws {
-        let places = try [7, 8].map { try makePlace(trustsDevelopment: false, seed: $0) }
-        let sets = try places.map { try OpenStores(directories: [$0.path + "/data"]) }
+        let workspaces = try [7, 8].map { try makeWorkspace(trustsDevelopment: false, seed: $0) }
+        let sets = try workspaces.map { try OpenStores(directories: [$0.path + "/data"]) }
         #expect(throws: InspectionError.self) {
             try sets[0].diff(sets[1], everyDumpBy: ReportRequest(name: ""))
         }

@@ -69,11 +69,11 @@ struct WorkerMetricsTests {
     func lag() throws {
         let now = Int64(Date().timeIntervalSince1970 * 1000)
         metrics.take(state(nextOffset: 5, watermarkMilliseconds: now - 90_000), end: 5)
-        metrics.noteAssignment(rememberedIDs: 2)
+        metrics.updateAssignment(rememberedIDs: 2)
         #expect(value("kafka_consumergroup_lag") == 0)
         #expect(value("weir_lag_seconds") == 0)
         reader.end = 12
-        metrics.turn(reader, isFolded: true)
+        metrics.beat(reader, isFolded: true)
         #expect(value("kafka_consumergroup_lag") == 7)
         #expect(value("kafka_consumergroup_current_offset") == 5)
         #expect((90..<120).contains(try #require(value("weir_lag_seconds"))))
@@ -104,36 +104,36 @@ struct WorkerMetricsTests {
         metrics.take(state(nextOffset: 5, watermarkMilliseconds: now - 90_000), end: 8)
         reader.end = 8
         reader.position = 8
-        metrics.turn(reader, isFolded: false)
+        metrics.beat(reader, isFolded: false)
         #expect(value("kafka_consumergroup_lag") == 3)
-        metrics.turn(reader, isFolded: true)
+        metrics.beat(reader, isFolded: true)
         #expect(value("kafka_consumergroup_lag") == 0)
         #expect(value("weir_lag_seconds") == 0)
         #expect(value("kafka_consumergroup_current_offset") == 5)
         reader.end = 9
-        metrics.turn(reader, isFolded: true)
+        metrics.beat(reader, isFolded: true)
         #expect(value("kafka_consumergroup_lag") == 1)
     }
 
     @Test("A worker is ready with partitions and a log that answers, and says why it is not")
     func readiness() {
-        metrics.turn(reader, isFolded: true)
+        metrics.beat(reader, isFolded: true)
         #expect(health.unreadiness == "no partition is assigned yet")
         metrics.take(state(nextOffset: 0, watermarkMilliseconds: 0), end: 4)
-        metrics.noteAssignment(rememberedIDs: 0)
+        metrics.updateAssignment(rememberedIDs: 0)
         #expect(health.unreadiness == nil)
         #expect(value("weir_lag_seconds") == 0)
         let fault = LogError.busy(operation: "read", address: "sqlite:x")
         reader.fault = fault
-        metrics.turn(reader, isFolded: true)
+        metrics.beat(reader, isFolded: true)
         #expect(health.unreadiness == fault.description)
         #expect(value("kafka_consumergroup_lag") == 4)
         reader.fault = nil
         reader.end = 4
-        metrics.turn(reader, isFolded: true)
+        metrics.beat(reader, isFolded: true)
         #expect(health.unreadiness == nil)
         metrics.drop(3)
-        metrics.noteAssignment(rememberedIDs: 0)
+        metrics.updateAssignment(rememberedIDs: 0)
         #expect(health.unreadiness == "no partition is assigned")
         #expect(value("weir_partitions_assigned") == 0)
         #expect(value("kafka_consumergroup_lag") == nil)

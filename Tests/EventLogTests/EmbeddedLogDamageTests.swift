@@ -30,13 +30,13 @@ struct EmbeddedLogDamageTests {
     private func read(_ count: Int, damaging file: String, seed: UInt64) throws -> Int {
         let expected = try log.allRecords(of: "bids")
         var refused = 0
-        try DamagedBytes.each(count, in: file, seed: seed) { place in
+        try DamagedBytes.each(count, in: file, seed: seed) { index in
             do {
                 let found = try EmbeddedLog(path: temporary.path, mode: .existing)
                     .allRecords(of: "bids")
-                #expect(found == expected, "byte \(place)")
+                #expect(found == expected, "byte \(index)")
             } catch LogError.damaged, LogError.damagedRecord { refused += 1 } catch {
-                Issue.record("byte \(place): \(error)")
+                Issue.record("byte \(index): \(error)")
             }
         }
         return refused
@@ -75,24 +75,24 @@ struct EmbeddedLogDamageTests {
         withExtendedLifetime(writer) {}
         #expect(try EmbeddedLog(path: path, mode: .existing).allRecords(of: "bids") == expected)
         var refused = 0
-        try DamagedBytes.each(200, in: path + "-wal", seed: 3) { place in
+        try DamagedBytes.each(200, in: path + "-wal", seed: 3) { index in
             do {
                 let found = try EmbeddedLog(path: path, mode: .existing).allRecords(of: "bids")
                 #expect(
-                    found == expected || place >= end,
-                    "byte \(place): \(found.count) of \(expected.count) records")
+                    found == expected || index >= end,
+                    "byte \(index): \(found.count) of \(expected.count) records")
             } catch LogError.damaged(let address, let words) {
                 #expect(address == "sqlite:\(path)")
                 #expect(words.contains("of its -wal is wrong"))
                 // Nothing is appended after records that are missing.
-                #expect("byte \(place)") {
+                #expect("byte \(index)") {
                     _ = try EmbeddedLog(path: path, mode: .create).writer()
                 } throws: { error in
                     if case LogError.damaged = error { true } else { false }
                 }
                 refused += 1
             } catch {
-                Issue.record("byte \(place): \(error)")
+                Issue.record("byte \(index): \(error)")
             }
         }
         #expect(refused > 100)

@@ -47,7 +47,7 @@ struct EmbeddedLogOpeningTests {
     }
 
     @Test("what does not let a log be looked for is not taken for its absence")
-    func refusesUnreadablePlaces() throws {
+    func refusesUnreadablePaths() throws {
         let temporary = try TemporaryLog()
         try Data("text".utf8).write(to: URL(fileURLWithPath: temporary.path))
         let address = "sqlite:\(temporary.path)/log.sqlite"
@@ -66,7 +66,7 @@ struct EmbeddedLogOpeningTests {
             try db.execute(sql: "PRAGMA user_version = 3")
         }
         let address = "sqlite:\(temporary.path)"
-        #expect(throws: LogError.newerVersion(address: address, found: 3, known: 2)) {
+        #expect(throws: LogError.newerVersion(address: address, found: 3, supported: 2)) {
             try EmbeddedLog(path: temporary.path, mode: creating ? .create : .existing)
         }
     }

@@ -19,11 +19,11 @@ struct ChangesTests {
         ("rejected", "partition"),
     ]
 
-    private func hours(_ place: Workplace) -> FoldedHours {
-        let path = place.path + "/log.sqlite"
+    private func hours(_ workspace: Workspace) -> FoldedHours {
+        let path = workspace.path + "/log.sqlite"
         return FoldedHours(
             openReader: { try EmbeddedLog(path: path, mode: .existing).reader(topic: $0) },
-            address: "sqlite:\(path)", rules: .pipelines(PipelineDirectory(place.pipelines)))
+            address: "sqlite:\(path)", rules: .pipelines(PipelineDirectory(workspace.pipelines)))
     }
 
     private func models(buckets: String) -> String {
@@ -42,11 +42,11 @@ struct ChangesTests {
     }
 
     private func set(
-        _ place: Workplace, asOf instant: Int64, _ data: String = "data"
+        _ workspace: Workspace, asOf instant: Int64, _ data: String = "data"
     ) throws -> OpenStores {
         try OpenStores(
-            directories: [place.path + "/" + data],
-            asOf: AsOf(milliseconds: instant, hours: hours(place)))
+            directories: [workspace.path + "/" + data],
+            asOf: AsOf(milliseconds: instant, hours: hours(workspace)))
     }
 
     /// Sums by columns and measure.
@@ -72,24 +72,25 @@ struct ChangesTests {
 
     @Test("as of an instant, a dump is that of a store that has read nothing later")
     func asOf() throws {
-        let place = try Workplace()
-        try place.write("postbacks.yaml", SignedPostbacks.configuration(trustsDevelopment: true))
-        try place.write(Samples.modelFile, models(buckets: "[0, 1, 5]"))
+        let workspace = try Workspace()
+        try workspace.write(
+            "postbacks.yaml", SignedPostbacks.configuration(trustsDevelopment: true))
+        try workspace.write(Samples.modelFile, models(buckets: "[0, 1, 5]"))
         var postbacks = SignedPostbacks(seed: 21)
         let records = try postbacks.records(300, over: 6 * 3_600_000)
-        try place.publish("postbacks", records)
-        try place.foldPostbacks()
+        try workspace.publish("postbacks", records)
+        try workspace.foldPostbacks()
         for part in [1, 77, 240] {
             let instant = records[part].timestampMilliseconds ?? 0
-            let short = try Workplace()
-            try short.copyConfiguration(of: place)
+            let short = try Workspace()
+            try short.copyConfiguration(of: workspace)
             try short.publish(
                 "postbacks", records.filter { $0.timestampMilliseconds ?? 0 < instant })
             try short.foldPostbacks()
-            let known = try OpenStores(directories: [short.path + "/data"])
-            let asked = try set(place, asOf: instant)
+            let reference = try OpenStores(directories: [short.path + "/data"])
+            let asked = try set(workspace, asOf: instant)
             for (name, columns) in dumps {
-                let wanted = try sums(known.dump(query(name, columns)))
+                let wanted = try sums(reference.dump(query(name, columns)))
                 #expect(try sums(asked.dump(query(name, columns))) == wanted, "\(name) \(part)")
             }
             func funnel(_ stores: OpenStores) throws -> [[ReportValue]] {
@@ -98,20 +99,20 @@ struct ChangesTests {
                     ReportConfiguration(catalog: Catalog(), trustsDevelopment: true)
                 ).table.rows
             }
-            #expect(try funnel(asked) == funnel(known))
+            #expect(try funnel(asked) == funnel(reference))
         }
     }
 
     @Test(
         "as of an instant, every aggregate of a stream is what the records before it added",
-        arguments: MeasuredPlace.streams)
+        arguments: MeasuredWorkspace.streams)
     func everyStream(stream: String) throws {
-        let measured = try MeasuredPlace(stream)
+        let measured = try MeasuredWorkspace(stream)
         var records = try measured.records(400, seed: 24)
         let times = records.compactMap(\.timestampMilliseconds).sorted()
         if stream == CostsFold.streamName {
             // What a report of before the instant has replaced is to be of before it too.
-            for place in records.indices { records[place].timestampMilliseconds = times[place] }
+            for index in records.indices { records[index].timestampMilliseconds = times[index] }
         }
         try measured.fold(records)
         for instant in [times[60] + 1, times[200] + 1, times[399]] {
@@ -124,7 +125,7 @@ struct ChangesTests {
                     }
                 }
             }
-            let asked = try set(measured.place, asOf: instant)
+            let asked = try set(measured.workspace, asOf: instant)
             var found: [[String]: Int128] = [:]
             for table in try measured.tables {
                 for (key, sum) in try sums(asked.dump(ReportRequest(name: table.name))) {
@@ -148,55 +149,56 @@ struct ChangesTests {
 
     @Test("an hour whose records are gone, and a store that is gone, are refused in words")
     func gone() throws {
-        let place = try Workplace()
-        try place.write("postbacks.yaml", Samples.trustedKeys)
+        let workspace = try Workspace()
+        try workspace.write("postbacks.yaml", Samples.trustedKeys)
         var postbacks = SignedPostbacks(seed: 22)
-        try place.publish("postbacks", try postbacks.records(40, over: 3_600_000))
-        try place.foldPostbacks()
-        try FileManager.default.removeItem(atPath: place.path + "/log.sqlite")
-        let inHour = try set(place, asOf: Samples.start + 60_000)
+        try workspace.publish("postbacks", try postbacks.records(40, over: 3_600_000))
+        try workspace.foldPostbacks()
+        try FileManager.default.removeItem(atPath: workspace.path + "/log.sqlite")
+        let inHour = try set(workspace, asOf: Samples.start + 60_000)
         #expect(throws: InspectionError.self) { try inHour.dump(query("postbacks", "total")) }
         // Refused records have their own timestamps, and whole hours are told by rows.
         _ = try inHour.dump(query("rejected", "total"))
-        _ = try set(place, asOf: Samples.start + 3_600_000).dump(query("postbacks", "total"))
-        var sets = try PromotionJournal(directory: place.path + "/data")
+        _ = try set(workspace, asOf: Samples.start + 3_600_000).dump(query("postbacks", "total"))
+        var sets = try PromotionJournal(directory: workspace.path + "/data")
         try sets.append(
             StorePromotion(
                 atMilliseconds: Samples.start + day, kind: .promote,
                 streams: ["postbacks": .init(to: ".", from: "gone")]))
-        #expect(throws: InspectionError.self) { try set(place, asOf: Samples.start) }
-        _ = try set(place, asOf: Samples.start + day)
+        #expect(throws: InspectionError.self) { try set(workspace, asOf: Samples.start) }
+        _ = try set(workspace, asOf: Samples.start + day)
     }
 
     /// A place with a model that was corrected, and with a store that had counted wrong: the set `two` is in
     /// force from the 30th day on, `three` from the 40th.
-    private func promotedPlace(seed: UInt64) throws -> Workplace {
-        let place = try Workplace()
-        try place.write("postbacks.yaml", SignedPostbacks.configuration(trustsDevelopment: false))
-        try place.write(Samples.modelFile, models(buckets: "[0, 1, 5]"))
+    private func promotedWorkspace(seed: UInt64) throws -> Workspace {
+        let workspace = try Workspace()
+        try workspace.write(
+            "postbacks.yaml", SignedPostbacks.configuration(trustsDevelopment: false))
+        try workspace.write(Samples.modelFile, models(buckets: "[0, 1, 5]"))
         var postbacks = SignedPostbacks(seed: seed)
-        try place.publish("postbacks", try postbacks.records(400))
-        try place.foldPostbacks()
-        try place.write(Samples.modelFile, models(buckets: "[0, 2, 9]"))
-        for set in ["two", "three"] { try place.foldPostbacks(data: "data/sets/\(set)") }
-        try place.execute(
+        try workspace.publish("postbacks", try postbacks.records(400))
+        try workspace.foldPostbacks()
+        try workspace.write(Samples.modelFile, models(buckets: "[0, 2, 9]"))
+        for set in ["two", "three"] { try workspace.foldPostbacks(data: "data/sets/\(set)") }
+        try workspace.execute(
             """
             UPDATE decoded_events_sums SET revenue_max_micros = revenue_max_micros + 7;
             UPDATE postbacks_sums SET postbacks = postbacks + 1
             """, stream: "postbacks", data: "data/sets/two")
-        var sets = try PromotionJournal(directory: place.path + "/data")
+        var sets = try PromotionJournal(directory: workspace.path + "/data")
         for (days, from, to) in [(30, ".", "sets/two"), (40, "sets/two", "sets/three")] {
             try sets.append(
                 StorePromotion(
                     atMilliseconds: Samples.start + Int64(days) * day, kind: .promote,
                     streams: ["postbacks": .init(to: to, from: from)]))
         }
-        return place
+        return workspace
     }
 
     @Test("the parts of a change add up to it, and each is what the sets say", arguments: [31, 32])
     func partsAddUp(seed: UInt64) throws {
-        let place = try promotedPlace(seed: seed)
+        let workspace = try promotedWorkspace(seed: seed)
         var random = SeededGenerator(seed: seed)
         for round in 0..<6 {
             var instants = (0..<2).map { _ in
@@ -204,18 +206,18 @@ struct ChangesTests {
             }.sorted()
             if round == 0 { instants = [Samples.start + 29 * day, Samples.start + 31 * day] }
             let (name, columns) = dumps[round % 4]
-            try check(place, query(name, columns), instants[0], instants[1])
+            try check(workspace, query(name, columns), instants[0], instants[1])
         }
     }
 
     private func check(
-        _ place: Workplace, _ query: ReportRequest, _ start: Int64, _ end: Int64
+        _ workspace: Workspace, _ query: ReportRequest, _ start: Int64, _ end: Int64
     ) throws {
         let changes = try StoreChanges(
-            query, directories: [place.path + "/data"], fromMilliseconds: start,
-            toMilliseconds: end, hours: hours(place))
+            query, directories: [workspace.path + "/data"], fromMilliseconds: start,
+            toMilliseconds: end, hours: hours(workspace))
         func dump(_ instant: Int64, _ data: String = "data") throws -> [[String]: Int128] {
-            try sums(set(place, asOf: instant, data).dump(query))
+            try sums(set(workspace, asOf: instant, data).dump(query))
         }
         let (from, to) = (try dump(start), try dump(end))
         let steps = [30, 40].filter {
@@ -230,20 +232,20 @@ struct ChangesTests {
         for row in changes.table.rows where row.first == .text("row") {
             let key = row.dropFirst().dropLast(6).map(\.storedWords)
             guard case .text(let measure) = row[row.count - 6] else { return }
-            let place = key + [measure]
-            seen.insert(place)
+            let cell = key + [measure]
+            seen.insert(cell)
             let parts = integers(row)
 
             #expect(parts[..<4].reduce(0, +) == parts[4])
-            #expect(parts[0] == from[place, default: 0])
-            #expect(parts[4] == to[place, default: 0])
+            #expect(parts[0] == from[cell, default: 0])
+            #expect(parts[4] == to[cell, default: 0])
             #expect(
                 parts[2]
-                    == (steps.contains(30) ? two[place, default: 0] - from[place, default: 0] : 0))
-            #expect(parts[3] == three[place, default: 0] - wrong[place, default: 0])
+                    == (steps.contains(30) ? two[cell, default: 0] - from[cell, default: 0] : 0))
+            #expect(parts[3] == three[cell, default: 0] - wrong[cell, default: 0])
         }
-        for place in Set(from.keys).union(to.keys) where from[place] != to[place] {
-            #expect(seen.contains(place))
+        for key in Set(from.keys).union(to.keys) where from[key] != to[key] {
+            #expect(seen.contains(key))
         }
         let totals = changes.table.rows.filter { $0.first == .text("total") }
         #expect(totals.isEmpty == seen.isEmpty)
@@ -251,12 +253,12 @@ struct ChangesTests {
 
     @Test("a funnel's change adds up too, and later times come second")
     func funnel() throws {
-        let place = try promotedPlace(seed: 33)
+        let workspace = try promotedWorkspace(seed: 33)
         let changes = try StoreChanges(
-            knownReport(Funnel.name).comparedRows(
+            requireReport(Funnel.name).comparedRows(
                 query(Funnel.name, "campaign"), ReportConfiguration(catalog: Catalog())),
-            directories: [place.path + "/data"], fromMilliseconds: Samples.start + 20 * day + 7,
-            toMilliseconds: Samples.start + 50 * day + 7, hours: hours(place))
+            directories: [workspace.path + "/data"], fromMilliseconds: Samples.start + 20 * day + 7,
+            toMilliseconds: Samples.start + 50 * day + 7, hours: hours(workspace))
         var causes: [Int128] = [0, 0, 0]
         for row in changes.table.rows {
             let parts = integers(row)
@@ -268,14 +270,14 @@ struct ChangesTests {
         #expect(changes.table.columns.contains { $0.name == "currency" })
         #expect(throws: InspectionError.badTimes) {
             try StoreChanges(
-                query("postbacks", "total"), directories: [place.path + "/data"],
-                fromMilliseconds: 2, toMilliseconds: 1, hours: hours(place))
+                query("postbacks", "total"), directories: [workspace.path + "/data"],
+                fromMilliseconds: 2, toMilliseconds: 1, hours: hours(workspace))
         }
     }
 }
 
-extension Workplace {
-    fileprivate func copyConfiguration(of other: Workplace) throws {
+extension Workspace {
+    fileprivate func copyConfiguration(of other: Workspace) throws {
         try FileManager.default.removeItem(atPath: pipelines)
         try FileManager.default.copyItem(atPath: other.pipelines, toPath: pipelines)
     }

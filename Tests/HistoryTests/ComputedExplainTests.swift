@@ -10,17 +10,17 @@ import Testing
 @Suite("The records behind computed numbers")
 struct ComputedExplainTests {
     /// Stores of all streams whose numbers are joined, with postbacks of apps with a model and without one.
-    private func makePlace() throws -> Workplace {
-        let place = try Workplace()
-        try place.write("postbacks.yaml", Samples.trustedKeys)
-        try place.write(Samples.modelFile, Samples.model)
+    private func makeWorkspace() throws -> Workspace {
+        let workspace = try Workspace()
+        try workspace.write("postbacks.yaml", Samples.trustedKeys)
+        try workspace.write(Samples.modelFile, Samples.model)
         for stream in [WindowedStream.bids, .impressions, .overlayClicks] {
-            try place.publish(stream.rawValue, stream.records(150, seed: 5))
-            try place.fold(stream)
+            try workspace.publish(stream.rawValue, stream.records(150, seed: 5))
+            try workspace.fold(stream)
         }
-        try place.write("costs.yaml", "batch_records: 37\n")
-        try place.publish("costs", Samples.costs(60, seed: 5))
-        try place.fold("costs", place.options())
+        try workspace.write("costs.yaml", "batch_records: 37\n")
+        try workspace.publish("costs", Samples.costs(60, seed: 5))
+        try workspace.fold("costs", workspace.options())
         var postbacks = try Samples.postbacks(120, seed: 5)
         for number in 0..<12 {
             let time = Samples.start + Int64(number) * 7 * 3_600_000
@@ -35,9 +35,9 @@ struct ComputedExplainTests {
                     try Samples.postback("s\(number)", sourceIdentifier: "5239", value: number),
                     at: time))
         }
-        try place.publish("postbacks", postbacks)
-        try place.foldPostbacks()
-        return place
+        try workspace.publish("postbacks", postbacks)
+        try workspace.foldPostbacks()
+        return workspace
     }
 
     private let configuration = ReportConfiguration(catalog: Catalog())
@@ -83,9 +83,9 @@ struct ComputedExplainTests {
 
     @Test("of the funnel's bounds and unbounded postbacks add up to what each row shows")
     func bounds() throws {
-        let place = try makePlace()
-        let stores = try place.stores()
-        let explainer = try place.explainer(stores)
+        let workspace = try makeWorkspace()
+        let stores = try workspace.stores()
+        let explainer = try workspace.explainer(stores)
         let names = ["revenue_bound_min_micros", "revenue_bound_max_micros", "unbounded_postbacks"]
         var query = query(Funnel.name)
         query.grouping = .columns(["day", "app_id"])
@@ -117,14 +117,14 @@ struct ComputedExplainTests {
 
     @Test("of roas add up to what each row shows, up to each day")
     func returns() throws {
-        let place = try makePlace()
-        let stores = try place.stores()
-        let explainer = try place.explainer(stores)
+        let workspace = try makeWorkspace()
+        let stores = try workspace.stores()
+        let explainer = try workspace.explainer(stores)
         var query = query(CampaignReturns.name)
         query.grouping = .columns(["day", "ad_network_id", "app_id", "campaign"])
         let table = try stores.returns(query, configuration).table
         let names = ["installs", "revenue_min_micros", "revenue_max_micros"]
-        var known: Set<String> = []
+        var seen: Set<String> = []
         for row in table.rows {
             let cell = try CampaignReturns.figure(
                 self.query(CampaignReturns.name, conditions(table, row)), configuration)
@@ -137,7 +137,7 @@ struct ComputedExplainTests {
                 found = found.filter { !$0.key.hasPrefix("revenue_max") }
             }
             #expect(found == expected, "\(conditions(table, row))")
-            known.formUnion(expected.keys)
+            seen.formUnion(expected.keys)
             let billed = sums(explanation, ["billed_price_micros"])
             for (name, cost) in parts("cost", value("cost_micros", table, row)) {
                 let currency = name.dropFirst("cost ".count)
@@ -150,7 +150,7 @@ struct ComputedExplainTests {
                 #expect(sum == cost, "\(conditions(table, row))")
             }
         }
-        #expect(known.count > 2, "\(known)")
+        #expect(seen.count > 2, "\(seen)")
         #expect(throws: InspectionError.noThroughDay("roas")) {
             try CampaignReturns.figure(self.query(CampaignReturns.name), configuration)
         }
@@ -158,9 +158,9 @@ struct ComputedExplainTests {
 
     @Test("of click rates add up to what each row shows")
     func clickRates() throws {
-        let place = try makePlace()
-        let stores = try place.stores()
-        let explainer = try place.explainer(stores)
+        let workspace = try makeWorkspace()
+        let stores = try workspace.stores()
+        let explainer = try workspace.explainer(stores)
         var query = query(ClickRates.name)
         query.grouping = .columns(["day", "format", "placement"])
         let table = try stores.clickRates(query).table

@@ -25,15 +25,15 @@ struct CostsHistoryTests {
             partition: 0, at: Samples.start + hour * 3_600_000)
     }
 
-    private func place(_ records: OutgoingRecord...) throws -> MeasuredPlace {
-        let place = try MeasuredPlace("costs")
-        try place.fold(records)
-        return place
+    private func workspace(_ records: OutgoingRecord...) throws -> MeasuredWorkspace {
+        let workspace = try MeasuredWorkspace("costs")
+        try workspace.fold(records)
+        return workspace
     }
 
     @Test("a number names the records that make it, each with the one whose place it took")
     func replaced() throws {
-        let place = try place(
+        let workspace = try workspace(
             report("10"), report("10"), report("7", hour: 30),
             report("1", hour: 31, day: "2026-11-22"),
             report("8", hour: 60))
@@ -41,7 +41,7 @@ struct CostsHistoryTests {
             name: "costs", grouping: .total, conditions: [.init(column: "day", value: "2026-11-20")]
         )
         var lines: [String] = []
-        let explanation = try place.explainer(place.stores()).explain(
+        let explanation = try workspace.explainer(workspace.stores()).explain(
             DumpFigure(query), measures: { _ in ["cost_micros"] }
         ) { record in
             let replaced = record.folded.replacedOffset.map { "\($0)" } ?? "nothing"
@@ -60,19 +60,19 @@ struct CostsHistoryTests {
 
     @Test("as of an instant costs are what had been reported by then, whatever day it is about")
     func asOf() throws {
-        let place = try place(report("10"), report("7", hour: 30), report("8", hour: 60))
+        let workspace = try workspace(report("10"), report("7", hour: 30), report("8", hour: 60))
         for (hour, micros) in [(1, 10), (30, 10), (31, 7), (60, 7), (61, 8)] as [(Int64, Int128)] {
-            #expect(try self.micros(place, asOfHour: hour) == micros, "\(hour)")
+            #expect(try self.micros(workspace, asOfHour: hour) == micros, "\(hour)")
         }
     }
 
-    private func micros(_ place: MeasuredPlace, asOfHour hour: Int64) throws -> Int128? {
-        let path = place.place.path + "/log.sqlite"
+    private func micros(_ workspace: MeasuredWorkspace, asOfHour hour: Int64) throws -> Int128? {
+        let path = workspace.workspace.path + "/log.sqlite"
         let hours = FoldedHours(
             openReader: { try EmbeddedLog(path: path, mode: .existing).reader(topic: $0) },
-            address: path, rules: .pipelines(PipelineDirectory(place.place.pipelines)))
+            address: path, rules: .pipelines(PipelineDirectory(workspace.workspace.pipelines)))
         let stores = try OpenStores(
-            directories: [place.place.path + "/data"],
+            directories: [workspace.workspace.path + "/data"],
             asOf: AsOf(milliseconds: Samples.start + hour * 3_600_000, hours: hours))
         return try stores.dump(ReportRequest(name: "costs", grouping: .total)).rows.first?.measures
             .first.map { $0 / 1_000_000 }
@@ -83,18 +83,18 @@ struct CostsHistoryTests {
     )
     func timesGoBack() throws {
         for amount in ["7", "10"] {
-            let place = try place(
+            let workspace = try workspace(
                 report("3"), report("10", hour: 5), report(amount, hour: 2), report("8", hour: 9))
-            #expect(try micros(place, asOfHour: 1) == 3)
+            #expect(try micros(workspace, asOfHour: 1) == 3)
             for hour in [3, 5] as [Int64] {
                 #expect {
-                    _ = try micros(place, asOfHour: hour)
+                    _ = try micros(workspace, asOfHour: hour)
                 } throws: {
                     "\($0)".contains("out-of-order timestamps")
                 }
             }
-            #expect(try micros(place, asOfHour: 6) == (amount == "7" ? 7 : 10))
-            #expect(try micros(place, asOfHour: 10) == 8)
+            #expect(try micros(workspace, asOfHour: 6) == (amount == "7" ? 7 : 10))
+            #expect(try micros(workspace, asOfHour: 10) == 8)
         }
     }
 
@@ -103,7 +103,7 @@ struct CostsHistoryTests {
         let euros = Samples.record(
             "costs", #"{"source":"s","day":"2026-11-20","currency":"EUR","amount":5,"clicks":2}"#,
             key: "s:", partition: 0, at: Samples.start)
-        let stores = try place(report("10"), euros).stores()
+        let stores = try workspace(report("10"), euros).stores()
         var total = ReportRequest(name: "costs", grouping: .total)
         total.tellsCurrenciesApart = true
         let apart = try stores.dump(total)
@@ -117,9 +117,9 @@ struct CostsHistoryTests {
 
     @Test("a dump has days, is asked by them, and knows no hours")
     func dump() throws {
-        let place = try place(
+        let workspace = try workspace(
             report("10"), report("1", day: "2026-11-19"), report("3", day: "1969-12-31"))
-        let stores = try place.stores()
+        let stores = try workspace.stores()
         func days(_ since: String?, _ until: String?) throws -> [StoredValue] {
             try stores.dump(
                 ReportRequest(
@@ -141,14 +141,15 @@ struct CostsHistoryTests {
 
     @Test("however the log is cut into batches, and after a replay, the digest is the same")
     func digest() throws {
-        let place = try MeasuredPlace("costs")
-        try place.publish(Samples.costs(400, seed: 3))
+        let workspace = try MeasuredWorkspace("costs")
+        try workspace.publish(Samples.costs(400, seed: 3))
         var digests: Set<String> = []
         for (number, size) in [1, 7, 1000].enumerated() {
-            try place.place.write("costs.yaml", "batch_records: \(size)\n")
-            try place.place.fold("costs", place.place.options(data: "data\(number)"))
+            try workspace.workspace.write("costs.yaml", "batch_records: \(size)\n")
+            try workspace.workspace.fold(
+                "costs", workspace.workspace.options(data: "data\(number)"))
             digests.insert(
-                try OpenStores(directories: [place.place.path + "/data\(number)"]).digest())
+                try OpenStores(directories: [workspace.workspace.path + "/data\(number)"]).digest())
         }
         #expect(digests.count == 1)
     }

@@ -10,12 +10,12 @@ import Testing
 struct EvidenceTests {
     /// Evidence of all of a dump of a stream; the place where it was made is gone.
     private func write(_ stream: String, dump: String? = nil) throws -> WrittenEvidence {
-        let place = try MeasuredPlace(stream)
+        let workspace = try MeasuredWorkspace(stream)
         for part in 0..<2 {
-            try place.fold(place.records(150, seed: 7 + UInt64(part)), under: part)
+            try workspace.fold(workspace.records(150, seed: 7 + UInt64(part)), under: part)
         }
         let evidence = try WrittenEvidence()
-        let explanation = try place.explainer(place.stores()).writeEvidence(
+        let explanation = try workspace.explainer(workspace.stores()).writeEvidence(
             of: DumpFigure(ReportRequest(name: dump ?? stream)), to: evidence.path
         ) { record in
             guard let value = record.folded.record.value else { return nil }
@@ -36,21 +36,21 @@ struct EvidenceTests {
         try checks(evidence).filter { !$0.holds }.map(\.name)
     }
 
-    @Test("holds on a machine that has nothing but it", arguments: MeasuredPlace.streams)
+    @Test("holds on a machine that has nothing but it", arguments: MeasuredWorkspace.streams)
     func holds(_ stream: String) throws { #expect(try failures(write(stream)).isEmpty) }
 
     @Test(
         "of one measure holds, and is of no other, be there any of it or not",
         arguments: ["bids", "overlay-clicks", "postbacks", "store-notifications"])
     func oneMeasure(_ stream: String) throws {
-        let place = try MeasuredPlace(stream)
-        try place.fold(place.records(60, seed: 11))
-        let stores = try place.stores()
+        let workspace = try MeasuredWorkspace(stream)
+        try workspace.fold(workspace.records(60, seed: 11))
+        let stores = try workspace.stores()
         let table = try stores.dump(ReportRequest(name: stream, grouping: .total))
-        var known = 0
+        var found = 0
         for measure in table.measures where !MoneyByCurrency.isMoney(measure) {
             let evidence = try WrittenEvidence()
-            let explanation = try place.explainer(stores).writeEvidence(
+            let explanation = try workspace.explainer(stores).writeEvidence(
                 of: DumpFigure(ReportRequest(name: stream)), measure: measure, to: evidence.path,
                 measures: { _ in [measure] }
             ) { record in
@@ -61,9 +61,9 @@ struct EvidenceTests {
             }
             #expect(explanation.addsUp && explanation.measures.map(\.name) == [measure])
             #expect(try failures(evidence).isEmpty, "\(measure)")
-            if explanation.measures.first?.stored != 0 { known += 1 }
+            if explanation.measures.first?.stored != 0 { found += 1 }
         }
-        #expect(known > 0 && known < table.measures.count)
+        #expect(found > 0 && found < table.measures.count)
     }
 
     @Test(
@@ -75,15 +75,15 @@ struct EvidenceTests {
 
     @Test("holds with records of other topics that do not say what they are about")
     func otherTopics() throws {
-        let place = try MeasuredPlace("postbacks")
-        try place.fold(place.records(100, seed: 5))
-        try place.place.write("bids.yaml", "batch_records: 37\n")
-        try place.place.publish("bids", WindowedStream.bids.records(100, seed: 6))
-        try place.place.fold(.bids)
+        let workspace = try MeasuredWorkspace("postbacks")
+        try workspace.fold(workspace.records(100, seed: 5))
+        try workspace.workspace.write("bids.yaml", "batch_records: 37\n")
+        try workspace.workspace.publish("bids", WindowedStream.bids.records(100, seed: 6))
+        try workspace.workspace.fold(.bids)
         let evidence = try WrittenEvidence()
         let query = ReportRequest(
             name: "rejected", conditions: [.init(column: "topic", value: "postbacks")])
-        let explanation = try place.explainer(place.stores()).writeEvidence(
+        let explanation = try workspace.explainer(workspace.stores()).writeEvidence(
             of: DumpFigure(query), to: evidence.path
         ) { _ in nil }
         #expect(explanation.counted > 0)
@@ -92,7 +92,7 @@ struct EvidenceTests {
 
     @Test("holds with names that look alike, which are of rows of their own")
     func namesThatLookAlike() throws {
-        let place = try MeasuredPlace("impressions")
+        let workspace = try MeasuredWorkspace("impressions")
         var generator = SeededGenerator(seed: 1)
         let records = ["W\u{ED}dget", "Wi\u{301}dget"].map { widget in
             OutgoingRecord(
@@ -105,9 +105,9 @@ struct EvidenceTests {
                     Samples.listings(of: "request \(widget.utf8.count)", &generator)
                         .replacing("\"w\"", with: "\"\(widget)\"").utf8))
         }
-        try place.fold(records)
+        try workspace.fold(records)
         let evidence = try WrittenEvidence()
-        let explanation = try place.explainer(place.stores()).writeEvidence(
+        let explanation = try workspace.explainer(workspace.stores()).writeEvidence(
             of: DumpFigure(ReportRequest(name: "impressions")), to: evidence.path
         ) { _ in nil }
         #expect(explanation.addsUp && explanation.counted == 2)
@@ -120,16 +120,16 @@ struct EvidenceTests {
         _ body: (String) -> String
     ) throws {
         var files = try TarReader.files(in: Data(contentsOf: URL(fileURLWithPath: evidence.path)))
-        let place = try #require(files.firstIndex { $0.name == file.rawValue })
-        let before = String(decoding: files[place].bytes, as: UTF8.self)
+        let index = try #require(files.firstIndex { $0.name == file.rawValue })
+        let before = String(decoding: files[index].bytes, as: UTF8.self)
         let after = body(before)
         #expect(after != before)
-        files[place].bytes = Data(after.utf8)
+        files[index].bytes = Data(after.utf8)
         if isMadeToFit {
             var manifest = try EvidenceCoding.decode(EvidenceManifest.self, files[0].bytes)
             let entry = try #require(manifest.files.firstIndex { $0.name == file.rawValue })
-            manifest.files[entry].bytes = files[place].bytes.count
-            manifest.files[entry].sha256 = files[place].bytes.sha256
+            manifest.files[entry].bytes = files[index].bytes.count
+            manifest.files[entry].sha256 = files[index].bytes.sha256
             files[0].bytes = try EvidenceCoding.encode(manifest, pretty: true)
         }
         try rewrite(evidence, files)
@@ -148,17 +148,17 @@ struct EvidenceTests {
 
     @Test("of many records holds, with what was remembered about those of each part")
     func manyRecords() throws {
-        let place = try MeasuredPlace("impressions")
+        let workspace = try MeasuredWorkspace("impressions")
         // Parts have a thousand records of a partition.
-        try place.fold(place.records(6000, seed: 3))
+        try workspace.fold(workspace.records(6000, seed: 3))
         let evidence = try WrittenEvidence()
-        let explanation = try place.explainer(place.stores()).writeEvidence(
+        let explanation = try workspace.explainer(workspace.stores()).writeEvidence(
             of: DumpFigure(ReportRequest(name: "impressions")), to: evidence.path
         ) { _ in nil }
         #expect(explanation.addsUp)
         #expect(try failures(evidence).isEmpty)
         // Without what was remembered, duplicates count.
-        try change(evidence, .notes) { _ in "" }
+        try change(evidence, .inputs) { _ in "" }
         #expect(try failures(evidence).contains("signatures"))
     }
 
@@ -259,7 +259,7 @@ struct EvidenceTests {
     @Test("with what memory answered changed does not hold")
     func changedMemory() throws {
         let evidence = try write("bids")
-        try change(evidence, .notes) { _ in "" }
+        try change(evidence, .inputs) { _ in "" }
         #expect(try failures(evidence).contains("signatures"))
     }
 
@@ -314,13 +314,13 @@ struct EvidenceTests {
 
     @Test("is never written over a file")
     func existingFile() throws {
-        let place = try MeasuredPlace("bids")
-        try place.fold(place.records(20, seed: 3))
+        let workspace = try MeasuredWorkspace("bids")
+        try workspace.fold(workspace.records(20, seed: 3))
         let evidence = try WrittenEvidence()
         let kept = Data("kept".utf8)
         try kept.write(to: URL(fileURLWithPath: evidence.path))
         #expect(throws: ExplanationError.self) {
-            try place.explainer(place.stores()).writeEvidence(
+            try workspace.explainer(workspace.stores()).writeEvidence(
                 of: DumpFigure(ReportRequest(name: "bids")), to: evidence.path
             ) { _ in nil }
         }

@@ -14,16 +14,16 @@ import Testing
 struct ExplainTests {
     @Test(
         "add up exactly to the number, for random cells of random data",
-        arguments: MeasuredPlace.streams, 1...2 as ClosedRange<UInt64>)
+        arguments: MeasuredWorkspace.streams, 1...2 as ClosedRange<UInt64>)
     func addUp(_ stream: String, _ seed: UInt64) throws {
-        let place = try MeasuredPlace(stream)
+        let workspace = try MeasuredWorkspace(stream)
         for part in 0..<2 {
-            try place.fold(place.records(120, seed: seed * 10 + UInt64(part)), under: part)
+            try workspace.fold(workspace.records(120, seed: seed * 10 + UInt64(part)), under: part)
         }
         var generator = SeededGenerator(seed: seed)
-        let stores = try place.stores()
-        for table in try place.tables {
-            let rows = try place.state().sums.filter { $0.key.table == table.name }
+        let stores = try workspace.stores()
+        for table in try workspace.tables {
+            let rows = try workspace.state().sums.filter { $0.key.table == table.name }
                 .sorted { "\($0.key)" < "\($1.key)" }
             guard !rows.isEmpty else { continue }
             for _ in 0..<4 {
@@ -34,7 +34,7 @@ struct ExplainTests {
                 let dump = try stores.dump(query)
                 var listed: [Int: Int128] = [:]
                 let cell = try DumpFigure(query)
-                let explanation = try place.explainer(stores).explain(cell) { record in
+                let explanation = try workspace.explainer(stores).explain(cell) { record in
                     guard record.role == .counted else { return }
                     for measure in cell.measures.indices {
                         listed[measure, default: 0] += record.amounts[measure]
@@ -44,8 +44,8 @@ struct ExplainTests {
                 #expect(!explanation.measures.isEmpty)
                 #expect(explanation.missing.isEmpty)
                 for measure in explanation.measures {
-                    #expect(measure.stored == dump.rows.first?.measures[measure.place])
-                    #expect(listed[measure.place] == measure.stored)
+                    #expect(measure.stored == dump.rows.first?.measures[measure.workspace])
+                    #expect(listed[measure.workspace] == measure.stored)
                 }
             }
         }
@@ -53,15 +53,15 @@ struct ExplainTests {
 
     @Test("add up in years beyond 9999, too", arguments: ["rejected", "overlay-clicks"])
     func farTimes(_ dump: String) throws {
-        let place = try MeasuredPlace("overlay-clicks")
-        var records = try place.records(40, seed: 2)
+        let workspace = try MeasuredWorkspace("overlay-clicks")
+        var records = try workspace.records(40, seed: 2)
         for (index, time) in [253_402_300_799_999, 253_402_905_599_998, Int64.max].enumerated() {
             for record in records.indices where record % 4 == index {
                 records[record].timestampMilliseconds = time
             }
         }
-        try place.fold(records)
-        let explanation = try place.explainer(place.stores()).explain(
+        try workspace.fold(records)
+        let explanation = try workspace.explainer(workspace.stores()).explain(
             DumpFigure(ReportRequest(name: dump))
         ) { _ in }
         #expect(explanation.addsUp && explanation.counted > 0, "\(explanation.summary)")
@@ -70,13 +70,13 @@ struct ExplainTests {
 
     @Test(
         "add up from an archive and from what is left of its log",
-        arguments: MeasuredPlace.streams)
+        arguments: MeasuredWorkspace.streams)
     func archive(_ stream: String) throws {
-        let place = try MeasuredPlace(stream)
+        let workspace = try MeasuredWorkspace(stream)
         // Hours come more than once, so that what is read of a partition lies here and there.
-        for part in 0..<3 { try place.fold(place.records(100, seed: 3 + UInt64(part % 2))) }
-        let log = try place.place.openLog()
-        let path = place.place.path + "/archive.sqlite"
+        for part in 0..<3 { try workspace.fold(workspace.records(100, seed: 3 + UInt64(part % 2))) }
+        let log = try workspace.workspace.openLog()
+        let path = workspace.workspace.path + "/archive.sqlite"
         let copy = try ArchiveCopy(
             from: log.reader(topic: stream), to: EmbeddedLog(path: path, mode: .create))
         try copy.copyToEnd()
@@ -85,10 +85,10 @@ struct ExplainTests {
             try log.trim(topic: stream, partition: range.partition, before: half)
         }
         let explainer = Explainer(
-            stores: try place.stores(),
+            stores: try workspace.stores(),
             openReader: { try ArchivedLogReader(path: path, before: log.reader(topic: $0)) },
-            address: path, rules: .pipelines(PipelineDirectory(place.place.pipelines)))
-        for table in try place.tables {
+            address: path, rules: .pipelines(PipelineDirectory(workspace.workspace.pipelines)))
+        for table in try workspace.tables {
             let explanation = try explainer.explain(
                 DumpFigure(ReportRequest(name: table.name, grouping: .total)),
                 measures: { figure in figure.measures.filter { !MoneyByCurrency.isMoney($0) } }
@@ -114,9 +114,9 @@ struct ExplainTests {
 
     @Test("are not added up over currencies")
     func currencies() throws {
-        let place = try MeasuredPlace("postbacks")
-        try place.configure(0)
-        try place.place.write(
+        let workspace = try MeasuredWorkspace("postbacks")
+        try workspace.configure(0)
+        try workspace.workspace.write(
             Samples.modelFile,
             Samples.model + """
                   - id: second
@@ -127,12 +127,12 @@ struct ExplainTests {
                         - {bits: [0, 3], kind: revenue, buckets: [0, 1, 5, 10, 50], max: 100}
 
                 """)
-        try place.publish(
+        try workspace.publish(
             try ["t1", "t2"].enumerated().map { number, id in
                 try Samples.signed(id, key: id, at: Samples.start + Int64(number) * 30 * 86_400_000)
             })
-        try place.fold()
-        let explainer = try place.explainer(place.stores())
+        try workspace.fold()
+        let explainer = try workspace.explainer(workspace.stores())
         func explain(_ currency: String?, _ measure: String) throws -> Explanation {
             let conditions = currency.map {
                 [ReportRequest.Condition(column: "currency", value: $0)]
@@ -155,8 +155,8 @@ struct ExplainTests {
 
     @Test("name what was left out and why: copies with their original, conflicts, forged ones")
     func leftOut() throws {
-        let place = try MeasuredPlace("postbacks")
-        try place.fold([
+        let workspace = try MeasuredWorkspace("postbacks")
+        try workspace.fold([
             Samples.signed("a"), Samples.signed("a"), Samples.signed("a", value: 5),
             Samples.signed("b", forged: true), Samples.record("postbacks", "[1", partition: 0),
             Samples.signed("c"),
@@ -169,7 +169,7 @@ struct ExplainTests {
                     .init(column: "campaign", value: "42"),
                 ]))
         var roles: [Int64: ExplainedRecord.Role] = [:]
-        let explanation = try place.explainer(place.stores()).explain(cell) {
+        let explanation = try workspace.explainer(workspace.stores()).explain(cell) {
             roles[$0.folded.record.offset] = $0.role
         }
         #expect(
@@ -184,21 +184,23 @@ struct ExplainTests {
 
     @Test("name test events, and what another campaign left out is not told of")
     func testEvents() throws {
-        let place = try MeasuredPlace("impressions")
+        let workspace = try MeasuredWorkspace("impressions")
         func record(_ id: String, campaign: Int, test: Bool = false) -> OutgoingRecord {
             Samples.record(
                 "impressions",
                 "{\"impression_id\":\"\(id)\",\"test\":\(test),\"campaign\":{\"campaign_id\":\(campaign)}}",
                 partition: 0)
         }
-        try place.fold([
+        try workspace.fold([
             record("a", campaign: 1), record("b", campaign: 1, test: true),
             record("c", campaign: 2), record("c", campaign: 2), record("a", campaign: 1),
         ])
         let cell = try DumpFigure(
             ReportRequest(name: "impressions", conditions: [.init(column: "campaign", value: "1")]))
         var roles: [Int64: ExplainedRecord.Role] = [:]
-        _ = try place.explainer(place.stores()).explain(cell, measures: { _ in ["presented"] }) {
+        _ = try workspace.explainer(workspace.stores()).explain(
+            cell, measures: { _ in ["presented"] }
+        ) {
             roles[$0.folded.record.offset] = $0.role
         }
         #expect(roles == [0: .counted, 1: .leftOut("test"), 4: .leftOut("duplicate")])
@@ -206,15 +208,16 @@ struct ExplainTests {
 
     @Test("that are gone from the log are told of with their offsets")
     func trimmedLog() throws {
-        let place = try MeasuredPlace("bids")
-        try place.fold(Samples.bids(0..<10_000))
-        let earliest = try place.place.openLog().trim(topic: "bids", partition: 0, before: 9000)
+        let workspace = try MeasuredWorkspace("bids")
+        try workspace.fold(Samples.bids(0..<10_000))
+        let earliest = try workspace.workspace.openLog().trim(
+            topic: "bids", partition: 0, before: 9000)
         #expect(earliest > 0)
-        let explanation = try place.explainer(place.stores()).explain(
+        let explanation = try workspace.explainer(workspace.stores()).explain(
             DumpFigure(ReportRequest(name: "bids")), measures: { _ in ["auctions"] }
         ) { _ in }
         #expect(!explanation.addsUp)
-        #expect(explanation.missing.first?.place == .beforeBegin(0..<earliest))
+        #expect(explanation.missing.first?.workspace == .beforeBegin(0..<earliest))
         #expect(explanation.missing.first?.records == earliest)
         #expect(
             explanation.summary.first?.contains("offsets 0 to \(earliest - 1) of bids/0 are gone")
@@ -223,11 +226,12 @@ struct ExplainTests {
 
     @Test("of another log are refused")
     func otherLog() throws {
-        let place = try MeasuredPlace("bids")
-        let other = try MeasuredPlace("bids")
-        for one in [place, other] { try one.fold([Samples.bid("a")]) }
+        let workspace = try MeasuredWorkspace("bids")
+        let other = try MeasuredWorkspace("bids")
+        for one in [workspace, other] { try one.fold([Samples.bid("a")]) }
         #expect(throws: ExplanationError.self) {
-            try other.explainer(place.stores()).explain(DumpFigure(ReportRequest(name: "bids"))) {
+            try other.explainer(workspace.stores()).explain(DumpFigure(ReportRequest(name: "bids")))
+            {
                 _ in
             }
         }
@@ -238,19 +242,19 @@ struct ExplainTests {
 struct FunnelExplainTests {
     @Test("add up to what the funnel shows, for each of its rows")
     func addUp() throws {
-        let place = try Workplace()
-        try place.write("postbacks.yaml", Samples.trustedKeys)
-        try place.write(Samples.modelFile, Samples.model)
+        let workspace = try Workspace()
+        try workspace.write("postbacks.yaml", Samples.trustedKeys)
+        try workspace.write(Samples.modelFile, Samples.model)
         for stream in [WindowedStream.bids, .impressions, .overlayClicks] {
-            try place.publish(stream.rawValue, stream.records(200, seed: 3))
-            try place.fold(stream)
+            try workspace.publish(stream.rawValue, stream.records(200, seed: 3))
+            try workspace.fold(stream)
         }
-        try place.publish("postbacks", try Samples.postbacks(200, seed: 3))
-        try place.foldPostbacks()
-        let stores = try place.stores()
-        let explainer = try place.explainer(stores)
+        try workspace.publish("postbacks", try Samples.postbacks(200, seed: 3))
+        try workspace.foldPostbacks()
+        let stores = try workspace.stores()
+        let explainer = try workspace.explainer(stores)
         let configuration = ReportConfiguration(
-            catalog: try PipelineDirectory(place.pipelines).catalog())
+            catalog: try PipelineDirectory(workspace.pipelines).catalog())
         let all = try FunnelFigure(ReportRequest(name: Funnel.name), configuration)
         let whole = try explainer.explain(all) { _ in }
         #expect(whole.missingStreams == ["store-notifications"])
@@ -265,8 +269,8 @@ struct FunnelExplainTests {
         #expect(funnel.rows.count > 5)
         for row in funnel.rows {
             func words(_ name: String) -> String {
-                let place = funnel.columns.firstIndex { $0.name == name } ?? 0
-                return switch row[place] {
+                let index = funnel.columns.firstIndex { $0.name == name } ?? 0
+                return switch row[index] {
                 case .text(let text): text
                 case .integer(let integer): "\(integer)"
                 default: ""

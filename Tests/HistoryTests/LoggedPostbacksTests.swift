@@ -11,27 +11,28 @@ import Testing
 
 @Suite("Exports of all accepted postbacks")
 struct LoggedPostbacksTests {
-    private let place: Workplace
+    private let workspace: Workspace
 
     init() throws {
-        place = try Workplace()
-        try place.write("postbacks.yaml", SignedPostbacks.configuration(trustsDevelopment: false))
-        try place.write(Samples.modelFile, Samples.model)
+        workspace = try Workspace()
+        try workspace.write(
+            "postbacks.yaml", SignedPostbacks.configuration(trustsDevelopment: false))
+        try workspace.write(Samples.modelFile, Samples.model)
     }
 
     private func log(_ archive: String? = nil) throws -> LoggedPostbacks {
-        let log = try place.openLog()
+        let log = try workspace.openLog()
         return LoggedPostbacks(
             openReader: { topic in
                 let reader = try log.reader(topic: topic)
                 return try archive.map { try ArchivedLogReader(path: $0, before: reader) } ?? reader
-            }, address: place.path, rules: .pipelines(PipelineDirectory(place.pipelines)))
+            }, address: workspace.path, rules: .pipelines(PipelineDirectory(workspace.pipelines)))
     }
 
     private func export(
         _ query: ExportQuery = ExportQuery(profile: .weir), data: String..., archive: String? = nil
     ) throws -> (lines: [String], written: WrittenExport) {
-        let directories = (data.isEmpty ? ["data"] : data).map { place.path + "/" + $0 }
+        let directories = (data.isEmpty ? ["data"] : data).map { workspace.path + "/" + $0 }
         var text: [UInt8] = []
         let written = try OpenStores(directories: directories).export(
             query, catalog: Catalog(), log: try log(archive), as: .ndjson
@@ -46,7 +47,7 @@ struct LoggedPostbacksTests {
         let query = ReportRequest(
             name: dump, grouping: .total,
             conditions: topic.map { [.init(column: "topic", value: $0)] } ?? [])
-        let table = try place.stores().dump(query)
+        let table = try workspace.stores().dump(query)
         let column = try #require(table.measures.firstIndex(of: measure))
         return Int64(try #require(table.rows.first).measures[column])
     }
@@ -60,9 +61,9 @@ struct LoggedPostbacksTests {
     )
     func all() throws {
         var postbacks = SignedPostbacks(seed: 5)
-        try place.publish("postbacks", try postbacks.records(900))
-        try place.write("partners/every.yaml", partner("[valid]"))
-        try place.foldPostbacks()
+        try workspace.publish("postbacks", try postbacks.records(900))
+        try workspace.write("partners/every.yaml", partner("[valid]"))
+        try workspace.foldPostbacks()
         let (lines, written) = try export()
         let accepted = try total("outcomes", "accepted", topic: "postbacks")
         #expect(accepted == (try total("postbacks", "postbacks")))
@@ -74,9 +75,9 @@ struct LoggedPostbacksTests {
         #expect(sent.count < lines.count)
         #expect(Set(sent).isSubset(of: lines))
         // A partner that is sent everything is sent the same.
-        try place.write(
+        try workspace.write(
             "partners/every.yaml", partner("[valid, development, invalid, unverifiable]"))
-        try place.foldPostbacks(data: "everything")
+        try workspace.foldPostbacks(data: "everything")
         let everything = ExportQuery(profile: .weir, partner: "every")
         #expect(try export(everything, data: "everything").lines == lines)
         // Keys tell postbacks apart.
@@ -88,12 +89,12 @@ struct LoggedPostbacksTests {
     func epochs() throws {
         var postbacks = SignedPostbacks(seed: 6)
         let records = try postbacks.records(600)
-        try place.publish("postbacks", Array(records[..<300]))
-        try place.foldPostbacks()
+        try workspace.publish("postbacks", Array(records[..<300]))
+        try workspace.foldPostbacks()
         let first = try export().lines
         #expect(first.contains { $0.contains("\"model\":\"first\"") })
         // From here on another version decodes, which was in force in no record before.
-        try place.write(
+        try workspace.write(
             Samples.modelFile,
             Samples.model + """
                   - id: second
@@ -104,8 +105,8 @@ struct LoggedPostbacksTests {
                         - {bits: [0, 3], kind: revenue, buckets: [0, 1, 5, 10, 50], max: 100}
 
                 """)
-        try place.publish("postbacks", Array(records[300...]))
-        try place.foldPostbacks()
+        try workspace.publish("postbacks", Array(records[300...]))
+        try workspace.foldPostbacks()
         let second = try export()
         #expect(second.lines.contains { $0.contains("\"model\":\"second\"") })
         // What was exported stays as it is, but for postbacks of which a better copy came.
@@ -119,11 +120,11 @@ struct LoggedPostbacksTests {
     func changes() throws {
         var postbacks = SignedPostbacks(seed: 7)
         let records = try postbacks.records(500)
-        try place.publish("postbacks", Array(records[..<250]))
-        try place.foldPostbacks()
+        try workspace.publish("postbacks", Array(records[..<250]))
+        try workspace.foldPostbacks()
         let first = try export()
-        try place.publish("postbacks", Array(records[250...]))
-        try place.foldPostbacks()
+        try workspace.publish("postbacks", Array(records[250...]))
+        try workspace.foldPostbacks()
         let changed = try export(
             ExportQuery(profile: .weir, changedSince: first.written.cursor))
         func byKey(_ lines: [String]) -> [String: String] {
@@ -141,18 +142,18 @@ struct LoggedPostbacksTests {
     func severalDirectories() throws {
         var postbacks = SignedPostbacks(seed: 8)
         let records = try postbacks.records(400)
-        try place.publish("postbacks", Array(records[..<200]))
-        try place.foldPostbacks(data: "early")
-        try place.publish("postbacks", Array(records[200...]))
-        try place.foldPostbacks()
+        try workspace.publish("postbacks", Array(records[..<200]))
+        try workspace.foldPostbacks(data: "early")
+        try workspace.publish("postbacks", Array(records[200...]))
+        try workspace.foldPostbacks()
         #expect(try export(data: "early", "data").lines == export().lines)
     }
 
     @Test("leave out what a profile has no column for, and count it")
     func profiles() throws {
         var postbacks = SignedPostbacks(seed: 9)
-        try place.publish("postbacks", try postbacks.records(400))
-        try place.foldPostbacks()
+        try workspace.publish("postbacks", try postbacks.records(400))
+        try workspace.foldPostbacks()
         let all = try export().lines
         for profile in [ExportProfile.adjust, .singular] {
             let (lines, written) = try export(ExportQuery(profile: profile))
@@ -173,11 +174,11 @@ struct LoggedPostbacksTests {
         "name the records that the log no longer has, before a row is written; an archive has them")
     func trimmed() throws {
         var postbacks = SignedPostbacks(seed: 10)
-        try place.publish("postbacks", try postbacks.records(400))
-        try place.foldPostbacks()
+        try workspace.publish("postbacks", try postbacks.records(400))
+        try workspace.foldPostbacks()
         let whole = try export().lines
-        let log = try place.openLog()
-        let archive = place.path + "/archive.sqlite"
+        let log = try workspace.openLog()
+        let archive = workspace.path + "/archive.sqlite"
         let copy = try ArchiveCopy(
             from: log.reader(topic: "postbacks"), to: EmbeddedLog(path: archive, mode: .create))
         try copy.copyToEnd()
@@ -185,7 +186,7 @@ struct LoggedPostbacksTests {
         try log.trim(topic: "postbacks", partition: 2, before: 10)
         var pieces = 0
         #expect {
-            _ = try place.stores().export(
+            _ = try workspace.stores().export(
                 ExportQuery(profile: .weir), catalog: Catalog(), log: try self.log(), as: .ndjson
             ) { _ in pieces += 1 }
         } throws: { error in

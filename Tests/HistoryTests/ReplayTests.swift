@@ -14,8 +14,8 @@ import Testing
 @Suite("Replaying")
 struct ReplayTests {
     /// Bids and postbacks, folded live under three configurations, the last of which has met no record.
-    private func makePlace() throws -> Workplace {
-        let place = try Workplace()
+    private func makeWorkspace() throws -> Workspace {
+        let workspace = try Workspace()
         let bids = Samples.bids(600, seed: 31)
         let postbacks = try Samples.postbacks(240, seed: 32)
         let configurations = [
@@ -23,27 +23,30 @@ struct ReplayTests {
             ("dedupe_window_seconds: 7200\n", ""),
         ]
         for (index, (bidsFile, partner)) in configurations.enumerated() {
-            try place.write("bids.yaml", "batch_records: 37\n" + bidsFile)
-            try place.write("postbacks.yaml", "batch_records: 37\n" + Samples.trustedKeys)
-            try place.write(Samples.modelFile, Samples.model)
-            try place.write(
+            try workspace.write("bids.yaml", "batch_records: 37\n" + bidsFile)
+            try workspace.write("postbacks.yaml", "batch_records: 37\n" + Samples.trustedKeys)
+            try workspace.write(Samples.modelFile, Samples.model)
+            try workspace.write(
                 "partners/acme.yaml",
                 partner.isEmpty
                     ? Samples.partner.replacingOccurrences(of: "[valid]", with: "[valid, invalid]")
                     : partner)
             if index < 2 {
-                try place.publish("bids", Array(bids[index * 300..<(index + 1) * 300]))
-                try place.publish("postbacks", Array(postbacks[index * 120..<(index + 1) * 120]))
+                try workspace.publish("bids", Array(bids[index * 300..<(index + 1) * 300]))
+                try workspace.publish(
+                    "postbacks", Array(postbacks[index * 120..<(index + 1) * 120]))
             }
-            try place.foldBids()
-            try place.foldPostbacks()
+            try workspace.foldBids()
+            try workspace.foldPostbacks()
         }
-        return place
+        return workspace
     }
 
-    private func expectLive(_ set: String, _ place: Workplace) throws {
+    private func expectLive(_ set: String, _ workspace: Workspace) throws {
         for stream in ["bids", "postbacks"] {
-            #expect(try place.contents(stream) == place.contents(stream, data: set), "\(stream)")
+            #expect(
+                try workspace.contents(stream) == workspace.contents(stream, data: set), "\(stream)"
+            )
         }
     }
 
@@ -51,49 +54,51 @@ struct ReplayTests {
         "Under the recorded configurations the stores are the live ones, whatever batches and threads"
     )
     func recorded() throws {
-        let place = try makePlace()
+        let workspace = try makeWorkspace()
         for (batch, threads) in [(1, 1), (7, 4), (10_000, 2)] {
-            let order = place.order(into: "set-\(batch)", batchRecords: batch, threadCount: threads)
-            let replayed = try place.replay(["bids", "postbacks"], order)
+            let order = workspace.order(
+                into: "set-\(batch)", batchRecords: batch, threadCount: threads)
+            let replayed = try workspace.replay(["bids", "postbacks"], order)
             #expect(replayed.isDone)
-            try expectLive("set-\(batch)", place)
+            try expectLive("set-\(batch)", workspace)
         }
-        let epochs = try place.integer(
+        let epochs = try workspace.integer(
             "SELECT count(DISTINCT configuration_hash) FROM epochs", stream: "bids", data: "set-7")
         #expect(epochs == 3)
     }
 
     @Test("Under the present configuration everything is folded as a fresh worker folds it")
     func present() throws {
-        let place = try makePlace()
-        try place.replay(["bids", "postbacks"], place.order(mode: .present))
-        try place.foldBids(data: "fresh")
-        try place.foldPostbacks(data: "fresh")
+        let workspace = try makeWorkspace()
+        try workspace.replay(["bids", "postbacks"], workspace.order(mode: .present))
+        try workspace.foldBids(data: "fresh")
+        try workspace.foldPostbacks(data: "fresh")
         for stream in ["bids", "postbacks"] {
             #expect(
-                try place.contents(stream, data: "set") == place.contents(stream, data: "fresh"))
-            #expect(try place.contents(stream) != place.contents(stream, data: "set"))
+                try workspace.contents(stream, data: "set")
+                    == workspace.contents(stream, data: "fresh"))
+            #expect(try workspace.contents(stream) != workspace.contents(stream, data: "set"))
         }
     }
 
     @Test("Nothing is published, and no group is told anything")
     func silent() throws {
-        let place = try makePlace()
+        let workspace = try makeWorkspace()
         let topics = ["partner-postbacks", "postbacks.dlq", "bids.dlq"]
-        let before = try topics.map { try place.records($0).count }
-        let group = { try place.openLog().reader(topic: "bids", group: $0).committedOffsets() }
+        let before = try topics.map { try workspace.records($0).count }
+        let group = { try workspace.openLog().reader(topic: "bids", group: $0).committedOffsets() }
         let offsets = try group("weir-bids")
-        try place.replay(["bids", "postbacks"], place.order(mode: .present))
-        #expect(try topics.map { try place.records($0).count } == before)
+        try workspace.replay(["bids", "postbacks"], workspace.order(mode: .present))
+        #expect(try topics.map { try workspace.records($0).count } == before)
         #expect(try group("weir-bids") == offsets)
         #expect(try group("weir-replay").isEmpty)
     }
 
     @Test("Interrupted at any instant, it goes on where it was")
     func interrupted() throws {
-        let place = try makePlace()
+        let workspace = try makeWorkspace()
         var generator = SeededGenerator(seed: 33)
-        let order = place.order(batchRecords: 5)
+        let order = workspace.order(batchRecords: 5)
         try ReplayManifest(order, topics: ["bids", "postbacks"]).begin(in: order.directory)
         var runs = 0
         for program in [BidsFold.self, PostbacksFold.self] as [any StreamFold.Type] {
@@ -109,27 +114,27 @@ struct ReplayTests {
                 if replayed.isComplete || runs > 200 { break }
             }
         }
-        try place.replay(["bids", "postbacks"], order)
-        try expectLive("set", place)
+        try workspace.replay(["bids", "postbacks"], order)
+        try expectLive("set", workspace)
     }
 
     @Test("A process that is killed comes to the same stores at its next start")
     func killed() throws {
-        let place = try makePlace()
-        let replay = try place.startWeir("replay", ["--into", place.path + "/set"])
-        Wait.until { place.folded("bids", data: "set") ?? 0 > 0 }
+        let workspace = try makeWorkspace()
+        let replay = try workspace.startWeir("replay", ["--into", workspace.path + "/set"])
+        Wait.until { workspace.folded("bids", data: "set") ?? 0 > 0 }
         replay.kill()
-        let last = try place.startWeir("replay", ["--into", place.path + "/set"])
+        let last = try workspace.startWeir("replay", ["--into", workspace.path + "/set"])
         try last.waitForExit()
         #expect(last.status == 0)
-        try expectLive("set", place)
+        try expectLive("set", workspace)
     }
 
     @Test("A range by offsets holds these records and no other")
     func offsets() throws {
-        let place = try makePlace()
+        let workspace = try makeWorkspace()
         let range = ReplayRange(fromOffset: 10, toOffset: 25)
-        let replayed = try place.replay(["bids"], place.order(mode: .present, range: range))
+        let replayed = try workspace.replay(["bids"], workspace.order(mode: .present, range: range))
         let states = try #require(replayed.streams.first).partitions
         #expect(states.map(\.firstOffset) == [10, 10, 10, 10])
         #expect(states.map(\.nextOffset) == [25, 25, 25, 25])
@@ -138,19 +143,19 @@ struct ReplayTests {
 
     @Test("A range that holds no record is refused, and nothing is written")
     func emptyRange() throws {
-        let place = try makePlace()
+        let workspace = try makeWorkspace()
         for range in [ReplayRange(fromOffset: 1_000_000), ReplayRange(toOffset: 0)] {
             #expect(throws: ReplayError.emptyRange(topics: ["bids"])) {
-                try place.replay(["bids"], place.order(mode: .present, range: range))
+                try workspace.replay(["bids"], workspace.order(mode: .present, range: range))
             }
         }
-        #expect(!FileManager.default.fileExists(atPath: place.path + "/set"))
+        #expect(!FileManager.default.fileExists(atPath: workspace.path + "/set"))
     }
 
     @Test("A range by times begins and ends with the first record of each time or later")
     func times() throws {
-        let place = try Workplace()
-        try place.publish(
+        let workspace = try Workspace()
+        try workspace.publish(
             "bids",
             (0..<10).map { number in
                 Samples.record(
@@ -159,7 +164,7 @@ struct ReplayTests {
             })
         let range = ReplayRange(
             fromMilliseconds: Samples.start + 2500, toMilliseconds: Samples.start + 7000)
-        let replayed = try place.replay(["bids"], place.order(mode: .present, range: range))
+        let replayed = try workspace.replay(["bids"], workspace.order(mode: .present, range: range))
         let states = try #require(replayed.streams.first).partitions
         #expect(states.map(\.firstOffset) == [0, 3, 0, 0])
         #expect(states.map(\.nextOffset) == [0, 7, 0, 0])
@@ -167,46 +172,47 @@ struct ReplayTests {
 
     @Test("From an archive and from what is left of its log, the stores are those of the whole log")
     func archive() throws {
-        let place = try makePlace()
-        let log = try place.openLog()
+        let workspace = try makeWorkspace()
+        let log = try workspace.openLog()
         let copy = try ArchiveCopy(
             from: log.reader(topic: "bids"),
-            to: EmbeddedLog(path: place.path + "/archive.sqlite", mode: .create))
+            to: EmbeddedLog(path: workspace.path + "/archive.sqlite", mode: .create))
         try copy.copyToEnd()
         for range in copy.ranges {
             try log.trim(topic: "bids", partition: range.partition, before: range.endOffset - 3)
         }
-        let plan = try #require(try ReplayRun(place.order(), topics: ["bids"]).plan().first)
+        let plan = try #require(try ReplayRun(workspace.order(), topics: ["bids"]).plan().first)
         #expect(plan.partitions.allSatisfy { $0.gone != nil && $0.archive == nil })
-        let order = place.order(archive: "archive.sqlite")
+        let order = workspace.order(archive: "archive.sqlite")
         let whole = try #require(try ReplayRun(order, topics: ["bids"]).plan().first)
         #expect(whole.partitions.allSatisfy { $0.gone == nil && $0.archive != nil })
         #expect(whole.records == 600)
         // Postbacks are not in the archive, and are read from the log.
-        try place.replay(["bids", "postbacks"], order)
-        try expectLive("set", place)
-        let alone = place.order(into: "alone", log: .sqlite(path: place.path + "/archive.sqlite"))
-        try place.replay(["bids"], alone)
-        #expect(try place.contents("bids") == place.contents("bids", data: "alone"))
+        try workspace.replay(["bids", "postbacks"], order)
+        try expectLive("set", workspace)
+        let alone = workspace.order(
+            into: "alone", log: .sqlite(path: workspace.path + "/archive.sqlite"))
+        try workspace.replay(["bids"], alone)
+        #expect(try workspace.contents("bids") == workspace.contents("bids", data: "alone"))
     }
 
     @Test("What a trimmed log no longer has is named, with where the log begins now")
     func trimmed() throws {
-        let place = try makePlace()
-        let log = try place.openLog()
+        let workspace = try makeWorkspace()
+        let log = try workspace.openLog()
         let bounds = try log.reader(topic: "bids", group: nil).bounds()
         func lost(
             _ range: ReplayRange = ReplayRange(), archive: String? = nil
         ) throws -> [LostHistory] {
             try ReplayRun(
-                place.order(into: "lost", range: range, archive: archive),
+                workspace.order(into: "lost", range: range, archive: archive),
                 topics: ["bids", "postbacks"]
             ).lostHistory()
         }
         #expect(try lost().isEmpty)
         let copy = try ArchiveCopy(
             from: log.reader(topic: "bids"),
-            to: EmbeddedLog(path: place.path + "/archive.sqlite", mode: .create))
+            to: EmbeddedLog(path: workspace.path + "/archive.sqlite", mode: .create))
         try copy.copyToEnd()
         let earliest = try log.trim(topic: "bids", partition: 1, before: bounds[1].endOffset - 3)
         #expect(earliest > 5)
@@ -223,15 +229,15 @@ struct ReplayTests {
         #expect(try lost(ReplayRange(fromMilliseconds: 0)).map(\.offsets) == [0..<earliest])
         #expect(try lost(ReplayRange(fromMilliseconds: first + 1)).isEmpty)
         // What such a replay folds begins where the log begins, and takes the place of no whole store.
-        try place.replay(["bids"], place.order())
-        #expect { try place.promote() } throws: {
+        try workspace.replay(["bids"], workspace.order())
+        #expect { try workspace.promote() } throws: {
             guard case PromotionError.lessHistory(_, 1, first: earliest, wanted: 0) = $0 else {
                 return false
             }
             return true
         }
-        try FileManager.default.removeItem(atPath: place.path + "/data/bids.sqlite")
-        #expect { try place.promote() } throws: {
+        try FileManager.default.removeItem(atPath: workspace.path + "/data/bids.sqlite")
+        #expect { try workspace.promote() } throws: {
             guard case PromotionError.lostBeginning(_, 1, first: earliest) = $0 else {
                 return false
             }
@@ -241,68 +247,70 @@ struct ReplayTests {
 
     @Test("A replay that stopped where the log no longer reaches does not go on")
     func trimmedMeanwhile() throws {
-        let place = try makePlace()
-        try place.replay(["bids"], place.order(range: ReplayRange(toOffset: 3)))
-        let log = try place.openLog()
+        let workspace = try makeWorkspace()
+        try workspace.replay(["bids"], workspace.order(range: ReplayRange(toOffset: 3)))
+        let log = try workspace.openLog()
         for bounds in try log.reader(topic: "bids", group: nil).bounds() {
             try log.trim(topic: "bids", partition: bounds.partition, before: bounds.endOffset - 3)
         }
-        let before = try place.contents("bids", data: "set")
+        let before = try workspace.contents("bids", data: "set")
         #expect {
-            try place.promote()
+            try workspace.promote()
         } throws: { "\($0)".contains("--data") || "\($0)".contains("no longer") }
-        #expect(try place.contents("bids", data: "set") == before)
-        #expect(try place.inForce("bids") == "data")
+        #expect(try workspace.contents("bids", data: "set") == before)
+        #expect(try workspace.inForce("bids") == "data")
     }
 
     @Test("A plan says what there is and writes nothing")
     func plan() throws {
-        let place = try makePlace()
-        let plans = try ReplayRun(place.order(), topics: []).plan()
+        let workspace = try makeWorkspace()
+        let plans = try ReplayRun(workspace.order(), topics: []).plan()
         #expect(plans.map(\.topic) == ["bids", "postbacks"])
         #expect(plans.map(\.records) == [600, 240])
         #expect(plans.allSatisfy { $0.mode == .recorded && ($0.recordsPerSecond ?? 0) > 0 })
-        #expect(!FileManager.default.fileExists(atPath: place.path + "/set"))
-        let other = try ReplayRun(place.order(data: "none"), topics: ["bids"]).plan()
+        #expect(!FileManager.default.fileExists(atPath: workspace.path + "/set"))
+        let other = try ReplayRun(workspace.order(data: "none"), topics: ["bids"]).plan()
         #expect(other.map(\.lacksStore) == [true])
         #expect(other.map(\.mode) == [.present])
     }
 
     @Test("A directory of something else, of the live stores or of another replay is refused")
     func refusals() throws {
-        let place = try makePlace()
+        let workspace = try makeWorkspace()
         func error(_ order: ReplayOrder) -> ReplayError? {
-            #expect(throws: ReplayError.self) { try place.replay(["bids"], order) }
+            #expect(throws: ReplayError.self) { try workspace.replay(["bids"], order) }
         }
-        #expect(error(place.order(into: "data")) == .isLive(directory: place.path + "/data"))
-        guard case .notEmpty? = error(place.order(into: "pipelines")) else {
+        #expect(
+            error(workspace.order(into: "data")) == .isLive(directory: workspace.path + "/data"))
+        guard case .notEmpty? = error(workspace.order(into: "pipelines")) else {
             Issue.record("a directory with other files is refused")
             return
         }
         let range = ReplayRange(toOffset: 10)
-        try place.replay(["bids"], place.order(mode: .present, range: range))
-        guard case .otherSettings(_, "the range", _, _)? = error(place.order(mode: .present)),
-            case .otherSettings(_, "--configuration", _, _)? = error(place.order(range: range))
+        try workspace.replay(["bids"], workspace.order(mode: .present, range: range))
+        guard case .otherSettings(_, "the range", _, _)? = error(workspace.order(mode: .present)),
+            case .otherSettings(_, "--configuration", _, _)? = error(workspace.order(range: range))
         else {
             Issue.record("other settings are refused")
             return
         }
-        try place.write("bids.yaml", "dedupe_window_seconds: 5\n")
-        guard case .otherConfiguration? = error(place.order(mode: .present, range: range)) else {
+        try workspace.write("bids.yaml", "dedupe_window_seconds: 5\n")
+        guard case .otherConfiguration? = error(workspace.order(mode: .present, range: range))
+        else {
             Issue.record("another present configuration is refused")
             return
         }
         let topics = ["bids", "impressions", "overlay-clicks", "postbacks", "conversion-updates"]
-        #expect(throws: ReplayError.unknownTopic("sales", known: topics)) {
-            try place.replay(["sales"], place.order(into: "other"))
+        #expect(throws: ReplayError.unknownTopic("sales", valid: topics)) {
+            try workspace.replay(["sales"], workspace.order(into: "other"))
         }
     }
 
     @Test("A replay that follows is never under another configuration than the live store")
     func follows() throws {
-        let place = try makePlace()
+        let workspace = try makeWorkspace()
         let stop = StopSignal()
-        let order = place.order()
+        let order = workspace.order()
         let failure = Mutex<String?>(nil)
         let done = DispatchSemaphore(value: 0)
         let thread = Thread {
@@ -317,22 +325,22 @@ struct ReplayTests {
         thread.stackSize = 8 << 20
         thread.start()
         for (round, window) in [100, 200, 300].enumerated() {
-            try place.write("bids.yaml", "dedupe_window_seconds: \(window)\n")
-            try place.publish("bids", Samples.bids(200, seed: UInt64(40 + round)))
-            try place.publish("postbacks", try Samples.postbacks(40, seed: UInt64(50 + round)))
+            try workspace.write("bids.yaml", "dedupe_window_seconds: \(window)\n")
+            try workspace.publish("bids", Samples.bids(200, seed: UInt64(40 + round)))
+            try workspace.publish("postbacks", try Samples.postbacks(40, seed: UInt64(50 + round)))
             usleep(300_000)
-            try place.foldBids()
-            try place.foldPostbacks()
+            try workspace.foldBids()
+            try workspace.foldPostbacks()
         }
         for stream in ["bids", "postbacks"] {
-            let wanted = try #require(place.folded(stream))
-            try place.waitUntilFolded(wanted, stream, data: "set")
+            let wanted = try #require(workspace.folded(stream))
+            try workspace.waitUntilFolded(wanted, stream, data: "set")
         }
         stop.request()
         #expect(done.wait(timeout: .now() + 60) == .success)
         #expect(failure.withLock { $0 } == nil)
-        try place.replay(["bids", "postbacks"], order)
-        try expectLive("set", place)
+        try workspace.replay(["bids", "postbacks"], order)
+        try expectLive("set", workspace)
     }
 }
 
@@ -340,15 +348,15 @@ struct ReplayTests {
 struct KafkaReplayTests {
     @Test("The stores are those of the live worker, and the group knows of nothing")
     func cluster() throws {
-        let cluster = try ClusterPlace(.mock)
+        let cluster = try ClusterWorkspace(.mock)
         try cluster.makeTopic("bids")
         try cluster.configure("bids")
         try cluster.publish(Samples.bids(500, seed: 61))
         try cluster.foldAll("weir-bids", data: "data")
         let topic = cluster.topic("bids")
         let before = try cluster.log.reader(topic: topic, group: "weir-bids").committedOffsets()
-        let order = cluster.place.order(batchRecords: 33, log: try LogAddress(cluster.address))
-        let replayed = try cluster.place.replay([topic], order)
+        let order = cluster.workspace.order(batchRecords: 33, log: try LogAddress(cluster.address))
+        let replayed = try cluster.workspace.replay([topic], order)
         #expect(replayed.isDone)
         #expect(try cluster.contents("bids", data: "data") == cluster.contents("bids", data: "set"))
         #expect(
@@ -357,7 +365,7 @@ struct KafkaReplayTests {
 
     @Test("A member of a group gives its store up for a promotion, and goes on with the new one")
     func promotion() throws {
-        let cluster = try ClusterPlace(.mock)
+        let cluster = try ClusterWorkspace(.mock)
         let records = Samples.bids(600, seed: 62)
         try cluster.makeTopic("bids")
         try cluster.configure("bids")
@@ -366,17 +374,18 @@ struct KafkaReplayTests {
         try cluster.waitUntilFolded(300, "bids", data: ["data"])
         let topic = cluster.topic("bids")
         let log = try LogAddress(cluster.address)
-        try cluster.place.replay([topic], cluster.place.order(log: log))
+        try cluster.workspace.replay([topic], cluster.workspace.order(log: log))
         try cluster.publish(Array(records[300..<450]))
         let order = PromotionOrder(
-            data: cluster.place.path + "/data", target: .directory(cluster.place.path + "/set"),
-            source: cluster.place.source(log: log), threadCount: 1)
+            data: cluster.workspace.path + "/data",
+            target: .directory(cluster.workspace.path + "/set"),
+            source: cluster.workspace.source(log: log), threadCount: 1)
         _ = try Promotion(order).run(stop: StopSignal())
         try cluster.publish(Array(records.dropFirst(450)))
         try cluster.waitUntilFolded(600, "bids", data: ["set"])
         #expect(try worker.stop() == 0)
-        try cluster.place.replay(
-            [topic], cluster.place.order(into: "fresh", mode: .present, log: log))
+        try cluster.workspace.replay(
+            [topic], cluster.workspace.order(into: "fresh", mode: .present, log: log))
         #expect(
             try cluster.contents("bids", data: "set") == cluster.contents("bids", data: "fresh"))
     }

@@ -10,19 +10,19 @@ import Testing
 struct StretchFoldingTests {
     @Test(
         "adds, record by record, what it added the first time, whatever came before it",
-        arguments: MeasuredPlace.streams, 1...2 as ClosedRange<UInt64>)
+        arguments: MeasuredWorkspace.streams, 1...2 as ClosedRange<UInt64>)
     func addsTheSame(_ stream: String, _ seed: UInt64) throws {
-        let place = try MeasuredPlace(stream)
-        let records = try place.records(600, seed: seed)
+        let workspace = try MeasuredWorkspace(stream)
+        let records = try workspace.records(600, seed: seed)
         var states: [StoreState] = []
         for part in 0..<3 {
-            try place.fold(Array(records[part * 200..<part * 200 + 200]), under: part)
-            states.append(try place.state())
+            try workspace.fold(Array(records[part * 200..<part * 200 + 200]), under: part)
+            states.append(try workspace.state())
         }
         var partiallyKnown = 0
         for part in 0..<3 {
             let before = part == 0 ? StoreState() : states[part - 1]
-            try place.withFolding { folding in
+            try workspace.withFolding { folding in
                 var added: [StoredRowKey: [Int64]] = [:]
                 for (partition, end) in states[part].nextOffsets {
                     let start = before.nextOffsets[partition] ?? 0
@@ -46,7 +46,7 @@ struct StretchFoldingTests {
 
     @Test("A copy is held against the word that the first one came with: unknown, empty or none")
     func words() throws {
-        let place = try MeasuredPlace("postbacks")
+        let workspace = try MeasuredWorkspace("postbacks")
         let words: [String?] = ["hover", "", nil]
         func copies(of transaction: Int, _ words: [String?]) -> [OutgoingRecord] {
             let claims = """
@@ -61,10 +61,10 @@ struct StretchFoldingTests {
                     type: "adattributionkit.postback", partition: 0)
             }
         }
-        try place.fold(words.enumerated().flatMap { copies(of: $0, [$1]) })
-        try place.fold(words.indices.flatMap { copies(of: $0, words) })
+        try workspace.fold(words.enumerated().flatMap { copies(of: $0, [$1]) })
+        try workspace.fold(words.indices.flatMap { copies(of: $0, words) })
         var outcomes: [Outcome] = []
-        try place.withFolding { folding in
+        try workspace.withFolding { folding in
             try folding.fold(partition: 0, offsets: 3..<12) { outcomes.append($0.outcome) }
         }
         #expect(
@@ -72,27 +72,27 @@ struct StretchFoldingTests {
                 == words.flatMap { first in
                     words.map { $0 == first ? Outcome.duplicates : .conflicts }
                 })
-        #expect(try place.place.outcome(.duplicates, "postbacks") == 3)
-        #expect(try place.place.outcome(.conflicts, "postbacks") == 6)
+        #expect(try workspace.workspace.outcome(.duplicates, "postbacks") == 3)
+        #expect(try workspace.workspace.outcome(.conflicts, "postbacks") == 6)
     }
 
     @Test(
         "A record whose sum overflowed adds nothing when it is folded again, and says what it would have"
     )
     func overflow() throws {
-        let place = try MeasuredPlace("store-notifications")
-        try place.configure(0)
+        let workspace = try MeasuredWorkspace("store-notifications")
+        try workspace.configure(0)
         let most: Int64 = 9_223_372_036_854_775
-        let samples = try #require(place.notifications)
-        try place.publish(
+        let samples = try #require(workspace.notifications)
+        try workspace.publish(
             try [("a", 1, most), ("b", 2, most), ("c", 3, 5)].map { uuid, transaction, price in
                 SampleNotifications.record(
                     try samples.v2("REFUND", uuid: uuid, transaction: transaction, price: price))
             })
-        try place.fold()
+        try workspace.fold()
         var refunded: [Int64] = []
         var leftOut: [Int64] = []
-        try place.withFolding { folding in
+        try workspace.withFolding { folding in
             try folding.fold(partition: 0, offsets: 0..<3, looksAtLeftOut: true) { record in
                 func amounts(_ additions: [Addition]) -> [Int64] {
                     additions.filter { $0.row.table.name == StoreNotificationsKey.table.name }
@@ -107,12 +107,13 @@ struct StretchFoldingTests {
     }
 
     @Test(
-        "Hours say where their records lie, and how many they are", arguments: MeasuredPlace.streams
+        "Hours say where their records lie, and how many they are",
+        arguments: MeasuredWorkspace.streams
     )
     func hours(_ stream: String) throws {
-        let place = try MeasuredPlace(stream)
-        try place.fold(place.records(300, seed: 5))
-        try place.withFolding { folding, snapshot in
+        let workspace = try MeasuredWorkspace(stream)
+        try workspace.fold(workspace.records(300, seed: 5))
+        try workspace.withFolding { folding, snapshot in
             for state in try snapshot.partitionStates() {
                 var offsets: [Hour: [Int64]] = [:]
                 try folding.fold(partition: state.partition, offsets: 0..<state.nextOffset) {
@@ -134,10 +135,10 @@ struct StretchFoldingTests {
         "Duplicates of postbacks, notifications and costs name their original",
         arguments: ["postbacks", "store-notifications", "costs"])
     func originals(_ stream: String) throws {
-        let place = try MeasuredPlace(stream)
-        try place.fold(place.records(300, seed: 6))
+        let workspace = try MeasuredWorkspace(stream)
+        try workspace.fold(workspace.records(300, seed: 6))
         var duplicates = 0
-        try place.withFolding { folding, snapshot in
+        try workspace.withFolding { folding, snapshot in
             for state in try snapshot.partitionStates() {
                 var accepted: Set<Int64> = []
                 try folding.fold(partition: state.partition, offsets: 0..<state.nextOffset) {

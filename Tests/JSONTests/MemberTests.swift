@@ -91,9 +91,9 @@ struct MemberTests {
                     value.member("version"), value.member("skadn"), value.member(""),
                     value.member("né"),
                 ]
-                for (place, one) in single.enumerated() {
-                    #expect(together[place].map { JSONTree($0) } == one.map { JSONTree($0) })
-                    let first = members.first { $0.name == names[place] }?.value
+                for (index, one) in single.enumerated() {
+                    #expect(together[index].map { JSONTree($0) } == one.map { JSONTree($0) })
+                    let first = members.first { $0.name == names[index] }?.value
                     #expect(one.map { JSONTree($0) } == (first == .null ? nil : first))
                     if one != nil { found += 1 }
                 }

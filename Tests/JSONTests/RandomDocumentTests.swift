@@ -95,17 +95,17 @@ extension RandomDocuments {
     /// Changes, adds, drops, repeats or cuts off bytes.
     mutating func damage(_ bytes: inout [UInt8]) {
         guard !bytes.isEmpty else { return bytes.append(0x7B) }
-        let place = Int.random(in: 0..<bytes.count, using: &random)
+        let index = Int.random(in: 0..<bytes.count, using: &random)
         let byte = Self.bytes.randomElement(using: &random) ?? 0
         switch Int.random(in: 0..<6, using: &random) {
-        case 0: bytes[place] = byte
-        case 1: bytes.insert(byte, at: place)
-        case 2: bytes.remove(at: place)
-        case 3: bytes.removeSubrange(place...)
-        case 4: bytes[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+        case 0: bytes[index] = byte
+        case 1: bytes.insert(byte, at: index)
+        case 2: bytes.remove(at: index)
+        case 3: bytes.removeSubrange(index...)
+        case 4: bytes[index] ^= 1 << UInt8.random(in: 0..<8, using: &random)
         default:
-            let end = min(bytes.count, place + Int.random(in: 1...8, using: &random))
-            bytes.insert(contentsOf: bytes[place..<end], at: place)
+            let end = min(bytes.count, index + Int.random(in: 1...8, using: &random))
+            bytes.insert(contentsOf: bytes[index..<end], at: index)
         }
     }
 }

@@ -23,8 +23,8 @@ struct DamagedBatchTests {
         try await onThread {
             let (log, topic) = try log()
             let failure = #expect(throws: LogError.self) { try log.records(of: topic) }
-            let place = TopicPartition(topic: topic, partition: 0)
-            #expect(failure == .corrupt(place, offset: 2, address: log.log.address))
+            let topicPartition = TopicPartition(topic: topic, partition: 0)
+            #expect(failure == .corrupt(topicPartition, offset: 2, address: log.log.address))
             #expect(
                 failure?.description.hasPrefix(
                     "\(topic)/0 contains a damaged batch of records at offset 2") == true)

@@ -19,23 +19,23 @@ struct GroupTests {
         arguments: clusters, strategies)
     func joinsAndLeaves(kind: TestCluster.Kind, strategy: String) async throws {
         try await onThread {
-            let place = try Place(kind)
-            let settings = place.hasty(strategy)
-            let first = place.join(settings)
-            try place.expectShared([first])
-            try place.append()
-            let second = place.join(settings)
-            try place.append()
+            let workspace = try Workspace(kind)
+            let settings = workspace.hasty(strategy)
+            let first = workspace.join(settings)
+            try workspace.expectShared([first])
+            try workspace.append()
+            let second = workspace.join(settings)
+            try workspace.append()
             // One more than there are partitions.
-            let others = (0..<3).map { _ in place.join(settings) }
-            try place.expectShared([first, second] + others)
-            try place.append()
+            let others = (0..<3).map { _ in workspace.join(settings) }
+            try workspace.expectShared([first, second] + others)
+            try workspace.append()
             second.leave()
-            try place.expectShared([first] + others)
+            try workspace.expectShared([first] + others)
             others[0].vanish()
-            try place.append()
-            try place.expectShared([first] + others[1...])
-            try place.expectAllRead(by: [first, second] + others)
+            try workspace.append()
+            try workspace.expectShared([first] + others[1...])
+            try workspace.expectAllRead(by: [first, second] + others)
             #expect(([first, second] + others).allSatisfy { $0.seen.failure == nil })
             ([first] + others[1...]).forEach { $0.leave() }
         }
@@ -46,18 +46,18 @@ struct GroupTests {
         arguments: clusters, strategies)
     func hangingMember(kind: TestCluster.Kind, strategy: String) async throws {
         try await onThread {
-            let place = try Place(kind)
-            let members = (0..<2).map { _ in place.join(place.hasty(strategy)) }
-            try place.expectShared(members)
-            try place.append()
+            let workspace = try Workspace(kind)
+            let members = (0..<2).map { _ in workspace.join(workspace.hasty(strategy)) }
+            try workspace.expectShared(members)
+            try workspace.append()
             members[0].halt()
-            try place.append()
+            try workspace.append()
             #expect(Wait.until { members[1].seen.owned == [0, 1, 2, 3] })
-            try place.append()
+            try workspace.append()
             members[0].goOn()
-            try place.expectShared(members)
-            try place.append()
-            try place.expectAllRead(by: members)
+            try workspace.expectShared(members)
+            try workspace.append()
+            try workspace.expectAllRead(by: members)
             #expect(members.allSatisfy { $0.seen.failure == nil })
             members.forEach { $0.leave() }
         }
@@ -68,15 +68,15 @@ struct GroupTests {
         arguments: ClusterFault.ofGroupRequests, strategies)
     func requestErrors(fault: ClusterFault, strategy: String) async throws {
         try await onThread {
-            let place = try Place(.mock)
-            try fault.strike(place.mock, place.topic)
-            let members = (0..<2).map { _ in place.join(place.hasty(strategy)) }
-            try place.append()
-            try place.expectShared(members)
-            try fault.strike(place.mock, place.topic)
-            try place.append()
-            try place.expectShared(members)
-            try place.expectAllRead(by: members)
+            let workspace = try Workspace(.mock)
+            try fault.strike(workspace.mock, workspace.topic)
+            let members = (0..<2).map { _ in workspace.join(workspace.hasty(strategy)) }
+            try workspace.append()
+            try workspace.expectShared(members)
+            try fault.strike(workspace.mock, workspace.topic)
+            try workspace.append()
+            try workspace.expectShared(members)
+            try workspace.expectAllRead(by: members)
             #expect(members.allSatisfy { $0.seen.failure == nil })
             members.forEach { $0.leave() }
         }
@@ -85,20 +85,20 @@ struct GroupTests {
     @Test("loses nothing of what arrives while it shares out anew", arguments: clusters, strategies)
     func flow(kind: TestCluster.Kind, strategy: String) async throws {
         try await onThread {
-            let place = try Place(kind)
+            let workspace = try Workspace(kind)
             // Records are fetched as fast as they come.
-            var settings = place.hasty(strategy)
+            var settings = workspace.hasty(strategy)
             settings["queued.min.messages"] = nil
             settings["fetch.message.max.bytes"] = nil
-            let first = place.join(settings)
-            try place.expectShared([first])
-            let flow = try place.startFlow()
-            let second = place.join(settings)
-            try place.expectShared([first, second])
+            let first = workspace.join(settings)
+            try workspace.expectShared([first])
+            let flow = try workspace.startFlow()
+            let second = workspace.join(settings)
+            try workspace.expectShared([first, second])
             second.leave()
-            try place.expectShared([first])
-            try place.end(flow)
-            try place.expectAllRead(by: [first, second])
+            try workspace.expectShared([first])
+            try workspace.end(flow)
+            try workspace.expectAllRead(by: [first, second])
             first.leave()
         }
     }
@@ -106,19 +106,19 @@ struct GroupTests {
     @Test("goes on after its coordinator moved, and after all brokers were gone")
     func coordinator() async throws {
         try await onThread {
-            let place = try Place(.mock)
-            try place.mock.setCoordinator(1, ofGroup: "group")
-            let members = (0..<2).map { _ in place.join(place.hasty()) }
-            try place.expectShared(members)
-            try place.mock.setCoordinator(2, ofGroup: "group")
-            try place.append()
-            try place.expectAllRead(by: members)
-            try place.mock.setBroker(-1, isUp: false)
+            let workspace = try Workspace(.mock)
+            try workspace.mock.setCoordinator(1, ofGroup: "group")
+            let members = (0..<2).map { _ in workspace.join(workspace.hasty()) }
+            try workspace.expectShared(members)
+            try workspace.mock.setCoordinator(2, ofGroup: "group")
+            try workspace.append()
+            try workspace.expectAllRead(by: members)
+            try workspace.mock.setBroker(-1, isUp: false)
             Thread.sleep(forTimeInterval: 3)
-            try place.mock.setBroker(-1, isUp: true)
-            try place.append()
-            try place.expectShared(members)
-            try place.expectAllRead(by: members)
+            try workspace.mock.setBroker(-1, isUp: true)
+            try workspace.append()
+            try workspace.expectShared(members)
+            try workspace.expectAllRead(by: members)
             #expect(members.allSatisfy { $0.seen.failure == nil })
             members.forEach { $0.leave() }
         }
@@ -129,18 +129,18 @@ struct GroupTests {
         arguments: clusters)
     func idleMember(kind: TestCluster.Kind) async throws {
         try await onThread {
-            let place = try Place(kind)
+            let workspace = try Workspace(kind)
             // Long enough that a machine which stands still for some seconds does not pass for a
             // member that is away.
-            var settings = place.hasty()
+            var settings = workspace.hasty()
             settings["session.timeout.ms"] = "9000"
             settings["max.poll.interval.ms"] = "9500"
-            let member = place.join(settings)
-            try place.expectShared([member])
+            let member = workspace.join(settings)
+            try workspace.expectShared([member])
             Thread.sleep(forTimeInterval: 12)
             #expect(member.seen.owned == [0, 1, 2, 3])
-            try place.append()
-            try place.expectAllRead(by: [member])
+            try workspace.append()
+            try workspace.expectAllRead(by: [member])
             // Exactly once: nothing was taken from it meanwhile.
             #expect(member.seen.records.values.allSatisfy { $0 == Array(0..<50) })
             member.leave()
@@ -152,16 +152,16 @@ struct GroupTests {
         arguments: clusters)
     func namedMember(kind: TestCluster.Kind) async throws {
         try await onThread {
-            let place = try Place(kind)
-            let member = place.join(place.hasty(), name: "a")
-            let other = place.join(place.hasty(), name: "b")
-            try place.expectShared([member, other])
-            try place.append()
+            let workspace = try Workspace(kind)
+            let member = workspace.join(workspace.hasty(), name: "a")
+            let other = workspace.join(workspace.hasty(), name: "b")
+            try workspace.expectShared([member, other])
+            try workspace.append()
             member.vanish()
-            let again = place.join(place.hasty(), name: "a")
-            try place.append()
-            try place.expectShared([again, other])
-            try place.expectAllRead(by: [member, again, other])
+            let again = workspace.join(workspace.hasty(), name: "a")
+            try workspace.append()
+            try workspace.expectShared([again, other])
+            try workspace.expectAllRead(by: [member, again, other])
             #expect([member, again, other].allSatisfy { $0.seen.failure == nil })
             [again, other].forEach { $0.leave() }
         }
@@ -170,16 +170,16 @@ struct GroupTests {
     @Test("a member whose name another one took ends in words")
     func fenced() async throws {
         try await onThread {
-            let place = try Place(.mock)
-            let member = place.join(place.hasty(), name: "a")
-            try place.expectShared([member])
-            try place.mock.fail(.heartbeat, with: [RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID])
+            let workspace = try Workspace(.mock)
+            let member = workspace.join(workspace.hasty(), name: "a")
+            try workspace.expectShared([member])
+            try workspace.mock.fail(.heartbeat, with: [RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID])
             #expect(Wait.until { member.seen.hasEnded })
             guard case .fenced(let address, _) = member.seen.failure else {
                 Issue.record("it ended with \(String(describing: member.seen.failure))")
                 return
             }
-            #expect(address == place.cluster.address)
+            #expect(address == workspace.cluster.address)
             #expect(member.seen.failure?.description.contains("--member") == true)
         }
     }
@@ -189,18 +189,18 @@ struct GroupTests {
         .enabled(if: TestCluster.realBrokers != nil, "the mock cluster fences nobody"))
     func fencedByAnother() async throws {
         try await onThread {
-            let place = try Place(.real)
-            let member = place.join(place.hasty(), name: "a")
-            try place.expectShared([member])
-            let other = place.join(place.hasty(), name: "a")
+            let workspace = try Workspace(.real)
+            let member = workspace.join(workspace.hasty(), name: "a")
+            try workspace.expectShared([member])
+            let other = workspace.join(workspace.hasty(), name: "a")
             #expect(Wait.until { member.seen.hasEnded })
             guard case .fenced = member.seen.failure else {
                 Issue.record("it ended with \(String(describing: member.seen.failure))")
                 return
             }
-            try place.append()
-            try place.expectShared([other])
-            try place.expectAllRead(by: [member, other])
+            try workspace.append()
+            try workspace.expectShared([other])
+            try workspace.expectAllRead(by: [member, other])
             other.leave()
         }
     }
@@ -210,16 +210,16 @@ struct GroupTests {
         arguments: clusters, strategies)
     func closesWhileRebalancing(kind: TestCluster.Kind, strategy: String) async throws {
         try await onThread {
-            let place = try Place(kind)
+            let workspace = try Workspace(kind)
             let batch = RecordBatch()
             // Given, and not taken.
-            let given = try place.reader(place.hasty(strategy))
+            let given = try workspace.reader(workspace.hasty(strategy))
             #expect(try given.readOn(into: batch) == .assigned([0, 1, 2, 3]))
             try Self.expectQuick { given.close() }
             // Told that it loses some, and not given up.
-            let first = try place.reader(place.hasty(strategy))
+            let first = try workspace.reader(workspace.hasty(strategy))
             #expect(try first.readOn(into: batch) == .assigned([0, 1, 2, 3]))
-            let second = place.join(place.hasty(strategy))
+            let second = workspace.join(workspace.hasty(strategy))
             guard case .revoked(let partitions) = try first.readOn(into: batch) else {
                 Issue.record("nothing was revoked")
                 return
@@ -228,7 +228,7 @@ struct GroupTests {
             // Until then it may still commit.
             try first.commit([partitions[0]: 0])
             try Self.expectQuick { first.close() }
-            try place.expectShared([second])
+            try workspace.expectShared([second])
             second.leave()
         }
     }
@@ -238,14 +238,14 @@ struct GroupTests {
         arguments: 0..<6)
     func closesWithoutCoordinator(round: Int) async throws {
         try await onThread {
-            let place = try Place(.mock)
+            let workspace = try Workspace(.mock)
             let batch = RecordBatch()
-            let reader = try place.reader(place.hasty())
+            let reader = try workspace.reader(workspace.hasty())
             #expect(try reader.readOn(into: batch) == .assigned([0, 1, 2, 3]))
             #expect(
                 try reader.read(into: batch, maxRecords: 1, maxBytes: 1, waitMilliseconds: 100)
                     == .idle)
-            try place.mock.setBroker(-1, isUp: false)
+            try workspace.mock.setBroker(-1, isUp: false)
             let stopwatch = Stopwatch()
             // An answer is waited for for 3 s, and not a second time.
             try reader.commit([0: 1])
@@ -259,23 +259,23 @@ struct GroupTests {
     @Test("tells later what its coordinator did not take, without being asked again")
     func commitsLater() async throws {
         try await onThread {
-            let place = try Place(.mock)
+            let workspace = try Workspace(.mock)
             let batch = RecordBatch()
             // It stays a member though nobody hears of it while the brokers are away.
-            var settings = place.hasty()
+            var settings = workspace.hasty()
             settings["session.timeout.ms"] = "30000"
             settings["max.poll.interval.ms"] = "31000"
-            let reader = try place.reader(settings)
+            let reader = try workspace.reader(settings)
             #expect(try reader.readOn(into: batch) == .assigned([0, 1, 2, 3]))
             try reader.commit([0: 1])
-            try place.mock.fail(
+            try workspace.mock.fail(
                 .offsetCommit,
                 with: Array(repeating: RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS, count: 1))
             try reader.commit([0: 2, 1: 7])
-            try place.mock.setBroker(-1, isUp: false)
+            try workspace.mock.setBroker(-1, isUp: false)
             try reader.commit([0: 3])
-            try place.mock.setBroker(-1, isUp: true)
-            let other = try place.log.reader(topic: place.topic, group: place.group)
+            try workspace.mock.setBroker(-1, isUp: true)
+            let other = try workspace.log.reader(topic: workspace.topic, group: workspace.group)
             let isTold = Wait.until {
                 _ = try? reader.read(into: batch, maxRecords: 1, maxBytes: 1, waitMilliseconds: 100)
                 return (try? other.committedOffsets()) == [0: 3, 1: 7]
@@ -303,7 +303,7 @@ final class Flow: @unchecked Sendable {
 }
 
 /// A cluster with a topic of four partitions.
-final class Place {
+final class Workspace {
     let cluster: TestCluster
     let topic: String
     let group: String

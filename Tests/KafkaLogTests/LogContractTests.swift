@@ -261,8 +261,8 @@ struct LogContractTests {
             defer { reader.close() }
             #expect(try reader.committedOffsets().isEmpty)
             // Some programs end theirs with a zero.
-            try reader.commit([0: 10, 2: GroupOffset(20, note: "another's\u{0}")])
-            try reader.commit([0: GroupOffset(11, note: "10 éa")])
+            try reader.commit([0: 10, 2: GroupOffset(20, metadata: "another's\u{0}")])
+            try reader.commit([0: GroupOffset(11, metadata: "10 éa")])
             let other = try log.log.reader(topic: topic, group: "\(group)-other")
             try other.commit([1: 1])
             other.close()
@@ -271,8 +271,8 @@ struct LogContractTests {
         defer { again.close() }
         let told = try again.committedOffsets()
         #expect(told.mapValues(\.next) == [0: 11, 2: 20])
-        #expect(told[0]?.note == (kind == .embedded ? "" : "10 éa"))
-        #expect(told[2]?.note == (kind == .embedded ? "" : "another's"))
+        #expect(told[0]?.metadata == (kind == .embedded ? "" : "10 éa"))
+        #expect(told[2]?.metadata == (kind == .embedded ? "" : "another's"))
         let nobody = try log.log.reader(topic: topic)
         defer { nobody.close() }
         #expect(try nobody.committedOffsets().isEmpty)

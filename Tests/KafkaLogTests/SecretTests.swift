@@ -65,7 +65,8 @@ struct SecretTests {
                 _ = try KafkaLog(
                     KafkaSettings(
                         brokers: Self.brokers, written: [name: text],
-                        places: [name: "pipelines/kafka.yaml:3: settings.\(name)"]), logger: .quiet)
+                        locations: [name: "pipelines/kafka.yaml:3: settings.\(name)"]),
+                    logger: .quiet)
             }
             let words = try #require(failure).description
             #expect(
@@ -81,7 +82,9 @@ struct SecretTests {
         let failure = #expect(throws: LogError.self) {
             _ = try KafkaSettings(
                 brokers: Self.brokers, written: ["security.protocol": "SASL_SSL"],
-                places: ["security.protocol": "pipelines/kafka.yaml:3: settings.security.protocol"])
+                locations: [
+                    "security.protocol": "pipelines/kafka.yaml:3: settings.security.protocol"
+                ])
         }
         #expect(
             failure?.description

@@ -16,11 +16,11 @@ struct ShareTests {
     @Test("a member that leaves before it was ever given its share does not end the process")
     func leavesBeforeItsShare() async throws {
         try await onThread { [self] in
-            let place = try Place(.mock)
-            try place.mock.fail(
+            let workspace = try Workspace(.mock)
+            try workspace.mock.fail(
                 .syncGroup,
                 with: Array(repeating: RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS, count: 100))
-            let reader = try place.reader(hasty)
+            let reader = try workspace.reader(hasty)
             let batch = RecordBatch()
             let hasShare = Wait.until(seconds: 5) {
                 let reading = try? reader.read(
@@ -35,11 +35,11 @@ struct ShareTests {
     @Test("a member whose name was taken ends at once, with a commit that is not answered")
     func fencedWithoutCoordinator() async throws {
         try await onThread { [self] in
-            let place = try Place(.mock)
-            let reader = try place.reader(hasty)
+            let workspace = try Workspace(.mock)
+            let reader = try workspace.reader(hasty)
             let batch = RecordBatch()
             #expect(try reader.readOn(into: batch) == .assigned([0, 1, 2, 3]))
-            try place.mock.fail(.heartbeat, with: [RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID])
+            try workspace.mock.fail(.heartbeat, with: [RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID])
             var isFenced = false
             Wait.until {
                 guard !isFenced else { return true }
@@ -52,7 +52,7 @@ struct ShareTests {
                 return isFenced
             }
             #expect(isFenced)
-            try place.mock.setBroker(-1, isUp: false)
+            try workspace.mock.setBroker(-1, isUp: false)
             try? reader.commit([0: 1])
             let stopwatch = Stopwatch()
             reader.close()
@@ -64,16 +64,16 @@ struct ShareTests {
     @Test("a member that keeps partitions while others come and go reads them without a gap")
     func keptPartitions() async throws {
         try await onThread { [self] in
-            let place = try Place(.mock)
+            let workspace = try Workspace(.mock)
             var settings = hasty
             // So that there are always some which were taken out of the queue and not handed out yet.
             settings["fetch.wait.max.ms"] = "5"
-            let reader = try place.reader(settings)
-            let flow = try place.startFlow()
+            let reader = try workspace.reader(settings)
+            let flow = try workspace.startFlow()
             var kept = KeptPartitions()
             try kept.read(reader, seconds: Wait.seconds) { $0.owned == [0, 1, 2, 3] }
             for round in 0..<3 {
-                let other = place.join(settings)
+                let other = workspace.join(settings)
                 try kept.read(reader, seconds: Wait.seconds) { $0.owned.count == 2 }
                 #expect(kept.owned.count == 2, "round \(round)")
                 // In the background: its partitions come back while this one reads.
@@ -81,7 +81,7 @@ struct ShareTests {
                 try kept.read(reader, seconds: Wait.seconds) { $0.owned.count == 4 }
                 #expect(kept.owned.count == 4, "round \(round)")
             }
-            try place.end(flow)
+            try workspace.end(flow)
             #expect(kept.keptCount > 0)
             #expect(kept.gaps == [])
             reader.close()

@@ -23,23 +23,23 @@ final class TestLog {
 
     let kind: Kind
     let log: any LogBackend
-    private let place: TestCluster?
-    var cluster: MockCluster? { place?.mock }
+    private let testCluster: TestCluster?
+    var cluster: MockCluster? { testCluster?.mock }
     private let files: TemporaryDirectory?
 
     init(_ kind: Kind, settings: [String: String] = [:], member: String? = nil) throws {
         self.kind = kind
         switch kind {
         case .embedded:
-            place = nil
+            testCluster = nil
             let files = try TemporaryDirectory()
             self.files = files
             log = try EmbeddedLog(path: files.path + "/log.sqlite", mode: .create)
         case .mock, .real:
             files = nil
-            let place = try TestCluster(kind == .mock ? .mock : .real)
-            self.place = place
-            log = try Self.kafka(place.brokers, settings, member)
+            let testCluster = try TestCluster(kind == .mock ? .mock : .real)
+            self.testCluster = testCluster
+            log = try Self.kafka(testCluster.brokers, settings, member)
         }
     }
 
@@ -56,14 +56,14 @@ final class TestLog {
         if let cluster {
             try cluster.createTopic(name, partitionCount: partitionCount)
         } else {
-            place?.own(name)
+            testCluster?.own(name)
             try log.createTopic(name, partitionCount: partitionCount)
         }
         return name
     }
 
     /// A topic that the test makes itself is its own too.
-    func own(_ topic: String) { place?.own(topic) }
+    func own(_ topic: String) { testCluster?.own(topic) }
 
     func records(of topic: String) throws -> [ReadRecord] { try log.records(of: topic) }
 }

@@ -181,7 +181,7 @@ struct HealthTests {
         #expect(health.stall(now: start + .milliseconds(60_500)) == nil)
         #expect(
             health.stall(now: start + .seconds(61)) == "the worker's loop has been stuck for 61 s")
-        health.turn(now: start + .seconds(61))
+        health.beat(now: start + .seconds(61))
         #expect(health.stall(now: start + .seconds(121)) == nil)
     }
 

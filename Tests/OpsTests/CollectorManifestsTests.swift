@@ -59,9 +59,9 @@ struct CollectorManifestsTests {
                 $0["name"]?.string == "data" && $0["mountPath"]?.string == "/var/lib/weir"
             })
         let volumes = set.values(ofKey: "volumes").flatMap { $0.sequence.map(Array.init) ?? [] }
-        let known = Set(
+        let declared = Set(
             (volumes + claims.compactMap { $0["metadata"] }).compactMap { $0["name"]?.string })
-        #expect(Set(mounts.compactMap { $0["name"]?.string }) == known)
+        #expect(Set(mounts.compactMap { $0["name"]?.string }) == declared)
 
         let services = try ops.documents("ops/kubernetes/collector/service.yaml")
         let names = services.compactMap { $0["metadata"]?["name"]?.string }

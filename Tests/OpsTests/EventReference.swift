@@ -134,8 +134,8 @@ private struct Schemas {
         for (name, schema) in parts.flatMap({ Array($0["properties"]?.mapping ?? [:]) }) {
             let field = (name.string ?? "", schema, required.contains(name.string ?? ""))
             // A part may say more of a field than an earlier one.
-            if let known = fields.firstIndex(where: { $0.name == field.0 }) {
-                fields[known] = field
+            if let existing = fields.firstIndex(where: { $0.name == field.0 }) {
+                fields[existing] = field
             } else {
                 fields.append(field)
             }

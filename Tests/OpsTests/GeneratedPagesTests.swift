@@ -28,8 +28,8 @@ struct GeneratedPagesTests {
         }
         let lines = order.map { name in
             let names = stores[name] ?? []
-            let places = names.count == allStreams.count ? "all" : names.joined(separator: ", ")
-            return "| `\(name)` | \(places) | \(rows[name] ?? "") |"
+            let writers = names.count == allStreams.count ? "all" : names.joined(separator: ", ")
+            return "| `\(name)` | \(writers) | \(rows[name] ?? "") |"
         }
         try GeneratedPart(page: "docs/reference/stores.md", name: "tables").expect(
             ["| table | stores | rows |", "|---|---|---|"] + lines)

@@ -8,10 +8,10 @@ struct MarkdownText {
 
     init(page: String, names: [String] = []) throws {
         self.page = page
-        let known = names.sorted { ($0.count, $0) > ($1.count, $1) }.joined(separator: "|")
+        let terms = names.sorted { ($0.count, $0) > ($1.count, $1) }.joined(separator: "|")
         let words =
             #"--[a-z][a-z-]*|WEIR_[A-Z_]+(?:=1)?|[A-Za-z*<>/:-]+\.(?:yaml|sqlite|csv)|[a-z]+(?:_[a-z0-9]+)+"#
-        code = try Regex(#"(?:\#(known.isEmpty ? "" : known + "|")\#(words))(?![\w`-])"#)
+        code = try Regex(#"(?:\#(terms.isEmpty ? "" : terms + "|")\#(words))(?![\w`-])"#)
     }
 
     /// Paragraphs of a text, separated by empty lines. Lines that begin with two spaces are a block of code.

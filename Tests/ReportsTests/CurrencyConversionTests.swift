@@ -12,10 +12,10 @@ struct CurrencyConversionTests {
     private let stores = FunnelStores()
 
     private func conversion(to target: String, _ lines: String...) throws -> CurrencyConversion {
-        let place = try TemporaryDirectory()
-        try place.write(
+        let workspace = try TemporaryDirectory()
+        try workspace.write(
             (["day,currency,base,rate"] + lines).joined(separator: "\n"), to: "rates.csv")
-        let rates = try PipelineDirectory(place.path).rates()
+        let rates = try PipelineDirectory(workspace.path).rates()
         return CurrencyConversion(to: target, by: rates, of: "rates.csv")
     }
 

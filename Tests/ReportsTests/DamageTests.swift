@@ -24,31 +24,31 @@ struct DamageTests {
         let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
         #expect(try #require(size) > 300_000)
         var refused = 0
-        try DamagedBytes.each(60, in: path, seed: 1) { place in
+        try DamagedBytes.each(60, in: path, seed: 1) { index in
             do {
-                #expect(try sample.stores("data").digest() == digest, "byte \(place)")
+                #expect(try sample.stores("data").digest() == digest, "byte \(index)")
             } catch InspectionError.store(.damaged(let damaged, let words)) {
                 #expect(damaged == path)
                 #expect(
-                    words.contains("page \(place / 8192 + 1) ") || place < 100,
-                    "byte \(place): \(words)")
+                    words.contains("page \(index / 8192 + 1) ") || index < 100,
+                    "byte \(index): \(words)")
                 refused += 1
             } catch {
-                Issue.record("byte \(place): \(error)")
+                Issue.record("byte \(index): \(error)")
             }
         }
         #expect(refused > 40)
-        try DamagedBytes.each(200, in: path, seed: 2) { place in
+        try DamagedBytes.each(200, in: path, seed: 2) { index in
             do {
                 let damage = try CheckedPages.openToRead(path).inDatabase {
                     try CheckedPages.findDamage($0, path: path)
                 }
-                #expect(damage != nil, "byte \(place)")
+                #expect(damage != nil, "byte \(index)")
             } catch {
                 // The page is needed to open it.
                 guard case StoreError.damaged = StoreError(error, operation: "read", path: path)
                 else {
-                    Issue.record("byte \(place): \(error)")
+                    Issue.record("byte \(index): \(error)")
                     return
                 }
             }
@@ -125,17 +125,17 @@ struct DamageTests {
         let path = sample.directory("data") + "/bids.sqlite"
         let digest = try sample.stores("data").digest()
         var refused = 0
-        try DamagedBytes.each(60, in: path, seed: 3) { place in
+        try DamagedBytes.each(60, in: path, seed: 3) { index in
             do {
-                #expect(try sample.stores("data").digest() == digest, "byte \(place)")
+                #expect(try sample.stores("data").digest() == digest, "byte \(index)")
             } catch InspectionError.store(.damaged(let damaged, let words)) {
                 #expect(damaged == path)
                 #expect(
-                    words.contains("page \(place / 8192 + 1) ") || place < 100,
-                    "byte \(place): \(words)")
+                    words.contains("page \(index / 8192 + 1) ") || index < 100,
+                    "byte \(index): \(words)")
                 refused += 1
             } catch {
-                Issue.record("byte \(place): \(error)")
+                Issue.record("byte \(index): \(error)")
             }
         }
         #expect(refused > 5)
@@ -147,12 +147,12 @@ struct DamageTests {
         try sample.foldBids([.init(offset: 0)])
         let path = sample.directory("data") + "/bids.sqlite"
         var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
-        for place in [2, 16, 17, 18, 20, 21, 28, 60, 70] {
-            let byte = bytes[place]
-            bytes[place] ^= 0x08
+        for index in [2, 16, 17, 18, 20, 21, 28, 60, 70] {
+            let byte = bytes[index]
+            bytes[index] ^= 0x08
             try bytes.write(to: URL(fileURLWithPath: path))
-            bytes[place] = byte
-            #expect("byte \(place)") { try sample.stores("data").digest() } throws: { error in
+            bytes[index] = byte
+            #expect("byte \(index)") { try sample.stores("data").digest() } throws: { error in
                 if case InspectionError.store(.damaged) = error { true } else { false }
             }
         }

@@ -77,14 +77,14 @@ struct DumpPiecesTests {
         let stores = try sample.stores("data")
         let query = ReportRequest(name: "bids", grouping: .columns(["seat", "app_id"]))
         let all = try stores.dump(query).rows
-        let place = try #require(
+        let index = try #require(
             try stores.dump(query).measures.firstIndex(of: "billed_price_micros"))
         let (first, count) = try stores.dump(query, keeping: RowBound(4))
         #expect(count == all.count && first.rows.map(\.columns) == all.prefix(4).map(\.columns))
         let (largest, _) = try stores.dump(
             query, keeping: RowBound(5, largest: "billed_price_micros"))
         let expected = all.indices.sorted {
-            (all[$1].measures[place], $0) < (all[$0].measures[place], $1)
+            (all[$1].measures[index], $0) < (all[$0].measures[index], $1)
         }.prefix(5)
         #expect(largest.rows.map(\.columns) == expected.map { all[$0].columns })
     }

@@ -105,12 +105,12 @@ struct DumpTests {
             }, atOnce: 7)
         let stores = try sample.stores("data")
         let rows = try stores.dump(query("bids", by: "hour,day,seat")).rows
-        for (columns, places) in [("day,seat", [1, 2]), ("seat", [2]), ("total", [])] {
+        for (columns, indices) in [("day,seat", [1, 2]), ("seat", [2]), ("total", [])] {
             var sums: [[StoredValue]: [Int128]] = [:]
             for row in rows {
-                let known = sums[places.map { row.columns[$0] }]
-                sums[places.map { row.columns[$0] }] =
-                    zip(known ?? row.measures.map { _ in 0 }, row.measures).map(+)
+                let present = sums[indices.map { row.columns[$0] }]
+                sums[indices.map { row.columns[$0] }] =
+                    zip(present ?? row.measures.map { _ in 0 }, row.measures).map(+)
             }
             let dump = try stores.dump(query("bids", by: columns))
             #expect(dump.rows.count == sums.count)
@@ -134,9 +134,9 @@ struct DumpTests {
         let stores = try sample.stores("data")
         for columns in ["hour,day,seat,app_id", "day,seat,app_id", "seat,app_id"] {
             let all = try stores.dump(query("bids", by: columns)).rows
-            let seatPlace = columns.split(separator: ",").firstIndex(of: "seat") ?? 0
+            let seatIndex = columns.split(separator: ",").firstIndex(of: "seat") ?? 0
             for seat in ["s3", "s39", "none"] {
-                let wanted = all.filter { $0.columns[seatPlace] == .text(seat) }
+                let wanted = all.filter { $0.columns[seatIndex] == .text(seat) }
                 #expect(
                     try stores.dump(query("bids", by: columns, ("seat", seat))).rows.map(\.measures)
                         == wanted.map(\.measures))
@@ -310,7 +310,7 @@ struct MeasureTests {
         #expect(some.rows.map(\.measures) == [[1, 1]])
         #expect(Set(dump.countedMeasures).isSuperset(of: ["losses", "billed"]))
         #expect(!dump.countedMeasures.contains("wins"))
-        #expect(throws: InspectionError.unknownMeasure("clicks", known: dump.measures)) {
+        #expect(throws: InspectionError.unknownMeasure("clicks", valid: dump.measures)) {
             try dump.limited(toMeasures: ["clicks"])
         }
     }

@@ -231,17 +231,17 @@ struct FunnelCostTests {
             expected[amount.currency, default: 0] += amount.micros
         }
         func cost(_ funnel: Funnel) throws -> [String: Int128] {
-            let place = try #require(funnel.table.columns.firstIndex { $0.name == "cost_micros" })
+            let index = try #require(funnel.table.columns.firstIndex { $0.name == "cost_micros" })
             var sums: [String: Int128] = [:]
-            for case .money(let money) in funnel.table.rows.map({ $0[place] }) {
+            for case .money(let money) in funnel.table.rows.map({ $0[index] }) {
                 for amount in money.amounts { sums[amount.currency, default: 0] += amount.micros }
             }
             return sums
         }
         let columns = Funnel.columnNames
-        for turn in 0..<12 {
+        for round in 0..<12 {
             let names = columns.filter { _ in Bool.random(using: &generator) }
-            let by = turn == 0 || names.isEmpty ? "total" : names.joined(separator: ",")
+            let by = round == 0 || names.isEmpty ? "total" : names.joined(separator: ",")
             #expect(try cost(stores.funnel(by: by)) == expected, "\(by)")
         }
         // The parts of each column, by conditions.

@@ -35,11 +35,11 @@ final class FunnelStores {
     func postbacks(watermark: Int64 = SampleStores.noon, _ rows: [String: Any]...) throws {
         try begin(watermark)
         for row in rows {
-            let known: [String: Any] = [
+            let defaults: [String: Any] = [
                 "framework": "skadnetwork", "version": "4.0", "conversion_type": "download",
                 "did_win": 1, "verdict": "valid", "postbacks": 1,
             ]
-            try insert(known.merging(row) { $1 }, into: PostbacksFold.tables[0], of: "postbacks")
+            try insert(defaults.merging(row) { $1 }, into: PostbacksFold.tables[0], of: "postbacks")
         }
     }
 
@@ -48,8 +48,8 @@ final class FunnelStores {
         try begin(nil)
         guard let table = PostbacksFold.tables.first(where: { $0.name == name }) else { return }
         for row in rows {
-            let known = ["has_source_identifier": 1].merging(row) { $1 }
-            try insert(known, into: table, of: "postbacks")
+            let defaults = ["has_source_identifier": 1].merging(row) { $1 }
+            try insert(defaults, into: table, of: "postbacks")
         }
     }
 
@@ -121,15 +121,15 @@ final class FunnelStores {
         let sums = table.measures.map { literal(row[$0] ?? 0) }
         let midnight = row["day"].map { "\($0)" == "" ? "" : "\($0)T00:00:00Z" }
         let begin = midnight ?? row["hour"] ?? hour
-        let place = "(\(row["partition"] ?? 0), \(literal(begin)))"
+        let workspace = "(\(row["partition"] ?? 0), \(literal(begin)))"
         let names = columns.map(\.name).joined(separator: ", ")
         try sample.change(
             """
-            INSERT OR IGNORE INTO slots (partition, hour) VALUES \(place);
+            INSERT OR IGNORE INTO slots (partition, hour) VALUES \(workspace);
             INSERT OR IGNORE INTO \(table.sqlName)_keys (\(names)) VALUES (\(keys.joined(separator: ", ")));
             INSERT INTO \(table.sqlName)_sums
             SELECT slot << 32 | key, \(sums.joined(separator: ", ")) FROM slots, \(table.sqlName)_keys
-            WHERE (partition, hour) = \(place) AND (\(names)) = (\(keys.joined(separator: ", ")))
+            WHERE (partition, hour) = \(workspace) AND (\(names)) = (\(keys.joined(separator: ", ")))
             """, stream: stream)
     }
 
@@ -139,8 +139,8 @@ final class FunnelStores {
 extension Funnel {
     /// The values of some columns of each row, as CSV has them.
     func rows(_ columns: String...) -> [[String]] {
-        let places = columns.compactMap { name in table.columns.firstIndex { $0.name == name } }
-        return table.rows.map { row in places.map { row[$0].plainText } }
+        let indices = columns.compactMap { name in table.columns.firstIndex { $0.name == name } }
+        return table.rows.map { row in indices.map { row[$0].plainText } }
     }
 
     var lines: [String] { table.text(as: .ndjson).split(separator: "\n").map(String.init) }

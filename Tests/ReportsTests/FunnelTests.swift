@@ -323,12 +323,12 @@ struct FunnelTests {
             ReportConfiguration(catalog: Catalog(), appsByBundle: ["com.example": 1]))
         let table = StoreNotificationsKey.table
         func terms(_ ownership: String) -> Int? {
-            let known = [
+            let texts = [
                 "hour": "2026-11-21T05:00:00Z", "environment": "Production",
                 "bundle_id": "com.example", "ownership": ownership,
             ]
             return cell.terms(
-                of: table, columns: table.columns.map { .text(known[$0.name] ?? "") })?.count
+                of: table, columns: table.columns.map { .text(texts[$0.name] ?? "") })?.count
         }
         #expect(terms("purchased") == 7)
         for ownership in ["family", "assigned", "other", ""] { #expect(terms(ownership) == nil) }

@@ -60,10 +60,10 @@ private struct SimulatedCampaigns: CustomStringConvertible, Sendable {
     /// How often each campaign has each value, where it is known, and where it is null.
     func postbacks(
         _ random: inout SeededGenerator
-    ) -> (known: [[Int64]], null: [[Int64]]) {
+    ) -> (observed: [[Int64]], null: [[Int64]]) {
         let app = random.dirichlet(Array(repeating: evenness, count: values))
-        var known = Array(repeating: Array(repeating: Int64(0), count: values), count: campaigns)
-        var null = known
+        var observed = Array(repeating: Array(repeating: Int64(0), count: values), count: campaigns)
+        var null = observed
         for campaign in 0..<campaigns {
             let shares = random.dirichlet(app.map { $0 * strength + 1e-9 })
             let size = max(installs * exp(1.2 * random.normal()), 2)
@@ -79,12 +79,12 @@ private struct SimulatedCampaigns: CustomStringConvertible, Sendable {
                     if Double.random(in: 0..<1, using: &random) < share {
                         null[campaign][value] += 1
                     } else {
-                        known[campaign][value] += 1
+                        observed[campaign][value] += 1
                     }
                 }
             }
         }
-        return (known, null)
+        return (observed, null)
     }
 }
 
@@ -156,17 +156,17 @@ struct NullEstimateTests {
             let (all, null) = simulated.postbacks(&random)
             // A value that no postback has is no column of the known ones, and still may be missing.
             let seen = all[0].indices.filter { value in all.contains { $0[value] > 0 } }
-            let known = all.map { row in seen.map { row[$0] } }
-            let pooled = PooledValues(known: known, possibleCount: 64)
-            for campaign in known.indices {
+            let observed = all.map { row in seen.map { row[$0] } }
+            let pooled = PooledValues(observed: observed, possibleCount: 64)
+            for campaign in observed.indices {
                 let missing = null[campaign].reduce(0, +)
                 guard missing > 0 else { continue }
                 var others: [Int] = []
                 var rest = missing
-                for (place, value) in seen.enumerated() {
-                    let estimate = pooled.estimate(of: place, campaign: campaign, missing: missing)
+                for (index, value) in seen.enumerated() {
+                    let estimate = pooled.estimate(of: index, campaign: campaign, missing: missing)
                     guard estimate.isLikely else {
-                        others.append(place)
+                        others.append(index)
                         continue
                     }
                     ofValues.add(estimate, truth: null[campaign][value])
@@ -186,7 +186,7 @@ struct NullEstimateTests {
     @Test("a campaign with many known values goes by these, one with few leans on the app")
     func pooling() {
         let even = Array(repeating: [Int64(50), 50], count: 10)
-        let pooled = PooledValues(known: even + [[900, 100], [2, 0], [0, 0]])
+        let pooled = PooledValues(observed: even + [[900, 100], [2, 0], [0, 0]])
         func share(_ campaign: Int) -> Double {
             pooled.estimate(of: 0, campaign: campaign, missing: 1000).mean / 1000
         }
@@ -202,7 +202,7 @@ struct NullEstimateTests {
 
     @Test("many missing values are estimated as few are, in proportion")
     func scale() {
-        let pooled = PooledValues(known: [[3000, 1000], [2900, 1100], [3100, 900]])
+        let pooled = PooledValues(observed: [[3000, 1000], [2900, 1100], [3100, 900]])
         let many = pooled.estimate(of: 0, campaign: 0, missing: 1_000_000)
         #expect(abs(many.mean - 750_000) < 10_000)
         #expect(many.low < 750_000 && many.high > 750_000 && many.high - many.low < 100_000)

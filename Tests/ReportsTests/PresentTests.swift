@@ -33,9 +33,9 @@ struct PresentTests {
     private func watch(
         _ yaml: String = "silence: [{name: seats, dump: bids, by: [seat], measures: [wins]}]"
     ) throws -> Watch {
-        let place = try TemporaryDirectory()
-        try place.write(yaml, to: "watch.yaml")
-        return try Watch(PipelineDirectory(place.path).watch())
+        let workspace = try TemporaryDirectory()
+        try workspace.write(yaml, to: "watch.yaml")
+        return try Watch(PipelineDirectory(workspace.path).watch())
     }
 
     @Test("a record is dated ahead of the clock from more than five minutes on")

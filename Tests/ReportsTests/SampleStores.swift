@@ -119,8 +119,8 @@ final class SampleStores {
         _ fold: Fold, _ store: AggregateStore, _ records: [Record], _ atOnce: Int,
         _ configuration: String, window: Int64?
     ) throws {
-        let known = Set(try store.partitionStates().map(\.partition))
-        for partition in Set(records.map(\.partition)).subtracting(known).sorted() {
+        let stored = Set(try store.partitionStates().map(\.partition))
+        for partition in Set(records.map(\.partition)).subtracting(stored).sorted() {
             try store.beginPartition(partition, at: 0, emitFrom: 0)
             try store.recordEpoch(
                 partition: partition,

@@ -27,9 +27,9 @@ struct WatchTests {
         """
 
     private func watch(_ yaml: String) throws -> Watch {
-        let place = try TemporaryDirectory()
-        try place.write(yaml, to: "watch.yaml")
-        return try Watch(PipelineDirectory(place.path).watch())
+        let workspace = try TemporaryDirectory()
+        try workspace.write(yaml, to: "watch.yaml")
+        return try Watch(PipelineDirectory(workspace.path).watch())
     }
 
     /// Three seats: one goes on, one falls silent 30 hours before the end, one loses all of its last day.

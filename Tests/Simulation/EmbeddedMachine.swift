@@ -46,7 +46,7 @@ final class EmbeddedMachine: RecordSink, LogOfProcesses {
 
     func openLog() throws -> EmbeddedLog { try EmbeddedLog(path: path, mode: .existing) }
 
-    func note(_ transition: Transition) { cluster.note(transition) }
+    func cover(_ transition: Transition) { cluster.cover(transition) }
 
     // MARK: The producer
 
@@ -74,7 +74,7 @@ final class EmbeddedMachine: RecordSink, LogOfProcesses {
                 end(.producerKilled)
                 return nil
             }
-            note(.acknowledged)
+            cover(.acknowledged)
             return positions.first
         } catch {
             if weir_sim_is_dead(producer.process) {
@@ -88,7 +88,7 @@ final class EmbeddedMachine: RecordSink, LogOfProcesses {
     }
 
     private func end(_ transition: Transition) {
-        note(transition)
+        cover(transition)
         producer = nil
     }
 

@@ -26,7 +26,7 @@ extension Simulation {
     private func judge(_ error: StoreError, of worker: SimulatedWorker) throws {
         switch error {
         case .disk where worker.hasDiskFaults:
-            cluster.note(.diskFailed)
+            cluster.cover(.diskFailed)
             unsettled = worker
         default: throw error
         }
@@ -35,9 +35,9 @@ extension Simulation {
     private func judge(_ error: LogError, of worker: SimulatedWorker) throws {
         switch error {
         case .offsetGone where isOf(trimmed, worker) || isOf(recreated, worker):
-            cluster.note(.recordsGone)
-        case .unavailable where !kinds.isEmpty: cluster.note(.logFailed)
-        case .disk where worker.hasDiskFaults: cluster.note(.logDiskFailed)
+            cluster.cover(.recordsGone)
+        case .unavailable where !kinds.isEmpty: cluster.cover(.logFailed)
+        case .disk where worker.hasDiskFaults: cluster.cover(.logDiskFailed)
         default: throw error
         }
     }
@@ -48,25 +48,25 @@ extension Simulation {
         case .store(let error): try judge(error, of: worker)
         case .log(let error): try judge(error, of: worker)
         case .changed(.logStartsLater) where isOf(trimmed, worker):
-            cluster.note(.startsLater)
+            cluster.cover(.startsLater)
             try worker.moveStoresAway()
         case .dedupeMemoryFull(let ids, let bound, _)
         where report.kinds.contains(.fewIDs) && bound <= Self.mostIDs && ids >= bound:
-            cluster.note(.memoryFull)
+            cluster.cover(.memoryFull)
             try raiseBound(of: worker.program.topic)
         case .changed(.partitionCountChanged(_, _, let now, _))
         where Int(now) == cluster.topic(worker.program.topic)?.partitions.count && machine == nil:
-            cluster.note(.otherPartitions)
+            cluster.cover(.otherPartitions)
             worker.acceptedPartitionCount = now
         case .changed(.groupBeyondEnd) where isOf(recreated, worker),
             .changed(.groupOfOther) where isOf(recreated, worker):
-            cluster.note(.endsEarlier)
+            cluster.cover(.endsEarlier)
             for other in workers where other.program.topic == worker.program.topic { kill(other) }
             cluster.forgetOffsets(ofTopic: worker.program.topic)
         case let other?:
             guard let transition = Self.transition(ofRecreatedTopic: other), isOf(recreated, worker)
             else { throw error }
-            cluster.note(transition)
+            cluster.cover(transition)
             try reset(worker)
         case nil: throw error
         }
@@ -74,18 +74,18 @@ extension Simulation {
 
     private func judge(_ change: LogChange, ofDeliverer worker: SimulatedWorker) throws {
         switch change {
-        case .documentsGone(let place, _, let earliest) where isOf(trimmed, worker):
-            cluster.note(.documentsGone)
+        case .documentsGone(let topicPartition, _, let earliest) where isOf(trimmed, worker):
+            cluster.cover(.documentsGone)
             for other in deliverers { kill(other) }
-            cluster.setOffset(earliest, of: place)
+            cluster.setOffset(earliest, of: topicPartition)
         case .groupBeyondEnd where isOf(recreated, worker),
             .groupOfOther where isOf(recreated, worker):
-            cluster.note(.endsEarlier)
+            cluster.cover(.endsEarlier)
             for other in deliverers { kill(other) }
             cluster.forgetOffsets(ofTopic: SimulatedDocuments.topic)
         case .documentsEndEarlier where isOf(recreated, worker),
             .otherDocuments where isOf(recreated, worker):
-            cluster.note(.otherDocuments)
+            cluster.cover(.otherDocuments)
             try reset(worker)
         default: throw change
         }

@@ -7,7 +7,7 @@ import TestKit
 
 /// Where producers send records.
 protocol RecordSink: AnyObject {
-    func note(_ transition: Transition)
+    func cover(_ transition: Transition)
     /// - Returns: where the record lies; nil when that was not acknowledged, and nobody knows whether it is there.
     func send(_ record: OutgoingRecord, at milliseconds: Int64) -> RecordPosition?
 }
@@ -113,7 +113,7 @@ final class ModelFeed<Model: StreamModel>: Feed {
     func send(to log: any RecordSink, at milliseconds: Int64) -> Int64 {
         if let record = outgoing.last, let last = sent.last, random.next() % 50 == 0 {
             // A producer that heard nothing sends it again.
-            log.note(.repetition)
+            log.cover(.repetition)
             append(record, last.meaning, to: log, at: milliseconds)
         } else if !sent.isEmpty, let window = windowSeconds ?? stream.defaultWindowSeconds,
             random.next() % 200 == 0
@@ -139,13 +139,13 @@ final class ModelFeed<Model: StreamModel>: Feed {
     private func sendAtEdge(
         of windowMilliseconds: Int64, to log: any RecordSink
     ) -> Int64 {
-        log.note(.edge)
-        let place = sent.count - 1 - Int(random.next() % UInt64(min(sent.count, 30)))
-        let old = sent[place]
+        log.cover(.edge)
+        let index = sent.count - 1 - Int(random.next() % UInt64(min(sent.count, 30)))
+        let old = sent[index]
         let edge = max(0, old.timestampMilliseconds) + windowMilliseconds
         let newest = edge + Int64(random.next() % 3) - 1
         sendNew(to: log, at: newest, partition: old.partition)
-        var record = outgoing[place]
+        var record = outgoing[index]
         record.partition = old.partition
         append(record, old.meaning, to: log, at: newest - Int64(random.next() % 2))
         return newest
@@ -153,9 +153,9 @@ final class ModelFeed<Model: StreamModel>: Feed {
 
     func flood(_ log: any RecordSink, count: Int, at milliseconds: Int64) -> Bool {
         let rejected = rejected
-        let place = sent.lastIndex { rejected[$0.partition]?.contains($0.offset) ?? false }
-        guard let place else { return false }
-        let (record, meaning) = (outgoing[place], sent[place].meaning)
+        let index = sent.lastIndex { rejected[$0.partition]?.contains($0.offset) ?? false }
+        guard let index else { return false }
+        let (record, meaning) = (outgoing[index], sent[index].meaning)
         for _ in 0..<count { append(record, meaning, to: log, at: milliseconds) }
         return true
     }
@@ -230,9 +230,9 @@ final class ModelFeed<Model: StreamModel>: Feed {
         under windows: [Int32: WindowsInForce], refused: [Int32: [Int64: String]]
     ) throws -> String? {
         var folded = sent.filter { offsets[$0.partition]?.contains($0.offset) ?? false }
-        for place in folded.indices {
-            folded[place].windowMilliseconds =
-                windows[folded[place].partition]?.milliseconds(at: folded[place].offset)
+        for index in folded.indices {
+            folded[index].windowMilliseconds =
+                windows[folded[index].partition]?.milliseconds(at: folded[index].offset)
         }
         let isAll =
             folded.count == sent.count && folded.allSatisfy { $0.windowMilliseconds == nil }
@@ -270,8 +270,8 @@ final class ModelFeed<Model: StreamModel>: Feed {
 
     /// The beginning of a record's value.
     private func text(_ partition: Int32, _ offset: Int64) -> String {
-        let place = sent.firstIndex { $0.partition == partition && $0.offset == offset }
-        guard let place, let value = outgoing[place].value else { return "no value" }
+        let index = sent.firstIndex { $0.partition == partition && $0.offset == offset }
+        guard let index, let value = outgoing[index].value else { return "no value" }
         return ModelRows.row([String(decoding: value.prefix(2000), as: UTF8.self)])
     }
 

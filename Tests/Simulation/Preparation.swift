@@ -16,10 +16,10 @@ extension Simulation {
             try files.createDirectory(atPath: "\(root)/\(name)", withIntermediateDirectories: true)
         }
         kinds = Set(
-            FaultKind.allCases.enumerated().filter { place, kind in
+            FaultKind.allCases.enumerated().filter { index, kind in
                 let isOn =
                     kind.isOneIn.map { whole in
-                        isDrawn(1, in: whole, by: kind == .flood ? 0xF1 : 0xF100 + UInt64(place))
+                        isDrawn(1, in: whole, by: kind == .flood ? 0xF1 : 0xF100 + UInt64(index))
                     } ?? chance(1, in: 2)
                 return isOn || !options.isSwarm
             }.map(\.element)
@@ -49,8 +49,8 @@ extension Simulation {
             let topic = feed.stream.streamName
             cluster.make(topic, partitionCount: Int32(1 + number(below: 4)))
             // Without a group, one worker has all partitions.
-            for place in 0...number(below: machine == nil ? options.mostWorkers : 1) {
-                addWorker("\(topic)-\(place)", feed.program)
+            for index in 0...number(below: machine == nil ? options.mostWorkers : 1) {
+                addWorker("\(topic)-\(index)", feed.program)
             }
             try feed.writeConfiguration(to: "\(root)/pipelines", settings: drawSettings())
         }
@@ -127,10 +127,10 @@ extension Simulation {
     private func drawFeeds() {
         let first = number(below: Self.feeds.count)
         let made = Self.feeds.map { make in (feed: make(random.next()), isDrawn: chance(1, in: 5)) }
-        let wanted = made.enumerated().filter { place, feed in
+        let wanted = made.enumerated().filter { index, feed in
             options.streams.isEmpty || options.streams.contains(feed.feed.stream.streamName)
         }
-        let drawn = wanted.filter { place, feed in place == first || feed.isDrawn }
+        let drawn = wanted.filter { index, feed in index == first || feed.isDrawn }
         feeds = (drawn.isEmpty ? wanted : drawn).map(\.element.feed)
     }
 

@@ -7,7 +7,7 @@ import Foundation
 /// published. A process notes it before it publishes the next, and before it ends as it was asked to. What the offsets
 /// of the group cover is published already, by whichever store.
 struct Publications {
-    private struct Place: Hashable {
+    private struct Position: Hashable {
         let topic: String
         let partition: Int32
     }
@@ -18,7 +18,7 @@ struct Publications {
         let topic: String
         /// Nothing of a dead letter: one comes from a record.
         let document: String?
-        let origin: Place
+        let origin: Position
         let offset: Int64
 
         init?(_ record: OutgoingRecord) {
@@ -33,7 +33,7 @@ struct Publications {
                     let offset = origin["offset"] as? Int
                 else { return nil }
                 self.document = document
-                self.origin = Place(topic: name, partition: Int32(partition))
+                self.origin = Position(topic: name, partition: Int32(partition))
                 self.offset = Int64(offset)
             } else {
                 guard let name = record.header("weir_topic"), record.topic == "\(name).dlq",
@@ -41,7 +41,7 @@ struct Publications {
                     let offset = record.header("weir_offset").flatMap({ Int64($0) })
                 else { return nil }
                 document = nil
-                origin = Place(topic: name, partition: partition)
+                origin = Position(topic: name, partition: partition)
                 self.offset = offset
             }
         }
@@ -50,7 +50,7 @@ struct Publications {
     private struct Process {
         let directory: String
         /// The offsets of the group when it last asked for them.
-        var groupOffsets: [Place: Int64] = [:]
+        var groupOffsets: [Position: Int64] = [:]
         /// What the brokers have taken, and it may not have noted yet.
         var acknowledged: Set<Item> = []
     }
@@ -66,7 +66,7 @@ struct Publications {
     /// A process was told the offsets of its group.
     mutating func tell(_ process: Int32, _ offsets: [Int32: GroupOffset], of topic: String) {
         for (partition, offset) in offsets {
-            processes[process]?.groupOffsets[Place(topic: topic, partition: partition)] =
+            processes[process]?.groupOffsets[Position(topic: topic, partition: partition)] =
                 offset.next
         }
     }
@@ -78,13 +78,13 @@ struct Publications {
         guard let directory = note(process) else { return nil }
         var items: Set<Item> = []
         for item in records.compactMap(Item.init) {
-            let place =
+            let position =
                 "\(item.topic): \(item.document ?? "the record") of \(item.origin.topic)/\(item.origin.partition) at \(item.offset)"
             if noted[directory, default: []].contains(item) || !items.insert(item).inserted {
-                return "\(place) is published again"
+                return "\(position) is published again"
             }
             if let told = processes[process]?.groupOffsets[item.origin], item.offset < told {
-                return "\(place) is published again, and the group's offset is \(told)"
+                return "\(position) is published again, and the group's offset is \(told)"
             }
         }
         return nil

@@ -85,8 +85,8 @@ final class SimulatedCluster: RecordSink {
 
         /// Which partitions a member has now: each one in turn.
         func share(of member: SimulatedReader, partitionCount: Int) -> [Int32] {
-            guard let place = members.firstIndex(where: { $0 === member }) else { return [] }
-            return (0..<partitionCount).filter { $0 % members.count == place }.map { Int32($0) }
+            guard let index = members.firstIndex(where: { $0 === member }) else { return [] }
+            return (0..<partitionCount).filter { $0 % members.count == index }.map { Int32($0) }
         }
     }
 
@@ -131,11 +131,11 @@ final class SimulatedCluster: RecordSink {
         topic(record.topic).map { append(record, to: $0, at: milliseconds) }
     }
 
-    func note(_ transition: Transition) { met[transition.rawValue, default: 0] += 1 }
+    func cover(_ transition: Transition) { met[transition.rawValue, default: 0] += 1 }
 
     func happens(_ millionths: UInt64, _ transition: Transition) -> Bool {
         guard draws(millionths) else { return false }
-        note(transition)
+        cover(transition)
         return true
     }
 
@@ -164,8 +164,8 @@ final class SimulatedCluster: RecordSink {
     func recreate(_ name: String, partitionCount: Int32) {
         let old = topics[name]?.partitions ?? []
         let topic = make(name, partitionCount: partitionCount)
-        for (place, partition) in old.enumerated().prefix(topic.partitions.count) {
-            topic.partitions[place].oldEndOffset = max(
+        for (index, partition) in old.enumerated().prefix(topic.partitions.count) {
+            topic.partitions[index].oldEndOffset = max(
                 partition.endOffset, partition.oldEndOffset)
         }
         publications.forget(topic: name)
@@ -175,7 +175,7 @@ final class SimulatedCluster: RecordSink {
     /// No store has anything of the topic any more that this one has replaced.
     func endOldTopic(_ name: String) {
         guard let topic = topics[name] else { return }
-        for place in topic.partitions.indices { topic.partitions[place].lastOldOffset = nil }
+        for index in topic.partitions.indices { topic.partitions[index].lastOldOffset = nil }
     }
 
     func forgetOffsets(ofTopic name: String) {
@@ -186,9 +186,9 @@ final class SimulatedCluster: RecordSink {
     }
 
     /// An operator sets a partition's offset of each group, while nobody reads it.
-    func setOffset(_ offset: Int64, of place: TopicPartition) {
-        for (group, members) in groups where group.hasSuffix(" \(place.topic)") {
-            members.committed[place.partition] = GroupOffset(offset)
+    func setOffset(_ offset: Int64, of topicPartition: TopicPartition) {
+        for (group, members) in groups where group.hasSuffix(" \(topicPartition.topic)") {
+            members.committed[topicPartition.partition] = GroupOffset(offset)
         }
     }
 
@@ -206,12 +206,12 @@ final class SimulatedCluster: RecordSink {
     /// Drops the oldest records of a partition, as retention does. Returns where it begins then.
     @discardableResult
     func trim(_ topic: Topic, partition: Int32, below end: Int64) -> Int64 {
-        let place = Int(partition)
-        let offset = min(end, topic.partitions[place].lastOldOffset ?? end)
-        topic.partitions[place].records.removeAll { $0.offset < offset }
-        topic.partitions[place].earliestOffset = max(
-            offset, topic.partitions[place].earliestOffset)
-        return topic.partitions[place].earliestOffset
+        let index = Int(partition)
+        let offset = min(end, topic.partitions[index].lastOldOffset ?? end)
+        topic.partitions[index].records.removeAll { $0.offset < offset }
+        topic.partitions[index].earliestOffset = max(
+            offset, topic.partitions[index].earliestOffset)
+        return topic.partitions[index].earliestOffset
     }
 
     func group(_ name: String, of topic: String) -> Group {
@@ -244,26 +244,26 @@ final class SimulatedCluster: RecordSink {
             ?? KeyPartitioner.partition(
                 key: record.key, value: record.value,
                 partitionCount: Int32(topic.partitions.count))
-        let place = Int(partition)
-        let offset = topic.partitions[place].endOffset
+        let index = Int(partition)
+        let offset = topic.partitions[index].endOffset
         appends += 1
-        topic.partitions[place].records.append(
+        topic.partitions[index].records.append(
             Record(
                 number: appends, offset: offset,
                 timestampMilliseconds: record.timestampMilliseconds ?? milliseconds,
                 key: record.key, headers: record.headers, value: record.value,
                 isRepetition: isRepetition))
-        topic.partitions[place].endOffset = offset + 1
+        topic.partitions[index].endOffset = offset + 1
         return RecordPosition(partition: partition, offset: offset)
     }
 
     /// Leaves offsets out, as the marks of a transaction and its aborted records do.
     func leaveGap(in topic: Topic, partition: Int32, count: Int64) {
-        let place = Int(partition)
-        guard topic.partitions[place].endOffset >= topic.partitions[place].oldEndOffset else {
+        let index = Int(partition)
+        guard topic.partitions[index].endOffset >= topic.partitions[index].oldEndOffset else {
             return
         }
-        topic.partitions[place].endOffset += count
-        note(.gap)
+        topic.partitions[index].endOffset += count
+        cover(.gap)
     }
 }

@@ -38,9 +38,9 @@ final class SimulatedDocuments {
         isRecreated = true
         unreadable = [:]
         guard let topic = cluster.topic(Self.topic), number(below: 2) == 0 else { return }
-        let known = Set(retired.map(\.number))
+        let retiredNumbers = Set(retired.map(\.number))
         for record in old.dropFirst(number(below: old.count + 1))
-        where known.contains(record.number) {
+        where retiredNumbers.contains(record.number) {
             cluster.append(
                 OutgoingRecord(
                     topic: Self.topic, key: record.key, headers: record.headers,
@@ -78,18 +78,18 @@ final class SimulatedDocuments {
     /// Sends a new document, a further revision, one that was sent before, or what is none.
     func send(to cluster: SimulatedCluster, at milliseconds: Int64) {
         guard let topic = cluster.topic(Self.topic) else { return }
-        var place = revisions.count
-        if !revisions.isEmpty, number(below: 3) > 0 { place = number(below: revisions.count) }
-        if place == revisions.count { revisions.append(0) }
-        if revisions[place] == 0 || number(below: 2) == 0 { revisions[place] += 1 }
+        var index = revisions.count
+        if !revisions.isEmpty, number(below: 3) > 0 { index = number(below: revisions.count) }
+        if index == revisions.count { revisions.append(0) }
+        if revisions[index] == 0 || number(below: 2) == 0 { revisions[index] += 1 }
         // Mostly the newest revision, now and then one that is older.
-        let revision = revisions[place] - Int64(number(below: 4) == 0 ? number(below: 2) : 0)
-        let digits = String(place)
+        let revision = revisions[index] - Int64(number(below: 4) == 0 ? number(below: 2) : 0)
+        let digits = String(index)
         let id =
             Self.idPrefix + String(repeating: "0", count: 26 - digits.count) + digits
         let names = Self.partners + ["unheard-of"]
         let text =
-            #"{"id":"\#(id)","revision":\#(max(1, revision)),"partner":"\#(names[place % names.count])"}"#
+            #"{"id":"\#(id)","revision":\#(max(1, revision)),"partner":"\#(names[index % names.count])"}"#
         let none: [[UInt8]?] = [
             nil, [], Array("{".utf8), Array(text.utf8) + [0xFF], Array("[]".utf8),
         ]

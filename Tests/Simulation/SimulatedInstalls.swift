@@ -48,19 +48,20 @@ final class SimulatedInstalls {
     func losePower(in directory: String) { mayBeDamaged.insert(directory) }
 
     /// A file is made again where it was damaged, and for no other reason: its topic stays the same.
-    fileprivate func warn(_ reason: String, in place: ProcessPlace) {
-        guard !weir_sim_is_dead(place.number) else { return }
-        cluster.note(.statesRecreated)
-        guard mayBeDamaged.remove(place.directory) == nil else { return }
+    fileprivate func warn(_ reason: String, in context: ProcessContext) {
+        guard !weir_sim_is_dead(context.number) else { return }
+        cluster.cover(.statesRecreated)
+        guard mayBeDamaged.remove(context.directory) == nil else { return }
         fault = fault ?? SimulationFault(reason)
     }
 
     /// A collector goes on after an error: that of a log that is away, or of a disk that fails.
-    fileprivate func judge(_ error: ConversionServiceError, of place: ProcessPlace) {
-        guard !weir_sim_is_dead(place.number) else { return }
+    fileprivate func judge(_ error: ConversionServiceError, of context: ProcessContext) {
+        guard !weir_sim_is_dead(context.number) else { return }
         switch error {
         case .log(.unavailable): return
-        case .log(.disk) where place.hasDiskFaults, .store(.disk) where place.hasDiskFaults: return
+        case .log(.disk) where context.hasDiskFaults, .store(.disk) where context.hasDiskFaults:
+            return
         default: fault = fault ?? SimulationFault("a collector could not answer: \(error)")
         }
     }
@@ -85,9 +86,9 @@ final class SimulatedInstalls {
         }
         let answers = try ledger.answer(asks[first...].map { ($0.request, $0.nowMilliseconds) })
         guard !weir_sim_is_dead(process) else { return }
-        for (place, answer) in answers.enumerated() {
-            asks[first + place].answer = answer
-            cluster.note(.installAnswered)
+        for (index, answer) in answers.enumerated() {
+            asks[first + index].answer = answer
+            cluster.cover(.installAnswered)
         }
     }
 
@@ -161,7 +162,7 @@ final class SimulatedInstalls {
     private func compare(
         _ records: [SimulatedCluster.Record], of partition: String, _ found: inout Set<Int>
     ) throws {
-        var known = KnownInstalls()
+        var seen = SeenInstalls()
         for record in records {
             let update = record.value.flatMap { bytes in
                 bytes.withUnsafeBytes { ConversionUpdate.read($0) }
@@ -180,7 +181,7 @@ final class SimulatedInstalls {
             let ask = asks[number]
             let wanted = ConversionEngine.answer(
                 ask.request,
-                state: known.state(of: update.install, at: ask.nowMilliseconds),
+                state: seen.state(of: update.install, at: ask.nowMilliseconds),
                 model: models[ask.request.appID], nowMilliseconds: ask.nowMilliseconds)
             let isRight = wanted.update == update && ask.answer ?? wanted.answer == wanted.answer
             guard isRight || ask.mayLag else {
@@ -188,13 +189,13 @@ final class SimulatedInstalls {
                     "\(partition) at \(record.offset): request \(number) was told \(update), and by what the log had, \(wanted.update)"
                 )
             }
-            known.add(update)
+            seen.add(update)
         }
     }
 }
 
 /// The states of installs that follow from a partition's records.
-private struct KnownInstalls {
+private struct SeenInstalls {
     private var states: [InstallKey: InstallState] = [:]
     private var latestMilliseconds = Int64.min
 
@@ -220,15 +221,17 @@ struct CollectorProgram: SimulatedProgram {
     static let name = "collector"
     var topic: String { Self.name }
 
-    func open(_ place: ProcessPlace) throws -> (program: any Turning, reader: (any LogReader)?) {
+    func open(_ context: ProcessContext) throws -> (program: any Turning, reader: (any LogReader)?)
+    {
         do throws(ConversionServiceError) {
-            nonisolated(unsafe) let (installs, place) = (installs, place)
+            nonisolated(unsafe) let (installs, context) = (installs, context)
             try? FileManager.default.createDirectory(
-                atPath: place.directory, withIntermediateDirectories: true)
+                atPath: context.directory, withIntermediateDirectories: true)
             let ledger = try InstallLedger(
-                log: place.log, storePath: "\(place.directory)/\(ConversionStoreProgress.fileName)",
-                models: installs.apps, warn: { installs.warn($0, in: place) })
-            return (CollectorTurns(ledger: ledger, installs: installs, place: place), nil)
+                log: context.log,
+                storePath: "\(context.directory)/\(ConversionStoreProgress.fileName)",
+                models: installs.apps, warn: { installs.warn($0, in: context) })
+            return (CollectorTurns(ledger: ledger, installs: installs, context: context), nil)
         } catch {
             throw error.cause
         }
@@ -238,31 +241,31 @@ struct CollectorProgram: SimulatedProgram {
 private final class CollectorTurns: Turning {
     private let ledger: InstallLedger
     private let installs: SimulatedInstalls
-    private let place: ProcessPlace
+    private let context: ProcessContext
 
-    init(ledger: InstallLedger, installs: SimulatedInstalls, place: ProcessPlace) {
+    init(ledger: InstallLedger, installs: SimulatedInstalls, context: ProcessContext) {
         self.ledger = ledger
         self.installs = installs
-        self.place = place
+        self.context = context
     }
 
     var isCaughtUp: Bool { !ledger.isBehind }
 
     /// As the collector does: what cannot be answered is asked again, and a file that cannot be used is made again.
     func takeTurn() throws -> WorkerEnd? {
-        guard !place.stop.isRequested else {
+        guard !context.stop.isRequested else {
             ledger.close()
             return .stopped
         }
         do throws(ConversionServiceError) {
             try ledger.catchUp()
-            try installs.ask(ledger, of: place.number)
+            try installs.ask(ledger, of: context.number)
         } catch {
             do throws(ConversionServiceError) {
                 guard error.isOfFile else { throw error }
                 try ledger.recreate(error)
             } catch {
-                installs.judge(error, of: place)
+                installs.judge(error, of: context)
             }
         }
         if let fault = installs.fault { throw fault }

@@ -170,8 +170,8 @@ final class SimulatedReader: LogReader {
         }
         let limit = 1 + Int(log.cluster.random.next() % UInt64(max(1, maxRecords)))
         let numbers = positions.keys.sorted().filter { !paused.contains($0) }
-        for turn in numbers.indices where batch.isEmpty {
-            let number = numbers[(turn + nextPartition) % numbers.count]
+        for step in numbers.indices where batch.isEmpty {
+            let number = numbers[(step + nextPartition) % numbers.count]
             try fill(batch, from: number, in: topic, limit: min(limit, maxRecords), maxBytes)
         }
         nextPartition &+= 1
@@ -190,7 +190,7 @@ final class SimulatedReader: LogReader {
         let partition = try partition(number, in: topic)
         let position = positions[number] ?? 0
         guard position >= partition.earliestOffset else {
-            log.cluster.note(.offsetGone)
+            log.cluster.cover(.offsetGone)
             throw .offsetGone(
                 TopicPartition(topic: topic.name, partition: number), offset: position)
         }
@@ -235,7 +235,7 @@ final class SimulatedReader: LogReader {
                 if !wasLeftOut { givingUp = revoked.subtracting(lost) }
                 lost = []
                 paused.subtract(revoked)
-                log.cluster.note(.revoked)
+                log.cluster.cover(.revoked)
                 return .revoked(revoked.sorted())
             }
             let given = share.filter { positions[$0] == nil }
@@ -244,7 +244,7 @@ final class SimulatedReader: LogReader {
                 given.contains(where: { group.isHeld($0, beside: self) })
             {
                 waits += 1
-                log.cluster.note(.waitedForMembers)
+                log.cluster.cover(.waitedForMembers)
                 return isSubscribing ? assigned([]) : .idle
             }
             waits = 0
@@ -264,7 +264,7 @@ final class SimulatedReader: LogReader {
     private func assigned(_ numbers: [Int32]) -> LogReading {
         isSubscribing = false
         for number in numbers { positions[number] = 0 }
-        log.cluster.note(.assigned)
+        log.cluster.cover(.assigned)
         return .assigned(numbers)
     }
 
@@ -286,7 +286,7 @@ final class SimulatedReader: LogReader {
             .first { $0.timestampMilliseconds >= timestampMilliseconds }?.offset
     }
 
-    var keepsNotes: Bool { true }
+    var keepsMetadata: Bool { true }
 
     func committedOffsets() throws(LogError) -> [Int32: GroupOffset] {
         try log.call(.ask)
@@ -302,7 +302,7 @@ final class SimulatedReader: LogReader {
         var offsets = offsets
         if case .shared = assignment, generation != group.generation {
             offsets = offsets.filter { givingUp.contains($0.key) && !lost.contains($0.key) }
-            log.cluster.note(offsets.isEmpty ? .olderGeneration : .toldAtRevocation)
+            log.cluster.cover(offsets.isEmpty ? .olderGeneration : .toldAtRevocation)
         }
         for (partition, offset) in offsets.sorted(by: { $0.key < $1.key }) {
             if positions[partition] == nil, !givingUp.contains(partition) {
@@ -321,10 +321,10 @@ final class SimulatedReader: LogReader {
 
     /// The group goes on without this member: it left, or was silent for too long.
     func leave() {
-        guard let group, let place = group.members.firstIndex(where: { $0 === self }) else {
+        guard let group, let index = group.members.firstIndex(where: { $0 === self }) else {
             return
         }
-        group.members.remove(at: place)
+        group.members.remove(at: index)
         group.generation += 1
         wasLeftOut = true
     }
@@ -355,7 +355,7 @@ final class SimulatedWriter: LogWriter {
         }
         guard cluster.appendsToRefuse == 0 else {
             cluster.appendsToRefuse -= 1
-            cluster.note(.appendsRefused)
+            cluster.cover(.appendsRefused)
             cluster.onRefusal(log.process)
             throw log.unavailable(.append)
         }

@@ -77,9 +77,9 @@ final class SimulatedPartners {
 
     /// Hands the answers that are there to a process that is about to take its turn.
     func answer(_ process: Int32) {
-        for place in answers.indices
-        where answers[place].process == process && answers[place].left > 0 {
-            answers[place].left -= 1
+        for index in answers.indices
+        where answers[index].process == process && answers[index].left > 0 {
+            answers[index].left -= 1
         }
         let ready = answers.filter { $0.process == process && $0.left == 0 }
         answers.removeAll { $0.process == process && $0.left == 0 }
@@ -163,7 +163,7 @@ final class SimulatedPartners {
         senders[name]?.pauses.read = [:]
         senders[name]?.shut.read = []
         if handed.removeValue(forKey: process)?.isEmpty == false {
-            cluster.note(.acceptanceUnstored)
+            cluster.cover(.acceptanceUnstored)
         }
     }
 

@@ -26,16 +26,16 @@ extension Turning {
 extension Worker: Turning {
     func takeTurn() throws -> WorkerEnd? {
         defer { quiesce() }
-        return try turn()
+        return try runOnce()
     }
 }
 
 extension DeliveryLoop: Turning {
-    func takeTurn() throws -> WorkerEnd? { try turn() ? nil : .stopped }
+    func takeTurn() throws -> WorkerEnd? { try runOnce() ? nil : .stopped }
 }
 
 /// What a process of a program has of its machine.
-struct ProcessPlace {
+struct ProcessContext {
     let name: String
     let number: Int32
     let lanes: Int
@@ -76,32 +76,34 @@ extension SimulatedCluster: LogOfProcesses {
 protocol SimulatedProgram {
     var topic: String { get }
     /// - Returns: the program, and what it reads; nil where it keeps that to itself.
-    func open(_ place: ProcessPlace) throws -> (program: any Turning, reader: (any LogReader)?)
+    func open(_ context: ProcessContext) throws -> (program: any Turning, reader: (any LogReader)?)
 }
 
 struct FoldProgram<Fold: StreamFold>: SimulatedProgram {
     var topic: String { Fold.streamName }
 
-    func open(_ place: ProcessPlace) throws -> (program: any Turning, reader: (any LogReader)?) {
+    func open(_ context: ProcessContext) throws -> (program: any Turning, reader: (any LogReader)?)
+    {
         guard
-            !PromotionRequest.isMade(in: place.directory)
-                || !PromotionRequest.isHeld(in: place.directory)
-        else { throw SimulationFault("a promotion is under way in \(place.directory)") }
-        let sets = try PromotionJournal(directory: place.directory)
+            !PromotionRequest.isMade(in: context.directory)
+                || !PromotionRequest.isHeld(in: context.directory)
+        else { throw SimulationFault("a promotion is under way in \(context.directory)") }
+        let sets = try PromotionJournal(directory: context.directory)
         _ = try sets.presentPath(of: topic)
         let configuration = try Fold.readConfiguration(
-            PipelineDirectory(place.options.pipelinesDirectory))
-        var reader = try place.log.reader(
+            PipelineDirectory(context.options.pipelinesDirectory))
+        var reader = try context.log.reader(
             topic: configuration.stream.topic, group: configuration.stream.group)
-        if let path = try place.options.archivePath {
+        if let path = try context.options.archivePath {
             reader = try ArchivedLogReader(path: path, before: reader)
         }
         do {
             let worker = try Fold.makeWorker(
-                place.options, configuration, lanes: place.lanes, in: sets.directory(of: topic),
-                log: place.log, reader: reader, stop: place.stop, logger: Logger(label: place.name))
+                context.options, configuration, lanes: context.lanes, in: sets.directory(of: topic),
+                log: context.log, reader: reader, stop: context.stop,
+                logger: Logger(label: context.name))
             guard let worker else {
-                throw SimulationFault("\(place.name): its store was replaced")
+                throw SimulationFault("\(context.name): its store was replaced")
             }
             return (worker, reader)
         } catch {
@@ -116,16 +118,17 @@ struct DeliveryProgram: SimulatedProgram {
 
     var topic: String { SimulatedDocuments.topic }
 
-    func open(_ place: ProcessPlace) throws -> (program: any Turning, reader: (any LogReader)?) {
-        let configuration = try DeliveryConfiguration(place.options)
-        let reader = try place.log.reader(
+    func open(_ context: ProcessContext) throws -> (program: any Turning, reader: (any LogReader)?)
+    {
+        let configuration = try DeliveryConfiguration(context.options)
+        let reader = try context.log.reader(
             topic: configuration.stream.topic, group: configuration.stream.group)
         do {
             let loop = try PartnerPostbacksWorker.makeLoop(
-                place.options, configuration, log: place.log, reader: reader,
-                sender: SimulatedSender(partners, process: place.number, of: place.name),
-                stop: place.stop,
-                logger: Logger(label: place.name))
+                context.options, configuration, log: context.log, reader: reader,
+                sender: SimulatedSender(partners, process: context.number, of: context.name),
+                stop: context.stop,
+                logger: Logger(label: context.name))
             return (loop, reader)
         } catch {
             reader.close()
@@ -240,7 +243,7 @@ final class SimulatedWorker {
         options.acceptPartitionCount = partitionCount
         let stop = StopSignal()
         let (worker, reader) = try program.open(
-            ProcessPlace(
+            ProcessContext(
                 name: name, number: number, lanes: lanes, directory: directory, options: options,
                 log: log, stop: stop, hasDiskFaults: hasDiskFaults))
         return Incarnation(number: number, worker: worker, reader: reader, stop: stop)

@@ -69,9 +69,9 @@ extension Simulation {
     private func catchUp(_ workers: [SimulatedWorker]) throws {
         guard !workers.isEmpty else { return }
         var idleTurns = 0
-        for turn in 0..<Self.mostTurnsToCatchUp {
+        for round in 0..<Self.mostTurnsToCatchUp {
             guard idleTurns <= workers.count * 4 else { return }
-            let worker = workers[turn % workers.count]
+            let worker = workers[round % workers.count]
             if !worker.isRunning { try start(worker, chances: weir_sim_chances()) }
             try self.turn(worker)
             idleTurns = try workers.allSatisfy(isCaughtUp) ? idleTurns + 1 : 0
@@ -105,7 +105,7 @@ extension Simulation {
             report.met[Coverage.rejected(stream, reason), default: 0] += 1
         }
         // What a store knows of records that are gone, and what it has published, no other one can tell.
-        guard !trimmed.contains(stream) else { return cluster.note(.trimmedLeftOut) }
+        guard !trimmed.contains(stream) else { return cluster.cover(.trimmedLeftOut) }
         processes += 1
         let anew = "\(machine?.directory ?? "\(root)/disks")/anew-\(stream)"
         if try comparison.isUnderOneWindow() {
@@ -114,11 +114,11 @@ extension Simulation {
             try first.refold(as: processes, in: anew)
             try comparison.compareDigest(with: anew, "a fold from scratch")
         } else if let machine {
-            cluster.note(.followedEpochs)
+            cluster.cover(.followedEpochs)
             try comparison.compareDigest(
                 with: replayAsRecorded(first, in: machine), "a replay of what was recorded")
         } else {
-            cluster.note(.digestLeftOut)
+            cluster.cover(.digestLeftOut)
         }
         try comparison.compareDeadLetters(self.topic("\(stream).dlq"))
         if isDrawn(1, in: 8, by: 0xE1) {
@@ -126,7 +126,7 @@ extension Simulation {
             try comparison.checkEvidence(
                 of: feed.dumps[Int(report.seed % UInt64(feed.dumps.count))], in: root,
                 openReader: openReader, pipelines: PipelineDirectory("\(root)/pipelines"))
-            cluster.note(.evidenceHolds)
+            cluster.cover(.evidenceHolds)
         }
         guard stream == emittingStream else { return }
         report.met[Transition.published.rawValue, default: 0] +=

@@ -84,10 +84,10 @@ extension Simulation {
         switch turn {
         case .goesOn: break
         case .ended:
-            cluster.note(.stopped)
+            cluster.cover(.stopped)
             note("\(worker.name) ends as it was asked")
         case .died:
-            cluster.note(.killedAtCall)
+            cluster.cover(.killedAtCall)
             note("\(worker.name) is killed at a call")
             unsettled = worker
             if kinds.contains(.powerLoss), chance(1, in: 2) {
@@ -134,7 +134,7 @@ extension Simulation {
     }
 
     /// What a worker folds from now on, it folds under the window that its stream's file says now.
-    private func noteWindow(of worker: SimulatedWorker) throws {
+    private func countWindow(of worker: SimulatedWorker) throws {
         guard report.kinds.contains(.otherConfiguration), let feed = feed(of: worker) else {
             return
         }
@@ -164,7 +164,7 @@ extension Simulation {
         } catch {
             return try judge(error, of: worker)
         }
-        try noteWindow(of: worker)
+        try countWindow(of: worker)
         guard let process = worker.process, !weir_sim_is_dead(process) else { return }
         try worker.checkPromotions()
     }

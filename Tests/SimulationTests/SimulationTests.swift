@@ -189,8 +189,8 @@ private final class SeedBlock: Sendable, CustomTestStringConvertible {
         let lines = try block.run().output.split(separator: "\n").map(String.init)
         let seeds = lines.split { $0.hasPrefix("met: ") }
         let ends = lines.filter { $0.hasPrefix("met: ") }
-        let place = seed - block.first
+        let index = seed - block.first
         try #require(ends.count == count)
-        return seeds[place] + [ends[place]]
+        return seeds[index] + [ends[index]]
     }
 }

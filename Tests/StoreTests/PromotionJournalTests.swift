@@ -16,10 +16,10 @@ struct PromotionJournalTests {
 
     @Test("The last promotion that names a stream says where its store is, now and at any instant")
     func promotions() throws {
-        let place = try Workplace()
-        var sets = try PromotionJournal(directory: place.path)
-        #expect(sets.set(at: place.path + "/sets/first") == "sets/first")
-        #expect(sets.set(at: place.path) == ".")
+        let workspace = try Workspace()
+        var sets = try PromotionJournal(directory: workspace.path)
+        #expect(sets.set(at: workspace.path + "/sets/first") == "sets/first")
+        #expect(sets.set(at: workspace.path) == ".")
         #expect(sets.set(at: "/elsewhere/set") == "/elsewhere/set")
         try sets.append(
             StorePromotion(
@@ -32,18 +32,19 @@ struct PromotionJournalTests {
             StorePromotion(
                 atMilliseconds: 200, kind: .rollback,
                 streams: ["bids": .init(to: ".", from: "sets/first")]))
-        let read = try PromotionJournal(directory: place.path)
+        let read = try PromotionJournal(directory: workspace.path)
         #expect(read.promotions == sets.promotions)
-        #expect(read.path(of: "bids") == place.path + "/bids.sqlite")
+        #expect(read.path(of: "bids") == workspace.path + "/bids.sqlite")
         #expect(read.path(of: "postbacks") == "/elsewhere/set/postbacks.sqlite")
-        #expect(read.path(of: "impressions") == place.path + "/impressions.sqlite")
-        #expect(read.path(of: "bids", atMilliseconds: 99) == place.path + "/bids.sqlite")
+        #expect(read.path(of: "impressions") == workspace.path + "/impressions.sqlite")
+        #expect(read.path(of: "bids", atMilliseconds: 99) == workspace.path + "/bids.sqlite")
         #expect(
-            read.path(of: "bids", atMilliseconds: 100) == place.path + "/sets/first/bids.sqlite")
-        #expect(read.path(of: "bids", atMilliseconds: 200) == place.path + "/bids.sqlite")
+            read.path(of: "bids", atMilliseconds: 100) == workspace.path + "/sets/first/bids.sqlite"
+        )
+        #expect(read.path(of: "bids", atMilliseconds: 200) == workspace.path + "/bids.sqlite")
         let between = read.promotions(of: "bids", afterMilliseconds: 100, throughMilliseconds: 200)
         #expect(between.map(\.promotion.kind) == [.rollback])
-        #expect(between.map(\.from) == [place.path + "/sets/first/bids.sqlite"])
+        #expect(between.map(\.from) == [workspace.path + "/sets/first/bids.sqlite"])
         #expect(
             read.promotions(of: "bids", afterMilliseconds: 0, throughMilliseconds: .max - 1).count
                 == 2)
@@ -51,37 +52,38 @@ struct PromotionJournalTests {
 
     @Test("A journal that is not understood is an error that sends to a backup")
     func damaged() throws {
-        let place = try Workplace()
+        let workspace = try Workspace()
         try "{\"promotions\": [{}]}".write(
-            toFile: place.path + "/sets.json", atomically: true, encoding: .utf8)
+            toFile: workspace.path + "/sets.json", atomically: true, encoding: .utf8)
         let error = #expect(throws: StoreError.self) {
-            try PromotionJournal(directory: place.path)
+            try PromotionJournal(directory: workspace.path)
         }
         #expect(try #require(error).description.contains("restore it from a backup"))
     }
 
     @Test("A request for promotion is held once, and what a dead one left means nothing")
     func requests() throws {
-        let place = try Workplace()
-        #expect(!PromotionRequest.isMade(in: place.path))
+        let workspace = try Workspace()
+        #expect(!PromotionRequest.isMade(in: workspace.path))
         do {
-            let request = try PromotionRequest(directory: place.path)
-            #expect(PromotionRequest.isMade(in: place.path))
-            #expect(PromotionRequest.isHeld(in: place.path))
-            #expect(throws: StoreError.self) { try PromotionRequest(directory: place.path) }
+            let request = try PromotionRequest(directory: workspace.path)
+            #expect(PromotionRequest.isMade(in: workspace.path))
+            #expect(PromotionRequest.isHeld(in: workspace.path))
+            #expect(throws: StoreError.self) { try PromotionRequest(directory: workspace.path) }
             withExtendedLifetime(request) {}
         }
-        #expect(!PromotionRequest.isMade(in: place.path))
-        try "1\n".write(toFile: place.path + "/promotion.lock", atomically: true, encoding: .utf8)
-        #expect(PromotionRequest.isMade(in: place.path))
-        #expect(!PromotionRequest.isHeld(in: place.path))
-        #expect(!PromotionRequest.isMade(in: place.path))
+        #expect(!PromotionRequest.isMade(in: workspace.path))
+        try "1\n".write(
+            toFile: workspace.path + "/promotion.lock", atomically: true, encoding: .utf8)
+        #expect(PromotionRequest.isMade(in: workspace.path))
+        #expect(!PromotionRequest.isHeld(in: workspace.path))
+        #expect(!PromotionRequest.isMade(in: workspace.path))
     }
 
     @Test("A store is copied by several at once, and nobody works on it then")
     func copying() throws {
-        let place = try Workplace()
-        let path = place.path + "/bids.sqlite"
+        let workspace = try Workspace()
+        let path = workspace.path + "/bids.sqlite"
         do {
             let first = try StoreLock(copying: path)
             let second = try StoreLock(copying: path)
@@ -92,6 +94,6 @@ struct PromotionJournalTests {
         let worker = try StoreLock(storePath: path)
         #expect(throws: StoreError.self) { try StoreLock(copying: path) }
         withExtendedLifetime(worker) {}
-        #expect(try StoreLock(copying: place.path + "/none/bids.sqlite") == nil)
+        #expect(try StoreLock(copying: workspace.path + "/none/bids.sqlite") == nil)
     }
 }

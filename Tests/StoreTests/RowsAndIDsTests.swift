@@ -29,7 +29,7 @@ struct StoredIDsTests {
         let ids = try StoredIDs(store: store, table: table)
         #expect(ids.count == 5)
         ids.insert(RecordID(high: 1, low: 5 << 24), partition: 0)
-        try ids.noteStored(1)
+        try ids.countStored(1)
         #expect(ids.count == 6)
     }
 }

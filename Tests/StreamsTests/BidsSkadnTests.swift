@@ -43,12 +43,12 @@ struct BidsSkadnTests {
 
     @Test("of several broken rules the first is the fault")
     func firstFault() throws {
-        for (place, (first, _)) in Self.breaks.enumerated() {
+        for (index, (first, _)) in Self.breaks.enumerated() {
             var auction = Auction.valid
-            for (_, changes) in Self.breaks[place...] { auction = auction.with(changes) }
+            for (_, changes) in Self.breaks[index...] { auction = auction.with(changes) }
             #expect(try faultOf(auction) == first)
             // Each on its own, too.
-            #expect(try fault(Self.breaks[place].1) == first)
+            #expect(try fault(Self.breaks[index].1) == first)
         }
     }
 

@@ -73,8 +73,8 @@ indirect enum Document: Equatable, Sendable {
             guard let first = path.first else { return self }
             switch self {
             case .array(let elements):
-                guard let place = Int(first), elements.indices.contains(place) else { return nil }
-                return elements[place][path.dropFirst()]
+                guard let index = Int(first), elements.indices.contains(index) else { return nil }
+                return elements[index][path.dropFirst()]
             case .object(let members):
                 return members.first { $0.name == first }?.value[path.dropFirst()]
             default: return nil
@@ -88,22 +88,22 @@ indirect enum Document: Equatable, Sendable {
             let rest = path.dropFirst()
             switch self {
             case .array(var elements):
-                guard let place = Int(first) else { return }
+                guard let index = Int(first) else { return }
                 if rest.isEmpty, newValue == nil {
-                    elements.remove(at: place)
-                } else if place == elements.count {
+                    elements.remove(at: index)
+                } else if index == elements.count {
                     elements.append(newValue ?? .null)
                 } else {
-                    elements[place][rest] = newValue
+                    elements[index][rest] = newValue
                 }
                 self = .array(elements)
             default:
                 var members = members
-                if let place = members.firstIndex(where: { $0.name == first }) {
+                if let index = members.firstIndex(where: { $0.name == first }) {
                     if rest.isEmpty, newValue == nil {
-                        members.remove(at: place)
+                        members.remove(at: index)
                     } else {
-                        members[place].value[rest] = newValue
+                        members[index].value[rest] = newValue
                     }
                 } else if let newValue {
                     var value = Document.object([])

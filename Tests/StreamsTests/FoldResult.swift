@@ -105,8 +105,9 @@ struct FoldResult: Equatable {
             }
             if row["hour"] == "2026-11-21T05:00:00Z" { row["hour"] = nil }
             for (name, amount) in zip(table.measures, measures) where amount != 0 {
-                sums[table.name, default: [:]][deltas.place(ofRow: index).partition, default: [:]][
-                    row, default: [:]][name, default: 0] += amount
+                sums[table.name, default: [:]][
+                    deltas.partitionHour(ofRow: index).partition, default: [:]][
+                        row, default: [:]][name, default: 0] += amount
             }
         }
     }

@@ -110,9 +110,9 @@ private func fold(
     var nextOffsets: [Int32: Int64] = [:]
     let batches = batching.cut(records).map { RecordBatch($0, from: &nextOffsets) }
     var upcoming = batches.first.map { fold.prepare($0) }
-    for place in batches.indices {
+    for index in batches.indices {
         guard let prepared = upcoming else { break }
-        upcoming = place + 1 < batches.count ? fold.prepare(batches[place + 1]) : nil
+        upcoming = index + 1 < batches.count ? fold.prepare(batches[index + 1]) : nil
         try result.add(prepared, foldedBy: fold)
         try fold.writeMemory(to: memory)
         fold.clear()

@@ -117,14 +117,14 @@ struct PostbackRaceTests {
             ]) == [1, 1, 2, 0])
         // By the word as it came, not by what it counts as; the empty one is a word.
         let words: [Document?] = ["hover", "other", "\u{00E9}", "e\u{0301}", "", nil]
-        for (place, first) in words.enumerated() {
+        for (index, first) in words.enumerated() {
             let copies = try (words + words).map { try copy(["ad-interaction-type": $0]) }
             for batching in [Batching.together, .sizes([1])] {
                 let result = try foldPostbacks(
                     [copy(["ad-interaction-type": first])] + copies, batching)
                 #expect(result.outcome(.accepted) == 1)
-                #expect(result.outcome(.duplicates) == 2, "\(place)")
-                #expect(result.outcome(.conflicts) == 10, "\(place)")
+                #expect(result.outcome(.duplicates) == 2, "\(index)")
+                #expect(result.outcome(.conflicts) == 10, "\(index)")
                 #expect(
                     result.rows("postbacks").first?["interaction"] == (first == nil ? nil : "other")
                 )

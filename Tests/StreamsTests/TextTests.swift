@@ -9,18 +9,18 @@ struct SymbolTableTests {
     @Test("equal texts have equal symbols, other texts others; bytes decide")
     func symbols() {
         var table = SymbolTable()
-        var known: [[UInt8]: Symbol] = [:]
+        var interned: [[UInt8]: Symbol] = [:]
         var random = SeededGenerator(seed: 5)
         for _ in 0..<5_000 {
             let text = (0..<Int.random(in: 0...12, using: &random)).map { _ in
                 UInt8.random(in: 0x61...0x63, using: &random)
             }
             let symbol = text.withUnsafeBytes { table.intern($0) }
-            if let seen = known[text] { #expect(seen == symbol) }
-            known[text] = symbol
+            if let seen = interned[text] { #expect(seen == symbol) }
+            interned[text] = symbol
         }
-        #expect(Set(known.values).count == known.count)
-        for (text, symbol) in known {
+        #expect(Set(interned.values).count == interned.count)
+        for (text, symbol) in interned {
             #expect(table.withBytes(of: symbol) { Array($0) } == text)
         }
         #expect(table.intern("\u{E9}") != table.intern("e\u{301}"))

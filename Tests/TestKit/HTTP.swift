@@ -161,14 +161,14 @@ extension Answer {
     /// The bytes of all chunks, and the length of these with the last one; nil while that has not come.
     private static func chunked(_ bytes: [UInt8]) -> (body: [UInt8], length: Int)? {
         var body: [UInt8] = []
-        var place = 0
-        while let end = bytes[place...].firstRange(of: Array("\r\n".utf8)) {
+        var index = 0
+        while let end = bytes[index...].firstRange(of: Array("\r\n".utf8)) {
             let size = Int(
-                String(decoding: bytes[place..<end.lowerBound], as: UTF8.self), radix: 16)
+                String(decoding: bytes[index..<end.lowerBound], as: UTF8.self), radix: 16)
             guard let size, bytes.count >= end.upperBound + size + 2 else { return nil }
             body += bytes[end.upperBound..<end.upperBound + size]
-            place = end.upperBound + size + 2
-            if size == 0 { return (body, place) }
+            index = end.upperBound + size + 2
+            if size == 0 { return (body, index) }
         }
         return nil
     }

@@ -30,17 +30,17 @@ package enum DamagedBytes {
         guard descriptor >= 0, fstat(descriptor, &found) == 0, found.st_size > 0 else {
             throw CocoaError(.fileReadUnknown)
         }
-        for turn in 0..<count {
-            let place = Int.random(in: 0..<Int(found.st_size), using: &generator)
+        for round in 0..<count {
+            let index = Int.random(in: 0..<Int(found.st_size), using: &generator)
             var byte: UInt8 = 0
-            pread(descriptor, &byte, 1, off_t(place))
+            pread(descriptor, &byte, 1, off_t(index))
             var other =
-                turn % 2 == 0
+                round % 2 == 0
                 ? byte ^ 1 << UInt8.random(in: 0..<8, using: &generator)
                 : byte &+ UInt8.random(in: 1...255, using: &generator)
-            pwrite(descriptor, &other, 1, off_t(place))
-            defer { pwrite(descriptor, &byte, 1, off_t(place)) }
-            try body(place)
+            pwrite(descriptor, &other, 1, off_t(index))
+            defer { pwrite(descriptor, &byte, 1, off_t(index)) }
+            try body(index)
         }
     }
 }

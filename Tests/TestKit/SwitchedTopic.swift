@@ -4,7 +4,7 @@ import EventLog
 /// A topic that is made anew under its readers, which are told nothing and read on where they were: as Kafka
 /// does it. Used from one thread.
 package final class SwitchedTopic {
-    private let directory: Workplace
+    private let directory: Workspace
     package private(set) var log: EmbeddedLog
     package private(set) var generation = 0
     package let name: String
@@ -14,7 +14,7 @@ package final class SwitchedTopic {
     /// Whether readers hear that something is wrong with the topic.
     package var isHeard = false
 
-    package init(_ name: String, partitionCount: Int32 = 2, in directory: Workplace) throws {
+    package init(_ name: String, partitionCount: Int32 = 2, in directory: Workspace) throws {
         self.name = name
         self.partitionCount = partitionCount
         self.directory = directory
@@ -22,7 +22,7 @@ package final class SwitchedTopic {
     }
 
     private static func makeLog(
-        _ generation: Int, _ name: String, _ partitionCount: Int32, in directory: Workplace
+        _ generation: Int, _ name: String, _ partitionCount: Int32, in directory: Workspace
     ) throws -> EmbeddedLog {
         let log = try EmbeddedLog(path: directory.path + "/log-\(generation).sqlite", mode: .create)
         try log.createTopic(name, partitionCount: partitionCount)
@@ -107,6 +107,6 @@ private final class SwitchedReader: LogReader {
     func commit(_ offsets: [Int32: GroupOffset]) throws(LogError) {
         source.groupOffsets.merge(offsets) { _, new in new }
     }
-    var keepsNotes: Bool { true }
+    var keepsMetadata: Bool { true }
     func close() { inner.close() }
 }

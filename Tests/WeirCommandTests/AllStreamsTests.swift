@@ -14,7 +14,7 @@ import Testing
 @Suite("All streams on a cluster")
 struct AllStreamsTests {
     /// A cluster with the demo's records, and a copy of the demo's configuration.
-    private struct Place {
+    private struct Workspace {
         let directory: TemporaryDirectory
         let cluster: TestCluster
         let log: any LogBackend
@@ -76,36 +76,37 @@ struct AllStreamsTests {
         "every worker gives the same digest from a cluster as from the archive that was copied of it",
         arguments: TestCluster.Kind.available)
     func digests(kind: TestCluster.Kind) throws {
-        let place = try Place(kind)
-        let digest = try place.digest(of: place.cluster.address, data: "kafka")
-        let archive = "sqlite:\(place.directory.path)/archive.sqlite"
-        for (stream, _) in place.published {
+        let workspace = try Workspace(kind)
+        let digest = try workspace.digest(of: workspace.cluster.address, data: "kafka")
+        let archive = "sqlite:\(workspace.directory.path)/archive.sqlite"
+        for (stream, _) in workspace.published {
             var command = try WeirCommand.parseAsRoot([
-                "archive", "--topic", place.topic(stream), "--from", place.cluster.address, "--to",
+                "archive", "--topic", workspace.topic(stream), "--from", workspace.cluster.address,
+                "--to",
                 archive,
             ])
             try command.run()
         }
-        #expect(try place.digest(of: archive, data: "archive") == digest)
+        #expect(try workspace.digest(of: archive, data: "archive") == digest)
         // And the one that was folded from the archive goes on with the cluster.
-        #expect(try place.digest(of: place.cluster.address, data: "archive") == digest)
+        #expect(try workspace.digest(of: workspace.cluster.address, data: "archive") == digest)
     }
 
     @Test(
         "what workers publish, a plain consumer reads, with the headers of the contract",
         arguments: TestCluster.Kind.available)
     func plainConsumer(kind: TestCluster.Kind) throws {
-        let place = try Place(kind)
-        _ = try place.digest(of: place.cluster.address, data: "data")
-        let stores = try OpenStores(directories: ["\(place.directory.path)/data"])
+        let workspace = try Workspace(kind)
+        _ = try workspace.digest(of: workspace.cluster.address, data: "data")
+        let stores = try OpenStores(directories: ["\(workspace.directory.path)/data"])
         let rejected = try stores.dump(ReportRequest(name: "rejected")).rows.count
         var letters = 0
-        for (stream, _) in place.published {
-            let topic = place.topic(stream)
-            guard try place.log.topics().contains(where: { $0.name == "\(topic).dlq" }) else {
+        for (stream, _) in workspace.published {
+            let topic = workspace.topic(stream)
+            guard try workspace.log.topics().contains(where: { $0.name == "\(topic).dlq" }) else {
                 continue
             }
-            let found = try PlainConsumer(place.cluster.brokers)
+            let found = try PlainConsumer(workspace.cluster.brokers)
                 .readAll("\(topic).dlq", partitionCount: 4)
             for letter in found {
                 #expect(letter.headers["weir_topic"] == topic)
@@ -117,8 +118,8 @@ struct AllStreamsTests {
             letters += found.count
         }
         #expect(letters == rejected && letters > 0)
-        let origin = "\"topic\":\"\(place.topic("postbacks"))\""
-        let postbacks = try PlainConsumer(place.cluster.brokers)
+        let origin = "\"topic\":\"\(workspace.topic("postbacks"))\""
+        let postbacks = try PlainConsumer(workspace.cluster.brokers)
             .readAll("partner-postbacks", partitionCount: 4)
             .filter { $0.value?.contains(origin) == true }
         #expect(!postbacks.isEmpty)
@@ -128,7 +129,7 @@ struct AllStreamsTests {
             #expect(postback.headers["ce_specversion"] == "1.0")
             #expect(postback.headers["ce_type"] == "partner.postback")
             #expect(postback.headers["ce_id"]?.hasPrefix("\(key):") == true)
-            #expect(postback.headers["ce_source"] == "/weir/\(place.topic("postbacks"))")
+            #expect(postback.headers["ce_source"] == "/weir/\(workspace.topic("postbacks"))")
             #expect(postback.headers["ce_time"]?.hasSuffix("Z") == true)
             #expect(postback.headers["content-type"] == "application/json")
         }

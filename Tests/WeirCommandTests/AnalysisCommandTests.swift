@@ -47,11 +47,11 @@ struct AnalysisCommandTests {
             ["changes", "bids", "--from", "today", "--to", "now", "--archive", "kafka://a:1"],
         ])
     func badUsage(_ arguments: [String]) throws {
-        let place = try TemporaryDirectory()
+        let workspace = try TemporaryDirectory()
         let isOfData = arguments[0] != "diff"
         #expect {
             var command = try WeirCommand.parseAsRoot(
-                arguments + (isOfData ? ["--data", place.path] : []))
+                arguments + (isOfData ? ["--data", workspace.path] : []))
             try command.run()
         } throws: { error in
             let found = CommandError(error)
@@ -61,15 +61,15 @@ struct AnalysisCommandTests {
 
     @Test("candidate models are the files of a directory, or of its folder conversion-models")
     func candidates() throws {
-        let place = try TemporaryDirectory()
+        let workspace = try TemporaryDirectory()
         let model = try String(
             contentsOfFile: Repository.path("pipelines/conversion-models/525463029.yaml"),
             encoding: .utf8)
-        try place.write(model, to: "flat/525463029.yaml")
-        try place.write(model, to: "pipelines/conversion-models/525463029.yaml")
-        try place.write("", to: "empty/readme.txt")
+        try workspace.write(model, to: "flat/525463029.yaml")
+        try workspace.write(model, to: "pipelines/conversion-models/525463029.yaml")
+        try workspace.write("", to: "empty/readme.txt")
         func apps(_ name: String) throws -> [Int64] {
-            try PipelineDirectory("\(place.path)/\(name)").candidateModels().map(\.app)
+            try PipelineDirectory("\(workspace.path)/\(name)").candidateModels().map(\.app)
         }
         #expect(try apps("flat") == [525_463_029])
         #expect(try apps("pipelines") == [525_463_029])
@@ -78,13 +78,13 @@ struct AnalysisCommandTests {
 
     @Test("an explanation that does not add up says so on standard error, in JSON too")
     func unexplained() throws {
-        let place = try TemporaryDirectory()
-        let log = try EmbeddedLog(path: "\(place.path)/log.sqlite", mode: .create)
+        let workspace = try TemporaryDirectory()
+        let log = try EmbeddedLog(path: "\(workspace.path)/log.sqlite", mode: .create)
         try log.createTopic("bids", partitionCount: 4)
         let bids = try DemoRecords.all().first { $0.topic == "bids" }?.records
         try log.writer().append(try #require(bids))
         let options = WorkerOptions(
-            log: .sqlite(path: "\(place.path)/log.sqlite"), data: place.path,
+            log: .sqlite(path: "\(workspace.path)/log.sqlite"), data: workspace.path,
             pipelines: Repository.path("pipelines"), untilEnd: true)
         try BidsFold.work(options, stop: StopSignal())
         for partition in 0..<4 as Range<Int32> {
@@ -95,7 +95,7 @@ struct AnalysisCommandTests {
                 "weir",
                 [
                     "explain", "bids", "--where", "currency=USD", "--measure", "bids", "--data",
-                    place.path, "--format", format,
+                    workspace.path, "--format", format,
                 ])
             #expect(explained.status == 1)
             #expect(explained.output.contains("does not add up"))

@@ -12,17 +12,17 @@ import Testing
 
 @Suite("Archives and workers")
 struct ArchiveCommandTests {
-    private let place: TemporaryDirectory
+    private let workspace: TemporaryDirectory
     private let cluster: MockCluster
 
     init() throws {
-        place = try TemporaryDirectory()
+        workspace = try TemporaryDirectory()
         cluster = try MockCluster(brokerCount: 1)
         for topic in ["bids", "bids.dlq"] { try cluster.createTopic(topic, partitionCount: 4) }
-        try place.write("batch_records: 50\n", to: "pipelines/bids.yaml")
+        try workspace.write("batch_records: 50\n", to: "pipelines/bids.yaml")
     }
 
-    private var archive: String { "sqlite:\(place.path)/archive.sqlite" }
+    private var archive: String { "sqlite:\(workspace.path)/archive.sqlite" }
 
     /// Publishes auctions, a third of them repeated and some broken.
     private func publish(_ numbers: Range<Int>) throws {
@@ -45,10 +45,10 @@ struct ArchiveCommandTests {
     /// The digest of a fresh store that is folded from a log.
     private func digest(_ data: String, log: String, archive: String? = nil) throws -> String {
         let options = WorkerOptions(
-            log: try LogAddress(log), data: "\(place.path)/\(data)",
-            pipelines: "\(place.path)/pipelines", untilEnd: true, archive: archive)
+            log: try LogAddress(log), data: "\(workspace.path)/\(data)",
+            pipelines: "\(workspace.path)/pipelines", untilEnd: true, archive: archive)
         try BidsFold.work(options, stop: StopSignal())
-        return try OpenStores(directories: ["\(place.path)/\(data)"]).digest()
+        return try OpenStores(directories: ["\(workspace.path)/\(data)"]).digest()
     }
 
     @Test("a store is the same, folded from the cluster, from its archive, or from both")
@@ -77,7 +77,7 @@ struct ArchiveCommandTests {
         #expect { try digest("data", log: other.address, archive: archive) } throws: {
             "\($0)".contains("is of another log")
         }
-        #expect(!FileManager.default.fileExists(atPath: "\(place.path)/data/bids.sqlite"))
+        #expect(!FileManager.default.fileExists(atPath: "\(workspace.path)/data/bids.sqlite"))
         #expect {
             try runArchive("--topic", "bids", "--from", other.address, "--to", archive)
         } throws: { "\($0)".contains("another log") }
@@ -95,14 +95,15 @@ struct ArchiveCommandTests {
                 return error.explanation ?? ""
             }
         }
-        let from = ["--from", "sqlite:\(place.path)/a"]
+        let from = ["--from", "sqlite:\(workspace.path)/a"]
         #expect(try usage().contains("give --from"))
         #expect(try usage(from[0], from[1]).contains("give --to"))
         #expect(try usage(from[0], from[1], "--to", "kafka://a:1").contains("is not an archive"))
         #expect(
             try usage(
                 from[0], from[1], "--to",
-                "sqlite:\(place.path)/../" + "\((place.path as NSString).lastPathComponent)/a"
+                "sqlite:\(workspace.path)/../"
+                    + "\((workspace.path as NSString).lastPathComponent)/a"
             ).contains("the same file"))
         #expect(
             try usage(from[0], from[1], "--to", archive, "--follow", "--until-end")

@@ -17,14 +17,14 @@ import Testing
 
 @Suite("Backups")
 struct BackupTests {
-    private let place: TemporaryDirectory
+    private let workspace: TemporaryDirectory
     private let log: EmbeddedLog
     private let data: String
     private let pipelines = Repository.path("pipelines")
 
     init() throws {
-        place = try TemporaryDirectory()
-        data = "\(place.path)/data"
+        workspace = try TemporaryDirectory()
+        data = "\(workspace.path)/data"
         log = try EmbeddedLog(path: "\(data)/log.sqlite", mode: .create)
     }
 
@@ -48,13 +48,13 @@ struct BackupTests {
     private func backUp(to name: String, data: String? = nil) throws -> BackupManifest {
         let data = data ?? self.data
         var writer = try BackupWriter(
-            data: data, logPath: "\(data)/log.sqlite", target: "\(place.path)/\(name)"
+            data: data, logPath: "\(data)/log.sqlite", target: "\(workspace.path)/\(name)"
         ) { _ in }
         return try writer.write()
     }
 
     private func faults(_ name: String) throws -> [String] {
-        try BackupVerification(directory: "\(place.path)/\(name)") { _ in }.faults
+        try BackupVerification(directory: "\(workspace.path)/\(name)") { _ in }.faults
     }
 
     private func demo(_ stream: String) throws -> [OutgoingRecord] {
@@ -65,7 +65,7 @@ struct BackupTests {
     func insideItsSource() throws {
         try publish("bids", demo("bids").prefix(10))
         try fold(data)
-        let link = "\(place.path)/link"
+        let link = "\(workspace.path)/link"
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: data)
         for target in ["data/backup", "data/a/b/backup", "data/../data/backup", "link/backup"] {
             #expect {
@@ -98,11 +98,11 @@ struct BackupTests {
         #expect(manifest.files.map(\.name) == ["bids.sqlite", "postbacks.sqlite", "log.sqlite"])
         #expect(try faults("backup") == [])
         #expect(
-            try FileManager.default.contentsOfDirectory(atPath: place.path).sorted()
+            try FileManager.default.contentsOfDirectory(atPath: workspace.path).sorted()
                 == ["backup", "data"])
 
-        let restored = "\(place.path)/restored"
-        try FileManager.default.copyItem(atPath: "\(place.path)/backup", toPath: restored)
+        let restored = "\(workspace.path)/restored"
+        try FileManager.default.copyItem(atPath: "\(workspace.path)/backup", toPath: restored)
         let restoredLog = try EmbeddedLog(path: "\(restored)/log.sqlite", mode: .existing)
         let rest =
             Array(bids.dropFirst(bids.count / 2 + 10)) + postbacks.dropFirst(postbacks.count / 2)
@@ -159,24 +159,26 @@ struct BackupTests {
     func noLog() throws {
         func words(_ log: String) -> String {
             let error = #expect(throws: (any Error).self) {
-                try BackupWriter(data: data, logPath: log, target: "\(place.path)/backup") { _ in }
+                try BackupWriter(data: data, logPath: log, target: "\(workspace.path)/backup") {
+                    _ in
+                }
             }
             return error.flatMap { CommandError($0)?.explanation } ?? ""
         }
-        let missing = words("\(place.path)/typo.sqlite")
-        #expect(missing.hasPrefix("no log at \(place.path)/typo.sqlite: "), "\(missing)")
+        let missing = words("\(workspace.path)/typo.sqlite")
+        #expect(missing.hasPrefix("no log at \(workspace.path)/typo.sqlite: "), "\(missing)")
         #expect(missing.contains("--log its log (kafka://HOST:PORT for"))
-        let empty = try place.write("", to: "empty.sqlite")
+        let empty = try workspace.write("", to: "empty.sqlite")
         #expect(words(empty).hasPrefix("the file of sqlite:\(empty) is empty"))
     }
 
     @Test("an empty directory is no backup")
     func empty() throws {
         try FileManager.default.createDirectory(
-            atPath: "\(place.path)/empty", withIntermediateDirectories: true)
+            atPath: "\(workspace.path)/empty", withIntermediateDirectories: true)
         #expect { try faults("empty") } throws: { error in
             (error as? CommandError)?.explanation?.hasPrefix(
-                "\(place.path)/empty does not contain a backup: ")
+                "\(workspace.path)/empty does not contain a backup: ")
                 == true
         }
     }
@@ -187,7 +189,7 @@ struct BackupTests {
         try fold(data)
         _ = try backUp(to: "backup")
         #expect(throws: CommandError.self) { try backUp(to: "backup") }
-        let store = "\(place.path)/backup/bids.sqlite"
+        let store = "\(workspace.path)/backup/bids.sqlite"
         try DamagedBytes.each(1, in: store, seed: 1) { _ in
             let faults = try faults("backup")
             #expect(faults.count == 1)
@@ -195,8 +197,8 @@ struct BackupTests {
         }
         #expect(try faults("backup") == [])
         // A log that ends before the stores go on, although every file is whole.
-        try FileManager.default.removeItem(atPath: "\(place.path)/backup/log.sqlite")
-        let other = try EmbeddedLog(path: "\(place.path)/backup/log.sqlite", mode: .create)
+        try FileManager.default.removeItem(atPath: "\(workspace.path)/backup/log.sqlite")
+        let other = try EmbeddedLog(path: "\(workspace.path)/backup/log.sqlite", mode: .create)
         try other.createTopic("bids", partitionCount: 4)
         #expect(try !faults("backup").isEmpty)
         #expect(throws: CommandError.self) { try BackupVerification(directory: data) { _ in } }
@@ -204,7 +206,7 @@ struct BackupTests {
 
     /// What verification throws after a change of `backup.json`, and what it says otherwise.
     private func words(_ change: (inout String) -> Void) throws -> String {
-        let path = "\(place.path)/backup/backup.json"
+        let path = "\(workspace.path)/backup/backup.json"
         let before = try String(contentsOfFile: path, encoding: .utf8)
         defer { try? Data(before.utf8).write(to: URL(fileURLWithPath: path)) }
         var after = before
@@ -223,7 +225,7 @@ struct BackupTests {
         let manifest = try backUp(to: "backup")
         let digest = try #require(manifest.digest)
         #expect(try words { _ in } == "")
-        let path = "\(place.path)/backup/backup.json"
+        let path = "\(workspace.path)/backup/backup.json"
         for (change, expected) in [
             ({ $0 = String($0.dropLast(20)) }, "it is not JSON"),
             ({ $0 = "[]" }, "it is not a JSON object"), ({ $0 = "{}" }, "it has no version"),
@@ -291,11 +293,11 @@ struct BackupTests {
         try publish("bids", try demo("bids").prefix(50))
         try fold(data)
         _ = try backUp(to: "backup")
-        let sets = "\(place.path)/backup/sets/7"
+        let sets = "\(workspace.path)/backup/sets/7"
         try FileManager.default.createDirectory(atPath: sets, withIntermediateDirectories: true)
         #expect(try faults("backup") == [])
         for name in ["impressions.sqlite", "bids.sqlite-wal", "sets/7/bids.sqlite"] {
-            let path = "\(place.path)/backup/\(name)"
+            let path = "\(workspace.path)/backup/\(name)"
             try Data("x".utf8).write(to: URL(fileURLWithPath: path))
             let faults = try faults("backup")
             #expect(faults.first?.hasPrefix("\(path) is not listed") == true, "\(faults)")
@@ -307,10 +309,10 @@ struct BackupTests {
     @Test("a file that was emptied is refused by name, and nothing is left of the backup")
     func emptied() throws {
         for name in ["deliveries.sqlite", "conversions.sqlite"] {
-            try place.write("", to: "data/\(name)")
+            try workspace.write("", to: "data/\(name)")
             let path = "\(data)/\(name)"
             #expect(throws: StoreError.emptied(path: path)) { try backUp(to: "backup") }
-            #expect(try FileManager.default.contentsOfDirectory(atPath: place.path) == ["data"])
+            #expect(try FileManager.default.contentsOfDirectory(atPath: workspace.path) == ["data"])
             try FileManager.default.removeItem(atPath: path)
         }
         #expect(try backUp(to: "backup").files.map(\.name) == ["log.sqlite"])
@@ -318,12 +320,12 @@ struct BackupTests {
 
     @Test("a file that was empty when an earlier version copied it is named")
     func emptiedBefore() throws {
-        let empty = try place.write("", to: "empty.sqlite")
+        let empty = try workspace.write("", to: "empty.sqlite")
         for (name, kind) in [
             ("corrections.sqlite", .corrections), ("deliveries.sqlite", .deliveries),
             ("conversions.sqlite", .conversions),
         ] as [(String, BackupManifest.Kind)] {
-            let backup = "\(place.path)/\(kind.rawValue)"
+            let backup = "\(workspace.path)/\(kind.rawValue)"
             try FileManager.default.createDirectory(
                 atPath: backup, withIntermediateDirectories: true)
             try FileCopy.write(empty, to: "\(backup)/\(name)")
@@ -339,7 +341,7 @@ struct BackupTests {
     func promotedSets() throws {
         try publish("bids", try demo("bids"))
         try fold(data)
-        let outside = "\(place.path)/outside"
+        let outside = "\(workspace.path)/outside"
         try FileManager.default.createDirectory(atPath: outside, withIntermediateDirectories: true)
         try FileManager.default.moveItem(
             atPath: "\(data)/bids.sqlite", toPath: "\(outside)/bids.sqlite")
@@ -355,26 +357,27 @@ struct BackupTests {
         #expect(manifest.files.map(\.name).contains("sets/2/bids.sqlite"), "not in another's place")
         try FileManager.default.removeItem(atPath: outside)
         #expect(try faults("backup") == [])
-        #expect(try OpenStores(directories: ["\(place.path)/backup"]).digest() == manifest.digest)
+        #expect(
+            try OpenStores(directories: ["\(workspace.path)/backup"]).digest() == manifest.digest)
     }
 
     @Test("no backup is taken while corrections are sent, and none are sent while one is taken")
     func corrections() throws {
-        let place = try Workplace()
-        try place.configurePostbacks()
-        try place.publishPostbacks("t1", "t2")
-        try place.foldPostbacks()
-        try place.write(
+        let workspace = try Workspace()
+        try workspace.configurePostbacks()
+        try workspace.publishPostbacks("t1", "t2")
+        try workspace.foldPostbacks()
+        try workspace.write(
             Samples.modelFile, Samples.model.replacing("max: 100", with: "max: 200"))
-        try place.replay(["postbacks"], place.order(mode: .present))
-        try place.promote()
+        try workspace.replay(["postbacks"], workspace.order(mode: .present))
+        try workspace.promote()
         func copy(show: @escaping (String) -> Void = { _ in }) throws {
             var writer = try BackupWriter(
-                data: "\(place.path)/data", logPath: "\(place.path)/log.sqlite",
-                target: "\(place.path)/backup", show: show)
+                data: "\(workspace.path)/data", logPath: "\(workspace.path)/log.sqlite",
+                target: "\(workspace.path)/backup", show: show)
             _ = try writer.write()
         }
-        let sent = try place.sendCorrections {
+        let sent = try workspace.sendCorrections {
             let error = #expect(throws: CommandError.self) { try copy() }
             let words = error?.explanation ?? ""
             #expect(words.contains("(process \(getpid())): wait"), "\(words)")
@@ -383,14 +386,14 @@ struct BackupTests {
         var refusals = 0
         try copy { text in
             guard text == "copying log.sqlite ..." else { return }
-            #expect(throws: PromotionError.self) { try place.sendCorrections() }
+            #expect(throws: PromotionError.self) { try workspace.sendCorrections() }
             refusals += 1
         }
         #expect(refusals == 1)
-        let verification = try BackupVerification(directory: "\(place.path)/backup") { _ in }
+        let verification = try BackupVerification(directory: "\(workspace.path)/backup") { _ in }
         #expect(verification.faults == [])
         // The set lies outside of the data directory.
-        #expect(try place.corrections("backup/sets/1").map(\.state) == [.sent, .sent])
-        #expect(try place.sendCorrections() == 0)
+        #expect(try workspace.corrections("backup/sets/1").map(\.state) == [.sent, .sent])
+        #expect(try workspace.sendCorrections() == 0)
     }
 }

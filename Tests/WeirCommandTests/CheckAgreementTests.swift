@@ -10,9 +10,9 @@ import Testing
 /// What `weir check` finds is what the other commands and programs find.
 @Suite("weir check agrees with everything else")
 struct CheckAgreementTests {
-    private func check(_ place: UpPlace, _ more: String...) throws -> Program {
-        try place.weir(
-            ["check", "--data", place.data, "--pipelines", place.pipelines, "--topics"]
+    private func check(_ workspace: UpWorkspace, _ more: String...) throws -> Program {
+        try workspace.weir(
+            ["check", "--data", workspace.data, "--pipelines", workspace.pipelines, "--topics"]
                 + [Repository.path("topics")] + more)
     }
 
@@ -24,41 +24,45 @@ struct CheckAgreementTests {
         "a configuration that weir up refuses is wrong, in the same words",
         arguments: ["costs.yaml", "partner-postbacks.yaml", "bids.yaml"])
     func missingFile(_ name: String) throws {
-        let place = try UpPlace()
-        #expect(try check(place).status == 0)
-        try FileManager.default.removeItem(atPath: "\(place.pipelines)/\(name)")
-        let found = try check(place)
+        let workspace = try UpWorkspace()
+        #expect(try check(workspace).status == 0)
+        try FileManager.default.removeItem(atPath: "\(workspace.pipelines)/\(name)")
+        let found = try check(workspace)
         #expect(found.status == 1)
         let wrong = lines(found, "wrong: ")
         #expect(
             wrong.count == 1 && wrong[0].contains("\(name): the file does not exist"),
             "\(found.output)")
-        let up = try place.weir(
-            "up", "--listen", "127.0.0.1:0", "--data", place.data, "--pipelines", place.pipelines,
+        let up = try workspace.weir(
+            "up", "--listen", "127.0.0.1:0", "--data", workspace.data, "--pipelines",
+            workspace.pipelines,
             "--topics", Repository.path("topics"))
         #expect(up.status == 1)
         #expect(up.error.contains(wrong[0].dropFirst("wrong: ".count)), "\(up.error)")
         // Programs that run one by one do without it.
-        #expect(try check(place, "--separate").status == 0)
+        #expect(try check(workspace, "--separate").status == 0)
     }
 
     @Test("topics and collector that weir up refuses are wrong, with no log yet")
     func otherFiles() throws {
-        let place = try UpPlace()
-        try place.files.write("asyncapi: 3.0.0\n", to: "topics/bids.yaml")
-        let topics = place.files.path + "/topics"
-        let found = try place.weir(
-            "check", "--data", place.data, "--pipelines", place.pipelines, "--topics", topics)
+        let workspace = try UpWorkspace()
+        try workspace.files.write("asyncapi: 3.0.0\n", to: "topics/bids.yaml")
+        let topics = workspace.files.path + "/topics"
+        let found = try workspace.weir(
+            "check", "--data", workspace.data, "--pipelines", workspace.pipelines, "--topics",
+            topics)
         #expect(found.status == 1 && lines(found, "wrong: ").count == 1, "\(found.output)")
-        let up = try place.weir(
-            "up", "--listen", "127.0.0.1:0", "--data", place.data, "--pipelines", place.pipelines,
+        let up = try workspace.weir(
+            "up", "--listen", "127.0.0.1:0", "--data", workspace.data, "--pipelines",
+            workspace.pipelines,
             "--topics", topics)
         #expect(up.status == 1 && up.error.contains("bids.yaml has no channels"), "\(up.error)")
-        #expect(!FileManager.default.fileExists(atPath: place.log))
-        try place.files.write("token_keys: [{id: a}]\n", to: "pipelines/collector.yaml")
-        #expect(try check(place).status == 1)
-        let refused = try place.weir(
-            "up", "--listen", "127.0.0.1:0", "--data", place.data, "--pipelines", place.pipelines,
+        #expect(!FileManager.default.fileExists(atPath: workspace.log))
+        try workspace.files.write("token_keys: [{id: a}]\n", to: "pipelines/collector.yaml")
+        #expect(try check(workspace).status == 1)
+        let refused = try workspace.weir(
+            "up", "--listen", "127.0.0.1:0", "--data", workspace.data, "--pipelines",
+            workspace.pipelines,
             "--topics", Repository.path("topics"))
         #expect(refused.status == 1 && refused.error.contains("collector.yaml:1"))
     }
@@ -66,11 +70,11 @@ struct CheckAgreementTests {
     @Test(
         "without watch.yaml the page Warnings says that nothing is watched, and so does weir check")
     func missingWatch() throws {
-        let place = try UpPlace()
-        let found = try check(place)
+        let workspace = try UpWorkspace()
+        let found = try check(workspace)
         #expect(lines(found, "ok: nothing is watched").count == 1, "\(found.output)")
         let source = try Installation.parse([
-            "--data", try DemoStores.shared.get().data, "--pipelines", place.pipelines,
+            "--data", try DemoStores.shared.get().data, "--pipelines", workspace.pipelines,
         ])
         let page = try PageAsker(source: source).page("/warnings")
         #expect(page.status == 200)
@@ -80,15 +84,15 @@ struct CheckAgreementTests {
     @Test(
         "a watch.yaml that links to nothing is wrong to check, watch and up alike")
     func danglingWatch() throws {
-        let place = try UpPlace()
+        let workspace = try UpWorkspace()
         try FileManager.default.createSymbolicLink(
-            atPath: place.pipelines + "/watch.yaml", withDestinationPath: "/nowhere/watch.yaml")
+            atPath: workspace.pipelines + "/watch.yaml", withDestinationPath: "/nowhere/watch.yaml")
         let words =
-            "\(place.pipelines)/watch.yaml: cannot be read (No such file or directory): allow this user to read it"
-        #expect(lines(try check(place), "wrong: \(words)").count == 1)
+            "\(workspace.pipelines)/watch.yaml: cannot be read (No such file or directory): allow this user to read it"
+        #expect(lines(try check(workspace), "wrong: \(words)").count == 1)
         for command in [["watch"], ["up", "--topics", Repository.path("topics")]] {
-            let ran = try place.weir(
-                command + ["--data", place.data, "--pipelines", place.pipelines])
+            let ran = try workspace.weir(
+                command + ["--data", workspace.data, "--pipelines", workspace.pipelines])
             #expect(ran.status == 1)
             #expect(ran.error.contains(words), "\(ran.error)")
         }
@@ -96,17 +100,17 @@ struct CheckAgreementTests {
 
     @Test("a damaged store is wrong, and what it says of numbers is what a dump does")
     func damagedStore() throws {
-        let place = try UpPlace()
-        let published = try place.weir(
+        let workspace = try UpWorkspace()
+        let published = try workspace.weir(
             "publish", "--topic", "bids", Repository.path("examples/bids.ndjson"), "--topics",
-            Repository.path("topics"), "--data", place.data)
+            Repository.path("topics"), "--data", workspace.data)
         #expect(published.status == 0, "\(published.error)")
         #expect(
             try Program.shell(
-                "weir-bids --until-end --data \(place.data) --pipelines \(place.pipelines)"
+                "weir-bids --until-end --data \(workspace.data) --pipelines \(workspace.pipelines)"
             ).status == 0)
         // A page of the rejected records: the dump of bids does not read it, that of rejected records does.
-        let path = place.data + "/bids.sqlite"
+        let path = workspace.data + "/bids.sqlite"
         let queue = try DatabaseQueue(path: path)
         let (page, size) = try queue.inDatabase { db in
             try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
@@ -122,28 +126,29 @@ struct CheckAgreementTests {
         try file.seek(toOffset: offset)
         try file.write(contentsOf: Data([0xAA, 0x55, 0xAA]))
         try file.close()
-        let found = try check(place)
+        let found = try check(workspace)
         let wrong = lines(found, "wrong: \(path) is damaged")
         #expect(found.status == 1 && wrong.count == 1, "\(found.output)")
         #expect(wrong.first?.contains("other numbers can") == true)
-        let bids = try place.weir("dump", "bids", "--by", "total", "--data", place.data)
+        let bids = try workspace.weir("dump", "bids", "--by", "total", "--data", workspace.data)
         #expect(bids.status == 0 && !bids.output.isEmpty, "\(bids.error)")
-        let rejected = try place.weir("dump", "rejected", "--by", "reason", "--data", place.data)
+        let rejected = try workspace.weir(
+            "dump", "rejected", "--by", "reason", "--data", workspace.data)
         #expect(rejected.status == 1 && rejected.error.contains("is damaged"), "\(rejected.error)")
     }
 
     @Test("a -wal that a reader keeps from being written back is warned of")
     func writeAheadLog() throws {
-        let place = try UpPlace()
-        let path = place.data + "/bids.sqlite"
+        let workspace = try UpWorkspace()
+        let path = workspace.data + "/bids.sqlite"
         try FileManager.default.createDirectory(
-            atPath: place.data, withIntermediateDirectories: true)
+            atPath: workspace.data, withIntermediateDirectories: true)
         let queue = try DatabaseQueue(path: path)
         try queue.inDatabase { db in
             try db.execute(sql: "PRAGMA journal_mode = WAL; CREATE TABLE t (v BLOB)")
         }
         func warnings() throws -> [String] {
-            lines(try check(place, "--quick"), "warning: ").filter { $0.contains("-wal has") }
+            lines(try check(workspace, "--quick"), "warning: ").filter { $0.contains("-wal has") }
         }
         #expect(try warnings().isEmpty)
         let reader = try DatabaseQueue(path: path)
@@ -170,15 +175,15 @@ struct CheckAgreementTests {
             "reports/daily.yaml",
         ])
     func notRegular(_ name: String) throws {
-        let place = try UpPlace()
-        let path = "\(place.pipelines)/\(name)"
+        let workspace = try UpWorkspace()
+        let path = "\(workspace.pipelines)/\(name)"
         let directory = (path as NSString).deletingLastPathComponent
         for (make, kind) in [("mkfifo", "a FIFO"), ("mkdir", "a directory")] {
             let made = try Program.shell(
                 "mkdir -p \(directory) && rm -rf \(path) && \(make) \(path)")
             #expect(made.status == 0)
             let began = ContinuousClock.now
-            let found = try check(place)
+            let found = try check(workspace)
             #expect(found.status == 1)
             #expect(
                 found.output.contains("\(name): is not a regular file but \(kind)"),
@@ -187,16 +192,16 @@ struct CheckAgreementTests {
         }
         guard name == "bids.yaml" else { return }
         let worker = try Program.run(
-            "weir-bids", ["--data", place.data, "--pipelines", place.pipelines])
+            "weir-bids", ["--data", workspace.data, "--pipelines", workspace.pipelines])
         #expect(worker.status == 1 && worker.error.contains("is not a regular file"))
     }
 
     @Test("a FIFO is read where data is asked for")
     func dataFromPipes() throws {
-        let place = try UpPlace()
+        let workspace = try UpWorkspace()
         let program = try Program.shell(
             """
-            cd \(place.files.path) && mkfifo records postback &&
+            cd \(workspace.files.path) && mkfifo records postback &&
             (cat \(Repository.path("examples/bids.ndjson")) > records &
             weir publish --topic bids records --data data --topics \(Repository.path("topics"))) &&
             (cat \(Repository.path("examples/requests/postback-4.0.json")) > postback & weir verify postback)
@@ -207,12 +212,12 @@ struct CheckAgreementTests {
 
     @Test("a limit on the size of files is an error that names the file and the limit")
     func fileSizeLimit() throws {
-        let place = try UpPlace()
+        let workspace = try UpWorkspace()
         let value = String(repeating: "x", count: 100_000)
         let lines = (0..<40).map { #"{"key":"\#($0)","text":"\#(value)"}"# }
-        let file = try place.files.write(lines.joined(separator: "\n"), to: "lines.ndjson")
+        let file = try workspace.files.write(lines.joined(separator: "\n"), to: "lines.ndjson")
         let limited = try Program.shell(
-            "ulimit -f 2000; weir publish --topic bids \(file) --data \(place.data) --topics "
+            "ulimit -f 2000; weir publish --topic bids \(file) --data \(workspace.data) --topics "
                 + Repository.path("topics"))
         #expect(limited.process.terminationReason == .exit && limited.status == 1)
         #expect(

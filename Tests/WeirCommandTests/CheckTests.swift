@@ -18,17 +18,18 @@ struct CheckTests {
 
     /// A store of bids that was begun with a topic of this identity, folded up to an offset.
     private func makeStore(
-        _ place: TemporaryDirectory, identity: String, nextOffset: Int64 = 0
+        _ workspace: TemporaryDirectory, identity: String, nextOffset: Int64 = 0
     ) throws {
         let store = try AggregateStore(
-            path: "\(place.path)/bids.sqlite", fold: BidsFold.self, topic: "bids",
+            path: "\(workspace.path)/bids.sqlite", fold: BidsFold.self, topic: "bids",
             logIdentity: identity, partitionCount: 2)
         try store.beginPartition(0, at: nextOffset, logStart: 0, emitFrom: 0)
     }
 
-    private func check(_ place: TemporaryDirectory, _ log: EmbeddedLog) throws -> CheckReport {
+    private func check(_ workspace: TemporaryDirectory, _ log: EmbeddedLog) throws -> CheckReport {
         var report = CheckReport()
-        try #require(try StoreCheck("bids", in: place.path)).run(log, topic: "bids", into: &report)
+        try #require(try StoreCheck("bids", in: workspace.path)).run(
+            log, topic: "bids", into: &report)
         return report
     }
 
@@ -46,26 +47,26 @@ struct CheckTests {
 
     @Test("every fault of the configuration has its line, keys that are none among them")
     func configurationFaults() throws {
-        let place = try TemporaryDirectory()
+        let workspace = try TemporaryDirectory()
         var report = CheckReport()
-        report.check(PipelineDirectory("\(place.path)/none"))
+        report.check(PipelineDirectory("\(workspace.path)/none"))
         #expect(report.wrongCount > 0)
         for stream in ["bids", "impressions", "overlay-clicks"] {
-            try place.write("topic: \(stream)\n", to: "\(stream).yaml")
+            try workspace.write("topic: \(stream)\n", to: "\(stream).yaml")
         }
-        try place.write("trusted_keys: {production: [AAAA]}\n", to: "postbacks.yaml")
+        try workspace.write("trusted_keys: {production: [AAAA]}\n", to: "postbacks.yaml")
         report = CheckReport()
-        report.check(PipelineDirectory(place.path))
+        report.check(PipelineDirectory(workspace.path))
         #expect(report.wrongCount == 1)
         #expect(words(report).first?.contains("postbacks.yaml:1") == true)
     }
 
     @Test("campaigns whose last digits collide are warned of, and nothing is wrong")
     func collidingCampaigns() throws {
-        let place = try TemporaryDirectory()
-        let directory = "\(place.path)/pipelines"
+        let workspace = try TemporaryDirectory()
+        let directory = "\(workspace.path)/pipelines"
         try FileManager.default.copyItem(atPath: Repository.path("pipelines"), toPath: directory)
-        try place.write(
+        try workspace.write(
             """
             campaigns:
               - {name: one, network: n, app: 1, source_identifier: "5239"}
@@ -83,11 +84,11 @@ struct CheckTests {
 
     @Test("campaigns that nothing can be of are warned of, and nothing is wrong")
     func doubtfulCampaigns() throws {
-        let place = try TemporaryDirectory()
-        let directory = "\(place.path)/pipelines"
+        let workspace = try TemporaryDirectory()
+        let directory = "\(workspace.path)/pipelines"
         try FileManager.default.copyItem(atPath: Repository.path("pipelines"), toPath: directory)
         func warnings(_ sections: String) throws -> [String] {
-            try place.write(
+            try workspace.write(
                 sections + """
                     campaigns:
                       - {name: no id, network: net, app: 1}
@@ -112,12 +113,12 @@ struct CheckTests {
 
     @Test("a store that goes on where the log does is right")
     func rightStore() throws {
-        let place = try TemporaryDirectory()
-        let log = try place.log("bids")
+        let workspace = try TemporaryDirectory()
+        let log = try workspace.log("bids")
         let identity = try #require(try log.topics().first?.identity)
-        try makeStore(place, identity: identity)
-        #expect(words(try check(place, log)) == [])
-        #expect(try check(place, log).text.hasPrefix("ok: store "))
+        try makeStore(workspace, identity: identity)
+        #expect(words(try check(workspace, log)) == [])
+        #expect(try check(workspace, log).text.hasPrefix("ok: store "))
     }
 
     @Test("a store of another log, or ahead of its log, is wrong")
@@ -136,16 +137,16 @@ struct CheckTests {
 
     @Test("a file that is no store is wrong")
     func noStore() throws {
-        let place = try TemporaryDirectory()
-        try place.write("not a database, but a text of some length", to: "bids.sqlite")
-        #expect(try check(place, place.log("bids")).wrongCount == 1)
-        #expect(try StoreCheck("postbacks", in: place.path) == nil)
+        let workspace = try TemporaryDirectory()
+        try workspace.write("not a database, but a text of some length", to: "bids.sqlite")
+        #expect(try check(workspace, workspace.log("bids")).wrongCount == 1)
+        #expect(try StoreCheck("postbacks", in: workspace.path) == nil)
     }
 
     @Test("a promotion of a stream that there is none of is warned of, and nothing is wrong")
     func unknownStreamOfSets() throws {
-        let place = try TemporaryDirectory()
-        var sets = try PromotionJournal(directory: place.path)
+        let workspace = try TemporaryDirectory()
+        var sets = try PromotionJournal(directory: workspace.path)
         try sets.append(
             StorePromotion(
                 atMilliseconds: 1, kind: .promote,
@@ -153,23 +154,23 @@ struct CheckTests {
                     "bids": .init(to: "sets/a", from: "."), "bidz": .init(to: "sets/a", from: "."),
                 ]))
         var report = CheckReport()
-        try report.checkSets(in: place.path)
+        try report.checkSets(in: workspace.path)
         #expect(report.wrongCount == 0)
         #expect(report.findings.count == 1)
-        #expect(report.text.hasPrefix("warning: \(place.path)/sets.json promotes 'bidz'"))
+        #expect(report.text.hasPrefix("warning: \(workspace.path)/sets.json promotes 'bidz'"))
     }
 
     @Test("topics that are missing in the log are named, and nothing is wrong")
     func missingTopics() throws {
-        let place = try TemporaryDirectory()
+        let workspace = try TemporaryDirectory()
         for name in ["a", "b", "c"] {
-            try place.write(
+            try workspace.write(
                 "channels: {x: {address: \(name), bindings: {kafka: {partitions: 2}}}}",
                 to: "topics/\(name).yaml")
         }
-        let log = try place.log("b", partitions: 2)
+        let log = try workspace.log("b", partitions: 2)
         var report = CheckReport()
-        try report.check(log, against: TopicDirectory("\(place.path)/topics"))
+        try report.check(log, against: TopicDirectory("\(workspace.path)/topics"))
         #expect(report.wrongCount == 0)
         #expect(report.text.contains(": 1 of 3 are in the log. "))
         #expect(report.text.hasSuffix(": a, c\n"))
@@ -177,16 +178,16 @@ struct CheckTests {
 
     @Test("topics that differ from their description are wrong")
     func topics() throws {
-        let place = try TemporaryDirectory()
+        let workspace = try TemporaryDirectory()
         for (name, count) in [("a", 2), ("b", 3), ("c", 1)] {
-            try place.write(
+            try workspace.write(
                 "channels: {x: {address: \(name), bindings: {kafka: {partitions: \(count)}}}}",
                 to: "topics/\(name).yaml")
         }
-        let log = try place.log("a", partitions: 2)
+        let log = try workspace.log("a", partitions: 2)
         try log.createTopic("b", partitionCount: 2)
         var report = CheckReport()
-        try report.check(log, against: TopicDirectory("\(place.path)/topics"))
+        try report.check(log, against: TopicDirectory("\(workspace.path)/topics"))
         #expect(report.wrongCount == 1)
         #expect(words(report)[0].contains("topic b"))
     }

@@ -21,8 +21,8 @@ struct ClosedStreamsTests {
 
     @Test("a closed standard output ends what prints with 0 and without a word")
     func output() throws {
-        let place = try TemporaryDirectory()
-        let data = place.path + "/data"
+        let workspace = try TemporaryDirectory()
+        let data = workspace.path + "/data"
         let configuration = [
             "--pipelines", Repository.path("pipelines"), "--topics", Repository.path("topics"),
         ]
@@ -57,11 +57,14 @@ struct ClosedStreamsTests {
 
     @Test("a closed standard error changes no exit code")
     func error() throws {
-        let place = try TemporaryDirectory()
+        let workspace = try TemporaryDirectory()
         for (command, status) in [
-            (["check", "--separate", "--data", place.path, "--pipelines", place.path], Int32(0)),
-            (["check", "--data", place.path, "--pipelines", place.path + "/none"], 1),
-            (["dump", "nothing", "--data", place.path], 1), (["nonsense"], 64),
+            (
+                ["check", "--separate", "--data", workspace.path, "--pipelines", workspace.path],
+                Int32(0)
+            ),
+            (["check", "--data", workspace.path, "--pipelines", workspace.path + "/none"], 1),
+            (["dump", "nothing", "--data", workspace.path], 1), (["nonsense"], 64),
         ] {
             let expected = try run(command, closed: [])
             for closed: Set<Int32> in [[2], [1, 2]] {
@@ -85,13 +88,13 @@ struct ClosedStreamsTests {
 
     @Test("weir up whose log nobody reads any more goes on to take records, and ends with 0")
     func up() throws {
-        let place = try UpPlace()
+        let workspace = try UpWorkspace()
         let error = Pipe()
         let program = try Program(
             "weir",
             [
-                "up", "--listen", "127.0.0.1:0", "--data", place.data, "--pipelines",
-                place.pipelines, "--topics", Repository.path("topics"),
+                "up", "--listen", "127.0.0.1:0", "--data", workspace.data, "--pipelines",
+                workspace.pipelines, "--topics", Repository.path("topics"),
             ], error: error)
         try error.fileHandleForWriting.close()
         var said = ""
@@ -114,7 +117,7 @@ struct ClosedStreamsTests {
                     #"{"impression_id":"i-\#(number)"}"#))
             #expect(connection.answer()?.status == 200)
         }
-        #expect(Wait.until { place.outcome("accepted", of: "impressions") == 3 })
+        #expect(Wait.until { workspace.outcome("accepted", of: "impressions") == 3 })
         #expect(try program.stop() == 0 && program.process.terminationReason == .exit)
     }
 }

@@ -52,30 +52,30 @@ struct CommandLineTests {
 
     @Test("the options of a funnel become its request, beside the configuration's names and trust")
     func funnelOptions() throws {
-        let place = try TemporaryDirectory()
+        let workspace = try TemporaryDirectory()
         for (name, text) in [
             ("bids.yaml", ""), ("postbacks.yaml", "trust_development: true"),
             ("catalog.yaml", "apps: {7: Seven}"),
         ] {
-            try place.write(text, to: name)
+            try workspace.write(text, to: name)
         }
         func command(_ arguments: String...) throws -> DumpCommand {
             try #require(
                 try WeirCommand.parseAsRoot(["dump", "funnel"] + arguments) as? DumpCommand)
         }
         let funnel = try command(
-            "--by", "day,name", "--date", "install", "--pipelines", place.path)
+            "--by", "day,name", "--date", "install", "--pipelines", workspace.path)
         let request = try funnel.request()
         #expect(request.grouping == .columns(["day", "name"]))
         #expect(request.dateRule == .install)
         let configuration = funnel.source.pipelines.configuration
         #expect(try configuration.trustsDevelopment())
         #expect(try configuration.catalog().appName(7) == "Seven")
-        #expect(try command("--pipelines", place.path).request().dateRule == nil)
+        #expect(try command("--pipelines", workspace.path).request().dateRule == nil)
         #expect(throws: CommandError.self) {
-            try command("--date", "noon", "--pipelines", place.path).request()
+            try command("--date", "noon", "--pipelines", workspace.path).request()
         }
-        let absent = try command("--pipelines", "\(place.path)/none")
+        let absent = try command("--pipelines", "\(workspace.path)/none")
         #expect(throws: ConfigurationError.self) {
             try FunnelFigure(absent.request(), absent.source.pipelines.configuration)
         }
@@ -143,10 +143,10 @@ struct CommandLineTests {
 
     @Test("what the next export would not bring is not left out, and only a file is replaced")
     func nextCursor() throws {
-        let place = try TemporaryDirectory()
+        let workspace = try TemporaryDirectory()
         func fault(_ options: String...) throws -> String {
             let words =
-                ["export", "postbacks", "--profile", "weir", "--data", place.path] + options
+                ["export", "postbacks", "--profile", "weir", "--data", workspace.path] + options
             do {
                 var command = try WeirCommand.parseAsRoot(words)
                 try command.run()
@@ -155,15 +155,16 @@ struct CommandLineTests {
                 return CommandError(error)?.explanation ?? "\(error)"
             }
         }
-        let file = place.path + "/cursor"
+        let file = workspace.path + "/cursor"
         #expect(
             try fault("--changed-since", "start", "--until", "1795318668500", "--next-cursor", file)
                 .hasPrefix("--next-cursor excludes --since and --until"))
         #expect(try fault("--next-cursor", "").hasPrefix("--next-cursor is empty"))
-        #expect(try fault("--next-cursor", place.path).contains("is no file"))
+        #expect(try fault("--next-cursor", workspace.path).contains("is no file"))
         #expect(mkfifo(file, 0o600) == 0)
         #expect(try fault("--next-cursor", file).contains("is no file"))
-        #expect(try fault("--next-cursor", place.path + "/a/b").contains("there is no directory"))
+        #expect(
+            try fault("--next-cursor", workspace.path + "/a/b").contains("there is no directory"))
     }
 
     @Test("a flag is set by its option, or by a variable that says yes")
@@ -180,7 +181,7 @@ struct CommandLineTests {
     @Test("bad questions end with 64, what fails with 1")
     func exitCodes() {
         let usage: [any Error] = [
-            InspectionError.unknownDump("x", known: []), InspectionError.badColumns("x"),
+            InspectionError.unknownDump("x", valid: []), InspectionError.badColumns("x"),
         ]
         #expect(usage.allSatisfy { CommandError($0)?.exitCode == 64 })
         #expect(CommandError(InspectionError.noStore(streams: [], directories: []))?.exitCode == 1)

@@ -14,7 +14,7 @@ import Testing
 @Suite("Importing costs")
 struct CostsImportTests {
     /// A directory with a log, the shipped configuration and a file to import.
-    private struct Place {
+    private struct Workspace {
         let files: TemporaryDirectory
         var path: String { files.path }
 
@@ -50,44 +50,44 @@ struct CostsImportTests {
 
     @Test("a file is published as reports that the worker takes, each under its campaign")
     func published() throws {
-        let place = try Place()
-        try place.run(sample, "apple-ads")
-        let records = try place.records()
+        let workspace = try Workspace()
+        try workspace.run(sample, "apple-ads")
+        let records = try workspace.records()
         #expect(records.count == 2)
         #expect(Set(records.map(\.key)) == ["apple-ads:1478523690"])
         #expect(records.allSatisfy { $0.headers["ce_type"] == "cost.reported" })
         #expect(records.allSatisfy { $0.headers["ce_source"] == "/costs/apple-ads" })
         #expect(Set(records.map(\.partition)).count == 1)
-        let rows = try place.fold().rows
+        let rows = try workspace.fold().rows
         #expect(rows.map { $0.measures[0] } == [1_234_560_000, 500_000])
     }
 
     @Test("a file that is imported again changes nothing, a corrected one what it corrects")
     func again() throws {
-        let place = try Place()
-        try place.run(sample, "apple-ads")
-        try place.run(sample, "apple-ads")
+        let workspace = try Workspace()
+        try workspace.run(sample, "apple-ads")
+        try workspace.run(sample, "apple-ads")
         let text = try Repository.text("Tests/Fixtures/costs-import/apple-ads.csv")
-        let corrected = try place.files.write(
+        let corrected = try workspace.files.write(
             text.replacing("$1,234.56", with: "$1,234.50"), to: "corrected.csv")
-        try place.run(corrected, "apple-ads")
-        let rows = try place.fold().rows
+        try workspace.run(corrected, "apple-ads")
+        let rows = try workspace.fold().rows
         #expect(rows.map { $0.measures[0] } == [1_234_500_000, 500_000])
         #expect(rows.map { $0.measures[4] } == [1, 0])
     }
 
     @Test("a network that the catalog does not have is reported by the import and by weir check")
     func unknownNetwork() throws {
-        let place = try Place()
+        let workspace = try Workspace()
         try FileManager.default.copyItem(
-            atPath: Repository.path("pipelines"), toPath: place.path + "/pipelines")
-        try place.files.write(
+            atPath: Repository.path("pipelines"), toPath: workspace.path + "/pipelines")
+        try workspace.files.write(
             """
             columns: {source: source, day: day, ad_network_id: network, currency: currency, amount: amount}
             day_format: yyyy-MM-dd
 
             """, to: "pipelines/costs/networks.yaml")
-        try place.files.write(
+        try workspace.files.write(
             """
             source,day,network,currency,amount
             s,2026-11-19,Com.Example,USD,1
@@ -95,11 +95,11 @@ struct CostsImportTests {
             s,2026-11-21,,USD,3
 
             """, to: "costs.csv")
-        try place.files.write(
+        try workspace.files.write(
             "source,day,network,currency,amount\ns,2026-11-19,com.ex\u{430}mple,USD,1\n",
             to: "alike.csv")
         func run(_ line: String) throws -> Program {
-            try Program.shell("cd \(place.path) && \(line)")
+            try Program.shell("cd \(workspace.path) && \(line)")
         }
         let topics = Repository.path("topics")
         for more in ["--dry-run", ""] {
@@ -124,21 +124,21 @@ struct CostsImportTests {
     @Test(
         "the repaired copy of a file with byte order marks in its cells restates, and does not add")
     func repaired() throws {
-        let place = try Place()
+        let workspace = try Workspace()
         let folder = "Tests/Fixtures/costs-import"
-        try place.run(Repository.path("\(folder)/two-byte-order-marks.csv"), "generic")
-        #expect(try place.records().map(\.key) == ["finance:5239"])
-        try place.run(Repository.path("\(folder)/two-byte-order-marks-repaired.csv"), "generic")
-        let rows = try place.fold().rows
+        try workspace.run(Repository.path("\(folder)/two-byte-order-marks.csv"), "generic")
+        #expect(try workspace.records().map(\.key) == ["finance:5239"])
+        try workspace.run(Repository.path("\(folder)/two-byte-order-marks-repaired.csv"), "generic")
+        let rows = try workspace.fold().rows
         #expect(rows.map { $0.measures[0] } == [12_750_000])
         #expect(rows.map { $0.measures[4] } == [1])
     }
 
     @Test("a dry run publishes nothing, and makes no log")
     func dryRun() throws {
-        let place = try Place()
-        try place.run(sample, "apple-ads", ["--dry-run"])
-        #expect(!place.hasLog)
+        let workspace = try Workspace()
+        try workspace.run(sample, "apple-ads", ["--dry-run"])
+        #expect(!workspace.hasLog)
     }
 
     @Test(
@@ -163,25 +163,25 @@ struct CostsImportTests {
             ("Taps", "Clicks", "bad.csv:4: no line has all columns"),
         ])
     func faults(_ text: String, _ fault: String, _ words: String) throws {
-        let place = try Place()
+        let workspace = try Workspace()
         let sample = try Repository.text("Tests/Fixtures/costs-import/apple-ads.csv")
-        let file = try place.files.write(sample.replacing(text, with: fault), to: "bad.csv")
+        let file = try workspace.files.write(sample.replacing(text, with: fault), to: "bad.csv")
         #expect {
-            try place.run(file, "apple-ads")
+            try workspace.run(file, "apple-ads")
         } throws: { error in
             guard let error = error as? CommandError, let said = error.explanation else {
                 return false
             }
             return said.contains(words) && error.exitCode == 1 && !said.contains("\n")
         }
-        #expect(!place.hasLog)
+        #expect(!workspace.hasLog)
     }
 
     @Test("a mapping that is not there names those that are")
     func unknownMapping() throws {
-        let place = try Place()
+        let workspace = try Workspace()
         #expect {
-            try place.run(sample, "applovin")
+            try workspace.run(sample, "applovin")
         } throws: { error in
             "\(error)".contains("there are apple-ads, generic, google-ads, google-ads-api, meta")
         }

@@ -16,13 +16,13 @@ import Testing
 
 @Suite("What check says of damage")
 struct DamageCheckTests {
-    private let place: TemporaryDirectory
+    private let workspace: TemporaryDirectory
     private let log: EmbeddedLog
 
     /// A log with 300 documents for a partner that is not configured, all of them held in deliveries.
     init() throws {
-        place = try TemporaryDirectory()
-        log = try place.log("partner-postbacks", partitions: 2)
+        workspace = try TemporaryDirectory()
+        log = try workspace.log("partner-postbacks", partitions: 2)
         try log.writer().append(
             (0..<300).map { number in
                 let id = "\(number)".padding(toLength: 32, withPad: "a", startingAt: 0)
@@ -33,19 +33,19 @@ struct DamageCheckTests {
                         #"{"id":"\#(id)","revision":1,"partner":"none","postback":{"filling":"\#(filling)"}}"#
                             .utf8))
             })
-        try place.write("commit_interval_ms: 5\n", to: "partner-postbacks.yaml")
+        try workspace.write("commit_interval_ms: 5\n", to: "partner-postbacks.yaml")
         try PartnerPostbacksWorker.work(
             WorkerOptions(
-                log: .sqlite(path: place.path + "/log.sqlite"), data: place.path,
-                pipelines: place.path, untilEnd: true), stop: StopSignal())
+                log: .sqlite(path: workspace.path + "/log.sqlite"), data: workspace.path,
+                pipelines: workspace.path, untilEnd: true), stop: StopSignal())
     }
 
     private func check() throws -> String {
         var report = CheckReport()
         _ = try PageCheck(
-            dataDirectories: [place.path], logAddress: "sqlite:\(place.path)/log.sqlite"
+            dataDirectories: [workspace.path], logAddress: "sqlite:\(workspace.path)/log.sqlite"
         ).run(into: &report)
-        return report.text.replacing(place.path, with: "DIR")
+        return report.text.replacing(workspace.path, with: "DIR")
     }
 
     @Test("files that are whole are said to be, with how many records were read")
@@ -57,17 +57,18 @@ struct DamageCheckTests {
 
     @Test("a store that was emptied is damaged, in the words of its worker")
     func emptiedStore() throws {
-        try place.write("", to: "bids.sqlite")
+        try workspace.write("", to: "bids.sqlite")
         let words = "\(StoreError.emptiedStore(path: "DIR/bids.sqlite"))"
         #expect(try check() == "wrong: \(words)\n")
         var report = CheckReport()
-        try #require(try StoreCheck("bids", in: place.path)).run(nil, topic: "bids", into: &report)
-        #expect(report.text.replacing(place.path, with: "DIR") == "wrong: \(words)\n")
+        try #require(try StoreCheck("bids", in: workspace.path)).run(
+            nil, topic: "bids", into: &report)
+        #expect(report.text.replacing(workspace.path, with: "DIR") == "wrong: \(words)\n")
     }
 
     @Test("damaged deliveries give the same rows or an error, and each change is found")
     func deliveries() throws {
-        let path = DeliveryStore.path(in: place.path)
+        let path = DeliveryStore.path(in: workspace.path)
         let read = {
             try DeliveryStore(existing: path).deliveries(partner: nil, state: nil, limit: 1000)
                 .map { "\($0)" }
@@ -75,9 +76,9 @@ struct DamageCheckTests {
         let expected = try read()
         #expect(expected.count == 300)
         var refused = 0
-        try DamagedBytes.each(100, in: path, seed: 1) { place in
-            do { #expect(try read() == expected, "byte \(place)") } catch {
-                #expect("\(error)".contains(" is damaged ("), "byte \(place): \(error)")
+        try DamagedBytes.each(100, in: path, seed: 1) { index in
+            do { #expect(try read() == expected, "byte \(index)") } catch {
+                #expect("\(error)".contains(" is damaged ("), "byte \(index): \(error)")
                 refused += 1
             }
         }
@@ -95,15 +96,15 @@ struct DamageCheckTests {
         try log.createTopic("bids", partitionCount: 1)
         try log.writer().append(
             (0..<3).map { _ in OutgoingRecord(topic: "bids", key: nil, value: [0x7B]) })
-        try place.write("batch_records: 100\n", to: "bids.yaml")
+        try workspace.write("batch_records: 100\n", to: "bids.yaml")
         func fold() throws {
             try BidsFold.work(
                 WorkerOptions(
-                    log: .sqlite(path: place.path + "/log.sqlite"), data: place.path,
-                    pipelines: place.path, untilEnd: true), stop: StopSignal())
+                    log: .sqlite(path: workspace.path + "/log.sqlite"), data: workspace.path,
+                    pipelines: workspace.path, untilEnd: true), stop: StopSignal())
         }
         try fold()
-        let path = place.path + "/bids.sqlite"
+        let path = workspace.path + "/bids.sqlite"
         try DatabaseQueue(path: path).write {
             try $0.execute(sql: "UPDATE partitions SET records = 7")
         }
@@ -113,21 +114,21 @@ struct DamageCheckTests {
                 "partition 0 has folded 7 records, but its outcomes add up to 3: the file and its -wal do not belong together"
         )
         var report = CheckReport()
-        try StoreCheck("bids", in: place.path)?.run(log, topic: nil, into: &report)
+        try StoreCheck("bids", in: workspace.path)?.run(log, topic: nil, into: &report)
         #expect(report.text == "wrong: \(damaged)\n")
         #expect(throws: damaged) { try fold() }
         let other = try TemporaryDirectory()
         var writer = try BackupWriter(
-            data: place.path, logPath: nil, target: other.path + "/backup"
+            data: workspace.path, logPath: nil, target: other.path + "/backup"
         ) { _ in }
         #expect(throws: damaged) { try writer.write() }
-        let lag = try LagReport(directories: [place.path], log: log, nowMilliseconds: nil)
+        let lag = try LagReport(directories: [workspace.path], log: log, nowMilliseconds: nil)
         #expect(lag.streams.contains { $0.stream == "bids" && $0.lag == 0 })
     }
 
     @Test("a file of before pages had checksums is said to have none")
     func older() throws {
-        try DatabaseQueue(path: "file:\(place.path)/conversions.sqlite?vfs=unix").write { db in
+        try DatabaseQueue(path: "file:\(workspace.path)/conversions.sqlite?vfs=unix").write { db in
             try db.execute(sql: "CREATE TABLE log (topic TEXT)")
         }
         #expect(
@@ -138,7 +139,7 @@ struct DamageCheckTests {
     @Test("a file that was emptied is wrong")
     func emptied() throws {
         for name in ["corrections", "conversions", "deliveries"] {
-            let path = try place.write("", to: "\(name).sqlite")
+            let path = try workspace.write("", to: "\(name).sqlite")
             #expect(
                 try check().contains(
                     "wrong: DIR/\(name).sqlite is damaged (it is empty): restore it from a"))

@@ -24,7 +24,7 @@ struct DashboardAccessTests {
     @Test("whoever may see one campaign sees nothing of another, by no address")
     func scope() throws {
         let asker = try reader()
-        var known: Set<String> = []
+        var seen: Set<String> = []
         var waiting = DashboardPage.allCases.map(\.path) + ["/dumps"]
         waiting += DumpDescription.all.map { "/dump/\($0.name)?by=\($0.columns[0].name)" }
         waiting += [
@@ -39,8 +39,8 @@ struct DashboardAccessTests {
             "/changes/funnel?from=2026-11-01", "/evidence/funnel", "/delivery?id=1",
             "/explain/funnel?measure=app_refunds",
         ]
-        while let address = waiting.popLast(), known.count < 400 {
-            guard known.insert(address).inserted, address != "/dashboard.css" else { continue }
+        while let address = waiting.popLast(), seen.count < 400 {
+            guard seen.insert(address).inserted, address != "/dashboard.css" else { continue }
             let page = try asker.page(address)
             for other in ["5239", "3342", "Rides, launch", "mj797d8u6f", "example123"] {
                 // What was asked for may be named again in a refusal.
@@ -49,7 +49,7 @@ struct DashboardAccessTests {
             }
             guard page.status == 200 else { continue }
             waiting += page.links.map(\.address).filter {
-                !$0.hasPrefix("/explain/") || known.count < 60
+                !$0.hasPrefix("/explain/") || seen.count < 60
             }
         }
         for path in [

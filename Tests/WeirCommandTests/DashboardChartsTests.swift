@@ -19,10 +19,10 @@ struct DashboardChartsTests {
 
     /// Billings of six days. Postbacks came on the second day with revenue, on the third without, and on the fifth with
     /// revenue; on the other days the stream had no record.
-    private func makePlace() throws -> Workplace {
-        let place = try Workplace()
-        try place.configurePostbacks()
-        try place.publish(
+    private func makeWorkspace() throws -> Workspace {
+        let workspace = try Workspace()
+        try workspace.configurePostbacks()
+        try workspace.publish(
             "bids",
             (0..<6).map { day in
                 OutgoingRecord(
@@ -30,16 +30,16 @@ struct DashboardChartsTests {
                     #"{"auction_id":"\#(day)","bid_id":"1","seat":"s","price":1000,"currency":"USD"}"#,
                     type: "openrtb.billing", partition: 0, at: Self.noon(day))
             })
-        try place.publish(
+        try workspace.publish(
             "postbacks",
             [
                 Samples.signed("1", at: Self.noon(1)),
                 Samples.signed("2", value: nil, at: Self.noon(2)),
                 Samples.signed("3", at: Self.noon(4)),
             ])
-        try place.foldBids()
-        try place.foldPostbacks()
-        return place
+        try workspace.foldBids()
+        try workspace.foldPostbacks()
+        return workspace
     }
 
     private func figure(_ title: String, of page: ReadPage) throws -> String {
@@ -55,9 +55,10 @@ struct DashboardChartsTests {
 
     @Test("a day without records is a gap, a day of records without revenue is 0")
     func gaps() throws {
-        let place = try makePlace()
+        let workspace = try makeWorkspace()
         let asker = PageAsker(
-            source: try Installation.parse(place.commandLine() + ["--at", "2026-11-25T13:00:00Z"]))
+            source: try Installation.parse(
+                workspace.commandLine() + ["--at", "2026-11-25T13:00:00Z"]))
         let page = try asker.page("/campaigns")
         let revenue = try figure("Revenue by day", of: page)
         #expect(
@@ -102,8 +103,10 @@ struct DashboardChartsTests {
     @Test("numbers of a column have equal decimals")
     func decimals() {
         func texts(_ values: [ReportValue], _ column: String) -> [String] {
-            let places = ShownValue.places(of: values, in: column)
-            return values.map { ShownValue.text($0, in: column, isKey: false, places: places) }
+            let fractionDigits = ShownValue.fractionDigits(of: values, in: column)
+            return values.map {
+                ShownValue.text($0, in: column, isKey: false, fractionDigits: fractionDigits)
+            }
         }
         #expect(
             texts([.decimal("1.500000"), .decimal("2.000000"), .decimal("0.123400")], "roas_min")

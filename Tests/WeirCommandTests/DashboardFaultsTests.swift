@@ -12,42 +12,42 @@ import Testing
 /// What pages and files answer when something is broken.
 @Suite("Faults on pages", .timeLimit(.minutes(5)))
 struct DashboardFaultsTests {
-    private func makePlace() throws -> Workplace {
-        let place = try Workplace()
-        try place.configurePostbacks()
-        try place.write("costs.yaml", "batch_records: 100\n")
-        try place.publishAuctions("a")
-        try place.publish(
+    private func makeWorkspace() throws -> Workspace {
+        let workspace = try Workspace()
+        try workspace.configurePostbacks()
+        try workspace.write("costs.yaml", "batch_records: 100\n")
+        try workspace.publishAuctions("a")
+        try workspace.publish(
             "costs",
             Samples.record(
                 "costs", #"{"source":"s","day":"2026-11-20","currency":"EUR","amount":5}"#,
                 type: "cost.reported", partition: 0))
-        try place.foldBids()
-        try place.fold("costs", place.options())
-        return place
+        try workspace.foldBids()
+        try workspace.fold("costs", workspace.options())
+        return workspace
     }
 
-    private func asker(_ place: Workplace) throws -> PageAsker {
+    private func asker(_ workspace: Workspace) throws -> PageAsker {
         PageAsker(
             source: try Installation.parse(
-                place.commandLine() + ["--at", "2026-11-21T12:00:00Z"]))
+                workspace.commandLine() + ["--at", "2026-11-21T12:00:00Z"]))
     }
 
-    private func makeFIFO(_ place: Workplace, _ name: String) throws {
-        try #require(mkfifo(place.pipelines + "/" + name, 0o600) == 0)
+    private func makeFIFO(_ workspace: Workspace, _ name: String) throws {
+        try #require(mkfifo(workspace.pipelines + "/" + name, 0o600) == 0)
     }
 
     @Test(
         "a broken catalog is named where it is needed, and the rest of the page stays",
         arguments: [true, false])
     func catalog(_ isFIFO: Bool) throws {
-        let place = try makePlace()
+        let workspace = try makeWorkspace()
         if isFIFO {
-            try makeFIFO(place, "catalog.yaml")
+            try makeFIFO(workspace, "catalog.yaml")
         } else {
-            try place.write("catalog.yaml", "networks: {one.example: [x]}\n")
+            try workspace.write("catalog.yaml", "networks: {one.example: [x]}\n")
         }
-        let asker = try asker(place)
+        let asker = try asker(workspace)
         let page = try asker.page("/campaigns?period=all")
         #expect(page.status == 200)
         #expect(page.text.contains("Not shown: a configuration file is invalid: "))
@@ -66,25 +66,25 @@ struct DashboardFaultsTests {
 
     @Test("a broken file of a partner is named, and the other partners are shown")
     func partners() throws {
-        let place = try makePlace()
-        try place.write("partners/broken.yaml", "name: [broken]\n")
-        try makeFIFO(place, "partners/pipe.yaml")
-        let page = try asker(place).page("/partners")
+        let workspace = try makeWorkspace()
+        try workspace.write("partners/broken.yaml", "name: [broken]\n")
+        try makeFIFO(workspace, "partners/pipe.yaml")
+        let page = try asker(workspace).page("/partners")
         #expect(page.status == 200)
         #expect(page.text.contains("partners/broken.yaml:1"))
         #expect(page.text.contains("partners/pipe.yaml"))
         #expect(page.text.contains("<td>acme</td>"))
         let scoped = PageAsker(
-            source: try asker(place).source,
+            source: try asker(workspace).source,
             scope: [ReportRequest.Condition(column: "campaign", value: "1")])
         #expect(!(try scoped.page("/campaigns").text.contains("partners/")))
     }
 
     @Test("an error of a file has the format of the file")
     func formats() throws {
-        let place = try makePlace()
-        defer { withExtendedLifetime(place) {} }
-        let asker = try asker(place)
+        let workspace = try makeWorkspace()
+        defer { withExtendedLifetime(workspace) {} }
+        let asker = try asker(workspace)
         for (address, status) in [
             ("/dump/bids.json?by=colour", 400), ("/dump/none.json", 400), ("/nowhere.json", 404),
             ("/explain/bids.json?measure=bids&nonsense=1", 400),
@@ -120,14 +120,14 @@ struct DashboardFaultsTests {
 
     @Test("without by, a dump has the rows of weir dump, on the page and as files")
     func rows() throws {
-        let place = try makePlace()
-        let asker = try asker(place)
+        let workspace = try makeWorkspace()
+        let asker = try asker(workspace)
         for name in ["bids", "costs", Funnel.name] {
             for format in ["csv", "json"] {
                 let printed = try Program.run(
                     "weir",
                     ["dump", name, "--format", format, "--at", "2026-11-21T12:00:00Z"]
-                        + place.commandLine())
+                        + workspace.commandLine())
                 #expect(try asker.page("/dump/\(name).\(format)").text == printed.output)
             }
             let page = try asker.page("/dump/\(name)")
@@ -142,9 +142,9 @@ struct DashboardFaultsTests {
 
     @Test("each command beside a page looks at the time of the page")
     func clock() throws {
-        let place = try makePlace()
-        defer { withExtendedLifetime(place) {} }
-        let asker = try asker(place)
+        let workspace = try makeWorkspace()
+        defer { withExtendedLifetime(workspace) {} }
+        let asker = try asker(workspace)
         for address in [
             "/campaigns", "/postbacks", "/dump/bids?by=seat", "/explain/bids?measure=bids",
             "/changes/bids?from=2026-11-01",

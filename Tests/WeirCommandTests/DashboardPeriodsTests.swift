@@ -88,18 +88,18 @@ struct DashboardPeriodsTests {
         #expect(try context("\(dates)&period=7d").carried.map(\.name) == ["since", "until"])
     }
 
-    private func asker(_ place: Workplace, at: String? = nil) throws -> PageAsker {
+    private func asker(_ workspace: Workspace, at: String? = nil) throws -> PageAsker {
         PageAsker(
             source: try Installation.parse(
-                place.commandLine() + (at.map { ["--at", $0] } ?? [])))
+                workspace.commandLine() + (at.map { ["--at", $0] } ?? [])))
     }
 
     /// Billings of five days: 1, 2, 4, 8 and 16 USD for a thousand impressions.
-    private func makePlace() throws -> Workplace {
-        let place = try Workplace()
-        try place.write(
+    private func makeWorkspace() throws -> Workspace {
+        let workspace = try Workspace()
+        try workspace.write(
             "watch.yaml", "silence: [{name: all, dump: bids, by: [seat], measures: [billed]}]\n")
-        try place.publish(
+        try workspace.publish(
             "bids",
             (0..<5).map { day in
                 OutgoingRecord(
@@ -108,8 +108,8 @@ struct DashboardPeriodsTests {
                     type: "openrtb.billing", partition: 0,
                     at: Self.firstDay + Int64(day * 24 + 12) * 3_600_000)
             })
-        try place.foldBids()
-        return place
+        try workspace.foldBids()
+        return workspace
     }
 
     /// The amounts of a figure, and of the one before.
@@ -122,8 +122,8 @@ struct DashboardPeriodsTests {
 
     @Test("spend stands beside that of the days before, however days are chosen")
     func figures() throws {
-        let place = try makePlace()
-        let asker = try asker(place, at: "2026-11-24T13:00:00Z")
+        let workspace = try makeWorkspace()
+        let asker = try asker(workspace, at: "2026-11-24T13:00:00Z")
         for (query, expected) in [
             ("", ["USD 16.00", "USD 8.00"]),
             ("since=2026-11-23&until=2026-11-24", ["USD 8.00", "USD 4.00"]),
@@ -143,7 +143,7 @@ struct DashboardPeriodsTests {
 
     @Test("an end that is not after the beginning is refused on pages and files, with both days")
     func reversed() throws {
-        let asker = try asker(makePlace(), at: "2026-11-24T13:00:00Z")
+        let asker = try asker(makeWorkspace(), at: "2026-11-24T13:00:00Z")
         for query in ["since=2026-11-24&until=2026-11-23", "since=2026-11-24&until=2026-11-24"] {
             for path in ["/", "/campaigns", "/dump/bids", "/dump/bids.csv"] {
                 let page = try asker.page("\(path)?\(query)")
@@ -155,40 +155,40 @@ struct DashboardPeriodsTests {
 
     @Test("a record that is dated ahead changes no page but for the line that counts it")
     func datedAhead() throws {
-        let place = try makePlace()
-        try place.publish(
+        let workspace = try makeWorkspace()
+        try workspace.publish(
             "bids",
             OutgoingRecord(
                 "bids", Samples.auction("2030"), partition: 0, at: 1_900_000_000_000))
-        try place.foldBids()
-        let asker = try asker(place, at: "2026-11-24T13:00:00Z")
+        try workspace.foldBids()
+        let asker = try asker(workspace, at: "2026-11-24T13:00:00Z")
         let today = try asker.page("/")
         #expect(today.text.contains("<h1>24 November 2026</h1>"))
         #expect(spend(today) == ["USD 16.00", "USD 8.00"])
         #expect(today.text.contains("Records dated ahead of the clock: bids 1."))
         // Once the clock is there, it is the newest record.
-        let later = try self.asker(place, at: "2030-03-18T00:00:00Z").page("/")
+        let later = try self.asker(workspace, at: "2030-03-18T00:00:00Z").page("/")
         #expect(later.text.contains("<h1>17 March 2030</h1>"))
         #expect(!later.text.contains("dated ahead of the clock"))
     }
 
     @Test("costs that are imported for a later day do not move the period")
     func importedCosts() throws {
-        let place = try makePlace()
-        try place.write("costs.yaml", "batch_records: 100\n")
-        try place.publish(
+        let workspace = try makeWorkspace()
+        try workspace.write("costs.yaml", "batch_records: 100\n")
+        try workspace.publish(
             "costs",
             OutgoingRecord(
                 "costs", #"{"source":"s","day":"2026-11-26","currency":"USD","amount":5}"#,
                 type: "cost.reported", partition: 0, at: Self.noon + 2 * 86_400_000))
-        try place.fold("costs", place.options())
-        let asker = try asker(place, at: "2026-11-26T13:00:00Z")
+        try workspace.fold("costs", workspace.options())
+        let asker = try asker(workspace, at: "2026-11-26T13:00:00Z")
         let today = try asker.page("/")
         #expect(today.text.contains("<h1>24 November 2026</h1>"))
         #expect(spend(today) == ["USD 16.00", "USD 8.00"])
         #expect(try asker.source.stores().newestMilliseconds(of: Funnel.name) == Self.noon)
         // Where there are only costs, the period ends with them.
-        let alone = try Workplace()
+        let alone = try Workspace()
         try alone.write("costs.yaml", "batch_records: 100\n")
         try alone.publish(
             "costs",
@@ -202,9 +202,9 @@ struct DashboardPeriodsTests {
 
     @Test("a stream whose records are all ahead of the clock has no record so far")
     func allAhead() throws {
-        let place = try makePlace()
-        defer { withExtendedLifetime(place) {} }
-        let asker = try asker(place, at: "2026-11-19T13:00:00Z")
+        let workspace = try makeWorkspace()
+        defer { withExtendedLifetime(workspace) {} }
+        let asker = try asker(workspace, at: "2026-11-19T13:00:00Z")
         for path in ["/operation", "/"] {
             let text = try asker.page(path).text
             #expect(text.contains(">no record up to 2026-11-19T13:00:00Z<"), "\(path)")
@@ -214,42 +214,43 @@ struct DashboardPeriodsTests {
 
     @Test("warnings are judged at the time of the clock: a stream that ended is reported")
     func warnings() throws {
-        let place = try makePlace()
-        let quiet = try asker(place, at: "2026-11-24T13:00:00Z").page("/warnings").text
+        let workspace = try makeWorkspace()
+        let quiet = try asker(workspace, at: "2026-11-24T13:00:00Z").page("/warnings").text
         #expect(quiet.contains("0 open at 2026-11-24T13:00:00Z"))
-        let silent = try asker(place, at: "2026-11-27").page("/warnings").text
+        let silent = try asker(workspace, at: "2026-11-27").page("/warnings").text
         #expect(silent.contains("no records since 2026-11-24T12:00:00Z"))
     }
 
     @Test("check and publish warn of records that are dated ahead, and a report ends before them")
     func commands() throws {
-        let place = try makePlace()
+        let workspace = try makeWorkspace()
         let line = #"{"key":"k","timestamp_ms":1900000000000,"value":{"request":{"id":"2030"}}}"#
-        try Data((line + "\n").utf8).write(to: URL(fileURLWithPath: place.path + "/ahead.ndjson"))
+        try Data((line + "\n").utf8).write(
+            to: URL(fileURLWithPath: workspace.path + "/ahead.ndjson"))
         let published = try Program.run(
             "weir",
             [
-                "publish", "--topic", "bids", "--log", place.logAddress.description,
-                place.path + "/ahead.ndjson",
+                "publish", "--topic", "bids", "--log", workspace.logAddress.description,
+                workspace.path + "/ahead.ndjson",
             ])
         #expect(published.status == 0)
         #expect(
             published.error.contains(
                 "warning: 1 record of bids is dated ahead of the clock, the latest 2030-03-17T17:46:40Z"
             ))
-        try place.foldBids()
-        let check = try Program.run("weir", ["check", "--quick"] + place.commandLine())
+        try workspace.foldBids()
+        let check = try Program.run("weir", ["check", "--quick"] + workspace.commandLine())
         #expect(
             check.output.contains(
                 "1 record of bids is dated ahead of the clock, the latest in the hour 2030-03-17T17:00:00Z"
             ), "\(check.output)")
-        try place.write(
+        try workspace.write(
             "reports/spend.yaml",
             "dump: bids\nperiod: last 2 days\ncolumns: [day, billed_price_micros]\n")
         func report(_ at: String) throws -> String {
             try Program.run(
                 "weir",
-                ["report", "spend", "--format", "csv", "--at", at] + place.commandLine()
+                ["report", "spend", "--format", "csv", "--at", at] + workspace.commandLine()
             ).output
         }
         #expect(
@@ -258,7 +259,7 @@ struct DashboardPeriodsTests {
         )
         #expect(try report("2030-03-18T00:00:00Z").isEmpty == false)
         let watch = try Program.run(
-            "weir", ["watch", "--at", "2026-11-26T13:00:00Z"] + place.commandLine())
+            "weir", ["watch", "--at", "2026-11-26T13:00:00Z"] + workspace.commandLine())
         #expect(watch.status == 1)
         #expect(watch.output.contains("no records since 2026-11-24T12:00:00Z: 48 h silent"))
     }

@@ -15,26 +15,26 @@ private enum MarkedStores {
     static let app = 525_463_029
     static let markers = ["zzmarker", "777000777"]
 
-    nonisolated(unsafe) static let shared = Result { () -> Workplace in
-        let place = try Workplace()
+    nonisolated(unsafe) static let shared = Result { () -> Workspace in
+        let workspace = try Workspace()
         let notifications = try SampleNotifications()
-        try configure(place, notifications)
-        try publish(place, notifications)
+        try configure(workspace, notifications)
+        try publish(workspace, notifications)
         for stream in allStreams {
-            try place.fold(stream.streamName, place.options())
+            try workspace.fold(stream.streamName, workspace.options())
         }
-        return place
+        return workspace
     }
 
     private static func configure(
-        _ place: Workplace, _ notifications: SampleNotifications
+        _ workspace: Workspace, _ notifications: SampleNotifications
     ) throws {
         for stream in ["costs", "conversion-updates", "impressions", "overlay-clicks"] {
-            try place.write("\(stream).yaml", "batch_records: 100\n")
+            try workspace.write("\(stream).yaml", "batch_records: 100\n")
         }
-        try place.configurePostbacks()
-        for stream in allStreams { try place.publish(stream.streamName, []) }
-        try place.write(
+        try workspace.configurePostbacks()
+        for stream in allStreams { try workspace.publish(stream.streamName, []) }
+        try workspace.write(
             "catalog.yaml",
             """
             networks: {own.example: Own, zzmarker.example: zzmarker network}
@@ -46,12 +46,12 @@ private enum MarkedStores {
               - {name: zzmarker campaign, network: zzmarker.example, app: 777000777, source_identifier: "7770", media_source: zzmarker_media, partner: zzmarker-partner}
 
             """)
-        try place.write(
+        try workspace.write(
             "partners/zzmarker.yaml",
             "name: zzmarker\ntrust: [valid]\ndelivery: {url: \"https://zzmarker.example.com/p\"}\n")
-        try place.write("roots/test.pem", notifications.chain.rootPEM)
+        try workspace.write("roots/test.pem", notifications.chain.rootPEM)
         // The marked bundle has no app_apple_id: the funnel leaves its notifications out.
-        try place.write(
+        try workspace.write(
             "store-notifications.yaml",
             """
             batch_records: 100
@@ -70,13 +70,13 @@ private enum MarkedStores {
     }
 
     private static func publish(
-        _ place: Workplace, _ notifications: SampleNotifications
+        _ workspace: Workspace, _ notifications: SampleNotifications
     ) throws {
         for isOwn in [true, false] {
             let (word, number) = isOwn ? ("own", "\(app)") : ("zzmarker", "777000777")
             let id = isOwn ? own : "7770"
             func record(_ topic: String, _ type: String?, _ value: String) throws {
-                try place.publish(
+                try workspace.publish(
                     topic, [Samples.record(topic, value, key: word, type: type, partition: 0)])
             }
             let notice =
@@ -112,7 +112,7 @@ private enum MarkedStores {
                 "costs", nil,
                 "{\"source\":\"\(word)\",\"day\":\"2026-11-19\",\"campaign\":\(campaign(isOwn)),\"currency\":\"USD\",\"amount\":150}"
             )
-            try publishPostbacks(place, word: word, app: number, id: id)
+            try publishPostbacks(workspace, word: word, app: number, id: id)
             try record(
                 "store-notifications", SampleNotifications.typeV1,
                 """
@@ -125,10 +125,10 @@ private enum MarkedStores {
     }
 
     private static func publishPostbacks(
-        _ place: Workplace, word: String, app: String, id: String
+        _ workspace: Workspace, word: String, app: String, id: String
     ) throws {
         func publish(_ value: String) throws {
-            try place.publish(
+            try workspace.publish(
                 "postbacks", [Samples.record("postbacks", value, key: word, partition: 0)])
         }
         let network = "\(word).example"
@@ -152,11 +152,11 @@ private enum MarkedStores {
 @Suite("What a reader of some rows sees", .timeLimit(.minutes(10)))
 struct DashboardScopeTests {
     private func asker(_ scope: [ReportRequest.Condition]) throws -> PageAsker {
-        let place = try MarkedStores.shared.get()
+        let workspace = try MarkedStores.shared.get()
         return PageAsker(
             source: try Installation.parse([
-                "--data", "\(place.path)/data", "--log", place.logAddress.description,
-                "--pipelines", place.pipelines,
+                "--data", "\(workspace.path)/data", "--log", workspace.logAddress.description,
+                "--pipelines", workspace.pipelines,
             ]), scope: scope)
     }
 
@@ -174,7 +174,7 @@ struct DashboardScopeTests {
             case .single(.record): return ["\(path)?topic=bids&partition=0&offset=7"]
             case .single: return [path]
             case .ofDump(let kind, let name, _):
-                let columns = (try? knownReport(name).columnNames) ?? []
+                let columns = (try? requireReport(name).columnNames) ?? []
                 switch kind {
                 case .dump:
                     return [path, "\(path)?by=\(columns.joined(separator: ","))"]
@@ -208,10 +208,10 @@ struct DashboardScopeTests {
             let page = try asker.page(address)
             if page.status == 200 { answered += 1 }
             for marker in MarkedStores.markers where page.text.contains(marker) {
-                let place = page.text.range(of: marker).map { range in
+                let range = page.text.range(of: marker).map { range in
                     String(page.text[..<range.lowerBound].suffix(200))
                 }
-                Issue.record("\(address) (\(page.status)) shows \(marker): \(place ?? "")")
+                Issue.record("\(address) (\(page.status)) shows \(marker): \(range ?? "")")
             }
         }
         #expect(answered > 100)
@@ -231,13 +231,14 @@ struct DashboardScopeTests {
 
     @Test("what fails in the files of everybody is not quoted to who sees a part")
     func errors() throws {
-        let place = try Workplace()
-        try place.publishAuctions("a")
-        try place.foldBids()
-        try place.write("catalog.yaml", "networks: {zzmarker.example: [zzmarker]}\n")
+        let workspace = try Workspace()
+        try workspace.publishAuctions("a")
+        try workspace.foldBids()
+        try workspace.write("catalog.yaml", "networks: {zzmarker.example: [zzmarker]}\n")
         let options = try Installation.parse([
-            "--data", "\(place.path)/data", "--log", place.logAddress.description, "--pipelines",
-            place.pipelines,
+            "--data", "\(workspace.path)/data", "--log", workspace.logAddress.description,
+            "--pipelines",
+            workspace.pipelines,
         ])
         let scope = [ReportRequest.Condition(column: "campaign", value: "1")]
         for address in [

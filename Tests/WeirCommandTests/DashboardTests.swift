@@ -56,8 +56,8 @@ extension PageRoute {
     /// What is at a path, as the router of the server finds it.
     init?(path: String) {
         let parts = path.split(separator: "/").map(String.init)
-        if let known = PageRoute.all.first(where: { $0.path == path }) {
-            self = known
+        if let route = PageRoute.all.first(where: { $0.path == path }) {
+            self = route
         } else if parts.count == 2, let kind = OfDump(rawValue: parts[0]) {
             self.init(kind, file: parts[1])
         } else {
@@ -123,11 +123,11 @@ struct DashboardTests {
 
     @Test("every link of every page leads to a page")
     func links() throws {
-        var known: Set<String> = []
+        var seen: Set<String> = []
         for path in Self.pages {
             let page = try asker.page(path)
             #expect(page.status == 200, "\(path)")
-            for link in page.links where known.insert(link.address).inserted {
+            for link in page.links where seen.insert(link.address).inserted {
                 // What takes the log, or several thousand numbers, is looked at by other tests.
                 guard !link.address.hasPrefix("/explain/"), !link.address.hasPrefix("/dump/"),
                     link.address != "/dashboard.css"
@@ -136,7 +136,7 @@ struct DashboardTests {
                 #expect(found.status == 200, "\(path) leads to \(link.address)")
             }
         }
-        #expect(known.count > 100)
+        #expect(seen.count > 100)
     }
 
     /// The words of a command, as a shell reads them.
@@ -153,19 +153,19 @@ struct DashboardTests {
             "/dump/cohorts?by=cohort&curve=1", "/explain/bids?measure=bids",
             "/changes/bids?by=seat&from=2026-11-01",
         ]
-        var known: Set<String> = []
+        var seen: Set<String> = []
         for path in Self.pages + dumps + others + [record] {
             let text = try asker.page(path).text
             for found in text.matches(of: #/<pre>(weir [^<]*)<\/pre>/#) {
                 let command = String(found.1).replacing("&#39;", with: "'")
-                guard known.insert(command).inserted else { continue }
+                guard seen.insert(command).inserted else { continue }
                 #expect(throws: Never.self, "\(path): \(command)") {
                     try WeirCommand.parseAsRoot(Array(words(command).dropFirst()))
                 }
             }
         }
-        #expect(known.contains("weir read --topic postbacks --partition 0 --from 0 --to 1"))
-        #expect(known.count > 40)
+        #expect(seen.contains("weir read --topic postbacks --partition 0 --from 0 --to 1"))
+        #expect(seen.count > 40)
     }
 
     @Test("JSON is indented by its depth, and what is empty stays on its line")
@@ -228,8 +228,8 @@ struct DashboardTests {
             }
         }
         #expect(doors.count > 100)
-        for place in stride(from: 0, to: doors.count, by: doors.count / 25) {
-            let door = doors[place]
+        for index in stride(from: 0, to: doors.count, by: doors.count / 25) {
+            let door = doors[index]
             let page = try asker.page(door.address)
             let measure = try #require(door.address.firstMatch(of: #/measure=([a-z_%0-9]+)/#)).1
             let shown = page.text.matches(of: #/<span class="amount">([^<]*)<\/span>/#).map {
@@ -373,8 +373,8 @@ struct StylesheetTests {
             Dictionary(
                 block.matches(of: #/--([a-z0-9]+): #([0-9a-f]{6})/#).map { match in
                     let digits = Array(match.2)
-                    let parts = stride(from: 0, to: 6, by: 2).map { place in
-                        Double(Int(String(digits[place...place + 1]), radix: 16) ?? 0) / 255
+                    let parts = stride(from: 0, to: 6, by: 2).map { index in
+                        Double(Int(String(digits[index...index + 1]), radix: 16) ?? 0) / 255
                     }
                     return (String(match.1), parts)
                 }, uniquingKeysWith: { first, _ in first })

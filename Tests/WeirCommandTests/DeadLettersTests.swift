@@ -14,7 +14,7 @@ import Testing
 @Suite("Dead letters", .serialized)
 struct DeadLettersTests {
     /// A data directory whose worker folds store notifications of one app, with a secret that can be mended.
-    private final class Place {
+    private final class Workspace {
         let files: TemporaryDirectory
         let log: any LogBackend
         let cluster: TestCluster?
@@ -89,7 +89,7 @@ struct DeadLettersTests {
             return outcomes
         }
 
-        func place(_ offset: Int64) -> TopicPosition {
+        func position(_ offset: Int64) -> TopicPosition {
             TopicPosition(topic: topic, partition: 1, offset: offset)
         }
 
@@ -127,28 +127,31 @@ struct DeadLettersTests {
         "a record whose cause was mended counts once, at its new time, however often it is requeued",
         arguments: [nil] + TestCluster.Kind.available.map { Optional($0) })
     func countsOnce(_ kind: TestCluster.Kind?) throws {
-        let place = try Place(on: kind)
-        try place.publish(
+        let workspace = try Workspace(on: kind)
+        try workspace.publish(
             Array(Self.notification.utf8),
             headers: [Self.type, .init("a", "b"), .init("weir_old", "x")])
-        try place.fold()
-        #expect(try place.outcome("untrusted") == 1)
-        #expect(try place.letters().isEmpty)
-        let letters = try place.letters("untrusted")
-        #expect(letters.map(\.position) == [place.place(0)])
+        try workspace.fold()
+        #expect(try workspace.outcome("untrusted") == 1)
+        #expect(try workspace.letters().isEmpty)
+        let letters = try workspace.letters("untrusted")
+        #expect(letters.map(\.position) == [workspace.position(0)])
 
-        try place.configure(secret: "sesame")
+        try workspace.configure(secret: "sesame")
         let before = Int64(Date().timeIntervalSince1970 * 1000)
-        #expect(try place.requeue(letters) == [.requeued(place.place(1))])
+        #expect(try workspace.requeue(letters) == [.requeued(workspace.position(1))])
         // Before it is folded, and after.
-        #expect(try place.requeue(letters) == [.before(place.place(1))])
-        try place.fold()
-        #expect(try place.requeue(place.letters("untrusted")) == [.before(place.place(1))])
-        try place.fold()
-        #expect(try place.outcome("accepted") == 1)
-        #expect(try place.outcome("duplicates") == 0)
+        #expect(try workspace.requeue(letters) == [.before(workspace.position(1))])
+        try workspace.fold()
+        #expect(
+            try workspace.requeue(workspace.letters("untrusted")) == [
+                .before(workspace.position(1))
+            ])
+        try workspace.fold()
+        #expect(try workspace.outcome("accepted") == 1)
+        #expect(try workspace.outcome("duplicates") == 0)
 
-        let copies = try place.records(from: 1)
+        let copies = try workspace.records(from: 1)
         #expect(copies.count == 1)
         #expect(copies.first?["key"] as? String == "k")
         #expect((copies.first?["timestamp_ms"] as? Int64 ?? 0) >= before)
@@ -156,147 +159,157 @@ struct DeadLettersTests {
             copies.first?["headers"] as? [String: String]
                 == [
                     "ce_type": "appstore.notification.v1", "a": "b",
-                    "weir_origin": "\(place.topic)/1/0",
+                    "weir_origin": "\(workspace.topic)/1/0",
                 ])
     }
 
     @Test("a copy that is rejected is a dead letter of its own, and keeps the first origin")
     func rejectedAgain() throws {
-        let place = try Place()
-        try place.publish(Array("{".utf8))
-        try place.fold()
-        #expect(try place.requeue(place.letters()) == [.requeued(place.place(1))])
-        try place.fold()
-        let letters = try place.letters()
-        #expect(letters.map(\.position) == [place.place(0), place.place(1)])
-        #expect(letters.map(\.origin) == [nil, place.place(0)])
-        #expect(try place.requeue(letters) == [.before(place.place(1)), .requeued(place.place(2))])
-        #expect(try place.requeue(letters) == [.before(place.place(1)), .before(place.place(2))])
-        let origins = try place.records(from: 1).map {
+        let workspace = try Workspace()
+        try workspace.publish(Array("{".utf8))
+        try workspace.fold()
+        #expect(try workspace.requeue(workspace.letters()) == [.requeued(workspace.position(1))])
+        try workspace.fold()
+        let letters = try workspace.letters()
+        #expect(letters.map(\.position) == [workspace.position(0), workspace.position(1)])
+        #expect(letters.map(\.origin) == [nil, workspace.position(0)])
+        #expect(
+            try workspace.requeue(letters) == [
+                .before(workspace.position(1)), .requeued(workspace.position(2)),
+            ])
+        #expect(
+            try workspace.requeue(letters) == [
+                .before(workspace.position(1)), .before(workspace.position(2)),
+            ])
+        let origins = try workspace.records(from: 1).map {
             ($0["headers"] as? [String: String])?["weir_origin"]
         }
-        #expect(origins == ["\(place.topic)/1/0", "\(place.topic)/1/0"])
+        #expect(origins == ["\(workspace.topic)/1/0", "\(workspace.topic)/1/0"])
     }
 
     @Test(
         "a record of others that names a letter as its origin does not keep it from being requeued")
     func strangers() throws {
-        let place = try Place()
-        try place.publish(Array("{".utf8))
-        let origin = OutgoingRecord.Header("weir_origin", place.place(0).description)
-        try place.publish(Array("[".utf8), headers: [origin])
-        try place.publish(Array("{".utf8), key: "other", headers: [origin])
-        try place.fold()
-        var letters = try place.letters()
-        let up = try UpPlace()
+        let workspace = try Workspace()
+        try workspace.publish(Array("{".utf8))
+        let origin = OutgoingRecord.Header("weir_origin", workspace.position(0).description)
+        try workspace.publish(Array("[".utf8), headers: [origin])
+        try workspace.publish(Array("{".utf8), key: "other", headers: [origin])
+        try workspace.fold()
+        var letters = try workspace.letters()
+        let up = try UpWorkspace()
         let arguments = [
-            "dead-letters", "requeue", "\(place.place(0))", "--dry-run", "--data", place.data,
+            "dead-letters", "requeue", "\(workspace.position(0))", "--dry-run", "--data",
+            workspace.data,
         ]
         let dry = try up.weir(arguments)
         #expect(dry.status == 0 && dry.output.contains("due"), "\(dry.error)")
         #expect(
             dry.error.contains(
-                "\(place.place(1)) claims to be a copy of \(place.place(0)), but has another key, value or header"
+                "\(workspace.position(1)) claims to be a copy of \(workspace.position(0)), but has another key, value or header"
             ),
             "\(dry.error)")
         // Each is its own: the strangers are letters too, and none is a copy of another.
-        #expect(try place.requeue(letters) == (3...5).map { .requeued(place.place($0)) })
-        #expect(try place.requeue(letters) == (3...5).map { .before(place.place($0)) })
-        try place.fold()
-        letters = try place.letters()
+        #expect(try workspace.requeue(letters) == (3...5).map { .requeued(workspace.position($0)) })
+        #expect(try workspace.requeue(letters) == (3...5).map { .before(workspace.position($0)) })
+        try workspace.fold()
+        letters = try workspace.letters()
         #expect(
-            try place.requeue(letters) == (3...5).map { .before(place.place($0)) }
-                + (6...8).map { .requeued(place.place($0)) })
+            try workspace.requeue(letters) == (3...5).map { .before(workspace.position($0)) }
+                + (6...8).map { .requeued(workspace.position($0)) })
         // Whoever wrote the same bytes, they are there again.
-        try place.publish(Array("]".utf8))
-        try place.publish(
-            Array("]".utf8), headers: [.init("weir_origin", place.place(9).description)])
-        try place.fold()
-        let last = try place.letters().filter { $0.position == place.place(9) }
-        #expect(try place.requeue(last) == [.before(place.place(10))])
+        try workspace.publish(Array("]".utf8))
+        try workspace.publish(
+            Array("]".utf8), headers: [.init("weir_origin", workspace.position(9).description)])
+        try workspace.fold()
+        let last = try workspace.letters().filter { $0.position == workspace.position(9) }
+        #expect(try workspace.requeue(last) == [.before(workspace.position(10))])
     }
 
     @Test(
         "a record of others with the key and value of a letter, and other headers, is no copy of it"
     )
     func otherHeaders() throws {
-        let place = try Place()
-        try place.publish(Array("{".utf8), headers: [Self.type, .init("weir_old", "x")])
-        let origin = OutgoingRecord.Header("weir_origin", place.place(0).description)
+        let workspace = try Workspace()
+        try workspace.publish(Array("{".utf8), headers: [Self.type, .init("weir_old", "x")])
+        let origin = OutgoingRecord.Header("weir_origin", workspace.position(0).description)
         for headers in [
             [.init("ce_type", "appstore.notification.v2"), origin], [origin],
             [Self.type, Self.type, origin], [.init("ce_type", ""), origin],
         ] {
-            try place.publish(Array("{".utf8), headers: headers)
+            try workspace.publish(Array("{".utf8), headers: headers)
         }
-        try place.fold()
-        let letters = try place.letters().filter { $0.position == place.place(0) }
-        #expect(try place.requeue(letters) == [.requeued(place.place(5))])
-        #expect(try place.requeue(letters) == [.before(place.place(5))])
+        try workspace.fold()
+        let letters = try workspace.letters().filter { $0.position == workspace.position(0) }
+        #expect(try workspace.requeue(letters) == [.requeued(workspace.position(5))])
+        #expect(try workspace.requeue(letters) == [.before(workspace.position(5))])
     }
 
     @Test(
         "what is killed between the log and its own notes neither loses a record nor repeats one",
         arguments: [0, 1, 2])
     func killed(_ appended: Int) throws {
-        let place = try Place()
+        let workspace = try Workspace()
         // Two batches: a batch has at most 8 MiB.
         let large = Array(repeating: UInt8(ascii: "x"), count: 900_000)
-        for _ in 0..<12 { try place.publish(large) }
-        try place.fold()
-        let letters = try place.letters()
+        for _ in 0..<12 { try workspace.publish(large) }
+        try workspace.fold()
+        let letters = try workspace.letters()
         #expect(letters.count == 12)
-        let failing = FailingLog(place.log, appends: appended)
-        #expect(throws: LogError.self) { try place.requeue(letters, to: failing) }
-        let published = try place.records(from: 12).count
+        let failing = FailingLog(workspace.log, appends: appended)
+        #expect(throws: LogError.self) { try workspace.requeue(letters, to: failing) }
+        let published = try workspace.records(from: 12).count
         #expect([0, 9, 12][appended] == published)
-        let outcomes = try place.requeue(letters)
+        let outcomes = try workspace.requeue(letters)
         #expect(outcomes.count { if case .before = $0 { true } else { false } } == published)
         #expect(outcomes.count { if case .requeued = $0 { true } else { false } } == 12 - published)
-        let origins = try place.records(from: 12).compactMap {
+        let origins = try workspace.records(from: 12).compactMap {
             ($0["headers"] as? [String: String])?["weir_origin"]
         }
         #expect(origins.count == 12)
-        #expect(Set(origins) == Set((0..<12).map { place.place($0).description }))
+        #expect(Set(origins) == Set((0..<12).map { workspace.position($0).description }))
     }
 
     @Test("what has no bytes, or is of another log, cannot be requeued, and the words say why")
     func impossible() throws {
-        let place = try Place()
-        try place.publish(nil)
-        try place.publish(Array(repeating: UInt8(ascii: " "), count: 1_048_577))
-        try place.publish(Array("{".utf8))
-        try place.fold()
-        let letters = try place.letters()
+        let workspace = try Workspace()
+        try workspace.publish(nil)
+        try workspace.publish(Array(repeating: UInt8(ascii: " "), count: 1_048_577))
+        try workspace.publish(Array("{".utf8))
+        try workspace.fold()
+        let letters = try workspace.letters()
         #expect(letters.map(\.reason) == ["tombstone", "too_large", "malformed_json"])
         func words(_ outcomes: [Requeue.Outcome]) -> [String] {
             outcomes.map { if case .impossible(let words) = $0 { words } else { "" } }
         }
-        let found = words(try place.requeue(Array(letters.prefix(2))))
+        let found = words(try workspace.requeue(Array(letters.prefix(2))))
         #expect(found[0].contains("tombstone") && found[1].contains("SHA-256"))
 
-        let log = try #require(place.log as? EmbeddedLog)
-        try log.trim(topic: place.topic, partition: 1, before: 3)
-        #expect(words(try place.requeue([letters[2]]))[0].contains("--unchecked"))
-        #expect(try place.requeue([letters[2]], unchecked: true) == [.requeued(place.place(3))])
-        #expect(try place.requeue([letters[2]]) == [.before(place.place(3))])
+        let log = try #require(workspace.log as? EmbeddedLog)
+        try log.trim(topic: workspace.topic, partition: 1, before: 3)
+        #expect(words(try workspace.requeue([letters[2]]))[0].contains("--unchecked"))
+        #expect(
+            try workspace.requeue([letters[2]], unchecked: true) == [
+                .requeued(workspace.position(3))
+            ])
+        #expect(try workspace.requeue([letters[2]]) == [.before(workspace.position(3))])
 
-        try log.deleteTopic(place.topic)
-        try log.createTopic(place.topic, partitionCount: 2)
-        #expect(words(try place.requeue([letters[2]]))[0].contains("another topic"))
+        try log.deleteTopic(workspace.topic)
+        try log.createTopic(workspace.topic, partitionCount: 2)
+        #expect(words(try workspace.requeue([letters[2]]))[0].contains("another topic"))
     }
 
     @Test("they are chosen by reason, topic, columns and time, and no more than asked for")
     func selection() throws {
-        let place = try Place()
-        try place.publish(Array("{".utf8))
-        try place.publish(Array("[]".utf8), headers: [.init("ce_type", "appstore.other")])
-        try place.publish(Array("{".utf8), headers: [.init("ce_type", "x")])
-        try place.fold()
+        let workspace = try Workspace()
+        try workspace.publish(Array("{".utf8))
+        try workspace.publish(Array("[]".utf8), headers: [.init("ce_type", "appstore.other")])
+        try workspace.publish(Array("{".utf8), headers: [.init("ce_type", "x")])
+        try workspace.fold()
         func offsets(_ change: (inout DeadLetterQuery) -> Void, limit: Int = 9) throws -> [Int64] {
             var query = DeadLetterQuery()
             change(&query)
-            return try place.stores.deadLetters(query, limit: limit) { $0.position.offset }
+            return try workspace.stores.deadLetters(query, limit: limit) { $0.position.offset }
         }
         #expect(try offsets { _ in } == [0, 1, 2])
         #expect(try offsets({ _ in }, limit: 2) == [0, 1])
@@ -309,11 +322,11 @@ struct DeadLettersTests {
 
     @Test("the commands list, show with secrets masked, try dry and requeue, each time with words")
     func commands() throws {
-        let place = try Place()
-        try place.publish(Array(Self.notification.utf8), headers: [Self.type])
-        try place.fold()
-        let up = try UpPlace()
-        let at = ["--data", place.data]
+        let workspace = try Workspace()
+        try workspace.publish(Array(Self.notification.utf8), headers: [Self.type])
+        try workspace.fold()
+        let up = try UpWorkspace()
+        let at = ["--data", workspace.data]
         let listed = try up.weir(
             ["dead-letters", "list", "--reason", "untrusted", "--format", "json"] + at)
         let rows = try JSONSerialization.jsonObject(with: Data(listed.output.utf8))
@@ -322,7 +335,7 @@ struct DeadLettersTests {
         #expect(row["reason"] as? String == "untrusted")
         #expect(row["bytes"] as? Int == Self.notification.utf8.count)
 
-        let letter = "\(place.topic)/1/0"
+        let letter = "\(workspace.topic)/1/0"
         let shown = try up.weir(["dead-letters", "show", letter] + at)
         #expect(shown.output.contains("2023-11-14T22:13:20Z"))
         #expect(shown.output.contains(#""password":"***""#))
@@ -330,15 +343,15 @@ struct DeadLettersTests {
         let line = try up.weir(
             ["dead-letters", "show", letter, "--format", "ndjson", "--unmasked"] + at)
         #expect(line.output.contains(#""password":"sesame""#))
-        let file = try place.files.write(line.output, to: "line.ndjson")
-        let published = try up.weir(["publish", "--topic", place.topic, file] + at)
+        let file = try workspace.files.write(line.output, to: "line.ndjson")
+        let published = try up.weir(["publish", "--topic", workspace.topic, file] + at)
         #expect(published.status == 0, "\(published.error)")
 
         let dry = try up.weir(["dead-letters", "requeue", letter, "--dry-run"] + at)
         #expect(dry.status == 0 && dry.output.contains("due"), "\(dry.error)")
-        #expect(try place.records(from: 2).isEmpty)
+        #expect(try workspace.records(from: 2).isEmpty)
         let done = try up.weir(["dead-letters", "requeue", letter] + at)
-        #expect(done.status == 0 && done.output.contains("\(place.topic)/1/2"))
+        #expect(done.status == 0 && done.output.contains("\(workspace.topic)/1/2"))
         #expect(done.error.contains("1 requeued, 0 requeued before, 0 impossible"))
         let again = try up.weir(["dead-letters", "requeue", letter] + at)
         #expect(again.status == 0 && again.error.contains("0 requeued, 1 requeued before"))
@@ -347,10 +360,10 @@ struct DeadLettersTests {
             (["requeue"], 64, "say which"),
             (["requeue", "--all", "--topic", "x"], 64, "say which"),
             (["requeue", "x"], 64, "TOPIC/PARTITION/OFFSET"),
-            (["requeue", "\(place.topic)/1/9"], 1, "no rejected record"),
+            (["requeue", "\(workspace.topic)/1/9"], 1, "no rejected record"),
             (["list", "--reason", "nonsense"], 64, "no reason 'nonsense'"),
             (["list", "--limit", "0"], 64, "--limit"),
-            (["show", "\(place.topic)/0/0"], 1, "no rejected record"),
+            (["show", "\(workspace.topic)/0/0"], 1, "no rejected record"),
         ] as [([String], Int32, String)] {
             let said = try up.weir(["dead-letters"] + arguments + at)
             #expect(said.status == status && said.error.contains(words), "\(said.error)")

@@ -13,13 +13,13 @@ import Testing
 
 @Suite("What lag and check say of deliveries")
 struct DeliveryCheckTests {
-    private let place: TemporaryDirectory
+    private let workspace: TemporaryDirectory
     private let log: EmbeddedLog
 
     /// A log with a document for each of some partners, in partition 0.
     init() throws {
-        place = try TemporaryDirectory()
-        log = try place.log("partner-postbacks", partitions: 2)
+        workspace = try TemporaryDirectory()
+        log = try workspace.log("partner-postbacks", partitions: 2)
         try publish(["away", "gone", "private", "unknown"])
     }
 
@@ -39,24 +39,24 @@ struct DeliveryCheckTests {
     }
 
     private func addPartner(_ name: String, _ url: String, allowsPrivate: Bool) throws {
-        try place.write(
+        try workspace.write(
             "name: \(name)\ntrust: [valid]\ndelivery: {url: \"\(url)\", allow_private: \(allowsPrivate)}\n",
             to: "partners/\(name).yaml")
     }
 
     /// Delivers what is in the log, one attempt each.
     private func deliver(into instance: String = "") throws {
-        try place.write("commit_interval_ms: 5\n", to: "partner-postbacks.yaml")
+        try workspace.write("commit_interval_ms: 5\n", to: "partner-postbacks.yaml")
         try PartnerPostbacksWorker.work(
             WorkerOptions(
-                log: .sqlite(path: place.path + "/log.sqlite"), data: place.path + instance,
-                pipelines: place.path, untilEnd: true), stop: StopSignal())
+                log: .sqlite(path: workspace.path + "/log.sqlite"), data: workspace.path + instance,
+                pipelines: workspace.path, untilEnd: true), stop: StopSignal())
     }
 
     private func check(topic: String = "partner-postbacks") throws -> String {
         var report = CheckReport()
-        try #require(DeliveryCheck(in: place.path)).run(log, topic: topic, into: &report)
-        return report.text.replacing(place.path, with: "DIR")
+        try #require(DeliveryCheck(in: workspace.path)).run(log, topic: topic, into: &report)
+        return report.text.replacing(workspace.path, with: "DIR")
     }
 
     @Test("lag says how far the topic is taken over, how much is pending, and for how long")
@@ -66,7 +66,7 @@ struct DeliveryCheckTests {
         try publish(["away-again", "later"])
         let now = Int64(Date().timeIntervalSince1970 * 1000)
         let report = try LagReport(
-            directories: [place.path], log: log, nowMilliseconds: now + 60_000)
+            directories: [workspace.path], log: log, nowMilliseconds: now + 60_000)
         let stream = try #require(report.streams.first)
         #expect(stream.stream == "partner-postbacks")
         #expect(stream.partitions.map(\.nextOffset) == [4, 0])
@@ -112,9 +112,9 @@ struct DeliveryCheckTests {
         let elsewhere = try TemporaryDirectory()
         let other = try elsewhere.log("partner-postbacks", partitions: 2)
         var report = CheckReport()
-        try #require(DeliveryCheck(in: place.path)).run(other, topic: nil, into: &report)
+        try #require(DeliveryCheck(in: workspace.path)).run(other, topic: nil, into: &report)
         #expect(report.text.contains("was recreated or is in another cluster"))
-        #expect(DeliveryCheck(in: place.path + "/none") == nil)
+        #expect(DeliveryCheck(in: workspace.path + "/none") == nil)
     }
 
     @Test(
@@ -152,8 +152,8 @@ struct DeliveryCheckTests {
 
     @Test("deliveries that were emptied are damaged, and nobody is told to begin them anew")
     func emptied() throws {
-        try place.write("", to: "deliveries.sqlite")
-        let emptied = StoreError.emptied(path: place.path + "/deliveries.sqlite")
-        #expect(try check() == "wrong: \(emptied)\n".replacing(place.path, with: "DIR"))
+        try workspace.write("", to: "deliveries.sqlite")
+        let emptied = StoreError.emptied(path: workspace.path + "/deliveries.sqlite")
+        #expect(try check() == "wrong: \(emptied)\n".replacing(workspace.path, with: "DIR"))
     }
 }

@@ -14,19 +14,20 @@ struct DemoTests {
 
     @Test("every command that it shows prints what stands below it")
     func commands() throws {
-        let place = try UpPlace()
-        let ran = try place.weir(
-            "demo", "--data", place.data, "--pipelines", Repository.path("pipelines"), "--topics",
+        let workspace = try UpWorkspace()
+        let ran = try workspace.weir(
+            "demo", "--data", workspace.data, "--pipelines", Repository.path("pipelines"),
+            "--topics",
             Repository.path("topics"))
         try #require(ran.status == 0, "\(ran.error)")
         let shown = Self.shown(in: ran.output)
         #expect(shown.count > 14)
         for shown in shown {
             let words = shown.command.split(separator: " ").dropFirst().map(String.init)
-            let places =
-                ["--data", place.data]
+            let options =
+                ["--data", workspace.data]
                 + (words.first == "dump" ? ["--pipelines", Repository.path("pipelines")] : [])
-            let said = try place.weir(words + places)
+            let said = try workspace.weir(words + options)
             #expect(said.status == 0, "\(said.error)")
             #expect(said.output.split(separator: "\n").map(String.init) == shown.lines)
         }

@@ -7,13 +7,14 @@ import Testing
 
 @Suite("Explaining every number that there is", .serialized)
 struct ExplainCommandTests {
-    private func demo() throws -> UpPlace {
-        let place = try UpPlace()
-        let ran = try place.weir(
-            "demo", "--data", place.data, "--pipelines", Repository.path("pipelines"), "--topics",
+    private func demo() throws -> UpWorkspace {
+        let workspace = try UpWorkspace()
+        let ran = try workspace.weir(
+            "demo", "--data", workspace.data, "--pipelines", Repository.path("pipelines"),
+            "--topics",
             Repository.path("topics"))
         try #require(ran.status == 0, "\(ran.error)")
-        return place
+        return workspace
     }
 
     /// The conditions without which a dump says nothing.
@@ -23,17 +24,17 @@ struct ExplainCommandTests {
 
     @Test("each measure of each dump adds up, or the refusal says why no record adds to it")
     func everyMeasure() throws {
-        let place = try demo()
+        let workspace = try demo()
         func explain(_ name: String, _ arguments: [String]) throws -> Program {
-            try place.weir(
+            try workspace.weir(
                 ["explain", name] + selection(name) + arguments + [
-                    "--data", place.data, "--pipelines", Repository.path("pipelines"),
+                    "--data", workspace.data, "--pipelines", Repository.path("pipelines"),
                     "--format", "json",
                 ])
         }
         var refused: [String] = []
         for name in reportNames() {
-            let report = try knownReport(name)
+            let report = try requireReport(name)
             if report.reasonWithoutNumber != nil {
                 let said = try explain(name, [])
                 #expect(said.status == 64)
@@ -69,10 +70,10 @@ struct ExplainCommandTests {
 
     @Test("rates of roas and of placements stand as divisions, and roas is selected up to a day")
     func divisions() throws {
-        let place = try demo()
+        let workspace = try demo()
         func weir(_ arguments: String...) throws -> Program {
-            try place.weir(
-                arguments + ["--data", place.data, "--pipelines", Repository.path("pipelines")])
+            try workspace.weir(
+                arguments + ["--data", workspace.data, "--pipelines", Repository.path("pipelines")])
         }
         let day = try weir("dump", "roas", "--by", "total", "--where", "through_day=7")
         #expect(day.status == 0, "\(day.error)")
@@ -90,7 +91,7 @@ struct ExplainCommandTests {
         let open = try weir("explain", "roas")
         #expect(open.status == 64)
         #expect(open.error.contains("give --where through_day=0, 3, 7 or 30"), "\(open.error)")
-        let evidence = try weir("evidence", "roas", "--out", "\(place.data)/roas.tar")
+        let evidence = try weir("evidence", "roas", "--out", "\(workspace.data)/roas.tar")
         #expect(evidence.status == 64)
         #expect(evidence.error.contains("evidence proves sums of one"), "\(evidence.error)")
     }

@@ -18,13 +18,13 @@ struct FileModeTests {
 
     /// Lets the programs make everything that they make: log, stores, deliveries, corrections, conversions, sets,
     /// an archive, a backup, evidence, a key.
-    private func makeAll(_ place: TemporaryDirectory, under prefix: String) throws {
+    private func makeAll(_ workspace: TemporaryDirectory, under prefix: String) throws {
         try FileManager.default.copyItem(
-            atPath: Repository.path("pipelines"), toPath: "\(place.path)/pipelines")
+            atPath: Repository.path("pipelines"), toPath: "\(workspace.path)/pipelines")
         let shared = "--topics \(Repository.path("topics")) --data new/data"
         let program = try Program.shell(
             """
-            cd \(place.path) && \(prefix) set -e
+            cd \(workspace.path) && \(prefix) set -e
             weir publish --topic postbacks \(Repository.path("examples/postbacks.ndjson")) \(shared)
             weir-postbacks --data new/data --until-end
             weir-partner-postbacks --data new/data --until-end
@@ -46,15 +46,15 @@ struct FileModeTests {
         "only the owner has access to what the programs make, whatever mask they are started with",
         arguments: ["000", "0777"])
     func owner(_ mask: String) throws {
-        let place = try TemporaryDirectory()
-        try makeAll(place, under: "umask \(mask); weir --version >&2; umask \(mask);")
-        let modes = try modes("\(place.path)/new").filter { $0.key != "/" }
+        let workspace = try TemporaryDirectory()
+        try makeAll(workspace, under: "umask \(mask); weir --version >&2; umask \(mask);")
+        let modes = try modes("\(workspace.path)/new").filter { $0.key != "/" }
         #expect(modes.count > 30)
         for (path, mode) in modes {
             #expect(mode == (path.hasSuffix("/") ? 0o700 : 0o600), "\(path)")
         }
         // While `weir up` worked: its locks, -wal and -shm files.
-        let listed = try String(contentsOfFile: "\(place.path)/listed", encoding: .utf8)
+        let listed = try String(contentsOfFile: "\(workspace.path)/listed", encoding: .utf8)
         #expect(listed.contains("-wal") && listed.contains("-shm") && listed.contains(".lock"))
         for line in listed.split(separator: "\n") where line.contains(".sqlite") {
             #expect(line.hasPrefix("-rw------- "), "\(line)")
@@ -64,16 +64,16 @@ struct FileModeTests {
     @Test("with --group, or WEIR_GROUP, the owning group reads and enters")
     func group() throws {
         for (prefix, option) in [("export WEIR_GROUP=1;", ""), ("", "--group")] {
-            let place = try TemporaryDirectory()
+            let workspace = try TemporaryDirectory()
             let program = try Program.shell(
                 """
-                cd \(place.path) && umask 000; \(prefix)
+                cd \(workspace.path) && umask 000; \(prefix)
                 weir publish --topic bids \(Repository.path("examples/bids.ndjson")) --data new/data \
                     --topics \(Repository.path("topics")) \(option) &&
                 weir-bids --data new/data --until-end --pipelines \(Repository.path("pipelines")) \(option)
                 """)
             #expect(program.status == 0, "\(program.error)")
-            for (path, mode) in try modes("\(place.path)/new") {
+            for (path, mode) in try modes("\(workspace.path)/new") {
                 #expect(mode == (path.hasSuffix("/") ? 0o750 : 0o640), "\(path)")
             }
         }
@@ -81,16 +81,16 @@ struct FileModeTests {
 
     @Test("files and directories that exist keep their modes")
     func existing() throws {
-        let place = try TemporaryDirectory()
+        let workspace = try TemporaryDirectory()
         let program = try Program.shell(
             """
-            cd \(place.path) && mkdir -m 755 data && weir publish --topic bids --data data \
+            cd \(workspace.path) && mkdir -m 755 data && weir publish --topic bids --data data \
                 --topics \(Repository.path("topics")) \(Repository.path("examples/bids.ndjson")) &&
             chmod 644 data/log.sqlite && weir-bids --data data --until-end \
                 --pipelines \(Repository.path("pipelines"))
             """)
         #expect(program.status == 0, "\(program.error)")
-        let modes = try modes("\(place.path)/data")
+        let modes = try modes("\(workspace.path)/data")
         #expect(modes["/"] == 0o755)
         #expect(modes["log.sqlite"] == 0o644)
         #expect(modes["bids.sqlite"] == 0o600)
@@ -98,13 +98,13 @@ struct FileModeTests {
 
     @Test("weir check warns of stores and logs that other users can read, and only of these")
     func readers() throws {
-        let place = try TemporaryDirectory()
+        let workspace = try TemporaryDirectory()
         let made = try Program.shell(
-            "cd \(place.path) && weir publish --topic bids --data data --topics "
+            "cd \(workspace.path) && weir publish --topic bids --data data --topics "
                 + "\(Repository.path("topics")) \(Repository.path("examples/bids.ndjson"))")
         #expect(made.status == 0, "\(made.error)")
         func warnings(_ change: String) throws -> [Substring] {
-            try Program.shell("cd \(place.path) && \(change) weir check --quick --data data")
+            try Program.shell("cd \(workspace.path) && \(change) weir check --quick --data data")
                 .output.split(separator: "\n").filter { $0.contains("other users") }
         }
         #expect(try warnings("chmod 755 . data && ").isEmpty)

@@ -5,12 +5,13 @@ import Testing
 struct KafkaFileTests {
     @Test("--pipelines names the kafka.yaml of commands that have the option")
     func kafkaOfPipelines() throws {
-        let place = try Workplace()
-        try place.write("kafka.yaml", "kafka: {security.protocol: nonsense}\n")
+        let workspace = try Workspace()
+        try workspace.write("kafka.yaml", "kafka: {security.protocol: nonsense}\n")
         let ran = try Program.run(
             "weir",
             [
-                "topics", "list", "--log", "kafka://127.0.0.1:1", "--pipelines", place.pipelines,
+                "topics", "list", "--log", "kafka://127.0.0.1:1", "--pipelines",
+                workspace.pipelines,
                 "--topics", Repository.path("topics"),
             ])
         #expect(ran.status != 0)

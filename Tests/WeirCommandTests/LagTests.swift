@@ -14,13 +14,13 @@ import Testing
 
 @Suite("Lag")
 struct LagTests {
-    private let place: TemporaryDirectory
+    private let workspace: TemporaryDirectory
     private let log: EmbeddedLog
 
     /// A topic with records of second 100 on, one a second, in each of three partitions.
     init() throws {
-        place = try TemporaryDirectory()
-        log = try place.log("bids", partitions: 3)
+        workspace = try TemporaryDirectory()
+        log = try workspace.log("bids", partitions: 3)
         try log.writer().append(
             (0..<30).map {
                 OutgoingRecord(
@@ -37,9 +37,9 @@ struct LagTests {
     ) throws {
         let identity = try identity ?? log.topics()[0].identity
         try FileManager.default.createDirectory(
-            atPath: "\(place.path)/\(directory)", withIntermediateDirectories: true)
+            atPath: "\(workspace.path)/\(directory)", withIntermediateDirectories: true)
         let store = try AggregateStore(
-            path: "\(place.path)/\(directory)/bids.sqlite", fold: BidsFold.self, topic: "bids",
+            path: "\(workspace.path)/\(directory)/bids.sqlite", fold: BidsFold.self, topic: "bids",
             logIdentity: identity, partitionCount: 3)
         for (partition, offset) in offsets {
             try store.beginPartition(partition, at: offset, logStart: logStart, emitFrom: 0)
@@ -49,7 +49,7 @@ struct LagTests {
     private func report(_ directories: String..., log: (any LogBackend)? = nil) throws -> LagReport
     {
         try LagReport(
-            directories: directories.map { "\(place.path)/\($0)" }, log: log ?? self.log,
+            directories: directories.map { "\(workspace.path)/\($0)" }, log: log ?? self.log,
             nowMilliseconds: 120_500)
     }
 
@@ -82,11 +82,12 @@ struct LagTests {
                 == true)
         #expect(stream.partitions[1].note == nil)
         var report = CheckReport()
-        try #require(try StoreCheck("bids", in: "\(place.path)/a")).run(
+        try #require(try StoreCheck("bids", in: "\(workspace.path)/a")).run(
             log, topic: "bids", into: &report)
         #expect(
             report.text.contains(
-                "warning: \(place.path)/a/bids.sqlite: bids/0 continues at 4, but its group has"))
+                "warning: \(workspace.path)/a/bids.sqlite: bids/0 continues at 4, but its group has"
+            ))
         #expect(!report.text.contains("bids/1 continues"))
     }
 
@@ -114,7 +115,7 @@ struct LagTests {
                 == "the topic was recreated before any record was folded: its worker starts at 0"
         )
         var report = CheckReport()
-        try #require(try StoreCheck("bids", in: "\(place.path)/a"))
+        try #require(try StoreCheck("bids", in: "\(workspace.path)/a"))
             .run(log, topic: "bids", into: &report)
         #expect(report.wrongCount == 0, "\(report.text)")
     }
@@ -124,7 +125,7 @@ struct LagTests {
         try makeStore("a", [0: 4])
         try log.reader(topic: "bids", group: "weir-bids").commit([0: 11])
         var report = CheckReport()
-        try #require(try StoreCheck("bids", in: "\(place.path)/a"))
+        try #require(try StoreCheck("bids", in: "\(workspace.path)/a"))
             .run(log, topic: "bids", into: &report)
         #expect(
             report.text.contains("bids/0 ends at offset 10, but the group's offset is 11"),
@@ -135,7 +136,7 @@ struct LagTests {
     func unfoldedIsBehind() throws {
         try makeStore("a", [0: 4])
         try makeStore("b", [0: 9])
-        try DatabaseQueue(path: "\(place.path)/a/bids.sqlite").write {
+        try DatabaseQueue(path: "\(workspace.path)/a/bids.sqlite").write {
             try $0.execute(sql: "UPDATE partitions SET records = 4")
         }
         #expect(try report("a", "b").streams[0].furthest[0].nextOffset == 4)
@@ -200,7 +201,8 @@ struct LagTests {
         let identity = try #require(try log.topics().first?.identity)
         try makeStore("k", [0: 4, 1: 10], identity: identity)
         let now = Int64(Date().timeIntervalSince1970 * 1000) + 60_000
-        let report = try LagReport(directories: ["\(place.path)/k"], log: log, nowMilliseconds: now)
+        let report = try LagReport(
+            directories: ["\(workspace.path)/k"], log: log, nowMilliseconds: now)
         let partitions = report.streams[0].partitions
         #expect(partitions.map(\.lag) == [6, 0, 10])
         #expect((60...600).contains(partitions[0].lagSeconds ?? 0))
@@ -220,7 +222,7 @@ struct LagTests {
         try makeStore("k", [0: 4, 1: 10], identity: identity)
         cluster.setLeader(-1, of: "bids", 0)
         let report = try LagReport(
-            directories: ["\(place.path)/k"], log: log, nowMilliseconds: 120_500)
+            directories: ["\(workspace.path)/k"], log: log, nowMilliseconds: 120_500)
         let partitions = report.streams[0].partitions
         #expect(partitions.map(\.partition) == [0, 1, 2])
         #expect(partitions.map(\.lag) == [nil, 0, 10])
@@ -247,7 +249,7 @@ struct LagTests {
         for name in ["a", "b", "c"] { try makeStore(name, [0: 4, 1: 3, 2: 5], identity: identity) }
         let start = ContinuousClock.now
         let report = try LagReport(
-            directories: ["a", "b", "c"].map { "\(place.path)/\($0)" }, log: log,
+            directories: ["a", "b", "c"].map { "\(workspace.path)/\($0)" }, log: log,
             nowMilliseconds: Int64(Date().timeIntervalSince1970 * 1000) + 60_000)
         #expect(report.streams[0].partitions.count == 9)
         #expect(report.streams[0].partitions.allSatisfy { ($0.lagSeconds ?? 0) >= 60 })

@@ -7,15 +7,15 @@ import Testing
 
 /// A store of bids with many rows, which were never folded.
 final class LargeStore {
-    let place: Workplace
-    var data: String { "\(place.path)/data" }
+    let workspace: Workspace
+    var data: String { "\(workspace.path)/data" }
 
     /// - Parameter rows: of different keys, in one hour.
     init(rows: Int) throws {
-        place = try Workplace()
-        try place.publishAuctions("a")
-        try place.foldBids()
-        try place.execute(
+        workspace = try Workspace()
+        try workspace.publishAuctions("a")
+        try workspace.foldBids()
+        try workspace.execute(
             """
             INSERT INTO bids_keys SELECT 1000 + value, 'seat-' || value, 'network-' || (value % 97) || '.example',
                 CAST(value % 9999 AS TEXT), value % 50 + 1, value % 1000, '4.0', 'USD'
@@ -24,11 +24,12 @@ final class LargeStore {
                 "INSERT INTO bids_keys SELECT",
                 with: "INSERT INTO bids_keys (\(try columns())) SELECT"),
             stream: "bids")
-        let measures = try place.texts(
+        let measures = try workspace.texts(
             "SELECT name FROM pragma_table_info('bids_sums') WHERE name <> 'number'", stream: "bids"
         )
-        let slot = try #require(try place.integer("SELECT max(slot) FROM slots", stream: "bids"))
-        try place.execute(
+        let slot = try #require(
+            try workspace.integer("SELECT max(slot) FROM slots", stream: "bids"))
+        try workspace.execute(
             """
             INSERT INTO bids_sums (number, \(measures.joined(separator: ", ")))
             SELECT (\(slot) << 32) | key, \(measures.map { _ in "key" }.joined(separator: ", "))
@@ -37,7 +38,7 @@ final class LargeStore {
     }
 
     private func columns() throws -> String {
-        try place.texts("SELECT name FROM pragma_table_info('bids_keys')", stream: "bids")
+        try workspace.texts("SELECT name FROM pragma_table_info('bids_keys')", stream: "bids")
             .joined(separator: ", ")
     }
 
@@ -46,7 +47,8 @@ final class LargeStore {
         _ = FileManager.default.createFile(atPath: path, contents: nil)
         let output = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
         let program = try Program(
-            "weir", arguments + ["--data", data, "--pipelines", place.pipelines], output: output)
+            "weir", arguments + ["--data", data, "--pipelines", workspace.pipelines], output: output
+        )
         var largest = 0
         while program.process.isRunning {
             largest = max(largest, Self.peak(of: program.process.processIdentifier))
@@ -72,7 +74,7 @@ struct LargeDumpTests {
     @Test("are written in bounded memory by the command, and by the dashboard, the same bytes")
     func memory() throws {
         let store = try LargeStore(rows: Self.rows)
-        let file = "\(store.place.path)/rows.ndjson"
+        let file = "\(store.workspace.path)/rows.ndjson"
         let (mebibytes, status) = try store.run(["dump", "bids", "--format", "ndjson"], to: file)
         #expect(status == 0)
         #expect(mebibytes < Self.mostMebibytes, "the command took \(mebibytes) MiB")
@@ -84,7 +86,7 @@ struct LargeDumpTests {
             "weir",
             [
                 "dashboard", "--listen", "127.0.0.1:0", "--data", store.data, "--pipelines",
-                store.place.pipelines,
+                store.workspace.pipelines,
             ])
         let port = try program.port(after: "dashboard: http://127.0.0.1:")
         let columns =

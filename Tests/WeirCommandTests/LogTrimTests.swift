@@ -18,14 +18,14 @@ import Testing
 struct LogTrimTests {
     private static let day: Int64 = 86_400_000
     private static let now: Int64 = 100 * day
-    private let place: TemporaryDirectory
+    private let workspace: TemporaryDirectory
     private let log: EmbeddedLog
-    private var data: String { place.path + "/data" }
+    private var data: String { workspace.path + "/data" }
 
     /// A topic with a record of each of the last ten days in each of two partitions.
     init() throws {
-        place = try TemporaryDirectory()
-        log = try EmbeddedLog(path: place.path + "/data/log.sqlite", mode: .create)
+        workspace = try TemporaryDirectory()
+        log = try EmbeddedLog(path: workspace.path + "/data/log.sqlite", mode: .create)
         try log.createTopic("bids", partitionCount: 2)
         try append("bids")
     }
@@ -67,7 +67,8 @@ struct LogTrimTests {
                 ? nil
                 : try LogNeeds(
                     of: log, directories: directories ?? [data], archivePath: archive,
-                    pipelines: PipelineDirectory(place.path + "/none")), nowMilliseconds: Self.now)
+                    pipelines: PipelineDirectory(workspace.path + "/none")),
+            nowMilliseconds: Self.now)
     }
 
     private func weeks(_ count: Int64) -> [String: String] {
@@ -92,8 +93,8 @@ struct LogTrimTests {
     @Test("the copy of a store that is behind counts, and so does a consumer group")
     func whoIsBehind() throws {
         try makeStore(data, [0: 10, 1: 10])
-        try makeStore(place.path + "/b", [0: 1])
-        let both = [data, place.path + "/b"]
+        try makeStore(workspace.path + "/b", [0: 1])
+        let both = [data, workspace.path + "/b"]
         #expect(try trim(weeks(1), directories: both).plan().map(\.target) == [1, 3])
         #expect(try trim(weeks(1)).plan().map(\.target) == [3, 3])
         try log.reader(topic: "bids", group: "weir-bids").commit([0: 9, 1: 1])
@@ -111,7 +112,7 @@ struct LogTrimTests {
         #expect(rows[1].holder?.contains("weir-bids") == true)
         #expect(try trim(weeks(1), beyondStores: true).plan().map(\.target) == [3, 3])
         #expect(throws: CommandError.self) {
-            try trim(weeks(1), directories: [place.path + "/gone"])
+            try trim(weeks(1), directories: [workspace.path + "/gone"])
         }
     }
 
@@ -156,7 +157,7 @@ struct LogTrimTests {
         try FileManager.default.createSymbolicLink(
             atPath: "\(data)/sets/loop", withDestinationPath: data)
         try begin("\(data)/copies/monday/sets/fixed", [0: 1, 1: 1])
-        try place.write("{}", to: "data/copies/monday/\(BackupManifest.fileName)")
+        try workspace.write("{}", to: "data/copies/monday/\(BackupManifest.fileName)")
         let rows = try trim(weeks(1)).plan()
         #expect(rows.map(\.target) == [2, 3])
         #expect(rows[0].holder == "replay \(fixed)/bids.sqlite")
@@ -176,7 +177,7 @@ struct LogTrimTests {
     @Test("an archive that is being written keeps what it has not copied yet")
     func archives() throws {
         try makeStore(data, [0: 10, 1: 10])
-        let path = place.path + "/archive.sqlite"
+        let path = workspace.path + "/archive.sqlite"
         let copy = try ArchiveCopy(
             from: log.reader(topic: "bids", group: nil),
             to: EmbeddedLog(path: path, mode: .create), partitions: nil, start: .earliest)
@@ -217,7 +218,7 @@ struct LogTrimTests {
     @Test("the command tries dry, deletes, gives the room back to the log, and says no to Kafka")
     func command() throws {
         try makeStore(data, [0: 10, 1: 10])
-        let up = try UpPlace()
+        let up = try UpWorkspace()
         let at = ["--data", data, "--topics", Repository.path("topics")]
         let dry = try up.weir(["log", "trim", "--dry-run", "--format", "json"] + at)
         #expect(dry.status == 0, "\(dry.error)")
@@ -240,8 +241,8 @@ struct LogTrimTests {
 
     @Test("weir up trims by itself what its workers have folded, and says so")
     func up() throws {
-        let place = try UpPlace()
-        let log = try EmbeddedLog(path: place.log, mode: .create)
+        let workspace = try UpWorkspace()
+        let log = try EmbeddedLog(path: workspace.log, mode: .create)
         for topic in ["bids", "postbacks"] {
             try log.createTopic(topic, partitionCount: 4)
             try log.writer().append(
@@ -251,7 +252,7 @@ struct LogTrimTests {
                         key: nil, value: Array("{".utf8))
                 })
         }
-        let up = try place.start("--trim-seconds", "1")
+        let up = try workspace.start("--trim-seconds", "1")
         func earliest(_ topic: String) throws -> [Int64] {
             try log.reader(topic: topic, group: nil).bounds().map(\.earliestOffset)
         }
@@ -260,6 +261,6 @@ struct LogTrimTests {
         // Kept for ever.
         #expect(try earliest("postbacks") == [0, 0, 0, 0])
         #expect(up.stop() == 0, "\(up.said)")
-        #expect(place.outcome("rejected", of: "bids") == 8)
+        #expect(workspace.outcome("rejected", of: "bids") == 8)
     }
 }

@@ -198,20 +198,20 @@ struct NotificationVerificationTests {
 
     @Test("the configuration says which roots, apps and environments count")
     func configuration() throws {
-        let place = try TemporaryDirectory()
-        try place.write(chain.rootPEM, to: "pipelines/root.pem")
-        try place.write(
+        let workspace = try TemporaryDirectory()
+        try workspace.write(chain.rootPEM, to: "pipelines/root.pem")
+        try workspace.write(
             """
             topic: store-notifications
             roots: [root.pem]
             environments: [Sandbox]
             apps: [{bundle_id: com.a, app_apple_id: 1, shared_secrets: [s3cret]}]
             """, to: "pipelines/store-notifications.yaml")
-        let directory = PipelineDirectory("\(place.path)/pipelines")
+        let directory = PipelineDirectory("\(workspace.path)/pipelines")
         let found = try judgements(verify(notification(), NotificationTrust(configured: directory)))
         #expect(found.map(\.verdict) == [.valid, .valid, .valid])
         #expect(found.allSatisfy { $0.note == nil })
-        let empty = try NotificationTrust(configured: PipelineDirectory(place.path))
+        let empty = try NotificationTrust(configured: PipelineDirectory(workspace.path))
         #expect(try judgements(verify(notification(), empty)).map(\.verdict).first == .invalid)
     }
 

@@ -8,11 +8,11 @@ struct PageTests {
         "each command of a page works as written and prints the output below it",
         arguments: PageStep.pages)
     func page(_ path: String) throws {
-        let place = try PagePlace()
-        let steps = try type(path, in: place)
+        let workspace = try PageWorkspace()
+        let steps = try type(path, in: workspace)
         #expect(!steps.isEmpty)
         if steps.contains(where: { $0.command == "weir up &" }) {
-            #expect(try place.stop("weir up") == 0)
+            #expect(try workspace.stop("weir up") == 0)
         }
     }
 
@@ -26,11 +26,11 @@ struct PageTests {
     }
 
     /// Runs the steps of a page, and compares their output with the page.
-    private func type(_ path: String, in place: PagePlace) throws -> [PageStep] {
+    private func type(_ path: String, in workspace: PageWorkspace) throws -> [PageStep] {
         let steps = try PageStep.steps(of: path)
         for step in steps {
-            let expected = place.plain(step.output)
-            let said = try place.run(step, until: expected)
+            let expected = workspace.plain(step.output)
+            let said = try workspace.run(step, until: expected)
             #expect(said == expected, "\(step.command)")
         }
         return steps

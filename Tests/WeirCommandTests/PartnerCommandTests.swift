@@ -24,10 +24,10 @@ struct PartnerCommandTests {
         """
     }
 
-    private func place() throws -> TemporaryDirectory {
-        let place = try TemporaryDirectory()
-        try place.write("commit_interval_ms: 5\n", to: "partner-postbacks.yaml")
-        try place.write(
+    private func workspace() throws -> TemporaryDirectory {
+        let workspace = try TemporaryDirectory()
+        try workspace.write("commit_interval_ms: 5\n", to: "partner-postbacks.yaml")
+        try workspace.write(
             """
             name: acme
             trust: [valid]
@@ -37,14 +37,14 @@ struct PartnerCommandTests {
               secret_file: not-there
 
             """, to: "partners/acme.yaml")
-        return place
+        return workspace
     }
 
     @Test("a preview shows what would be sent, without its secrets")
     func preview() throws {
-        let place = try place()
-        try place.write(document, to: "document.json")
-        let partner = try #require(try PipelineDirectory(place.path).partners().first)
+        let workspace = try workspace()
+        try workspace.write(document, to: "document.json")
+        let partner = try #require(try PipelineDirectory(workspace.path).partners().first)
         let parser = try #require(JSONParser())
         let preview = try PartnerPreview(
             of: DeliveryDocument(Array(document.utf8), parser: parser), for: partner,
@@ -72,15 +72,15 @@ struct PartnerCommandTests {
     @Test(
         "a preview for a partner without a url says that none is set", arguments: ["GET", "POST"])
     func previewOff(_ method: String) throws {
-        let place = try place()
-        try place.write(
+        let workspace = try workspace()
+        try workspace.write(
             "name: acme\ntrust: [valid]\ndelivery: {method: \(method), preset: adjust}\n",
             to: "partners/acme.yaml")
-        try place.write(document, to: "document.json")
-        let up = try UpPlace()
+        try workspace.write(document, to: "document.json")
+        let up = try UpWorkspace()
         let arguments = [
-            "partners", "preview", "acme", "--postback", "\(place.path)/document.json",
-            "--pipelines", place.path,
+            "partners", "preview", "acme", "--postback", "\(workspace.path)/document.json",
+            "--pipelines", workspace.path,
         ]
         let shown = try up.weir(arguments)
         #expect(shown.status == 0, "\(shown.error)")
@@ -93,23 +93,23 @@ struct PartnerCommandTests {
 
     @Test("weir check says where a template names what is no macro")
     func check() throws {
-        let place = try place()
-        try place.write(
+        let workspace = try workspace()
+        try workspace.write(
             "name: acme\ntrust: [valid]\ndelivery:\n  url: https://e/{postback.ap_id}\n",
             to: "partners/acme.yaml")
         var report = CheckReport()
-        report.check(PipelineDirectory(place.path))
+        report.check(PipelineDirectory(workspace.path))
         #expect(report.wrongCount == 1)
         #expect(report.text.contains("partners/acme.yaml:4: delivery.url: names {postback.ap_id}"))
     }
 
     @Test("dead deliveries are listed with their reason, shown, and pending again after a retry")
     func deliveries() throws {
-        let place = try place()
-        try place.write(
+        let workspace = try workspace()
+        try workspace.write(
             "name: acme\ntrust: [valid]\ndelivery: {url: \"http://10.0.0.1/\"}\n",
             to: "partners/acme.yaml")
-        let log = try EmbeddedLog(path: place.path + "/log.sqlite", mode: .create)
+        let log = try EmbeddedLog(path: workspace.path + "/log.sqlite", mode: .create)
         try log.createTopic("partner-postbacks", partitionCount: 4)
         try log.writer().append([
             OutgoingRecord(
@@ -118,23 +118,23 @@ struct PartnerCommandTests {
         ])
         try PartnerPostbacksWorker.work(
             WorkerOptions(
-                log: .sqlite(path: place.path + "/log.sqlite"), data: place.path,
-                pipelines: place.path, untilEnd: true), stop: StopSignal())
-        let store = try DeliveryStore(existing: DeliveryStore.path(in: place.path))
+                log: .sqlite(path: workspace.path + "/log.sqlite"), data: workspace.path,
+                pipelines: workspace.path, untilEnd: true), stop: StopSignal())
+        let store = try DeliveryStore(existing: DeliveryStore.path(in: workspace.path))
         let listed = DeliveriesReport(deliveries: try store.deliveries(limit: 10)[...]).text(.table)
         #expect(listed.contains("dead") && listed.contains("address: 10.0.0.1, private"))
-        let partners = try PartnersReport(PipelineDirectory(place.path).partners(), [store])
+        let partners = try PartnersReport(PipelineDirectory(workspace.path).partners(), [store])
         #expect(partners.text(.json).contains(#""dead":1"#))
         let entry = try #require(try store.history(of: id).first)
         let shown = DeliveryReport(
             delivery: entry.delivery, attempts: entry.attempts, document: entry.document)
         #expect(shown.text(.table).contains("\n      1  "), "\(shown.text(.table))")
         #expect(shown.text(.table).hasSuffix("\n\(document)\n"))
-        let up = try UpPlace()
+        let up = try UpWorkspace()
         func list(_ partner: String) throws -> (status: Int32, output: String, error: String) {
             let said = try up.weir([
-                "deliveries", "list", "--partner", partner, "--data", place.path, "--pipelines",
-                place.path,
+                "deliveries", "list", "--partner", partner, "--data", workspace.path, "--pipelines",
+                workspace.path,
             ])
             return (said.status, said.output, said.error)
         }
@@ -144,8 +144,10 @@ struct PartnerCommandTests {
         #expect(unknown.error.contains("no partner 'nosuch': there are acme"), "\(unknown.error)")
         // One whose file is gone is known by what is there for it, and one with a file by that.
         try FileManager.default.moveItem(
-            atPath: place.path + "/partners/acme.yaml", toPath: place.path + "/partners/other.yaml")
-        try place.write("name: other\ntrust: [valid]\ndelivery: {}\n", to: "partners/other.yaml")
+            atPath: workspace.path + "/partners/acme.yaml",
+            toPath: workspace.path + "/partners/other.yaml")
+        try workspace.write(
+            "name: other\ntrust: [valid]\ndelivery: {}\n", to: "partners/other.yaml")
         #expect(try list("acme").output.contains(id))
         #expect(try list("other").output == "no deliveries\n")
         _ = try store.retry(.id(id), nowMilliseconds: 5)

@@ -7,21 +7,21 @@ import Testing
 
 @Suite("The page Partners")
 struct PartnersPageTests {
-    private let place: UpPlace
+    private let workspace: UpWorkspace
 
     /// What the section has that lists them.
     private static let none = "Partners with stopped deliveries</h2><p class=\"empty\">None.</p>"
 
     init() throws {
-        place = try UpPlace()
-        let topics = try place.weir(
-            "topics", "apply", "--data", place.data, "--topics", Repository.path("topics"))
+        workspace = try UpWorkspace()
+        let topics = try workspace.weir(
+            "topics", "apply", "--data", workspace.data, "--topics", Repository.path("topics"))
         try #require(topics.status == 0, "\(topics.error)")
     }
 
     private func page() throws -> String {
         let source = try Installation.parse([
-            "--data", place.data, "--pipelines", place.pipelines,
+            "--data", workspace.data, "--pipelines", workspace.pipelines,
         ])
         return try PageAsker(source: source).page("/partners").text
     }
@@ -31,16 +31,16 @@ struct PartnersPageTests {
         let program = try Program.shell(
             """
             set -e; sed -n \(line)p \(Repository.path("examples/postbacks.ndjson")) |
-                weir publish --topic postbacks --data \(place.data) --topics \(Repository.path("topics"))
+                weir publish --topic postbacks --data \(workspace.data) --topics \(Repository.path("topics"))
             for program in weir-postbacks weir-partner-postbacks; do
-                $program --until-end --data \(place.data) --pipelines \(place.pipelines)
+                $program --until-end --data \(workspace.data) --pipelines \(workspace.pipelines)
             done
             """)
         try #require(program.status == 0, "\(program.error)")
     }
 
     private func addPartner(_ name: String, url: String?, trust: String = "valid, invalid") throws {
-        try place.files.write(
+        try workspace.files.write(
             """
             name: \(name)
             trust: [\(trust)]
@@ -55,7 +55,7 @@ struct PartnersPageTests {
         try addPartner("off", url: nil)
         try addPartner("gone", url: nil)
         try work(line: 1)
-        try FileManager.default.removeItem(atPath: "\(place.pipelines)/partners/gone.yaml")
+        try FileManager.default.removeItem(atPath: "\(workspace.pipelines)/partners/gone.yaml")
         let page = try page()
         #expect(page.contains("no: its file has no url"))
         #expect(!page.contains(Self.none))

@@ -18,20 +18,20 @@ struct ProgramsTests {
 
     @Test("at a terminal, progress is gone before the result is written")
     func progress() throws {
-        let place = try UpPlace()
-        let file = try place.files.write("{\"value\":1}\n{\"value\":2}\n", to: "lines.ndjson")
+        let workspace = try UpWorkspace()
+        let file = try workspace.files.write("{\"value\":1}\n{\"value\":2}\n", to: "lines.ndjson")
         let terminal = try Terminal()
         let program = try Program(
             "weir",
             [
-                "publish", "--topic", "bids", file, "--data", place.data, "--topics",
+                "publish", "--topic", "bids", file, "--data", workspace.data, "--topics",
                 Repository.path("topics"),
             ], error: terminal.end)
         try program.waitForExit()
         #expect(program.status == 0)
         let said = try terminal.readToEnd()
         #expect(said.contains("published 2 records"))
-        let result = "published 2 records to bids in sqlite:\(place.log)\r\n"
+        let result = "published 2 records to bids in sqlite:\(workspace.log)\r\n"
         // Carriage return, and the rest of the line is cleared.
         #expect(said.hasSuffix("\r\u{1B}[K" + result), "\(said.debugDescription)")
     }

@@ -25,11 +25,11 @@ struct PublishAndReadTests {
             nil, [], Array("k".utf8), [0xC3, 0x28], Array("a\"b\n\u{00}".utf8),
         ]
         return values.enumerated().flatMap { index, value in
-            keys.enumerated().map { place, key in
+            keys.enumerated().map { index, key in
                 OutgoingRecord(
-                    topic: "t", partition: Int32((index + place) % 2),
+                    topic: "t", partition: Int32((index + index) % 2),
                     timestampMilliseconds: Int64(index * 1000 - 1), key: key,
-                    headers: place == 0
+                    headers: index == 0
                         ? []
                         : [
                             .init(name: "a\"é", value: value), .init("b", ""),
@@ -42,16 +42,16 @@ struct PublishAndReadTests {
 
     @Test("publishing what was read gives the same records, byte for byte")
     func roundTrip() throws {
-        let place = try TemporaryDirectory()
-        let log = try place.log()
+        let workspace = try TemporaryDirectory()
+        let log = try workspace.log()
         try log.writer().append(Self.nasty)
-        let lines = try place.read(in: log)
+        let lines = try workspace.read(in: log)
         let text = String(decoding: lines, as: UTF8.self)
         #expect(text.contains("\\u2028") && !text.unicodeScalars.contains("\u{2028}"))
         try log.createTopic("copy", partitionCount: 2)
-        #expect(try place.publish(lines, to: "copy", in: log) == Self.nasty.count)
+        #expect(try workspace.publish(lines, to: "copy", in: log) == Self.nasty.count)
         #expect(try records(of: "copy", in: log) == records(of: "t", in: log))
-        #expect(try place.read("copy", in: log) == lines)
+        #expect(try workspace.read("copy", in: log) == lines)
     }
 
     /// Everything of a topic's records, in order.
@@ -59,9 +59,9 @@ struct PublishAndReadTests {
         var records: [[[UInt8]?]] = []
         var reading = try TopicReading(log.reader(topic: topic), partition: nil, from: nil, to: nil)
         try reading.readRange { record in
-            let place = "\(record.partition) \(record.offset) \(record.timestampMilliseconds)"
+            let workspace = "\(record.partition) \(record.offset) \(record.timestampMilliseconds)"
             records.append([
-                Array(place.utf8), record.key.map(Array.init), record.headers.encodedBytes(),
+                Array(workspace.utf8), record.key.map(Array.init), record.headers.encodedBytes(),
                 record.value.map(Array.init),
             ])
         }
@@ -70,10 +70,10 @@ struct PublishAndReadTests {
 
     @Test("records before a bad line are durable, later ones are not there")
     func badLine() throws {
-        let place = try TemporaryDirectory()
-        let log = try place.log()
+        let workspace = try TemporaryDirectory()
+        let log = try workspace.log()
         let lines = "{\"key\":\"a\",\"value\":1}\r\n\n{\"value\":2}\n{\"vaule\":3}\n{\"value\":4}\n"
-        #expect { try place.publish(Array(lines.utf8), in: log) } throws: { error in
+        #expect { try workspace.publish(Array(lines.utf8), in: log) } throws: { error in
             let words = (error as? CommandError)?.explanation ?? ""
             return words.contains("lines.ndjson:4: ") && words.contains("2 earlier records are in ")
                 && (error as? CommandError)?.exitCode == 1
@@ -86,22 +86,22 @@ struct PublishAndReadTests {
 
     @Test("a byte order mark before the first line is skipped, and one in a value is kept")
     func byteOrderMark() throws {
-        let place = try TemporaryDirectory()
-        let log = try place.log(partitions: 1)
+        let workspace = try TemporaryDirectory()
+        let log = try workspace.log(partitions: 1)
         let lines = "\u{FEFF}{\"key\":\"a\",\"text\":\"\u{FEFF}1\"}\n"
-        #expect(try place.publish(Array(lines.utf8), in: log) == 1)
+        #expect(try workspace.publish(Array(lines.utf8), in: log) == 1)
         #expect(try records(of: "t", in: log).map { $0[3] ?? [] } == [Array("\u{FEFF}1".utf8)])
-        let file = try place.write("\u{FEFF}{}", to: "document.json")
+        let file = try workspace.write("\u{FEFF}{}", to: "document.json")
         #expect(try InputFile.contents(of: file) == Array("{}".utf8))
     }
 
     @Test("many lines are published in order, whatever the pieces that they are read in")
     func manyLines() throws {
-        let place = try TemporaryDirectory()
-        let log = try place.log(partitions: 1)
+        let workspace = try TemporaryDirectory()
+        let log = try workspace.log(partitions: 1)
         let padding = String(repeating: "x", count: 997)
         let lines = (0..<12_345).map { #"{"key":"k","value":"\#($0) \#(padding)"}"# }
-        #expect(try place.publish(Array(lines.joined(separator: "\n").utf8), in: log) == 12_345)
+        #expect(try workspace.publish(Array(lines.joined(separator: "\n").utf8), in: log) == 12_345)
         let values = try records(of: "t", in: log).map { $0[3] ?? [] }
         #expect(values.count == 12_345)
         #expect(
@@ -111,15 +111,15 @@ struct PublishAndReadTests {
 
     @Test("a stretch is chosen by offset and by time")
     func stretches() throws {
-        let place = try TemporaryDirectory()
-        let log = try place.log(partitions: 2)
+        let workspace = try TemporaryDirectory()
+        let log = try workspace.log(partitions: 2)
         let lines = (0..<10).map {
             #"{"partition":\#($0 % 2),"timestamp_ms":\#($0 * 1000),"value":\#($0)}"#
         }
-        _ = try place.publish(Array(lines.joined(separator: "\n").utf8), in: log)
+        _ = try workspace.publish(Array(lines.joined(separator: "\n").utf8), in: log)
         func values(_ partition: Int32?, _ from: ReadLimit?, _ to: ReadLimit?) throws -> [String] {
             let text = String(
-                decoding: try place.read(in: log, partition: partition, from: from, to: to),
+                decoding: try workspace.read(in: log, partition: partition, from: from, to: to),
                 as: UTF8.self)
             return text.split(separator: "\n").map { String($0.dropLast().suffix(1)) }
         }
@@ -144,9 +144,9 @@ struct PublishAndReadTests {
     @Test(
         "an offset that no record has reached is said to be one, since a time may have been meant")
     func doubtfulOffset() throws {
-        let place = try TemporaryDirectory()
-        let log = try place.log(partitions: 2)
-        _ = try place.publish(Array("{\"partition\":1,\"value\":1}".utf8), in: log)
+        let workspace = try TemporaryDirectory()
+        let log = try workspace.log(partitions: 2)
+        _ = try workspace.publish(Array("{\"partition\":1,\"value\":1}".utf8), in: log)
         func doubt(_ from: ReadLimit) throws -> String? {
             let reading = try TopicReading(
                 log.reader(topic: "t"), partition: nil, from: from, to: nil)
@@ -163,14 +163,14 @@ struct PublishAndReadTests {
 
     @Test("short lines for people show what cannot be shown as escapes, and cut what is long")
     func table() throws {
-        let place = try TemporaryDirectory()
-        let log = try place.log(partitions: 1)
+        let workspace = try TemporaryDirectory()
+        let log = try workspace.log(partitions: 1)
         let long = String(repeating: "y", count: 300)
-        _ = try place.publish(
+        _ = try workspace.publish(
             Array(
                 #"{"key":"\u001b[2J","timestamp_ms":0,"headers":{"ce_type":"t1"},"text":"\#(long)"}"#
                     .utf8), in: log)
-        let file = try place.write("", to: "out")
+        let file = try workspace.write("", to: "out")
         let descriptor = open(file, O_WRONLY)
         let output = BufferedOutput(fileDescriptor: descriptor)
         let printer = try RecordPrinter(output, format: .table, mask: nil)

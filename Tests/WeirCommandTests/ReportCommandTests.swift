@@ -7,11 +7,11 @@ import Testing
 
 @Suite("Saved reports")
 struct ReportCommandTests {
-    private let place: UpPlace
+    private let workspace: UpWorkspace
 
     init() throws {
-        place = try UpPlace()
-        try place.files.write(
+        workspace = try UpWorkspace()
+        try workspace.files.write(
             """
             {"key":"s:1","timestamp_ms":1795219200000,"value":{"source":"s","day":"2026-11-20","campaign":{"ad_network_id":"n","source_identifier":"0001"},"currency":"USD","amount":3}}
             {"key":"s:1","timestamp_ms":1795219200000,"value":{"source":"s","day":"2026-11-12","campaign":{"ad_network_id":"n","source_identifier":"0001"},"currency":"USD","amount":100}}
@@ -20,23 +20,24 @@ struct ReportCommandTests {
             """, to: "costs.ndjson")
         for arguments in [
             [
-                "publish", "--topic", "costs", "--data", place.data, "--topics",
-                Repository.path("topics"), place.files.path + "/costs.ndjson",
+                "publish", "--topic", "costs", "--data", workspace.data, "--topics",
+                Repository.path("topics"), workspace.files.path + "/costs.ndjson",
             ]
         ] {
-            let ran = try place.weir(arguments)
+            let ran = try workspace.weir(arguments)
             #expect(ran.status == 0, "\(ran.error)")
         }
         let ran = try Program.run(
             "weir-costs",
-            ["--until-end", "--data", place.data, "--pipelines", place.pipelines])
+            ["--until-end", "--data", workspace.data, "--pipelines", workspace.pipelines])
         #expect(ran.status == 0, "\(ran.error)")
     }
 
     private func report(_ yaml: String, _ more: String...) throws -> Program {
-        try place.files.write(yaml, to: "pipelines/reports/spend.yaml")
-        return try place.weir(
-            ["report", "spend", "--data", place.data, "--pipelines", place.pipelines] + more)
+        try workspace.files.write(yaml, to: "pipelines/reports/spend.yaml")
+        return try workspace.weir(
+            ["report", "spend", "--data", workspace.data, "--pipelines", workspace.pipelines] + more
+        )
     }
 
     private let spend = """
@@ -69,7 +70,7 @@ struct ReportCommandTests {
             csv.output
                 == "campaign,currency,cost_micros\r\n0002,EUR,2000000\r\n0001,USD,3000000\r\n")
         #expect(csv.error.contains("before 2026-11-22T00:00:00Z"))
-        try place.files.write(
+        try workspace.files.write(
             "day,currency,base,rate\n2026-11-19,EUR,USD,2\n", to: "pipelines/rates.csv")
         let dollars = try report(spend + "in: USD\n", "--format", "csv")
         #expect(
@@ -81,12 +82,12 @@ struct ReportCommandTests {
     @Test("reports are listed with what they show")
     func listed() throws {
         _ = try report(spend)
-        let said = try place.weir(["report", "--pipelines", place.pipelines])
+        let said = try workspace.weir(["report", "--pipelines", workspace.pipelines])
         #expect(
             said.output
                 == "report  dump   period       title\nspend   costs  last 7 days  What was spent\n"
         )
-        let shipped = try place.weir(["report", "--pipelines", Repository.path("pipelines")])
+        let shipped = try workspace.weir(["report", "--pipelines", Repository.path("pipelines")])
         #expect(shipped.status == 0 && shipped.output.contains("campaigns  funnel"))
     }
 
@@ -104,10 +105,10 @@ struct ReportCommandTests {
             ("dump: costs\nformat: pdf\n", "spend.yaml:2: format: is 'pdf'"),
             ("dump: costs\ndate: install\n", "spend.yaml:1: dump: --date is an option of funnel"),
         ] {
-            try place.files.write(yaml, to: "pipelines/reports/spend.yaml")
+            try workspace.files.write(yaml, to: "pipelines/reports/spend.yaml")
             #expect {
                 var command = try WeirCommand.parseAsRoot([
-                    "report", "spend", "--data", place.data, "--pipelines", place.pipelines,
+                    "report", "spend", "--data", workspace.data, "--pipelines", workspace.pipelines,
                 ])
                 try command.run()
             } throws: { error in
@@ -116,18 +117,18 @@ struct ReportCommandTests {
             }
         }
         // The others are listed, and weir check names columns too.
-        try place.files.write("dump: costs\nby: [x]\n", to: "pipelines/reports/spend.yaml")
-        let checked = try place.weir(
-            ["check", "--data", place.data, "--pipelines", place.pipelines])
+        try workspace.files.write("dump: costs\nby: [x]\n", to: "pipelines/reports/spend.yaml")
+        let checked = try workspace.weir(
+            ["check", "--data", workspace.data, "--pipelines", workspace.pipelines])
         #expect(
             checked.output.contains("spend.yaml:2: by: no column 'x' in costs"), "\(checked.output)"
         )
-        try place.files.write("color: red\n", to: "pipelines/reports/bad.yaml")
-        let list = try place.weir(["report", "--pipelines", place.pipelines])
+        try workspace.files.write("color: red\n", to: "pipelines/reports/bad.yaml")
+        let list = try workspace.weir(["report", "--pipelines", workspace.pipelines])
         #expect(list.status == 1 && list.output.contains("spend   costs"), "\(list.output)")
         #expect(list.error.contains("bad.yaml:1: color: unknown key"))
-        try FileManager.default.removeItem(atPath: place.pipelines + "/reports/bad.yaml")
-        let missing = try place.weir(["report", "none", "--pipelines", place.pipelines])
+        try FileManager.default.removeItem(atPath: workspace.pipelines + "/reports/bad.yaml")
+        let missing = try workspace.weir(["report", "none", "--pipelines", workspace.pipelines])
         #expect(missing.status == 1 && missing.error.contains("there are spend"))
     }
 }

@@ -36,7 +36,7 @@ struct ReportListTests {
     @Test("has columns, and no name for a column and a measure")
     func columns() throws {
         for name in reportNames() {
-            let report = try knownReport(name)
+            let report = try requireReport(name)
             #expect(!report.columnNames.isEmpty, "\(name)")
             #expect(Set(report.columnNames).isDisjoint(with: report.measureNames), "\(name)")
             #expect(Set(report.pageColumns).isSubset(of: report.columnNames), "\(name)")

@@ -94,12 +94,12 @@ struct SecretMaskTests {
         _ topic: String, type: String?, format: RecordFormat = .ndjson, isUnmasked: Bool = false,
         value: String = #"{"password":"s3cret","bid":"b"}"#
     ) throws -> String {
-        let place = try TemporaryDirectory()
-        let log = try place.log(topic, partitions: 1)
+        let workspace = try TemporaryDirectory()
+        let log = try workspace.log(topic, partitions: 1)
         let headers = type.map { #""headers":{"ce_type":"\#($0)"},"# } ?? ""
         let line = #"{"key":"k","timestamp_ms":0,\#(headers)"value":\#(value)}"#
-        #expect(try place.publish(Array(line.utf8), to: topic, in: log) == 1)
-        let file = try place.write("", to: "out")
+        #expect(try workspace.publish(Array(line.utf8), to: topic, in: log) == 1)
+        let file = try workspace.write("", to: "out")
         let descriptor = open(file, O_WRONLY)
         defer { close(descriptor) }
         let output = BufferedOutput(fileDescriptor: descriptor)
@@ -111,7 +111,7 @@ struct SecretMaskTests {
         try output.flush()
         let text = try String(contentsOfFile: file, encoding: .utf8)
         if format == .ndjson {
-            #expect(try place.publish(Array(text.utf8), to: topic, in: log) == 1)
+            #expect(try workspace.publish(Array(text.utf8), to: topic, in: log) == 1)
         }
         return text
     }

@@ -12,44 +12,45 @@ import Tokens
 
 @Suite("weir token")
 struct TokenCommandTests {
-    private func place() throws -> TemporaryDirectory {
-        let place = try TemporaryDirectory()
-        try place.write(String(repeating: "k", count: 40) + "\n", to: "k1")
-        try place.write("token_keys: [{id: k1, file: k1}]\n", to: "collector.yaml")
-        return place
+    private func workspace() throws -> TemporaryDirectory {
+        let workspace = try TemporaryDirectory()
+        try workspace.write(String(repeating: "k", count: 40) + "\n", to: "k1")
+        try workspace.write("token_keys: [{id: k1, file: k1}]\n", to: "collector.yaml")
+        return workspace
     }
 
-    private func make(_ place: TemporaryDirectory, _ arguments: [String]) throws -> String {
+    private func make(_ workspace: TemporaryDirectory, _ arguments: [String]) throws -> String {
         let command = try WeirCommand.parseAsRoot(
-            ["token", "make", "--pipelines", place.path] + arguments)
+            ["token", "make", "--pipelines", workspace.path] + arguments)
         return try #require(command as? TokenMakeCommand).token(nowSeconds: 1000)
     }
 
-    private func read(_ place: TemporaryDirectory, _ text: String, now: Int64) throws -> String {
+    private func read(_ workspace: TemporaryDirectory, _ text: String, now: Int64) throws -> String
+    {
         let command = try WeirCommand.parseAsRoot(
-            ["token", "read", text, "--pipelines", place.path])
+            ["token", "read", text, "--pipelines", workspace.path])
         return try #require(command as? TokenReadCommand).json(nowSeconds: now)
     }
 
     @Test(
         "makes tokens that it reads again, alone or within an address, and says when they are over")
     func round() throws {
-        let place = try place()
+        let workspace = try workspace()
         let text = try make(
-            place,
+            workspace,
             [
                 "--use", "c", "--event", #"{"impression_id":"i"}"#, "--to", "https://a.example/x",
                 "--open", "zone_id", "--expires-in", "2h",
             ])
         let said =
             #"{"use":"c","type":"skoverlay.click","expires_at":"1970-01-01T02:16:40Z","expired":false,"open":["zone_id"],"to":"https://a.example/x","event":{"impression_id":"i","initiated_by":"user"}}"#
-        #expect(try read(place, text, now: 8199) == said)
-        #expect(try read(place, "https://c.example/c?x=1&t=\(text)#y", now: 8199) == said)
-        #expect(try read(place, text, now: 8200).contains(#""expired":true"#))
-        #expect(throws: CommandError.self) { try read(place, text + "A", now: 0) }
+        #expect(try read(workspace, text, now: 8199) == said)
+        #expect(try read(workspace, "https://c.example/c?x=1&t=\(text)#y", now: 8199) == said)
+        #expect(try read(workspace, text, now: 8200).contains(#""expired":true"#))
+        #expect(throws: CommandError.self) { try read(workspace, text + "A", now: 0) }
         let long = try #require(
             #expect(throws: CommandError.self) {
-                try read(place, String(repeating: "x", count: 9000), now: 0)
+                try read(workspace, String(repeating: "x", count: 9000), now: 0)
             })
         #expect(long.explanation?.contains("too long") == true)
     }
@@ -58,26 +59,28 @@ struct TokenCommandTests {
         "makes tokens that hold as long as they may, by the worker's file, and none that hold longer"
     )
     func lifetime() throws {
-        let place = try place()
+        let workspace = try workspace()
         let notice = ["--use", "n", "--event", #"{"auction_id":"a","bid_id":"b"}"#]
         #expect(
-            try read(place, make(place, notice), now: 1000).contains(
+            try read(workspace, make(workspace, notice), now: 1000).contains(
                 #""expires_at":"1970-01-01T01:15:40Z""#))
-        #expect(throws: CommandError.self) { try make(place, notice + ["--expires-in", "1h"]) }
-        try place.write("dedupe_window_seconds: 7200\n", to: "bids.yaml")
-        _ = try make(place, notice + ["--expires-in", "1h"])
+        #expect(throws: CommandError.self) { try make(workspace, notice + ["--expires-in", "1h"]) }
+        try workspace.write("dedupe_window_seconds: 7200\n", to: "bids.yaml")
+        _ = try make(workspace, notice + ["--expires-in", "1h"])
         let long = #"{"impression_id":"i","x":"\#(String(repeating: "x", count: 7000))"}"#
         let refused = try #require(
-            #expect(throws: CommandError.self) { try make(place, ["--use", "i", "--event", long]) })
+            #expect(throws: CommandError.self) {
+                try make(workspace, ["--use", "i", "--event", long])
+            })
         #expect(refused.explanation?.contains("too long") == true)
-        try place.write("dedupe_window_seconds: 0\n", to: "bids.yaml")
-        #expect(throws: CommandError.self) { try make(place, notice) }
+        try workspace.write("dedupe_window_seconds: 0\n", to: "bids.yaml")
+        #expect(throws: CommandError.self) { try make(workspace, notice) }
     }
 
     @Test("writes a key to a file that only its owner reads, and over no other one")
     func keyFile() throws {
-        let place = try TemporaryDirectory()
-        let file = place.path + "/secrets/token-k1"
+        let workspace = try TemporaryDirectory()
+        let file = workspace.path + "/secrets/token-k1"
         func write() throws {
             let command = try WeirCommand.parseAsRoot(["token", "new-key", "--out", file])
             try #require(command as? TokenNewKeyCommand).run()
@@ -85,7 +88,7 @@ struct TokenCommandTests {
         try write()
         let text = try String(contentsOfFile: file, encoding: .utf8)
         #expect(text.utf8.count >= 44)
-        for (path, mode) in [(file, 0o600), (place.path + "/secrets", 0o700)] {
+        for (path, mode) in [(file, 0o600), (workspace.path + "/secrets", 0o700)] {
             let attributes = try FileManager.default.attributesOfItem(atPath: path)
             #expect(attributes[.posixPermissions] as? Int == mode)
         }
@@ -125,8 +128,8 @@ struct TokenCommandTests {
             ["--use", "i", "--event", #"{"impression_id":"i"}"#, "--open", "campaign"],
         ])
     func refusals(_ arguments: [String]) throws {
-        let place = try place()
-        #expect(throws: CommandError.self) { try make(place, arguments) }
+        let workspace = try workspace()
+        #expect(throws: CommandError.self) { try make(workspace, arguments) }
     }
 
     @Test(
@@ -138,7 +141,7 @@ struct TokenCommandTests {
         ])
     func leftOpen(_ use: String, _ type: String, _ event: String) throws {
         let target = use == "c" ? ["--to", "https://a.example"] : []
-        let text = try make(place(), ["--use", use, "--type", type, "--event", event] + target)
+        let text = try make(workspace(), ["--use", use, "--type", type, "--event", event] + target)
         #expect(
             text.hasPrefix(Base64.url.encode(#"{"alg":"HS256","typ":"JWT","kid":"k1"}"#.utf8) + ".")
         )
@@ -170,9 +173,9 @@ struct TokenCommandTests {
         ])
         let lines = try #require(command as? TokenNewProducerCommand).lines(key: "abc")
         #expect(!lines.contains("abc"), "the key is no part of the configuration")
-        let place = try TemporaryDirectory()
-        try place.write(lines, to: "collector.yaml")
-        let key = try #require(try PipelineDirectory(place.path).collector().access.keys.first)
+        let workspace = try TemporaryDirectory()
+        try workspace.write(lines, to: "collector.yaml")
+        let key = try #require(try PipelineDirectory(workspace.path).collector().access.keys.first)
         #expect(key.name == "bidder")
         #expect(key.topics == ["bids", "impressions"])
         // The digest of "abc", as FIPS 180-2 has it.
@@ -180,8 +183,9 @@ struct TokenCommandTests {
         for name in [
             "true", "1.5", "0x1F", "_a.b-c", "a.", "x" + String(repeating: "y", count: 254),
         ] {
-            try place.write(try producer(named: name), to: "collector.yaml")
-            #expect(try PipelineDirectory(place.path).collector().access.keys.map(\.name) == [name])
+            try workspace.write(try producer(named: name), to: "collector.yaml")
+            #expect(
+                try PipelineDirectory(workspace.path).collector().access.keys.map(\.name) == [name])
         }
         #expect(SecretText.random().count >= 43)
         #expect(SecretText.random() != SecretText.random())

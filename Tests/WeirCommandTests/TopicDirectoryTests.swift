@@ -28,10 +28,10 @@ struct TopicDirectoryTests {
 
     @Test("name, partitions and settings come from the channel")
     func description() throws {
-        let place = try TemporaryDirectory()
-        let file = try place.write(small, to: "topics/t.yaml")
+        let workspace = try TemporaryDirectory()
+        let file = try workspace.write(small, to: "topics/t.yaml")
         #expect(
-            try TopicDirectory("\(place.path)/topics").topics() == [
+            try TopicDirectory("\(workspace.path)/topics").topics() == [
                 DescribedTopic(
                     name: "t", partitionCount: 3, replicaCount: 2,
                     settings: [
@@ -44,17 +44,17 @@ struct TopicDirectoryTests {
 
     @Test("a file that describes no topic, or one described twice, is named")
     func faults() throws {
-        let place = try TemporaryDirectory()
-        let directory = TopicDirectory("\(place.path)/topics")
+        let workspace = try TemporaryDirectory()
+        let directory = TopicDirectory("\(workspace.path)/topics")
         #expect(throws: CommandError.self) { try directory.topics() }
         for text in ["a: b", "channels: {x: {}}", "channels: {x: {address: t}}", "a: [", ""] {
-            try place.write(text, to: "topics/bad.yaml")
+            try workspace.write(text, to: "topics/bad.yaml")
             #expect { try directory.topics() } throws: {
                 ($0 as? CommandError)?.explanation?.contains("bad.yaml") == true
             }
         }
-        try place.write(small, to: "topics/bad.yaml")
-        try place.write(small, to: "topics/other.yaml")
+        try workspace.write(small, to: "topics/bad.yaml")
+        try workspace.write(small, to: "topics/other.yaml")
         #expect { try directory.topics() } throws: {
             let words = ($0 as? CommandError)?.explanation ?? ""
             return words.contains("bad.yaml") && words.contains("other.yaml")
@@ -63,8 +63,8 @@ struct TopicDirectoryTests {
 
     @Test("applying creates what is not there, changes nothing, and tells what differs")
     func application() throws {
-        let place = try TemporaryDirectory()
-        let log = try place.log("kept", partitions: 2)
+        let workspace = try TemporaryDirectory()
+        let log = try workspace.log("kept", partitions: 2)
         let described = [("kept", 3), ("new", 5)].map {
             DescribedTopic(name: $0.0, partitionCount: Int32($0.1), settings: [:], file: "f.yaml")
         }
@@ -78,9 +78,9 @@ struct TopicDirectoryTests {
 
     @Test("the list shows what the log holds and who describes it")
     func list() throws {
-        let place = try TemporaryDirectory()
-        let log = try place.log("kept", partitions: 2)
-        _ = try place.publish(Array("{\"value\":1}\n{\"value\":2}".utf8), to: "kept", in: log)
+        let workspace = try TemporaryDirectory()
+        let log = try workspace.log("kept", partitions: 2)
+        _ = try workspace.publish(Array("{\"value\":1}\n{\"value\":2}".utf8), to: "kept", in: log)
         let other = DescribedTopic(name: "kept", partitionCount: 3, settings: [:], file: "f.yaml")
         #expect(
             try TopicsReport(log, [other]).text(.table)

@@ -88,10 +88,10 @@ struct TopicDriftTests {
         #expect(application.lines.count == 1)
         #expect(application.lines[0].hasPrefix("unknown  t: cannot compare its settings: "))
         var report = CheckReport()
-        let place = try TemporaryDirectory()
-        try place.write(
+        let workspace = try TemporaryDirectory()
+        try workspace.write(
             "channels: {x: {address: t, bindings: {kafka: {partitions: 4}}}}", to: "topics/t.yaml")
-        try report.check(log, against: TopicDirectory("\(place.path)/topics"))
+        try report.check(log, against: TopicDirectory("\(workspace.path)/topics"))
         #expect(report.wrongCount == 0)
         #expect(report.text.contains("warning: cannot compare the settings of topic t"))
     }

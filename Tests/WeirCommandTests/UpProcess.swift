@@ -4,7 +4,7 @@ import Testing
 
 /// A directory in which `weir up` works, removed with the value: a configuration that takes events without
 /// keys, and knows the shared secret of one app.
-final class UpPlace {
+final class UpWorkspace {
     let files: TemporaryDirectory
     var data: String { files.path + "/data" }
     var pipelines: String { files.path + "/pipelines" }
@@ -67,12 +67,12 @@ final class UpProcess {
     let program: Program
     let port: UInt16
 
-    init(_ place: UpPlace, _ arguments: [String] = []) throws {
+    init(_ workspace: UpWorkspace, _ arguments: [String] = []) throws {
         program = try Program(
             "weir",
             [
-                "up", "--listen", "127.0.0.1:0", "--data", place.data, "--pipelines",
-                place.pipelines, "--topics", Repository.path("topics"),
+                "up", "--listen", "127.0.0.1:0", "--data", workspace.data, "--pipelines",
+                workspace.pipelines, "--topics", Repository.path("topics"),
             ] + arguments)
         port = try program.port(after: "up: http://127.0.0.1:")
     }

@@ -36,10 +36,10 @@ struct UpTests {
     @Test(
         "what is posted is counted and delivered within seconds, and SIGTERM leaves nothing undone")
     func wholeWay() throws {
-        let place = try UpPlace()
+        let workspace = try UpWorkspace()
         let partner = try ScriptedPartner()
-        try place.addPartner("acme", port: partner.port)
-        let up = try place.start()
+        try workspace.addPartner("acme", port: partner.port)
+        let up = try workspace.start()
         let signedByApple = try DemoRecords.all().first { $0.topic == "postbacks" }?.records ?? []
         for record in signedByApple.prefix(2) {
             let body = String(decoding: record.value ?? [], as: UTF8.self)
@@ -62,10 +62,10 @@ struct UpTests {
         ]
         for (topic, count) in counts {
             #expect(
-                Wait.until { place.outcome("accepted", of: topic) == count },
-                "\(topic): \(place.outcome("accepted", of: topic))")
+                Wait.until { workspace.outcome("accepted", of: topic) == count },
+                "\(topic): \(workspace.outcome("accepted", of: topic))")
         }
-        let verdicts = try place.dump("postbacks", by: "verdict")
+        let verdicts = try workspace.dump("postbacks", by: "verdict")
         #expect(Set(verdicts.compactMap { $0["verdict"] as? String }) == ["valid", "invalid"])
         #expect(Wait.until { partner.keys.count == 3 })
         #expect(partner.requests.allSatisfy { $0.body.contains(#""partner":"acme""#) })
@@ -73,59 +73,59 @@ struct UpTests {
         #expect(try up.post("/v1/postbacks/skadnetwork", Self.postback("last")) == 200)
         #expect(up.stop() == 0, "\(up.said)")
         #expect(up.said.split(separator: "\n").count == 1, "\(up.said)")
-        #expect(place.outcome("accepted", of: "postbacks") == 4)
+        #expect(workspace.outcome("accepted", of: "postbacks") == 4)
         // What is not delivered yet is so by the next start.
-        let again = try place.start()
+        let again = try workspace.start()
         #expect(Wait.until { partner.keys.count == 4 })
         #expect(again.stop() == 0, "\(again.said)")
     }
 
     @Test("partners and names are read again while it works, and what folding depends on is not")
     func filesRead() throws {
-        let place = try UpPlace()
+        let workspace = try UpWorkspace()
         let before = try ScriptedPartner()
         let after = try ScriptedPartner()
-        try place.addPartner("acme", port: before.port)
+        try workspace.addPartner("acme", port: before.port)
         func name(_ name: String) throws {
-            try place.files.write(
+            try workspace.files.write(
                 "networks:\n  example.skadnetwork: {name: \(name)}\n", to: "pipelines/catalog.yaml")
         }
         try name("Old")
-        let up = try place.start()
+        let up = try workspace.start()
         #expect(try up.post("/v1/postbacks/skadnetwork", Self.postback("a")) == 200)
         #expect(Wait.until { before.requests.contains { $0.body.contains(#""network":"Old""#) } })
 
         try name("New")
-        try place.addPartner("acme", port: after.port)
+        try workspace.addPartner("acme", port: after.port)
         #expect(Wait.until { up.said.contains("the partners were reloaded partners=acme") })
         #expect(Wait.until { up.said.contains("the names of the catalog were reloaded") })
         #expect(try up.post("/v1/postbacks/skadnetwork", Self.postback("b")) == 200)
         #expect(Wait.until { after.requests.contains { $0.body.contains(#""network":"New""#) } })
         #expect(!up.said.contains("restart to apply it"), "an address is no part of it")
 
-        try place.files.write("name: [", to: "pipelines/partners/broken.yaml")
+        try workspace.files.write("name: [", to: "pipelines/partners/broken.yaml")
         #expect(Wait.until { up.said.contains("the previous configuration stays") })
         // Every service has looked by then.
         Thread.sleep(forTimeInterval: 4)
         #expect(
             up.said.split(separator: "\n").count { $0.contains("partners/broken.yaml") } == 1,
             "the parts of one process report a fault once: \(up.said)")
-        try FileManager.default.removeItem(atPath: place.pipelines + "/partners/broken.yaml")
+        try FileManager.default.removeItem(atPath: workspace.pipelines + "/partners/broken.yaml")
         // Whom it sends what is part of the fold.
-        try place.addPartner("other", port: after.port)
+        try workspace.addPartner("other", port: after.port)
         #expect(Wait.until { up.said.contains("restart to apply it") })
         #expect(
             up.said.contains("the fold has changed (partner other was added): restart"),
             "\(up.said)")
         #expect(Wait.until { up.said.contains("partners=acme,other") })
         #expect(try up.post("/v1/postbacks/skadnetwork", Self.postback("c")) == 200)
-        #expect(Wait.until { place.outcome("accepted", of: "postbacks") == 3 })
+        #expect(Wait.until { workspace.outcome("accepted", of: "postbacks") == 3 })
         #expect(Wait.until { after.requests.count >= 2 })
 
         // What is removed by mistake does not take names and partners away.
-        try FileManager.default.removeItem(atPath: place.pipelines + "/catalog.yaml")
+        try FileManager.default.removeItem(atPath: workspace.pipelines + "/catalog.yaml")
         try FileManager.default.moveItem(
-            atPath: place.pipelines + "/partners", toPath: place.files.path + "/partners")
+            atPath: workspace.pipelines + "/partners", toPath: workspace.files.path + "/partners")
         for name in ["catalog.yaml", "partners"] {
             #expect(
                 Wait.until { up.said.contains("\(name): no longer exists: ") }, "\(up.said)")
@@ -146,16 +146,16 @@ struct UpTests {
             "# of somebody\nkeys: # all\n- name: other\n  sha256: DIGEST\n  topics: [bids]\n",
         ])
     func newProducer(_ present: String?) throws {
-        let place = try UpPlace()
-        let file = place.pipelines + "/collector.yaml"
+        let workspace = try UpWorkspace()
+        let file = workspace.pipelines + "/collector.yaml"
         let shipped = try Repository.text("pipelines/collector.yaml")
         let digest = String(repeating: "ab", count: 32)
         let keys = present?.replacing("DIGEST", with: digest) ?? ""
-        try place.files.write(shipped + keys, to: "pipelines/collector.yaml")
-        let up = try place.start()
-        let made = try place.weir(
+        try workspace.files.write(shipped + keys, to: "pipelines/collector.yaml")
+        let up = try workspace.start()
+        let made = try workspace.weir(
             "token", "new-producer", "--name", "bidder", "--topics", "impressions",
-            "--pipelines", place.pipelines)
+            "--pipelines", workspace.pipelines)
         #expect(made.status == 0, "\(made)")
         let header = made.error.trimmingCharacters(in: .whitespacesAndNewlines)
         let says = try #require(made.output.split(separator: "\n").first)
@@ -186,11 +186,11 @@ struct UpTests {
 
     @Test("what the log has when SIGTERM comes is folded before the end, much as it is")
     func backlog() throws {
-        let place = try UpPlace()
-        try place.files.write(
+        let workspace = try UpWorkspace()
+        try workspace.files.write(
             "commit_interval_ms: 20\nbatch_records: 50\n", to: "pipelines/impressions.yaml")
-        let up = try place.start()
-        let log = try EmbeddedLog(path: place.log, mode: .existing)
+        let up = try workspace.start()
+        let log = try EmbeddedLog(path: workspace.log, mode: .existing)
         let count = 1000
         try log.writer().append(
             (0..<count).map { number in
@@ -200,45 +200,48 @@ struct UpTests {
                     value: Array(#"{"impression_id":"i-\#(number)"}"#.utf8))
             })
         #expect(up.stop() == 0, "\(up.said)")
-        #expect(place.outcome("accepted", of: "impressions") == count)
+        #expect(workspace.outcome("accepted", of: "impressions") == count)
     }
 
     @Test("an address that is taken, or a bad file, ends it in one line within seconds")
     func refusals() throws {
-        let place = try UpPlace()
+        let workspace = try UpWorkspace()
         let other = try ScriptedPartner()
         func up() throws -> Program {
-            try place.weir(
-                "up", "--listen", "127.0.0.1:\(other.port)", "--data", place.data, "--pipelines",
-                place.pipelines, "--topics", Repository.path("topics"))
+            try workspace.weir(
+                "up", "--listen", "127.0.0.1:\(other.port)", "--data", workspace.data,
+                "--pipelines",
+                workspace.pipelines, "--topics", Repository.path("topics"))
         }
         let taken = try up()
         #expect(taken.status == 1)
         #expect(taken.error.split(separator: "\n").count == 1, "\(taken.error)")
         #expect(taken.error.contains("cannot listen on 127.0.0.1:\(other.port)"))
 
-        try place.files.write("topic: bids\nbatch_records: many\n", to: "pipelines/bids.yaml")
+        try workspace.files.write("topic: bids\nbatch_records: many\n", to: "pipelines/bids.yaml")
         let bad = try up()
         #expect(bad.status == 1)
         #expect(bad.error.split(separator: "\n").count == 1, "\(bad.error)")
         #expect(bad.error.contains("pipelines/bids.yaml:2: batch_records"), "\(bad.error)")
-        #expect(try place.weir("up", "--listen", "nowhere").status == 64)
-        #expect(try place.weir("up", "--no-such-option").status == 64)
-        let unmade = try place.weir(
-            "up", "--data", place.pipelines + "/bids.yaml", "--topics", Repository.path("topics"),
-            "--pipelines", try UpPlace().pipelines)
+        #expect(try workspace.weir("up", "--listen", "nowhere").status == 64)
+        #expect(try workspace.weir("up", "--no-such-option").status == 64)
+        let unmade = try workspace.weir(
+            "up", "--data", workspace.pipelines + "/bids.yaml", "--topics",
+            Repository.path("topics"),
+            "--pipelines", try UpWorkspace().pipelines)
         #expect(unmade.status == 1)
     }
 
     @Test("a directory that is in use is no fault of the command line: 1, in one line")
     func inUse() throws {
-        let place = try UpPlace()
+        let workspace = try UpWorkspace()
         try FileManager.default.copyItem(
             atPath: Repository.path("pipelines/conversion-models"),
-            toPath: place.pipelines + "/conversion-models")
-        let up = try place.start()
-        let second = try place.weir(
-            "up", "--listen", "127.0.0.1:0", "--data", place.data, "--pipelines", place.pipelines,
+            toPath: workspace.pipelines + "/conversion-models")
+        let up = try workspace.start()
+        let second = try workspace.weir(
+            "up", "--listen", "127.0.0.1:0", "--data", workspace.data, "--pipelines",
+            workspace.pipelines,
             "--topics", Repository.path("topics"))
         #expect(second.status == 1)
         #expect(second.error.contains("conversions.sqlite is in use"), "\(second.error)")
@@ -298,18 +301,18 @@ struct UpTests {
 
     @Test("a service that fails is named, and what comes in is still taken, counted and delivered")
     func failingService() throws {
-        let place = try UpPlace()
+        let workspace = try UpWorkspace()
         let partner = try ScriptedPartner()
-        try place.addPartner("acme", port: partner.port)
-        let up = try place.start("--dashboard", "127.0.0.1:0", "--metrics", "127.0.0.1:0")
+        try workspace.addPartner("acme", port: partner.port)
+        let up = try workspace.start("--dashboard", "127.0.0.1:0", "--metrics", "127.0.0.1:0")
         let pages = Requests(port: try up.program.port(after: "dashboard http://127.0.0.1:"))
         let metrics = Requests(port: try up.program.port(after: "metrics http://127.0.0.1:"))
         let impressions = "/v1/events/impressions?ce_type=skoverlay.presented"
         #expect(try !pages.get("/operation").text.contains("has failed"))
         #expect(try metrics.get("/readyz").status == 200)
         #expect(try up.post(impressions, #"{"impression_id":"i-1"}"#) == 200)
-        #expect(Wait.until { place.outcome("accepted", of: "impressions") == 1 })
-        let store = try DatabaseQueue(path: place.data + "/impressions.sqlite")
+        #expect(Wait.until { workspace.outcome("accepted", of: "impressions") == 1 })
+        let store = try DatabaseQueue(path: workspace.data + "/impressions.sqlite")
         try store.write { try $0.execute(sql: "DROP TABLE outcomes_sums") }
         try store.close()
         #expect(try up.post(impressions, #"{"impression_id":"i-2"}"#) == 200)
@@ -345,11 +348,11 @@ struct UpTests {
     @Test(
         "killed under load, it counts each record of its log once, no acknowledged one missing")
     func killedUnderLoad() throws {
-        let place = try UpPlace()
+        let workspace = try UpWorkspace()
         let partner = try ScriptedPartner { _, number in .answer(number % 5 == 0 ? 503 : 200) }
-        try place.addPartner("acme", port: partner.port)
+        try workspace.addPartner("acme", port: partner.port)
         let acknowledged = Mutex<[String: Set<String>]>([:])
-        let killed = try place.start()
+        let killed = try workspace.start()
         let (port, processID) = (killed.port, killed.program.process.processIdentifier)
         concurrently(25) { client in
             if client == 24 {
@@ -368,22 +371,22 @@ struct UpTests {
             }
         }
         try killed.program.waitForExit()
-        let up = try place.start()
+        let up = try workspace.start()
         let said = acknowledged.withLock { $0 }
         #expect(Self.count(said) > 150, "the load was one")
-        let log = try EmbeddedLog(path: place.log, mode: .existing)
+        let log = try EmbeddedLog(path: workspace.log, mode: .existing)
         for topic in ["postbacks", "impressions", "overlay-clicks"] {
             let keys = try Self.keys(of: topic, in: log)
             #expect(Set(keys).count == keys.count, "no client sent anything twice")
             #expect(said[topic, default: []].subtracting(keys).isEmpty)
             #expect(
-                Wait.until { place.outcome("accepted", of: topic) == keys.count },
-                "\(topic): \(place.outcome("accepted", of: topic)) of \(keys.count)")
-            #expect(place.outcome("duplicates", of: topic) == 0)
+                Wait.until { workspace.outcome("accepted", of: topic) == keys.count },
+                "\(topic): \(workspace.outcome("accepted", of: topic)) of \(keys.count)")
+            #expect(workspace.outcome("duplicates", of: topic) == 0)
         }
         #expect(Wait.until { !partner.requests.isEmpty })
         #expect(up.stop() == 0, "\(up.said)")
-        try expectSameAsAfresh(place)
+        try expectSameAsAfresh(workspace)
     }
 
     private static func count(_ ids: [String: Set<String>]) -> Int {
@@ -422,12 +425,15 @@ struct UpTests {
     }
 
     /// The stores are what the log gives when it is folded without any disturbance.
-    private func expectSameAsAfresh(_ place: UpPlace) throws {
-        let afresh = place.files.path + "/afresh"
+    private func expectSameAsAfresh(_ workspace: UpWorkspace) throws {
+        let afresh = workspace.files.path + "/afresh"
         let options = WorkerOptions(
-            log: .sqlite(path: place.log), data: afresh, pipelines: place.pipelines, untilEnd: true)
+            log: .sqlite(path: workspace.log), data: afresh, pipelines: workspace.pipelines,
+            untilEnd: true)
         for stream in allStreams { try stream.work(options, stop: StopSignal()) }
-        let digests = try [place.data, afresh].map { try place.weir("digest", "--data", $0).output }
+        let digests = try [workspace.data, afresh].map {
+            try workspace.weir("digest", "--data", $0).output
+        }
         #expect(digests[0].hasPrefix("sha256:"))
         #expect(digests[0] == digests[1])
     }

@@ -27,10 +27,10 @@ struct UsageTests {
             refusal("help", "nope")?.hasPrefix("no command 'weir nope': there are demo, ")
                 == true)
         #expect(refusal("costs", "imprt", "x.csv")?.contains("did you mean import?") == true)
-        for known in [
+        for name in [
             ["dump", "nope"], ["help"], ["help", "dump"], ["--version"], ["costs", "--help"], [],
         ] {
-            #expect(throws: Never.self) { try WeirCommand.requireCommands(known) }
+            #expect(throws: Never.self) { try WeirCommand.requireCommands(name) }
         }
     }
 
@@ -115,15 +115,15 @@ struct UsageTests {
 
     @Test("a name that is close is suggested, one that is far is not, and all are listed")
     func suggestions() {
-        let known = ["bids", "costs", "postbacks"]
+        let valid = ["bids", "costs", "postbacks"]
         for (name, suggestion) in [
             ("bid", "bids"), ("bdis", "bids"), ("Costs", "costs"), ("postback", "postbacks"),
             ("cotts", "costs"), ("nope", nil), ("", nil),
         ] as [(String, String?)] {
-            #expect(UnknownName(name, known: known).suggestion == suggestion, "\(name)")
+            #expect(UnknownName(name, valid: valid).suggestion == suggestion, "\(name)")
         }
-        #expect(UnknownName("sset", known: ["hour", "day", "seat"]).suggestion == "seat")
-        #expect("\(UnknownName("nope", known: known))" == "there are bids, costs, postbacks")
-        #expect("\(UnknownName("x", known: []))" == "there are none")
+        #expect(UnknownName("sset", valid: ["hour", "day", "seat"]).suggestion == "seat")
+        #expect("\(UnknownName("nope", valid: valid))" == "there are bids, costs, postbacks")
+        #expect("\(UnknownName("x", valid: []))" == "there are none")
     }
 }

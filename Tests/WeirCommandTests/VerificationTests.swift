@@ -70,7 +70,7 @@ struct VerificationTests {
         "scripts see the result in the exit code: 0 genuine, 1 not, 2 what cannot be judged, the worst of all",
         arguments: files)
     func exitCodes(_ documents: [String], _ status: Int32) throws {
-        let place = try TemporaryDirectory()
+        let workspace = try TemporaryDirectory()
         let text = try documents.map { name in
             if name == "altered" {
                 return try Repository.text("examples/requests/postback-4.0.json")
@@ -79,7 +79,7 @@ struct VerificationTests {
             return name.hasPrefix("postback-")
                 ? try Repository.text("examples/requests/\(name).json") : name
         }
-        let file = try place.write(text.joined(separator: "\n"), to: "documents.json")
+        let file = try workspace.write(text.joined(separator: "\n"), to: "documents.json")
         for format in ["table", "json"] {
             let program = try Program.run(
                 "weir",
@@ -90,10 +90,10 @@ struct VerificationTests {
 
     @Test("a signature of a development device is genuine where the configuration trusts these")
     func trustedDevelopment() throws {
-        let place = try TemporaryDirectory()
-        try place.write("trust_development: true\n", to: "postbacks.yaml")
+        let workspace = try TemporaryDirectory()
+        try workspace.write("trust_development: true\n", to: "postbacks.yaml")
         let file = Repository.path("examples/requests/postback-adattributionkit.json")
-        let program = try Program.run("weir", ["verify", file, "--pipelines", place.path])
+        let program = try Program.run("weir", ["verify", file, "--pipelines", workspace.path])
         #expect(program.status == 0, "\(program.error)")
         #expect(program.output.contains("verdict: development"))
     }
@@ -102,12 +102,13 @@ struct VerificationTests {
         "what keeps the command from judging ends it with 2 and a line, a wrong command line with 64"
     )
     func unreadable() throws {
-        let place = try TemporaryDirectory()
-        let missing = try Program.run("weir", ["verify", "\(place.path)/none.json"])
+        let workspace = try TemporaryDirectory()
+        let missing = try Program.run("weir", ["verify", "\(workspace.path)/none.json"])
         #expect(missing.status == 2 && missing.error.contains("none.json"))
-        try place.write("trust_development: perhaps\n", to: "postbacks.yaml")
+        try workspace.write("trust_development: perhaps\n", to: "postbacks.yaml")
         let file = Repository.path("examples/requests/postback-4.0.json")
-        let misconfigured = try Program.run("weir", ["verify", file, "--pipelines", place.path])
+        let misconfigured = try Program.run(
+            "weir", ["verify", file, "--pipelines", workspace.path])
         #expect(misconfigured.status == 2 && misconfigured.error.contains("postbacks.yaml:1"))
         #expect(try Program.run("weir", ["verify", file, "--key", "x"]).status == 64)
         #expect(try Program.run("weir", ["verify", file, "--via", "x"]).status == 64)

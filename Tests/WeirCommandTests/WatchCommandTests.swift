@@ -31,9 +31,9 @@ struct WatchCommandTests {
 
     @Test("documents that failed count once each, by partner and by when they were tried")
     func failures() throws {
-        let place = try TemporaryDirectory()
+        let workspace = try TemporaryDirectory()
         let store = try DeliveryStore(
-            path: DeliveryStore.path(in: place.path), topic: "t", logIdentity: "l")
+            path: DeliveryStore.path(in: workspace.path), topic: "t", logIdentity: "l")
         try store.commit { db in
             for number in 1...4 {
                 try db.execute(

@@ -16,7 +16,7 @@ struct WrongTopicTests {
     }
 
     /// A directory without a configuration, for a log.
-    private struct Place {
+    private struct Workspace {
         let files: TemporaryDirectory
         var log: String { files.path + "/data/log.sqlite" }
         var hasLog: Bool { FileManager.default.fileExists(atPath: log) }
@@ -49,9 +49,9 @@ struct WrongTopicTests {
         "records of another topic's type are refused before anything is written, and --force takes them"
     )
     func types() throws {
-        let place = try Place()
+        let workspace = try Workspace()
         let file = Repository.path("examples/postbacks.ndjson")
-        let refused = try place.publish("bids \(file)")
+        let refused = try workspace.publish("bids \(file)")
         #expect(refused.status == 1)
         #expect(
             refused.error.contains(
@@ -60,13 +60,13 @@ struct WrongTopicTests {
             ),
             "\(refused.error)")
         #expect(refused.error.contains("Nothing was published. Give --topic postbacks, or "))
-        #expect(!place.hasLog)
-        #expect(try place.publish("bids < \(file)").status == 1)
-        #expect(!place.hasLog)
-        #expect(try place.publish("postbacks \(file)").status == 0)
-        #expect(try place.publish("bids --force \(file)").status == 0)
-        #expect(try place.publish("bids \(file)", from: "WEIR_FORCE=1").status == 0)
-        #expect(try place.count("postbacks") == 14 && place.count("bids") == 28)
+        #expect(!workspace.hasLog)
+        #expect(try workspace.publish("bids < \(file)").status == 1)
+        #expect(!workspace.hasLog)
+        #expect(try workspace.publish("postbacks \(file)").status == 0)
+        #expect(try workspace.publish("bids --force \(file)").status == 0)
+        #expect(try workspace.publish("bids \(file)", from: "WEIR_FORCE=1").status == 0)
+        #expect(try workspace.count("postbacks") == 14 && workspace.count("bids") == 28)
     }
 
     @Test(
@@ -75,44 +75,44 @@ struct WrongTopicTests {
             ("postbacks", "bids"), ("costs", "postbacks"), ("store-notifications", "costs"),
         ])
     func values(_ sample: String, _ topic: String) throws {
-        let place = try Place()
-        let file = try place.files.write(
+        let workspace = try Workspace()
+        let file = try workspace.files.write(
             Self.bare(sample).joined(separator: "\n"), to: "lines.ndjson")
-        let refused = try place.publish("\(topic) \(file)")
+        let refused = try workspace.publish("\(topic) \(file)")
         #expect(refused.status == 1 && refused.error.contains("of topic \(sample)"))
-        #expect(!place.hasLog)
+        #expect(!workspace.hasLog)
     }
 
     @Test("one record of another topic among others is found, with its line")
     func oneOfMany() throws {
-        let place = try Place()
+        let workspace = try Workspace()
         let own = try Repository.text("examples/bids.ndjson")
         let other = try Repository.text("examples/impressions.ndjson").split(separator: "\n")[0]
-        let file = try place.files.write(own + other + "\n", to: "lines.ndjson")
-        let refused = try place.publish("bids \(file)")
+        let file = try workspace.files.write(own + other + "\n", to: "lines.ndjson")
+        let refused = try workspace.publish("bids \(file)")
         #expect(refused.status == 1)
         #expect(
             refused.error.contains("1 of 24 records does not belong to topic bids")
                 && refused.error.contains("first in line 24, of topic impressions"),
             "\(refused.error)")
-        #expect(!place.hasLog)
+        #expect(!workspace.hasLog)
     }
 
     @Test("of a pipe the batch with the record is not written")
     func pipe() throws {
-        let place = try Place()
+        let workspace = try Workspace()
         let file = Repository.path("examples/postbacks.ndjson")
-        let refused = try place.publish("bids", from: "cat \(file) |")
+        let refused = try workspace.publish("bids", from: "cat \(file) |")
         #expect(refused.status == 1 && refused.error.contains("Nothing was published"))
-        #expect(try place.count("bids") == 0)
+        #expect(try workspace.count("bids") == 0)
         let own = #"{"key":"k","headers":{"ce_type":"openrtb.win"},"value":1}"#
-        let lines = try place.files.write(
+        let lines = try workspace.files.write(
             String(repeating: own + "\n", count: 10_000), to: "lines.ndjson")
-        let later = try place.publish("bids -", from: "cat \(lines) \(file) |")
+        let later = try workspace.publish("bids -", from: "cat \(lines) \(file) |")
         #expect(later.status == 1 && later.error.contains("10000 records before them are in"))
-        #expect(try place.count("bids") == 10_000)
-        #expect(try place.publish("postbacks -", from: "cat \(file) |").status == 0)
-        #expect(try place.count("postbacks") == 14)
+        #expect(try workspace.count("bids") == 10_000)
+        #expect(try workspace.publish("postbacks -", from: "cat \(file) |").status == 0)
+        #expect(try workspace.count("postbacks") == 14)
     }
 
     @Test("a sample belongs to its own topic and to no other", arguments: sampleNames)
@@ -129,9 +129,10 @@ struct WrongTopicTests {
 
     @Test("records that no stream recognises are left to the worker, and so are topics of others")
     func unknown() throws {
-        let place = try Place()
-        let file = try place.files.write("{\"value\":1}\n{\"value\":{}}\n{}\n", to: "lines.ndjson")
-        #expect(try place.publish("bids \(file)").status == 0)
+        let workspace = try Workspace()
+        let file = try workspace.files.write(
+            "{\"value\":1}\n{\"value\":{}}\n{}\n", to: "lines.ndjson")
+        #expect(try workspace.publish("bids \(file)").status == 0)
         #expect(
             try TopicCheck(topic: "partner-postbacks", pipelines: PipelineDirectory("none")) == nil)
     }
@@ -140,19 +141,20 @@ struct WrongTopicTests {
         "records of a type that no topic has are refused where all are such, and warned of where some are"
     )
     func unknownTypes() throws {
-        let place = try Place()
+        let workspace = try Workspace()
         let typo = #"{"key":"k","headers":{"ce_type":"openrtb.wins"},"value":{}}"#
-        let alone = try place.files.write("\(typo)\n\(typo)\n", to: "alone.ndjson")
-        let refused = try place.publish("bids \(alone)")
+        let alone = try workspace.files.write("\(typo)\n\(typo)\n", to: "alone.ndjson")
+        let refused = try workspace.publish("bids \(alone)")
         #expect(
             refused.error.contains(
                 "2 of 2 records do not belong to topic bids: 2 with type openrtb.wins"),
             "\(refused.error)")
-        #expect(refused.status == 1 && !place.hasLog)
+        #expect(refused.status == 1 && !workspace.hasLog)
         let own = #"{"key":"k","headers":{"ce_type":"openrtb.win"},"value":{}}"#
-        let mixed = try place.files.write("\(own)\n\(typo)\n", to: "mixed.ndjson")
+        let mixed = try workspace.files.write("\(own)\n\(typo)\n", to: "mixed.ndjson")
         for program in [
-            try place.publish("bids \(mixed)"), try place.publish("bids", from: "cat \(mixed) |"),
+            try workspace.publish("bids \(mixed)"),
+            try workspace.publish("bids", from: "cat \(mixed) |"),
         ] {
             #expect(program.status == 0)
             #expect(
@@ -160,7 +162,7 @@ struct WrongTopicTests {
                     "no topic has the type of 1 record, which the worker of bids will reject: "
                         + "1 with type openrtb.wins (first in line 2)"), "\(program.error)")
         }
-        #expect(try place.count("bids") == 4)
+        #expect(try workspace.count("bids") == 4)
     }
 
     @Test("a topic has the name that the configuration gives it")

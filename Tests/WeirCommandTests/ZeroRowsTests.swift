@@ -7,12 +7,13 @@ struct ZeroRowsTests {
         "a row in which every measure that is asked for is zero is left out",
         arguments: ["--measures", "--columns"])
     func zeroRows(_ option: String) throws {
-        let place = try Workplace()
-        try place.publish(
+        let workspace = try Workspace()
+        try workspace.publish(
             "bids", Samples.bid("a"), Samples.bid("b", price: "0", at: Samples.start + 86_400_000))
-        try place.foldBids()
+        try workspace.foldBids()
         func dump(_ arguments: String...) throws -> String {
-            let ran = try Program.run("weir", ["dump", "bids"] + arguments + place.commandLine())
+            let ran = try Program.run(
+                "weir", ["dump", "bids"] + arguments + workspace.commandLine())
             #expect(ran.status == 0, "\(ran.error)")
             return ran.output
         }

@@ -83,11 +83,11 @@ private func oldToken(_ payload: String, use: String) -> String {
 /// `http`: method and target in the first line, then headers, an empty line, and the body. Where the target ends
 /// with `t=IMPRESSION`, `t=CLICK` or `t=NOTICE`, a token comes.
 @Sendable func requests() throws -> FuzzTarget.Run {
-    let place = try RequestPlace()
+    let workspace = try RequestWorkspace()
     return { bytes in
-        guard let request = place.request(bytes) else { return }
-        let (first, appended) = try place.answer(request)
-        let (second, _) = try place.answer(request)
+        guard let request = workspace.request(bytes) else { return }
+        let (first, appended) = try workspace.answer(request)
+        let (second, _) = try workspace.answer(request)
         try require(first.status == second.status, "\(first.status), and then \(second.status)")
         try require((200..<600).contains(first.status), "the status \(first.status)")
         // Also where a header of the answer is not valid.
@@ -110,7 +110,7 @@ private func oldToken(_ payload: String, use: String) -> String {
 }
 
 /// A collector without a socket, over a log that keeps the records of the last request.
-private struct RequestPlace {
+private struct RequestWorkspace {
     private let log = RecordsInMemory()
     private let responder: RequestResponder
     private let keys = TokenKeys([tokenKey])
@@ -139,7 +139,7 @@ private struct RequestPlace {
         let fetched =
             NoticeRoutes(appender: appender, readers: readers, access: rules).routes
             + TokenRoutes(appender: appender, readers: readers, access: rules).routes
-            + HealthRoutes.routes(unreadiness: { nil }, parts: { [] })
+            + HealthRoutes.routes(unreadiness: { nil }, services: { [] })
             + ConversionRoutes(service: nil, apps: try ConversionApps(shippedPipelines)).routes
         responder = RequestResponder(
             routes: posted + fetched, limits: limits,

@@ -45,12 +45,12 @@ private struct Signers {
 /// Which byte of a text is altered, and to what: two bytes before an input.
 private struct Alteration {
     let difference: UInt8
-    let place: UInt8
+    let index: UInt8
 
     /// Nil for an input that is too short. `rest` is what comes after.
     init?(_ bytes: [UInt8], rest: inout ArraySlice<UInt8>) {
         guard bytes.count >= 2 else { return nil }
-        (difference, place) = (bytes[0], bytes[1])
+        (difference, index) = (bytes[0], bytes[1])
         rest = bytes[2...]
     }
 
@@ -59,7 +59,7 @@ private struct Alteration {
     func applied(to bytes: [UInt8]) -> [UInt8] {
         guard !bytes.isEmpty else { return bytes }
         var altered = bytes
-        altered[Int(place) * bytes.count / 256] ^= difference
+        altered[Int(index) * bytes.count / 256] ^= difference
         return altered
     }
 
@@ -146,8 +146,8 @@ private func names(_ header: String) -> Bool? {
             let signed = try signedRange(of: path[which])
             var isAltered = false
             for change in stride(from: 0, to: rest.count - 2, by: 3) {
-                let place = (Int(rest[change]) << 8 | Int(rest[change + 1])) % path[which].count
-                path[which][place] ^= rest[change + 2]
+                let index = (Int(rest[change]) << 8 | Int(rest[change + 1])) % path[which].count
+                path[which][index] ^= rest[change + 2]
             }
             isAltered = path[which][signed] != signers.chain.certificates[which][signed]
             let verdict = try verdict(leaf: path[0], intermediate: path[1])

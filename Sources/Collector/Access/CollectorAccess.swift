@@ -134,7 +134,7 @@ struct FollowedKeys {
     private let pipelines: PipelineDirectory
     private let logger: Logger
     private let use: (CollectorPipeline.Access) -> Void
-    private var watch: ConfigurationWatch
+    private var monitor: ConfigurationMonitor
     private let first: CollectorPipeline
     private var inForce: CollectorPipeline.Access
     /// Whether the rules in force came from a file. If so, a missing file is a mistake.
@@ -152,7 +152,7 @@ struct FollowedKeys {
         self.logger = logger
         self.use = use
         isFromFile = pipelines.has(.collector)
-        watch = ConfigurationWatch(Self.files(pipelines, inForce))
+        monitor = ConfigurationMonitor(Self.files(pipelines, inForce))
     }
 
     private static func files(
@@ -163,17 +163,17 @@ struct FollowedKeys {
 
     /// Call it at intervals.
     mutating func look() {
-        guard let cause = watch.look() else { return }
+        guard let cause = monitor.look() else { return }
         let read: CollectorPipeline
         do {
             read = try pipelines.collector(isRequired: isFromFile)
         } catch {
-            watch.tryAgain()
+            monitor.tryAgain()
             return say("\(error): the present keys remain in force")
         }
         isFromFile = pipelines.has(.collector)
         let access = read.access
-        watch.paths = Self.files(pipelines, access)
+        monitor.paths = Self.files(pipelines, access)
         let isOther = access != inForce
         if isOther {
             use(access)

@@ -18,10 +18,11 @@ final class DurableAppender: Sendable {
         commits = GroupCommit(
             .init(
                 queuedRecords: limits.maxQueuedRecords, queuedBytes: limits.maxQueuedBytes,
-                turnRecords: limits.maxTurnRecords, deadlineSeconds: Double(limits.deadlineSeconds)),
+                groupRecords: limits.maxTurnRecords, deadlineSeconds: Double(limits.deadlineSeconds)
+            ),
             .init(full: .full, late: .late, stopped: .stopped))
-        let turns = AppendTurns(log: log, writer: try log.writer())
-        commits.start { [self] in run(turns) }
+        let appends = GroupAppends(log: log, writer: try log.writer())
+        commits.start { [self] in run(appends) }
     }
 
     /// Appends records in order and returns their positions, in the same order, once all of them are durable. After
@@ -40,17 +41,17 @@ final class DurableAppender: Sendable {
     /// The number of waiting records, including the group that is being appended.
     var depth: Int { commits.depth }
 
-    private func run(_ turns: AppendTurns) {
-        while let turn = commits.nextTurn() {
+    private func run(_ appends: GroupAppends) {
+        while let group = commits.nextGroup() {
             let begun = ContinuousClock.now
-            let fault = turns.append(turn, noting: note)
-            metrics.count(turn: turn, took: begun.duration(to: .now), fault: fault)
-            commits.endTurn()
+            let fault = appends.append(group, noting: setFault)
+            metrics.count(group: group, took: begun.duration(to: .now), fault: fault)
+            commits.endGroup()
         }
     }
 
-    private func note(_ fault: LogError?) {
-        guard commits.note(fault.map { .log($0) }) else { return }
+    private func setFault(_ fault: LogError?) {
+        guard commits.setFault(fault.map { .log($0) }) else { return }
         if let fault {
             logger.error("the log rejects records: \(fault)")
         } else {

@@ -46,14 +46,14 @@ struct CollectorRoute: Sendable {
 enum HealthRoutes {
     static func routes(
         unreadiness: @escaping @Sendable () -> String?,
-        parts: @escaping @Sendable () -> [ProgramPart]
+        services: @escaping @Sendable () -> [ProgramService]
     ) -> [CollectorRoute] {
         [.get, .head].flatMap { (method: HTTPRequest.Method) in
             [
                 CollectorRoute(method, "/livez") { _ in .text(200, "ok\n") },
                 CollectorRoute(method, "/readyz") { _ in
                     let fault = unreadiness()
-                    let failed = ProgramPart.explanation(ofFailed: parts())
+                    let failed = ProgramService.explanation(ofFailed: services())
                     let explanation = [
                         fault ?? "ok", failed,
                         fault == nil && failed != nil

@@ -52,8 +52,8 @@ struct EventRoutes: Sendable {
     }
 
     private static var unknownTopic: CollectorResponse {
-        let known = producedStreams.map { $0.streamName }.joined(separator: ", ")
-        return .refusal(404, "unknown_topic", "the topics for events are \(known)")
+        let valid = producedStreams.map { $0.streamName }.joined(separator: ", ")
+        return .refusal(404, "unknown_topic", "the topics for events are \(valid)")
     }
 
     @Sendable private func answer(_ request: CollectorRequest) async throws -> CollectorResponse {

@@ -90,8 +90,8 @@ private struct CheckedRoute: Sendable {
             return .refusal(415, "content_encoding", "send the body without content-encoding")
         }
         if !mediaType.isEmpty, !route.mediaTypes.contains(mediaType) {
-            let known = route.mediaTypes.joined(separator: " or ")
-            return .refusal(415, "content_type", "send the body as \(known)")
+            let valid = route.mediaTypes.joined(separator: " or ")
+            return .refusal(415, "content_type", "send the body as \(valid)")
         }
         if let declared = request.head.declaredBodyBytes, declared > maxBodyBytes {
             return BodyRefusal.tooLarge(maxCount: maxBodyBytes).answer

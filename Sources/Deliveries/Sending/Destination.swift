@@ -11,8 +11,8 @@ package struct Destination: Equatable, Sendable {
         guard !allowsPrivate, let refused = addresses.first(where: { $0.refusal != nil }),
             let explanation = refused.refusal
         else { return nil }
-        let place = host == refused.description ? host : "\(host) is \(refused)"
-        return "\(place), \(explanation): set allow_private to allow it"
+        let subject = host == refused.description ? host : "\(host) is \(refused)"
+        return "\(subject), \(explanation): set allow_private to allow it"
     }
 }
 

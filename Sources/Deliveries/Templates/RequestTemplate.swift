@@ -38,10 +38,10 @@ package struct RequestTemplate: Sendable {
                 throw field.name.fault("is given twice with different case: keep one")
             }
         }
-        let known = Set(address.fieldNames + bodyNames + headers.map(\.name))
-        for rule in delivery.missing.byField where !known.contains(rule.name.text) {
+        let valid = Set(address.fieldNames + bodyNames + headers.map(\.name))
+        for rule in delivery.missing.byField where !valid.contains(rule.name.text) {
             throw rule.name.fault(
-                "names no field of this delivery: write one of \(known.sorted().joined(separator: ", "))"
+                "names no field of this delivery: write one of \(valid.sorted().joined(separator: ", "))"
             )
         }
     }

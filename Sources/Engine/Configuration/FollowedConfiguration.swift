@@ -12,8 +12,8 @@ package struct FollowedConfiguration {
     private let rulesNow: () throws -> (hash: String, differences: [String])
     /// Applies a catalog; nil if names are not used.
     private let use: ((Catalog) -> Void)?
-    private var names: ConfigurationWatch
-    private var rules: ConfigurationWatch
+    private var names: ConfigurationMonitor
+    private var rules: ConfigurationMonitor
     /// The hash of the rules in use.
     private let hash: String
     /// Whether the names come from a file, so that a missing file is a mistake.
@@ -34,8 +34,8 @@ package struct FollowedConfiguration {
         self.rulesNow = rulesNow
         self.use = use
         hasNames = pipelines.has(.catalog)
-        names = ConfigurationWatch(["\(pipelines.path)/catalog.yaml"])
-        rules = ConfigurationWatch([pipelines.path])
+        names = ConfigurationMonitor(["\(pipelines.path)/catalog.yaml"])
+        rules = ConfigurationMonitor([pipelines.path])
     }
 
     /// Call it periodically.

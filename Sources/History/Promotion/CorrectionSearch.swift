@@ -30,7 +30,7 @@ struct CorrectionSearch {
         case none
         /// In the outbox of the old set.
         case row(sequence: Int64)
-        case known(PartnerPostback)
+        case loaded(PartnerPostback)
     }
 
     /// The set that was in force.
@@ -110,16 +110,16 @@ struct CorrectionSearch {
                 revision: correction.revision,
                 content: correction.kind == .withdrawn
                     ? .withdrawn : PostbackContent(of: correction.postback),
-                document: .known(correction.postback))
+                document: .loaded(correction.postback))
         case .sending:
             return Published(
-                revision: correction.revision, document: .known(correction.postback))
+                revision: correction.revision, document: .loaded(correction.postback))
         case .due, .obsolete, .none:
-            var document = Document.known(correction.postback)
+            var document = Document.loaded(correction.postback)
             if let publishedDocument = correction.publishedDocument {
                 var postback = correction.postback
                 postback.document = publishedDocument
-                document = .known(postback)
+                document = .loaded(postback)
             } else if correction.kind == .unchanged, let own {
                 document = .row(sequence: own.sequence)
             }
@@ -139,7 +139,7 @@ struct CorrectionSearch {
         switch published.document {
         case .none: nil
         case .row(let sequence): try old.outboxRow(of: partition, sequence: sequence)
-        case .known(let postback): postback
+        case .loaded(let postback): postback
         }
     }
 

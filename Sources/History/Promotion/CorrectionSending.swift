@@ -56,8 +56,8 @@ package struct CorrectionSending {
             let late = try due.filter {
                 try $0.correction.state == .due && later.has($0.correction)
             }
-            try corrections.note(.obsolete, of: late.map(\.row))
-            due.removeAll { place in late.contains { $0.row == place.row } }
+            try corrections.set(.obsolete, of: late.map(\.row))
+            due.removeAll { item in late.contains { $0.row == item.row } }
             guard !due.isEmpty else { return }
             if writer == nil {
                 try log.createTopic(
@@ -67,10 +67,10 @@ package struct CorrectionSending {
             }
             let rows = due.map(\.row)
             let records = try due.map { try names.record(of: $0.correction) }
-            try corrections.note(.sending, of: rows)
+            try corrections.set(.sending, of: rows)
             try writer?.append(records, while: { !stop.isRequested })
             try onPiece()
-            try corrections.note(.sent, of: rows)
+            try corrections.set(.sent, of: rows)
             sent += rows.count
             due.removeAll()
         }

@@ -179,7 +179,7 @@ package final class Promotion {
         }
         try onStep(.published)
         for directory in Set(targets.values).sorted() {
-            try ReplayManifest.read(in: directory)?.note(promotionIn: order.data, in: directory)
+            try ReplayManifest.read(in: directory)?.add(promotionIn: order.data, in: directory)
         }
         var boundaries: [Int32: Int64] = [:]
         for (index, entry) in promotions.enumerated() {

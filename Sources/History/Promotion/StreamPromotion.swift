@@ -194,7 +194,7 @@ struct StreamPromotion<Fold: StreamFold> {
     /// Makes everything published from the old store count as published for the new one, which publishes the rest.
     /// Returns the offsets, by partition, from which it does so, and why the worker would reject the store.
     func takeOver() throws -> (boundaries: [Int32: Int64], refusal: String?) {
-        let known = try publishedDocuments()
+        let documents = try publishedDocuments()
         let old = hasOld ? try state(oldPath) : nil
         let new = try state(newPath)
         let store = try AggregateStore(
@@ -202,7 +202,7 @@ struct StreamPromotion<Fold: StreamFold> {
             logIdentity: new.logIdentity, partitionCount: 0)
         var boundaries: [Int32: Int64] = [:]
         for (number, published) in old?.published ?? [:] where new.states[number] != nil {
-            let isBehind = old?.states.isBehind(known[number] ?? 0, of: number) ?? false
+            let isBehind = old?.states.isBehind(documents[number] ?? 0, of: number) ?? false
             if !isBehind { boundaries[number] = published.outbox }
             try store.takeOverEmission(
                 partition: number, from: published.outbox, deadLetters: published.deadLetters)
@@ -213,11 +213,11 @@ struct StreamPromotion<Fold: StreamFold> {
     /// Offsets from which the new store would publish by itself, at the present progress of both.
     func boundaries() throws -> [Int32: Int64] {
         guard hasOld else { return [:] }
-        let known = try publishedDocuments()
+        let documents = try publishedDocuments()
         let (old, new) = (try state(oldPath), try state(newPath))
         return old.published.reduce(into: [:]) { boundaries, published in
             guard let state = new.states[published.key],
-                !old.states.isBehind(known[published.key] ?? 0, of: published.key)
+                !old.states.isBehind(documents[published.key] ?? 0, of: published.key)
             else { return }
             boundaries[published.key] = min(published.value.outbox, state.nextOffset)
         }

@@ -19,7 +19,7 @@ package enum ReplayError: OperatorError, Equatable, Sendable {
     /// None of the topics has a record in the requested range.
     case emptyRange(topics: [String])
     /// No worker folds this topic.
-    case unknownTopic(String, known: [String])
+    case unknownTopic(String, valid: [String])
     /// It made no progress, which should not happen.
     case stuck(store: String)
 
@@ -40,8 +40,8 @@ package enum ReplayError: OperatorError, Equatable, Sendable {
         case .nothing(let detail): detail
         case .emptyRange(let topics):
             "no record of \(topics.joined(separator: ", ")) is in this range: give an earlier --from-offset or --from-time, or a later --to-offset or --to-time. weir lag shows where the partitions end"
-        case .unknownTopic(let topic, let known):
-            "no worker folds a topic '\(topic)': \(UnknownName(topic, known: known))"
+        case .unknownTopic(let topic, let valid):
+            "no worker folds a topic '\(topic)': \(UnknownName(topic, valid: valid))"
         case .stuck(let store): "\(store) stopped although records are left: report this as a bug"
         }
     }

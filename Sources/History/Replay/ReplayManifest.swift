@@ -83,7 +83,7 @@ package struct ReplayManifest: Codable, Equatable, Sendable {
     }
 
     /// Notes the data directory of the set's promotion.
-    func note(promotionIn data: String, in directory: String) throws {
+    func add(promotionIn data: String, in directory: String) throws {
         var noted = self
         noted.promotedIn = Self.absolute(data)
         if noted != self { try noted.write(to: directory) }

@@ -21,13 +21,14 @@ package final class ReplayRun {
     package init(_ order: ReplayOrder, topics: [String]) throws {
         self.order = order
         let pipelines = order.source.pipelines
-        let known = try allStreams.filter { $0.isConfigured(in: pipelines) }.map {
+        let configured = try allStreams.filter { $0.isConfigured(in: pipelines) }.map {
             (program: $0, topic: try $0.topic(in: pipelines))
         }
-        let stored = try known.filter { known in
+        let stored = try configured.filter { configured in
             try order.dataDirectories.contains {
                 FileManager.default.fileExists(
-                    atPath: try PromotionJournal(directory: $0).path(of: known.program.streamName))
+                    atPath: try PromotionJournal(directory: $0).path(
+                        of: configured.program.streamName))
             }
         }.map(\.topic)
         var wanted = topics
@@ -36,12 +37,13 @@ package final class ReplayRun {
         }
         if wanted.isEmpty {
             let logged = try order.source.openLog().topics().map(\.name)
-            wanted = known.map(\.topic).filter { logged.contains($0) || stored.contains($0) }
+            wanted = configured.map(\.topic).filter { logged.contains($0) || stored.contains($0) }
         }
-        if let unknown = wanted.first(where: { name in !known.contains { $0.topic == name } }) {
-            throw ReplayError.unknownTopic(unknown, known: known.map(\.topic))
+        if let unknown = wanted.first(where: { name in !configured.contains { $0.topic == name } })
+        {
+            throw ReplayError.unknownTopic(unknown, valid: configured.map(\.topic))
         }
-        let chosen = known.filter { wanted.contains($0.topic) }
+        let chosen = configured.filter { wanted.contains($0.topic) }
         guard !chosen.isEmpty else {
             throw ReplayError.nothing(
                 detail:
@@ -111,13 +113,13 @@ package final class ReplayRun {
 
     /// Each stream on its own thread. The first failure ends the others.
     private func followAll(stop: StopSignal) throws -> [ReplayedStream] {
-        let results = Mutex<[(place: Int, result: Result<ReplayedStream, any Error>)]>([])
+        let results = Mutex<[(index: Int, result: Result<ReplayedStream, any Error>)]>([])
         let ending = StopSignal()
         var order = order
         // Several streams at once would overwrite each other's line.
         order.showsProgress = false
         let done = DispatchSemaphore(value: 0)
-        for (place, program) in programs.enumerated() {
+        for (index, program) in programs.enumerated() {
             let (ordered, directories) = (order, order.dataDirectories)
             let thread = Thread {
                 let result = Result {
@@ -128,14 +130,14 @@ package final class ReplayRun {
                         })
                 }
                 if case .failure = result { ending.request() }
-                results.withLock { $0.append((place, result)) }
+                results.withLock { $0.append((index, result)) }
                 done.signal()
             }
             thread.stackSize = 8 << 20
             thread.start()
         }
         for _ in programs { done.wait() }
-        return try results.withLock { $0.sorted { $0.place < $1.place } }.map {
+        return try results.withLock { $0.sorted { $0.index < $1.index } }.map {
             try $0.result.get()
         }
     }

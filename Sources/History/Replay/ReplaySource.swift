@@ -27,7 +27,8 @@ package struct ReplaySource: Sendable {
             return try KafkaSettings(
                 brokers: brokers,
                 written: kafka.settings.merging(settings?.kafka ?? [:]) { _, own in own },
-                places: kafka.places.merging(settings?.kafkaPlaces ?? [:]) { _, own in own },
+                locations: kafka.locations.merging(settings?.kafkaLocations ?? [:]) { _, own in own
+                },
                 memoryBytes: kafka.memoryMebibytes << 20)
         }
     }

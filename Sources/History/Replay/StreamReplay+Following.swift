@@ -46,26 +46,26 @@ extension StreamReplay {
         guard let configuration = last.first,
             last.allSatisfy({ $0.hash == configuration.hash })
         else { return try waitInstead(interruption: interruption) }
-        let watch = try LiveWatch(
+        let monitor = try LiveMonitor(
             hash: configuration.hash, isBounded: order.mode == .recorded,
             read: { try recordedEpochs(reader) })
-        if watch.hasChanged { return .reachedEnd }
+        if monitor.hasChanged { return .reachedEnd }
         let states = try store.partitionStates()
         let bounded = BoundedLogReader(
             try openReader(),
             stretches: states.reduce(into: [:]) { stretches, state in
                 // Before it followed the live stores, it may have been folded further than they are.
-                let end = max(watch.ends[state.partition] ?? .max, state.nextOffset)
+                let end = max(monitor.ends[state.partition] ?? .max, state.nextOffset)
                 stretches[state.partition] = state.firstOffset..<end
             },
-            refresh: watch.isBounded ? { watch.refresh() } : nil)
+            refresh: monitor.isBounded ? { monitor.refresh() } : nil)
         defer { bounded.close() }
         let end = try worker(
             bounded, rules: rules(for: configuration), store: store,
             partitions: states.map(\.partition), untilEnd: false,
-            interruption: { watch.hasChanged || interruption() }
+            interruption: { monitor.hasChanged || interruption() }
         ).run()
-        return end == .interrupted && watch.hasChanged && !interruption() ? .reachedEnd : end
+        return end == .interrupted && monitor.hasChanged && !interruption() ? .reachedEnd : end
     }
 
     /// Partitions under different configurations continue in separate ranges.
@@ -78,7 +78,7 @@ extension StreamReplay {
 }
 
 /// The progress of followed live stores, and whether their configuration has changed.
-private final class LiveWatch {
+private final class LiveMonitor {
     let isBounded: Bool
     private(set) var ends: [Int32: Int64] = [:]
     private(set) var hasChanged = false

@@ -55,8 +55,8 @@ extension StreamReplay {
             return LostHistory(
                 topic: settings.topic, partition: bounds.partition, offsets: first..<end)
         }
-        let places = lost.map { ($0.partition, $0.offsets.upperBound) }
-        let records = try FirstRecords(at: Dictionary(uniqueKeysWithValues: places), of: reader)
+        let positions = lost.map { ($0.partition, $0.offsets.upperBound) }
+        let records = try FirstRecords(at: Dictionary(uniqueKeysWithValues: positions), of: reader)
         return lost.map { lost in
             var lost = lost
             lost.firstMilliseconds = records.timestamps[lost.partition]

@@ -131,10 +131,10 @@ extension StreamReplay {
             else { throw ReplayError.stuck(store: store.path) }
             before = open
             let hash = first.configuration.hash
-            let known = try rules[hash] ?? self.rules(for: first.configuration)
-            rules[hash] = known
+            let cached = try rules[hash] ?? self.rules(for: first.configuration)
+            rules[hash] = cached
             let end = try work(
-                open.filter { $0.configuration.hash == hash }, all: open, rules: known, in: store,
+                open.filter { $0.configuration.hash == hash }, all: open, rules: cached, in: store,
                 interruption: interruption)
             guard end == .reachedEnd else { return end }
         }

@@ -24,11 +24,11 @@ struct AdSignatureReading {
         return fidelities.elements.map(finding)
     }
 
-    /// Judges the signature in `place`: the document, or one of its fidelities.
-    private func finding(in place: JSONValue) -> SignedDocument.Finding {
+    /// Judges the signature in `object`: the document, or one of its fidelities.
+    private func finding(in object: JSONValue) -> SignedDocument.Finding {
         do throws(Rejection) {
-            return try withSignedText(in: place) { ad, signature in
-                .judged(judgement(ad, signature, place))
+            return try withSignedText(in: object) { ad, signature in
+                .judged(judgement(ad, signature, object))
             }
         } catch {
             return .rejected(error)
@@ -36,7 +36,7 @@ struct AdSignatureReading {
     }
 
     private func judgement(
-        _ ad: AdSignature, _ signature: UnsafeRawBufferPointer, _ place: JSONValue
+        _ ad: AdSignature, _ signature: UnsafeRawBufferPointer, _ object: JSONValue
     ) -> SignedDocument.Judgement {
         let signed = ad.signedFields
         let verdict: Verdict =
@@ -49,35 +49,35 @@ struct AdSignatureReading {
                     + "catalog.yaml"
                 : nil,
             signed: signed,
-            unsigned: unsigned(signed, place))
+            unsigned: unsigned(signed, object))
     }
 
     /// The members of the document and of the fidelity that the signature does not cover.
-    private func unsigned(_ signed: [SignedField], _ place: JSONValue) -> [SignedField] {
+    private func unsigned(_ signed: [SignedField], _ object: JSONValue) -> [SignedField] {
         var seen = Set(signed.map { form.name(ofSigned: $0.name) } + ["signature", "fidelities"])
         let ofDocument = SignedField.members(of: document, notIn: &seen)
-        return ofDocument + SignedField.members(of: place, notIn: &seen)
+        return ofDocument + SignedField.members(of: object, notIn: &seen)
     }
 
     private func withSignedText<Value>(
-        in place: JSONValue, _ body: (AdSignature, UnsafeRawBufferPointer) -> Value
+        in object: JSONValue, _ body: (AdSignature, UnsafeRawBufferPointer) -> Value
     ) throws(Rejection) -> Value {
         let version = try text("version", in: document)
         guard let layout = AdSignature.Layout(version: version, isWeb: form == .web) else {
             throw Rejection(
                 .outOfRange, "version is not supported for signatures of this kind of ad")
         }
-        let signature = try text("signature", in: place)
+        let signature = try text("signature", in: object)
         var ad = AdSignature(
             layout: layout, adNetworkID: try text(form.names.network, in: document),
             itunesItemID: try integer(form.names.item, in: document),
-            nonce: try text(form.names.nonce, in: place),
-            timestampMilliseconds: try integer("timestamp", in: place))
+            nonce: try text(form.names.nonce, in: object),
+            timestampMilliseconds: try integer("timestamp", in: object))
         ad.campaignID = try optionalInteger(form.names.campaign, in: document)
         ad.sourceAppID = try optionalInteger(form.names.sourceApp, in: document)
         ad.sourceDomain = document.member("source_domain")?.string
         // An SKAdImpression is a view-through ad without stating it.
-        let fidelity = try optionalInteger("fidelity", in: place)
+        let fidelity = try optionalInteger("fidelity", in: object)
         ad.fidelityType = form == .impression ? fidelity ?? 0 : fidelity
         let identifier = document.member(form.names.sourceIdentifier)
         if let number = identifier?.number {

@@ -204,7 +204,7 @@ extension ConnectionGuard {
         case .end:
             openRequests -= 1
             let written = promise ?? context.eventLoop.makePromise(of: Void.self)
-            watch(written.futureResult, context)
+            observe(written.futureResult, context)
             context.write(data, promise: written)
             if case .closing(let answersToCome) = phase, answersToCome > 1 {
                 phase = .closing(answersToCome: answersToCome - 1)
@@ -219,7 +219,7 @@ extension ConnectionGuard {
 
 extension ConnectionGuard {
     /// Counts an answer until it is written. Each written answer restarts the timer of the following ones.
-    private func watch(_ written: EventLoopFuture<Void>, _ context: ChannelHandlerContext) {
+    private func observe(_ written: EventLoopFuture<Void>, _ context: ChannelHandlerContext) {
         unreadAnswers += 1
         if unreadAnswers == 1 { startReadingTimer(context) }
         written.assumeIsolatedUnsafeUnchecked().whenComplete { [self] _ in

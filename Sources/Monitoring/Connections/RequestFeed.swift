@@ -122,14 +122,14 @@ final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
     private static func headLength(_ bytes: UnsafeRawBufferPointer) -> Int? {
         let feed = UInt8(ascii: "\n")
         let carriage = UInt8(ascii: "\r")
-        guard var place = bytes.firstIndex(where: { $0 != carriage && $0 != feed }) else {
+        guard var index = bytes.firstIndex(where: { $0 != carriage && $0 != feed }) else {
             return nil
         }
-        while let end = bytes[place...].firstIndex(of: feed) {
-            place = end + 1
-            if place < bytes.count, bytes[place] == feed { return place + 1 }
-            if place + 1 < bytes.count, bytes[place] == carriage, bytes[place + 1] == feed {
-                return place + 2
+        while let end = bytes[index...].firstIndex(of: feed) {
+            index = end + 1
+            if index < bytes.count, bytes[index] == feed { return index + 1 }
+            if index + 1 < bytes.count, bytes[index] == carriage, bytes[index + 1] == feed {
+                return index + 2
             }
         }
         return nil

@@ -72,7 +72,7 @@ extension RequestOrder {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !isClosing else { return }
         let part = unwrapInboundIn(data)
-        note(part)
+        observe(part)
         if request?.isComplete == true || !waiting.isEmpty {
             waiting.append(part)
         } else {
@@ -96,7 +96,7 @@ extension RequestOrder {
         isInputClosed = true
     }
 
-    private func note(_ part: HTTPServerRequestPart) {
+    private func observe(_ part: HTTPServerRequestPart) {
         switch part {
         case .head(let head): feed.expected = head.body
         case .body(let bytes):

@@ -104,7 +104,7 @@ private struct NullPools {
         var postbacks: Int64 = 0
         var nulls: Int64 = 0
         /// By kind and value.
-        var known: [StoredValue: [StoredValue: Int64]] = [:]
+        var observed: [StoredValue: [StoredValue: Int64]] = [:]
     }
 
     private let trustsDevelopment: Bool
@@ -122,18 +122,18 @@ private struct NullPools {
         let hours = HourTexts()
         let choice = RowChoice(
             isHourWanted: { selection.includes(timeMilliseconds: hours[$0].milliseconds) })
-        try slice.forEachDay(of: Self.postbacks.places, choice) { row in
+        try slice.forEachDay(of: Self.postbacks.indices, choice) { row in
             let row = TableRow<PostbacksKey>(row)
             add(PostbackRow(row, PostbackRow.columns)) {
                 $0.postbacks += row[.postbacks]
                 $0.nulls += row[.nullValues]
             }
         }
-        try slice.forEachDay(of: ValuedPostbacks.reader.places, choice) { row in
+        try slice.forEachDay(of: ValuedPostbacks.reader.indices, choice) { row in
             let row = TableRow<ConversionValuesKey>(row)
             let (kind, value) = (row[PostbackValue.kind], row[PostbackValue.value])
             add(PostbackRow(row, ValuedPostbacks.columns)) {
-                $0.known[.text(kind), default: [:]][.text(value), default: 0] += row[.postbacks]
+                $0.observed[.text(kind), default: [:]][.text(value), default: 0] += row[.postbacks]
             }
         }
     }
@@ -156,7 +156,7 @@ private struct NullPools {
         var unknown: Int64 = 0
         for (pool, campaigns) in pools.sorted(by: { RowKeyBytes($0.key) < RowKeyBytes($1.key) }) {
             let sorted = campaigns.sorted { RowKeyBytes($0.key) < RowKeyBytes($1.key) }
-            let kinds = Set(sorted.flatMap(\.value.known.keys)).sorted()
+            let kinds = Set(sorted.flatMap(\.value.observed.keys)).sorted()
             if kinds.isEmpty {
                 unknown += sorted.filter { isWanted(pool + [.text("")] + $0.key) }
                     .reduce(0) { $0 + $1.value.nulls }
@@ -183,15 +183,15 @@ private struct NullPools {
         _ pool: [StoredValue], _ campaigns: [([StoredValue], Campaign)], _ kind: StoredValue,
         _ isWanted: ([StoredValue]) -> Bool
     ) -> [[ReportValue]] {
-        let known = campaigns.map { $0.1.known[kind] ?? [:] }
-        let values = Set(known.flatMap(\.keys)).sorted { Self.order($0.text, $1.text) }
+        let observed = campaigns.map { $0.1.observed[kind] ?? [:] }
+        let values = Set(observed.flatMap(\.keys)).sorted { Self.order($0.text, $1.text) }
         let pooled = PooledValues(
-            known: known.map { known in values.map { known[$0] ?? 0 } },
+            observed: observed.map { observed in values.map { observed[$0] ?? 0 } },
             possibleCount: Self.possibleCount(ofKind: kind.text))
         var rows: [[ReportValue]] = []
-        for (place, (key, campaign)) in campaigns.enumerated() {
+        for (campaignIndex, (key, campaign)) in campaigns.enumerated() {
             guard campaign.nulls > 0, isWanted(pool + key) else { continue }
-            let all = known[place].values.reduce(0, +)
+            let all = observed[campaignIndex].values.reduce(0, +)
             func add(_ name: String, _ count: Int64, _ estimate: NullEstimate) {
                 rows.append(
                     zip(NullEstimates.columns, pool + key).map { $0.reportValue($1) } + [
@@ -205,17 +205,17 @@ private struct NullPools {
             var others: [Int] = []
             for (index, value) in values.enumerated() {
                 let estimate = pooled.estimate(
-                    of: index, campaign: place, missing: campaign.nulls)
+                    of: index, campaign: campaignIndex, missing: campaign.nulls)
                 guard estimate.isLikely else {
                     others.append(index)
                     continue
                 }
-                add(value.text, known[place][value] ?? 0, estimate)
+                add(value.text, observed[campaignIndex][value] ?? 0, estimate)
             }
             let estimate = pooled.estimateOfRest(
-                others, campaign: place, missing: campaign.nulls)
+                others, campaign: campaignIndex, missing: campaign.nulls)
             guard !others.isEmpty || estimate.isLikely else { continue }
-            add("", others.reduce(0) { $0 + (known[place][values[$1]] ?? 0) }, estimate)
+            add("", others.reduce(0) { $0 + (observed[campaignIndex][values[$1]] ?? 0) }, estimate)
         }
         return rows
     }

@@ -24,7 +24,7 @@ package struct PooledValues {
     private static let mostUnseen = 0.5
 
     /// The known values of each campaign, by index of the value.
-    private let known: [[Double]]
+    private let observed: [[Double]]
     /// The shares of the values in all campaigns.
     private let shares: [Double]
     /// The probability of each strength.
@@ -35,29 +35,29 @@ package struct PooledValues {
     private let unseen: Double
 
     /// - Parameters:
-    ///   - known: how often each campaign has each value; all campaigns have the same number of values.
+    ///   - observed: how often each campaign has each value; all campaigns have the same number of values.
     ///   - possibleCount: the number of possible values; at least the known ones.
-    package init(known: [[Int64]], possibleCount: Int = 0) {
-        let known = known.map { $0.map(Double.init) }
-        self.known = known
-        let sizes = known.map { $0.reduce(0, +) }
-        let valueCount = known.first?.count ?? 0
+    package init(observed: [[Int64]], possibleCount: Int = 0) {
+        let observed = observed.map { $0.map(Double.init) }
+        self.observed = observed
+        let sizes = observed.map { $0.reduce(0, +) }
+        let valueCount = observed.first?.count ?? 0
         var (shares, weights, basis) = ([Double](), [Double](), 0.0)
         var sums = Array(repeating: 0.0, count: valueCount)
         var strength = 50.0
         // Shares depend on the strength, and the strength on the shares; three rounds converge.
         for _ in 0..<3 {
             sums = Array(repeating: 0, count: valueCount)
-            for (values, size) in zip(known, sizes) where size > 0 {
+            for (values, size) in zip(observed, sizes) where size > 0 {
                 // Many values of one campaign describe all campaigns less well than the same number from several.
                 let weight = 1 / (1 + (size - 1) / (strength + 1))
-                for place in values.indices { sums[place] += weight * values[place] }
+                for index in values.indices { sums[index] += weight * values[index] }
             }
             basis = sums.reduce(0, +)
             shares = sums.map {
                 ($0 + Self.smoothing / Double(sums.count)) / (basis + Self.smoothing)
             }
-            let likelihoods = Self.strengths.map { Self.logLikelihood(of: known, shares, $0) }
+            let likelihoods = Self.strengths.map { Self.logLikelihood(of: observed, shares, $0) }
             let largest = likelihoods.max() ?? 0
             weights = likelihoods.map { exp($0 - largest) }
             let total = weights.reduce(0, +)
@@ -65,7 +65,7 @@ package struct PooledValues {
             strength = exp(zip(weights, Self.strengths).reduce(0) { $0 + $1.0 * log($1.1) })
         }
         let unseen =
-            possibleCount > valueCount ? Self.unseenShare(of: known, sums, basis) : 0
+            possibleCount > valueCount ? Self.unseenShare(of: observed, sums, basis) : 0
         self.unseen = unseen
         self.shares = shares.map { $0 * (1 - unseen) }
         self.weights = weights
@@ -79,10 +79,10 @@ package struct PooledValues {
     ///   - sums: how often each value is known, with weighted campaigns.
     ///   - basis: the sum of these.
     private static func unseenShare(
-        of known: [[Double]], _ sums: [Double], _ basis: Double
+        of observed: [[Double]], _ sums: [Double], _ basis: Double
     ) -> Double {
-        let single = sums.indices.reduce(0.0) { sum, place in
-            known.count { $0[place] > 0 } == 1 ? sum + min(sums[place], 1) : sum
+        let single = sums.indices.reduce(0.0) { sum, index in
+            observed.count { $0[index] > 0 } == 1 ? sum + min(sums[index], 1) : sum
         }
         return min((single + smoothing) / (basis + 2 * smoothing), mostUnseen)
     }
@@ -90,11 +90,11 @@ package struct PooledValues {
     /// Estimates how many of a campaign's missing values have one value.
     ///
     /// - Parameters:
-    ///   - place: index of the value.
+    ///   - index: index of the value.
     ///   - missing: the number of the campaign's missing values.
-    package func estimate(of place: Int, campaign: Int, missing: Int64) -> NullEstimate {
+    package func estimate(of index: Int, campaign: Int, missing: Int64) -> NullEstimate {
         let (probabilities, scale) = probabilities(
-            of: CollectionOfOne(place), and: 0, campaign: campaign, missing: missing)
+            of: CollectionOfOne(index), and: 0, campaign: campaign, missing: missing)
         return NullEstimate(mostProbable: probabilities, scale: scale)
     }
 
@@ -102,27 +102,27 @@ package struct PooledValues {
     /// those that no campaign has.
     ///
     /// - Parameters:
-    ///   - places: indices of the values.
+    ///   - indices: indices of the values.
     ///   - missing: the number of the campaign's missing values.
     package func estimateOfRest(
-        _ places: some Sequence<Int>, campaign: Int, missing: Int64
+        _ indices: some Sequence<Int>, campaign: Int, missing: Int64
     ) -> NullEstimate {
         let (probabilities, scale) = probabilities(
-            of: places, and: unseen, campaign: campaign, missing: missing)
+            of: indices, and: unseen, campaign: campaign, missing: missing)
         return NullEstimate(central: probabilities, tail: Self.restTail, scale: scale)
     }
 
     /// The probabilities of numbers of missing values, and the scale of these numbers.
     private func probabilities(
-        of places: some Sequence<Int>, and unseen: Double, campaign: Int, missing: Int64
+        of indices: some Sequence<Int>, and unseen: Double, campaign: Int, missing: Int64
     ) -> (probabilities: [Double], scale: Double) {
         let counted = min(Int(missing), Self.mostCounted)
         var (share, inside) = (unseen, 0.0)
-        for place in places {
-            share += shares[place]
-            inside += known[campaign][place]
+        for index in indices {
+            share += shares[index]
+            inside += observed[campaign][index]
         }
-        let outside = known[campaign].reduce(0, +) - inside
+        let outside = observed[campaign].reduce(0, +) - inside
         var probabilities = Array(repeating: 0.0, count: counted + 1)
         for (weight, strength) in zip(weights, Self.strengths) where weight > 0.0001 {
             // The uncertainty of the common shares increases the variance between campaigns.
@@ -131,17 +131,17 @@ package struct PooledValues {
             let one = Self.betaBinomial(
                 counted, strength * share + inside,
                 max(strength * (1 - share), 1e-9) + outside)
-            for place in one.indices { probabilities[place] += weight * one[place] }
+            for index in one.indices { probabilities[index] += weight * one[index] }
         }
         return (probabilities, counted == 0 ? 1 : Double(missing) / Double(counted))
     }
 
     /// The log likelihood of all known values, where campaigns' shares vary around these.
     private static func logLikelihood(
-        of known: [[Double]], _ shares: [Double], _ strength: Double
+        of observed: [[Double]], _ shares: [Double], _ strength: Double
     ) -> Double {
         var sum = 0.0
-        for values in known {
+        for values in observed {
             let size = values.reduce(0, +)
             guard size > 0 else { continue }
             sum += lgamma(strength).0 - lgamma(strength + size).0
@@ -157,10 +157,10 @@ package struct PooledValues {
     {
         var logs = [0.0]
         logs.reserveCapacity(count + 1)
-        for place in 0..<count {
-            let (done, rest) = (Double(place), Double(count - place))
+        for index in 0..<count {
+            let (done, rest) = (Double(index), Double(count - index))
             let ratio = rest / (done + 1) * (inside + done) / (outside + rest - 1)
-            logs.append(logs[place] + log(ratio))
+            logs.append(logs[index] + log(ratio))
         }
         let largest = logs.max() ?? 0
         let weights = logs.map { exp($0 - largest) }
@@ -181,8 +181,8 @@ package struct NullEstimate: Equatable, Sendable {
     /// The smallest set of most probable numbers with a total probability of `PooledValues.level`.
     init(mostProbable probabilities: [Double], scale: Double) {
         var low = 0
-        for place in probabilities.indices where probabilities[place] > probabilities[low] {
-            low = place
+        for index in probabilities.indices where probabilities[index] > probabilities[low] {
+            low = index
         }
         var (high, sum) = (low, probabilities[low])
         while sum < PooledValues.level {
@@ -198,9 +198,9 @@ package struct NullEstimate: Equatable, Sendable {
     /// The numbers without the lowest and the highest ones, each with a probability of `tail`.
     init(central probabilities: [Double], tail: Double, scale: Double) {
         var (low, high, sum) = (0, 0, 0.0)
-        for (place, probability) in probabilities.enumerated() {
-            if sum <= tail { low = place }
-            if sum < 1 - tail { high = place }
+        for (index, probability) in probabilities.enumerated() {
+            if sum <= tail { low = index }
+            if sum < 1 - tail { high = index }
             sum += probability
         }
         self.init(probabilities, low...high, scale: scale)

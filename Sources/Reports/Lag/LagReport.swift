@@ -228,10 +228,10 @@ extension StreamLag {
     private static func otherRecords(
         _ store: Store, _ bounds: [PartitionBounds], in log: any LogBackend
     ) throws(LogError) -> [RecordFingerprint] {
-        let fingerprints = store.fingerprints.filter { known in
+        let fingerprints = store.fingerprints.filter { fingerprint in
             bounds.contains {
-                $0.partition == known.partition
-                    && ($0.earliestOffset..<$0.endOffset).contains(known.offset)
+                $0.partition == fingerprint.partition
+                    && ($0.earliestOffset..<$0.endOffset).contains(fingerprint.offset)
             }
         }
         guard !fingerprints.isEmpty else { return [] }

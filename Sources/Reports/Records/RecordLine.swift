@@ -47,25 +47,25 @@ private struct Members {
     }
 
     private let scanner: JSONScanner
-    private var places: [Name: Range<Int>] = [:]
+    private var ranges: [Name: Range<Int>] = [:]
 
     init(_ line: UnsafeRawBufferPointer) throws(Fault) {
         var scanner = JSONScanner(line)
-        var places: [Name: Range<Int>] = [:]
+        var ranges: [Name: Range<Int>] = [:]
         let failure: Fault?
         do throws(JSONScanner.Fault) {
             scanner.skipSpace()
             let strings = scanner
             failure = try scanner.skipObject { (name, value) throws(Fault) in
                 guard
-                    let known = Name.allCases.first(where: { strings.isString(name, $0.rawValue) })
+                    let member = Name.allCases.first(where: { strings.isString(name, $0.rawValue) })
                 else {
                     let shown = String(decoding: strings.bytes[name], as: UTF8.self)
                     throw Fault(
                         "has an unknown member \(shown): use "
                             + Name.allCases.map(\.rawValue).joined(separator: ", "))
                 }
-                if places[known] == nil { places[known] = value }
+                if ranges[member] == nil { ranges[member] = value }
             }
             try scanner.skipToEnd()
         } catch {
@@ -73,21 +73,21 @@ private struct Members {
         }
         if let failure { throw failure }
         self.scanner = scanner
-        self.places = places.filter { !scanner.isNull($0.value) }
+        self.ranges = ranges.filter { !scanner.isNull($0.value) }
     }
 
     func value() throws(Fault) -> [UInt8]? {
-        let given = [Name.value, .text, .base64].filter { places[$0] != nil }
+        let given = [Name.value, .text, .base64].filter { ranges[$0] != nil }
         guard given.count < 2 else {
             throw Fault("has both \(given[0]) and \(given[1]): give only one")
         }
-        if let place = places[.value] { return Array(scanner.bytes[place]) }
+        if let range = ranges[.value] { return Array(scanner.bytes[range]) }
         if let text = try string(.text) { return text }
         return try decoded(.base64)
     }
 
     func key() throws(Fault) -> [UInt8]? {
-        guard places[.key] == nil || places[.keyBase64] == nil else {
+        guard ranges[.key] == nil || ranges[.keyBase64] == nil else {
             throw Fault("has both key and key_base64: give only one")
         }
         if let key = try string(.key) { return key }
@@ -104,8 +104,8 @@ private struct Members {
     }
 
     func integer(_ name: Name) throws(Fault) -> Int64? {
-        guard let place = places[name] else { return nil }
-        guard let integer = Int64(String(decoding: scanner.bytes[place], as: UTF8.self)) else {
+        guard let range = ranges[name] else { return nil }
+        guard let integer = Int64(String(decoding: scanner.bytes[range], as: UTF8.self)) else {
             throw Fault("has a \(name.rawValue) that is not a whole number")
         }
         return integer
@@ -123,10 +123,10 @@ private struct Members {
     }
 
     func headers() throws(Fault) -> [OutgoingRecord.Header] {
-        guard let place = places[.headers] else { return [] }
+        guard let range = ranges[.headers] else { return [] }
         let fault = Fault("has headers that are not an object of strings")
         var headers: [OutgoingRecord.Header] = []
-        var inner = JSONScanner(UnsafeRawBufferPointer(rebasing: scanner.bytes[place]))
+        var inner = JSONScanner(UnsafeRawBufferPointer(rebasing: scanner.bytes[range]))
         let strings = inner
         let failure: Fault?
         do throws(JSONScanner.Fault) {
@@ -147,8 +147,8 @@ private struct Members {
     }
 
     /// The bytes of a header value of the form `{"base64": string}`.
-    private static func bytes(_ scanner: JSONScanner, _ place: Range<Int>) -> [UInt8]? {
-        var inner = JSONScanner(UnsafeRawBufferPointer(rebasing: scanner.bytes[place]))
+    private static func bytes(_ scanner: JSONScanner, _ range: Range<Int>) -> [UInt8]? {
+        var inner = JSONScanner(UnsafeRawBufferPointer(rebasing: scanner.bytes[range]))
         let strings = inner
         var bytes: [UInt8]?
         var count = 0
@@ -161,8 +161,8 @@ private struct Members {
     }
 
     private func string(_ name: Name) throws(Fault) -> [UInt8]? {
-        guard let place = places[name] else { return nil }
-        guard let text = scanner.string(place) else {
+        guard let range = ranges[name] else { return nil }
+        guard let text = scanner.string(range) else {
             throw Fault("has a \(name.rawValue) that is not a string, or contains a lone surrogate")
         }
         return text

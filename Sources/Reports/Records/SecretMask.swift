@@ -123,8 +123,8 @@ package struct SecretMask {
         let text = bytes.filter { $0 != 0 }.map { byte in
             (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
         }
-        return text.indices.contains { place in
-            secretWords.contains { text[place...].starts(with: $0) }
+        return text.indices.contains { index in
+            secretWords.contains { text[index...].starts(with: $0) }
         }
     }
 }

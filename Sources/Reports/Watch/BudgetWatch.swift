@@ -8,7 +8,7 @@ struct WatchedBudget {
     let budget: WatchFile.Budget
     let figure: DumpFigure
     /// Index of the time in the dump's columns, and of the cost in its measures.
-    let timePlace: Int
+    let timeIndex: Int
     let measure: Int
     /// The divisor of the measure: bid prices are per thousand impressions.
     let divisor: Int128
@@ -24,12 +24,12 @@ struct WatchedBudget {
             conditions: budget.conditions.map(\.ofQuery)
                 + [.init(column: "currency", value: budget.currency)])
         guard let figure = try? DumpFigure(request),
-            let timePlace = figure.description.columns.firstIndex(where: { $0.kind.isTime }),
-            let place = figure.measures.firstIndex(of: measure)
+            let timeIndex = figure.description.columns.firstIndex(where: { $0.kind.isTime }),
+            let index = figure.measures.firstIndex(of: measure)
         else { preconditionFailure("\(dump) has other columns") }
         self.figure = figure
-        self.timePlace = timePlace
-        self.measure = place
+        self.timeIndex = timeIndex
+        self.measure = index
     }
 }
 
@@ -68,7 +68,7 @@ extension StoreView {
         let period = budget.period.hours(around: Hour(containing: now))
         var byHour: [Int64: Int128] = [:]
         try forEachRow(of: watched.figure) { values, measures, _ in
-            guard let time = UTC.milliseconds(text: values[watched.timePlace].text) else { return }
+            guard let time = UTC.milliseconds(text: values[watched.timeIndex].text) else { return }
             let hour = Hour(containing: time).hoursSince1970
             guard period.contains(hour), time < now else { return }
             byHour[hour, default: 0] += Int128(measures[watched.measure])

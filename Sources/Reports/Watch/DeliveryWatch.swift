@@ -13,9 +13,9 @@ extension WatchReport {
                 for found in try store.failures(
                     sinceMilliseconds: since, untilMilliseconds: nowMilliseconds)
                 where rule.partner == nil || rule.partner == found.partner {
-                    let known = failures[found.partner, default: (0, .max)]
+                    let counted = failures[found.partner, default: (0, .max)]
                     failures[found.partner] = (
-                        known.count + found.count, min(known.first, found.firstMilliseconds)
+                        counted.count + found.count, min(counted.first, found.firstMilliseconds)
                     )
                 }
             }

@@ -29,7 +29,7 @@ package struct RateWatch {
     private typealias Learning = WatchLearning
 
     /// Window lengths in hours. The shortest with enough data in the earlier weeks is used.
-    static let windows = [6, 24, 168]
+    static let spans = [6, 24, 168]
     /// The minimum average of the whole in the same hours of a week.
     private static let leastWhole = 30.0
     private static let leastUsualDistance = 2.5
@@ -49,7 +49,7 @@ package struct RateWatch {
     private var learnedParts = RunningSums()
     private var learnedWholes = RunningSums()
     /// By window and hour; NaN without a distance, or while a warning was open.
-    private var distances = windows.map { _ in [Double]() }
+    private var distances = spans.map { _ in [Double]() }
     private var warnings: [SeriesWarning<Evidence>] = []
 
     private init(_ kind: Kind, least: Double) {
@@ -79,7 +79,7 @@ package struct RateWatch {
         parts.append(Double(added))
         wholes.append(Double(all))
         let evidence = judge(hour)
-        for place in distances.indices where evidence != nil { distances[place][hour] = .nan }
+        for index in distances.indices where evidence != nil { distances[index][hour] = .nan }
         if let evidence, isOpen {
             let last = warnings.count - 1
             if abs(evidence.distance) > abs(warnings[last].evidence.distance) {
@@ -104,15 +104,15 @@ package struct RateWatch {
     private mutating func judge(_ hour: Int) -> Evidence? {
         var found: Evidence?
         var isJudged = false
-        for (place, hours) in Self.windows.enumerated() {
+        for (index, hours) in Self.spans.enumerated() {
             guard let comparison = comparison(endingWith: hour, hours: hours) else {
-                distances[place].append(.nan)
+                distances[index].append(.nan)
                 continue
             }
-            distances[place].append(comparison.distance)
+            distances[index].append(comparison.distance)
             guard !isJudged, comparison.isEnough else { continue }
             isJudged = true
-            found = judge(comparison, distances[place], hour)
+            found = judge(comparison, distances[index], hour)
         }
         return found
     }

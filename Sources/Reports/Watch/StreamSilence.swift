@@ -32,14 +32,14 @@ struct StreamSilence {
         ).sorted()
         // Records of the current hour, and those dated ahead within the clock tolerance, end a silence.
         let present = Present(milliseconds: now)
-        let known = hours.filter {
+        let active = hours.filter {
             !present.isAhead(Hour(hoursSince1970: $0).startMilliseconds)
         }
-        guard let last = known.last, last < end, known.count > 1,
+        guard let last = active.last, last < end, active.count > 1,
             let topic = slices.first?.snapshot.topic
         else { return nil }
         var gaps = SecondLargest()
-        for (hour, next) in zip(known, known.dropFirst()) { gaps.add(Double(next - hour - 1)) }
+        for (hour, next) in zip(active, active.dropFirst()) { gaps.add(Double(next - hour - 1)) }
         usualHours = Int64(gaps.value)
         mostHours = max(Self.leastHours, usualHours + (usualHours + 1) / 2)
         silentHours = end - last - 1

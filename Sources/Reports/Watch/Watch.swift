@@ -97,40 +97,41 @@ extension StoreView {
     ) throws -> [(values: [StoredValue], hours: WatchedHours)] {
         let earliest = end.hoursSince1970 - WatchedRows.hoursRead
         var groups = RowGroups(
-            by: rows.whole.selection.places, empty: [Int64: (part: Int64, whole: Int64)]())
+            by: rows.whole.selection.indices, empty: [Int64: (part: Int64, whole: Int64)]())
         for (isPart, figure, measures, less) in [
             (true, rows.part, rows.partMeasures, rows.lessMeasures),
             (false, rows.whole, rows.wholeMeasures, []),
         ] where !measures.isEmpty {
-            guard let hourPlace = figure.description.columns.firstIndex(where: { $0.kind == .hour })
+            guard let hourIndex = figure.description.columns.firstIndex(where: { $0.kind == .hour })
             else { preconditionFailure("\(figure.name) has no hours") }
             try forEachRow(of: figure) { values, sums, first in
-                let hour = UTC.milliseconds(text: values[hourPlace].text).map {
+                let hour = UTC.milliseconds(text: values[hourIndex].text).map {
                     Hour(containing: $0).hoursSince1970
                 }
                 guard let hour, hour >= earliest, hour < end.hoursSince1970 else { return }
                 var added: Int64 = 0
-                for place in measures where sums.indices.contains(place - first) {
+                for index in measures where sums.indices.contains(index - first) {
                     // Sums near the integer limit are not meaningful rates.
-                    added = added.addingReportingOverflow(sums[place - first]).partialValue
+                    added = added.addingReportingOverflow(sums[index - first]).partialValue
                 }
-                for place in less where sums.indices.contains(place - first) {
-                    added = added.subtractingReportingOverflow(sums[place - first]).partialValue
+                for index in less where sums.indices.contains(index - first) {
+                    added = added.subtractingReportingOverflow(sums[index - first]).partialValue
                 }
                 guard added != 0 else { return }
                 groups.add(values) { hours in
-                    let known = hours[hour, default: (0, 0)]
+                    let counted = hours[hour, default: (0, 0)]
                     hours[hour] =
                         isPart
-                        ? (known.part &+ added, known.whole) : (known.part, known.whole &+ added)
+                        ? (counted.part &+ added, counted.whole)
+                        : (counted.part, counted.whole &+ added)
                 }
             }
         }
         var sorted = groups.sorted
         if sorted.count > WatchedRows.mostRows {
             report.leftOut[rows.rule] = sorted.count - WatchedRows.mostRows
-            let sizes = sorted.indices.map { place in
-                (place, sorted[place].sums.values.reduce(Int128(0)) { $0 + Int128($1.whole) })
+            let sizes = sorted.indices.map { index in
+                (index, sorted[index].sums.values.reduce(Int128(0)) { $0 + Int128($1.whole) })
             }
             let kept = sizes.sorted { ($1.1, $0.0) < ($0.1, $1.0) }.prefix(WatchedRows.mostRows)
             sorted = kept.map(\.0).sorted().map { sorted[$0] }
@@ -160,10 +161,10 @@ struct WatchedHours {
         }
     }
 
-    func end(ofHour place: Int) -> Int64 { begin(ofHour: place + 1) }
+    func end(ofHour index: Int) -> Int64 { begin(ofHour: index + 1) }
 
-    func begin(ofHour place: Int) -> Int64 {
-        (start.hoursSince1970 + Int64(place)) * Hour.milliseconds
+    func begin(ofHour index: Int) -> Int64 {
+        (start.hoursSince1970 + Int64(index)) * Hour.milliseconds
     }
 }
 
@@ -202,9 +203,9 @@ struct WatchedRows {
         self.part =
             try part.map { sum throws(ConfigurationError) in try rows.figure(sum) }
             ?? self.whole
-        wholeMeasures = try self.whole.places(of: whole.measures)
-        partMeasures = try self.part.places(of: part?.measures ?? [])
-        lessMeasures = try self.part.places(of: part?.less ?? [])
+        wholeMeasures = try self.whole.indices(of: whole.measures)
+        partMeasures = try self.part.indices(of: part?.measures ?? [])
+        lessMeasures = try self.part.indices(of: part?.less ?? [])
     }
 
     private var series: [ReportRequest.Condition] {
@@ -307,13 +308,13 @@ extension WatchFile.Condition {
 }
 
 extension DumpFigure {
-    fileprivate func places(of names: [PositionedText]) throws(ConfigurationError) -> [Int] {
+    fileprivate func indices(of names: [PositionedText]) throws(ConfigurationError) -> [Int] {
         try names.map { name throws(ConfigurationError) in
-            guard let place = measures.firstIndex(of: name.text) else {
+            guard let index = measures.firstIndex(of: name.text) else {
                 throw name.fault(
-                    InspectionError.unknownMeasure(name.text, known: measures).description)
+                    InspectionError.unknownMeasure(name.text, valid: measures).description)
             }
-            return place
+            return index
         }
     }
 }

@@ -32,8 +32,8 @@ struct RunningSums {
     mutating func append(_ value: Double) { sums.append(sums[sums.count - 1] + value) }
 
     /// Replaces the values from this index on.
-    mutating func replace(from place: Int, with values: some Sequence<Double>) {
-        sums.removeSubrange((place + 1)...)
+    mutating func replace(from index: Int, with values: some Sequence<Double>) {
+        sums.removeSubrange((index + 1)...)
         for value in values { append(value) }
     }
 

@@ -89,7 +89,7 @@ package struct WatchReport: Sendable {
         let hasClosed = warnings.contains { !$0.isOpen }
         let (all, shown) = (all, Self.columnsOfTable + (hasClosed ? ["closed"] : []))
         return all.limited(
-            toPlaces: all.columns.indices.filter { shown.contains(all.columns[$0].name) })
+            toIndices: all.columns.indices.filter { shown.contains(all.columns[$0].name) })
     }
 
     /// One row per warning.

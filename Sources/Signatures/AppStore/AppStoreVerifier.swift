@@ -47,7 +47,7 @@ package final class AppStoreVerifier: Sendable {
 
     /// Two threads may validate the same path at the same time, with the same result.
     private func validated(_ path: AppStorePath) throws(AppStoreFault) -> ValidatedPath {
-        if let known = paths.withLock({ $0[path] }) { return known }
+        if let cached = paths.withLock({ $0[path] }) { return cached }
         let validated = try ValidatedPath(path, roots: roots)
         paths.withLock { $0.remember(validated, for: path) }
         return validated

@@ -114,13 +114,13 @@ extension Certificate {
     static let intermediateMark: ASN1ObjectIdentifier = [1, 2, 840, 113_635, 100, 6, 2, 1]
 
     /// Known critical extensions. Others would not be checked.
-    private static let known: [ASN1ObjectIdentifier] = [
+    private static let supported: [ASN1ObjectIdentifier] = [
         .X509ExtensionID.basicConstraints, .X509ExtensionID.keyUsage, leafMark, intermediateMark,
     ]
 
     /// Whether all critical extensions are checked here.
     var hasOnlyKnownCriticalExtensions: Bool {
-        extensions.allSatisfy { !$0.critical || Self.known.contains($0.oid) }
+        extensions.allSatisfy { !$0.critical || Self.supported.contains($0.oid) }
     }
 
     /// Whether it has an extension, with any value.

@@ -199,7 +199,7 @@ extension DeliveryStore {
     }
 
     /// Names of all partners in the store, sorted.
-    package func knownPartners() throws(StoreError) -> [String] {
+    package func storedPartners() throws(StoreError) -> [String] {
         try read {
             try String.fetchAll(
                 $0,

@@ -29,7 +29,7 @@ package class Deltas {
         guard keepingRows, isTouched.count < 65_536 else { return forgetRows() }
         for row in touched {
             isTouched[row] = false
-            for place in row * measureCount..<(row + 1) * measureCount { sums[place] = 0 }
+            for index in row * measureCount..<(row + 1) * measureCount { sums[index] = 0 }
         }
         touched.removeAll(keepingCapacity: true)
     }
@@ -43,9 +43,9 @@ package class Deltas {
 
     @inline(__always)
     fileprivate final func add(_ amount: Int64, toMeasure measure: Int, row: Int) {
-        let place = row * measureCount + measure
-        let (sum, overflow) = sums[place].addingReportingOverflow(amount)
-        sums[place] = sum
+        let index = row * measureCount + measure
+        let (sum, overflow) = sums[index].addingReportingOverflow(amount)
+        sums[index] = sum
         if overflow { hasOverflowed = true }
     }
 
@@ -65,7 +65,7 @@ package class Deltas {
         }
     }
 
-    package func place(ofRow row: Int) -> (partition: Int32, hour: Hour) {
+    package func partitionHour(ofRow row: Int) -> (partition: Int32, hour: Hour) {
         preconditionFailure("a table of deltas knows its keys")
     }
 
@@ -102,8 +102,8 @@ package final class DeltaTable<Key: RowKey>: Deltas {
 
     /// The index of the record's row, for `add`; creates a missing row.
     @inline(__always)
-    package func row(_ key: Key, at place: FoldPosition) -> Int {
-        row(key, partition: place.partition, hour: place.hour)
+    package func row(_ key: Key, at position: FoldPosition) -> Int {
+        row(key, partition: position.partition, hour: position.hour)
     }
 
     /// The index of a row, for `add`; creates a missing row.
@@ -183,7 +183,7 @@ package final class DeltaTable<Key: RowKey>: Deltas {
         firsts = RowSlots()
     }
 
-    package override func place(ofRow row: Int) -> (partition: Int32, hour: Hour) {
+    package override func partitionHour(ofRow row: Int) -> (partition: Int32, hour: Hour) {
         (rows[row].partition, rows[row].hour)
     }
 

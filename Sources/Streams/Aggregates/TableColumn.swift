@@ -4,10 +4,10 @@
 ///     let verdict = PostbacksKey.column(\.verdict)
 package struct TableColumn<Key: RowKey, Value>: Sendable {
     /// The index among the table's columns.
-    package let place: Int
+    package let index: Int
 
-    fileprivate init(place: Int) {
-        self.place = place
+    fileprivate init(index: Int) {
+        self.index = index
     }
 }
 
@@ -16,31 +16,31 @@ package protocol ReadColumns<Key>: Sendable {
     associatedtype Key: RowKey
 
     /// The indices among the table's columns.
-    var places: [Int] { get }
+    var indices: [Int] { get }
 }
 
 extension TableColumn: ReadColumns {
-    package var places: [Int] { [place] }
+    package var indices: [Int] { [index] }
 }
 
 extension RowKey {
     /// The hour or day of rows.
-    package static var time: TableColumn<Self, String> { TableColumn(place: 0) }
+    package static var time: TableColumn<Self, String> { TableColumn(index: 0) }
 
     package static func column(_ path: KeyPath<Self, Symbol>) -> TableColumn<Self, String> {
-        TableColumn(place: columns.place(of: path))
+        TableColumn(index: columns.index(of: path))
     }
 
     package static func column(
         _ path: KeyPath<Self, some ColumnWord>
-    ) -> TableColumn<Self, String> { TableColumn(place: columns.place(of: path)) }
+    ) -> TableColumn<Self, String> { TableColumn(index: columns.index(of: path)) }
 
     package static func column(_ path: KeyPath<Self, Int64>) -> TableColumn<Self, Int64> {
-        TableColumn(place: columns.place(of: path))
+        TableColumn(index: columns.index(of: path))
     }
 
     package static func column(_ path: KeyPath<Self, Bool>) -> TableColumn<Self, Bool> {
-        TableColumn(place: columns.place(of: path))
+        TableColumn(index: columns.index(of: path))
     }
 }
 
@@ -51,7 +51,7 @@ extension ColumnWord {
 
 extension KeyColumns {
     /// The index of a property's column in the table; the time of rows is the first column.
-    fileprivate func place(of path: PartialKeyPath<Key>) -> Int {
+    fileprivate func index(of path: PartialKeyPath<Key>) -> Int {
         let start = Self.offset(of: path)
         guard let index = all.firstIndex(where: { $0.bytes.lowerBound == start }) else {
             preconditionFailure("\(path) is no column")

@@ -205,20 +205,20 @@ private struct ImpressionList {
 
     private var impressions: [Impression] = []
     /// The indices of impressions by the hash of their ids; empty for short lists.
-    private var places: [UInt64: [Int]] = [:]
+    private var indices: [UInt64: [Int]] = [:]
 
     mutating func removeAll() {
         impressions.removeAll(keepingCapacity: true)
-        if !places.isEmpty { places.removeAll() }
+        if !indices.isEmpty { indices.removeAll() }
     }
 
     mutating func append(_ impression: Impression) {
         impressions.append(impression)
         guard impressions.count > Self.fewEnough else { return }
         if impressions.count == Self.fewEnough + 1 {
-            impressions.indices.forEach { note($0) }
+            impressions.indices.forEach { add($0) }
         } else {
-            note(impressions.count - 1)
+            add(impressions.count - 1)
         }
     }
 
@@ -226,14 +226,14 @@ private struct ImpressionList {
         guard impressions.count > Self.fewEnough else {
             return impressions.first { $0.id?.equals(id) == true }
         }
-        return places[RowHasher.hash(id)]?.first { impressions[$0].id?.equals(id) == true }
+        return indices[RowHasher.hash(id)]?.first { impressions[$0].id?.equals(id) == true }
             .map { impressions[$0] }
     }
 
-    private mutating func note(_ place: Int) {
-        guard let id = impressions[place].id else { return }
-        let known = places[RowHasher.hash(id), default: []]
-        guard !known.contains(where: { impressions[$0].id?.equals(id) == true }) else { return }
-        places[RowHasher.hash(id), default: []].append(place)
+    private mutating func add(_ index: Int) {
+        guard let id = impressions[index].id else { return }
+        let existing = indices[RowHasher.hash(id), default: []]
+        guard !existing.contains(where: { impressions[$0].id?.equals(id) == true }) else { return }
+        indices[RowHasher.hash(id), default: []].append(index)
     }
 }

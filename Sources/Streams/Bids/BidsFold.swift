@@ -36,61 +36,61 @@ package final class BidsFold: WindowedFold {
     package func verifications(in batch: RecordBatch) -> Int { judgedCount }
 
     package func count(
-        _ value: JSONValue, of kind: BidsEventType, at place: FoldPosition
+        _ value: JSONValue, of kind: BidsEventType, at position: FoldPosition
     ) throws(Rejection) -> Bool {
         let (event, id) = try decoder.decode(value, kind, symbols: &state.effects.symbols)
         guard state.admit(id) else { return false }
-        add(event, at: place)
-        if case .auction(let auction) = event { addSignatures(of: auction, value, at: place) }
+        add(event, at: position)
+        if case .auction(let auction) = event { addSignatures(of: auction, value, at: position) }
         return true
     }
 }
 
 extension BidsFold {
-    private func add(_ event: BidsEvent, at place: FoldPosition) {
+    private func add(_ event: BidsEvent, at position: FoldPosition) {
         switch event {
-        case .auction(let auction): add(auction, at: place)
-        case .notice(let notice): add(notice, at: place)
+        case .auction(let auction): add(auction, at: position)
+        case .notice(let notice): add(notice, at: position)
         case .inAppBid(let offer):
-            let row = row(offer, at: place)
+            let row = row(offer, at: position)
             bids.count(.inappBids, row: row)
             bids.add(offer.priceMicros, to: .priceMicros, row: row)
         case .inAppBidderWon(let offer):
-            bids.count(.inappWins, row: row(offer, at: place))
+            bids.count(.inappWins, row: row(offer, at: position))
         }
     }
 
-    private func add(_ auction: BidsEvent.Auction, at place: FoldPosition) {
+    private func add(_ auction: BidsEvent.Auction, at position: FoldPosition) {
         var campaign = CampaignKey.unknown
         campaign.sourceAppID = auction.sourceAppID
         let row = bids.row(
             BidsKey(seat: .empty, campaign: campaign, skanVersion: .empty, currency: .empty),
-            at: place)
+            at: position)
         bids.count(.auctions, row: row)
         if auction.bids.isEmpty { bids.count(.noBids, row: row) }
-        for bid in auction.bids { add(bid, at: place) }
+        for bid in auction.bids { add(bid, at: position) }
     }
 
     /// Judges signatures on the parse of the decoded auction.
     private func addSignatures(
-        of auction: BidsEvent.Auction, _ value: JSONValue, at place: FoldPosition
+        of auction: BidsEvent.Auction, _ value: JSONValue, at position: FoldPosition
     ) {
         signatureJudge?.judge(value) { bid, fidelity, verdict in
             let bid = auction.bids[bid]
             let key = BidSignaturesKey(
                 seat: bid.seat, campaign: bid.campaign, skanVersion: bid.skanVersion,
                 fidelity: fidelity, verdict: verdict)
-            bidSignatures.count(.signatures, row: bidSignatures.row(key, at: place))
+            bidSignatures.count(.signatures, row: bidSignatures.row(key, at: position))
             judgedCount += 1
         }
     }
 
-    private func add(_ bid: BidsEvent.Bid, at place: FoldPosition) {
+    private func add(_ bid: BidsEvent.Bid, at position: FoldPosition) {
         let row = bids.row(
             BidsKey(
                 seat: bid.seat, campaign: bid.campaign, skanVersion: bid.skanVersion,
                 currency: bid.currency),
-            at: place)
+            at: position)
         bids.count(.bids, row: row)
         if let price = bid.priceMicros {
             bids.add(price, to: .priceMicros, row: row)
@@ -104,32 +104,32 @@ extension BidsFold {
         guard let fault = bid.fault else { return }
         bids.count(.skadnInvalid, row: row)
         let key = BidFaultsKey(campaign: bid.campaign, fault: fault)
-        bidFaults.count(.bids, row: bidFaults.row(key, at: place))
+        bidFaults.count(.bids, row: bidFaults.row(key, at: position))
     }
 
-    private func add(_ notice: BidsEvent.Notice, at place: FoldPosition) {
+    private func add(_ notice: BidsEvent.Notice, at position: FoldPosition) {
         let row = bids.row(
             BidsKey(
                 seat: notice.seat, campaign: notice.campaign, skanVersion: notice.skanVersion,
                 currency: notice.currency),
-            at: place)
+            at: position)
         switch notice.kind {
         case .win: bids.count(.wins, row: row)
         case .loss(let reason):
             bids.count(.losses, row: row)
             let key = LossReasonsKey(seat: notice.seat, campaign: notice.campaign, reason: reason)
-            lossReasons.count(.losses, row: lossReasons.row(key, at: place))
+            lossReasons.count(.losses, row: lossReasons.row(key, at: position))
         case .billing(let priceMicros):
             bids.count(.billed, row: row)
             bids.add(priceMicros, to: .billedPriceMicros, row: row)
         }
     }
 
-    private func row(_ offer: BidsEvent.InAppOffer, at place: FoldPosition) -> Int {
+    private func row(_ offer: BidsEvent.InAppOffer, at position: FoldPosition) -> Int {
         bids.row(
             BidsKey(
                 seat: offer.adapter, campaign: offer.campaign, skanVersion: .empty,
                 currency: offer.currency),
-            at: place)
+            at: position)
     }
 }

@@ -5,7 +5,7 @@ import Signatures
 struct BidSignatureJudge {
     private let keys: [NetworkKeys]
     /// Indices in `keys` by the hash of a network's id.
-    private let places: [UInt64: [Int]]
+    private let indices: [UInt64: [Int]]
 
     private struct NetworkKeys {
         /// In lower case.
@@ -18,11 +18,11 @@ struct BidSignatureJudge {
         self.keys = keys.sorted { $0.key < $1.key }.map {
             NetworkKeys(network: Array($0.key.utf8), keys: $0.value)
         }
-        var places: [UInt64: [Int]] = [:]
-        for (place, known) in self.keys.enumerated() {
-            places[known.network.withUnsafeBytes { RowHasher.hash($0) }, default: []].append(place)
+        var indices: [UInt64: [Int]] = [:]
+        for (index, key) in self.keys.enumerated() {
+            indices[key.network.withUnsafeBytes { RowHasher.hash($0) }, default: []].append(index)
         }
-        self.places = places
+        self.indices = indices
     }
 
     /// Calls `body` with the verdict on each signature of a well-formed auction and the index of its bid, in the order
@@ -62,7 +62,7 @@ struct BidSignatureJudge {
         withUnsafeTemporaryAllocation(byteCount: network.count, alignment: 1) { lower in
             for index in 0..<network.count { lower[index] = network[index].asciiLowercased }
             let network = UnsafeRawBufferPointer(lower)
-            return places[RowHasher.hash(network)]?.first {
+            return indices[RowHasher.hash(network)]?.first {
                 keys[$0].network.elementsEqual(network)
             }.map { keys[$0].keys }
         }
@@ -130,8 +130,8 @@ struct SignedAd {
         /// A value that Apple does not define is malformed, even with a valid signature.
         let fidelityType: Int64?
 
-        init(_ place: JSONValue) {
-            let members = place.members(Self.names)
+        init(_ object: JSONValue) {
+            let members = object.members(Self.names)
             let number = members[0]?.skadnNumber
             fidelity = AdFidelity(number)
             fidelityType = fidelity == .unknown ? nil : number
@@ -160,7 +160,7 @@ struct SignedAd {
         guard let fidelities = members[6]?.elements, !fidelities.isEmpty else {
             return body(Signature(skadn))
         }
-        for place in fidelities { body(Signature(place)) }
+        for fidelity in fidelities { body(Signature(fidelity)) }
     }
 
     func verdict(_ signature: Signature, by keys: [VerificationKey]) -> AdSignatureVerdict {

@@ -123,8 +123,8 @@ struct ConversionUpdatesDecoder: EventDecoder, ~Copyable {
     ) -> ConversionUpdatesEvent.Change? {
         guard let object = faults.object(value, field) else { return nil }
         let members = object.members(Self.changeNames)
-        func toldValue(_ place: Int) -> ConversionUpdatesEvent.ToldValue? {
-            guard let object = faults.object(members[place], field) else { return nil }
+        func toldValue(_ index: Int) -> ConversionUpdatesEvent.ToldValue? {
+            guard let object = faults.object(members[index], field) else { return nil }
             let members = object.members(Self.valueNames)
             let model = faults.text(members[1], "model").map { symbols.intern($0) } ?? .empty
             guard let value = read(members[0], field, &faults) else { return nil }

@@ -12,19 +12,19 @@ package final class ConversionUpdatesFold: WindowedFold {
     }
 
     package func count(
-        _ value: JSONValue, of kind: ConversionUpdatesEventType, at place: FoldPosition
+        _ value: JSONValue, of kind: ConversionUpdatesEventType, at position: FoldPosition
     ) throws(Rejection) -> Bool {
         let (update, id) = try decoder.decode(value, kind, symbols: &state.effects.symbols)
         guard state.admit(id) else { return false }
-        add(update, place)
+        add(update, position)
         return true
     }
 
 }
 
 extension ConversionUpdatesFold {
-    private func add(_ update: ConversionUpdatesEvent, _ place: FoldPosition) {
-        let row = row(update, place, update.model, kind: .empty, value: .empty)
+    private func add(_ update: ConversionUpdatesEvent, _ position: FoldPosition) {
+        let row = row(update, position, update.model, kind: .empty, value: .empty)
         count(.updates, row)
         switch update.outcome {
         case .told, .unchanged: break
@@ -41,14 +41,14 @@ extension ConversionUpdatesFold {
                 // Only the first window has a fine value.
                 var update = update
                 update.sequenceIndex = 0
-                return self.row(update, place, told.model, kind: kind, value: value)
+                return self.row(update, position, told.model, kind: kind, value: value)
             }
         }
         if let coarse = update.coarse {
             let kind = state.effects.symbols.intern("coarse")
             add(coarse, update) { told in
                 let value = state.effects.symbols.intern(Self.words[Int(told.value)])
-                return self.row(update, place, told.model, kind: kind, value: value)
+                return self.row(update, position, told.model, kind: kind, value: value)
             }
         }
     }
@@ -90,7 +90,7 @@ extension ConversionUpdatesFold {
     }
 
     private func row(
-        _ update: ConversionUpdatesEvent, _ place: FoldPosition, _ model: Symbol, kind: Symbol,
+        _ update: ConversionUpdatesEvent, _ position: FoldPosition, _ model: Symbol, kind: Symbol,
         value: Symbol
     ) -> Int {
         conversionUpdates.row(
@@ -98,7 +98,7 @@ extension ConversionUpdatesFold {
                 appID: update.appID, framework: update.framework,
                 conversionType: update.conversionType, sequenceIndex: update.sequenceIndex,
                 model: model, kind: kind, value: value),
-            at: place)
+            at: position)
     }
 
     private func count(_ measure: ConversionUpdatesKey.Measure, _ row: Int) {

@@ -33,8 +33,8 @@ struct CSVReader {
         isUTF16 = bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF])
         if isUTF16 {
             let isLittle = bytes[0] == 0xFF
-            let units = stride(from: 2, to: bytes.count - 1, by: 2).map { place in
-                let (first, second) = (UInt16(bytes[place]), UInt16(bytes[place + 1]))
+            let units = stride(from: 2, to: bytes.count - 1, by: 2).map { index in
+                let (first, second) = (UInt16(bytes[index]), UInt16(bytes[index + 1]))
                 return isLittle ? second << 8 | first : first << 8 | second
             }
             guard bytes.count.isMultiple(of: 2),

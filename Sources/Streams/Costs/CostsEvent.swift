@@ -34,20 +34,20 @@ enum DecimalMicros: Equatable {
         var digits = SignificantDigits()
         var isNegative = false
         var pointSeen = false
-        var place = 0
-        while place < text.count, text[place] | 0x20 != UInt8(ascii: "e") {
-            switch text[place] {
+        var index = 0
+        while index < text.count, text[index] | 0x20 != UInt8(ascii: "e") {
+            switch text[index] {
             case UInt8(ascii: "-"): isNegative = true
             case UInt8(ascii: "."): pointSeen = true
-            default: digits.add(Int64(text[place] &- 0x30), isFraction: pointSeen)
+            default: digits.add(Int64(text[index] &- 0x30), isFraction: pointSeen)
             }
-            place += 1
+            index += 1
         }
         guard digits.count > 0 else {
             self = .micros(0)
             return
         }
-        let power = digits.power + Self.exponent(text, from: place + 1)
+        let power = digits.power + Self.exponent(text, from: index + 1)
         guard !isNegative, power <= Self.limitPower || digits.isOne(power, Self.limitPower + 1)
         else {
             self = .outOfRange
@@ -59,12 +59,12 @@ enum DecimalMicros: Equatable {
     private static func exponent(_ text: UnsafeRawBufferPointer, from start: Int) -> Int64 {
         var exponent: Int64 = 0
         var isNegative = false
-        for place in start..<max(start, text.count) {
-            switch text[place] {
+        for index in start..<max(start, text.count) {
+            switch text[index] {
             case UInt8(ascii: "-"): isNegative = true
             case UInt8(ascii: "+"): break
             default:
-                exponent = min(exponent * 10 + Int64(text[place] &- 0x30), exponentLimit)
+                exponent = min(exponent * 10 + Int64(text[index] &- 0x30), exponentLimit)
             }
         }
         return isNegative ? -exponent : exponent

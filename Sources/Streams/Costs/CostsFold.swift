@@ -10,7 +10,7 @@ package final class CostsFold: LastingFold {
     let costs = DeltaTable<CostsKey>()
     package var deltas: [Deltas] { [costs] }
     /// The last report of each cell.
-    private let reports: LastingRows<CostsReport>
+    private let reportedCosts: LastingRows<ReportedCost>
 
     /// - Parameter memory: the store's memory.
     package init(
@@ -19,35 +19,35 @@ package final class CostsFold: LastingFold {
         self.rules = rules
         self.parser = parser
         state = LastingState(topic: topic, memory: memory)
-        reports = state.rows(of: CostsReport.self)
+        reportedCosts = state.rows(of: ReportedCost.self)
     }
 
     package func take(
-        _ record: RecordView, at place: FoldPosition, of prepared: RecordBatch
+        _ record: RecordView, at position: FoldPosition, of prepared: RecordBatch
     ) throws -> (Outcome, StaticString) {
         let envelope = Envelope<Kind>(record)
         let event: CostsEvent
         do throws(Rejection) {
-            event = try decode(record, envelope, place)
+            event = try decode(record, envelope, position)
         } catch {
-            refuse(record, at: place, .rejected(error))
+            refuse(record, at: position, .rejected(error))
             return (.rejected, envelope.countedType)
         }
-        return (try count(event, place), envelope.countedType)
+        return (try count(event, position), envelope.countedType)
     }
 
     package static func originalOffset(in answers: [UInt8]) -> Int64? {
-        CostsReport(answers: answers)?.offset
+        ReportedCost(answers: answers)?.offset
     }
 
     private func decode(
-        _ record: RecordView, _ envelope: Envelope<Kind>, _ place: FoldPosition
+        _ record: RecordView, _ envelope: Envelope<Kind>, _ position: FoldPosition
     ) throws(Rejection) -> CostsEvent {
         let value = try envelope.value(
             of: record, parser: parser, maxRecordBytes: rules.maxRecordBytes)
         let event = try decoder.decode(
             value, envelope.type ?? .byDefault, symbols: &state.effects.symbols)
-        try CostsDecoder.check(event, at: place.timestampMilliseconds)
+        try CostsDecoder.check(event, at: position.timestampMilliseconds)
         return event
     }
 }
@@ -56,13 +56,14 @@ extension CostsFold {
     /// Replaces the previous report of the cell.
     ///
     /// Sums cannot overflow: a row is a cell, so its sums are always the figures of one report.
-    private func count(_ event: CostsEvent, _ place: FoldPosition) throws -> Outcome {
-        let last = try state.known(event.cell, in: reports, at: place)
-        if let last { state.effects.note(last.answers, about: place) }
+    private func count(_ event: CostsEvent, _ position: FoldPosition) throws -> Outcome {
+        let last = try state.remembered(event.cell, in: reportedCosts, at: position)
+        if let last { state.effects.remember(last.answers, about: position) }
         guard last?.words != event.words else { return .duplicates }
-        reports.write(
-            CostsReport(words: event.words, offset: place.offset), event.cell, place.partition)
-        let row = costs.row(event.key, partition: place.partition, hour: event.day)
+        reportedCosts.write(
+            ReportedCost(words: event.words, offset: position.offset), event.cell,
+            position.partition)
+        let row = costs.row(event.key, partition: position.partition, hour: event.day)
         let before = last?.words ?? CostsWords()
         costs.add(event.words.costMicros - before.costMicros, to: .costMicros, row: row)
         costs.add(event.words.impressions - before.impressions, to: .reportedImpressions, row: row)

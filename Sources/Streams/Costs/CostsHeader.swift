@@ -122,33 +122,33 @@ extension CostMapping {
 /// The fields of a file's columns.
 struct Header {
     private let names: [String]
-    private let places: [String: Int]
+    private let indices: [String: Int]
     /// The mapped columns from left to right: an error names the first faulty one of a line.
-    private let columns: [(field: CostMapping.Field, name: String, place: Int)]
+    private let columns: [(field: CostMapping.Field, name: String, index: Int)]
 
     /// Throws if the file has a column of the mapping twice.
     init(line: Int, _ fields: [String], _ mapping: CostMapping) throws(CostsLineFault) {
         names = fields.map(\.headerText)
         let wanted = Set(mapping.columns.values.map(\.headerText))
             .union(mapping.skip.map(\.column.headerText))
-        var places: [String: Int] = [:]
-        for (place, name) in names.enumerated() where wanted.contains(name) {
-            guard places.updateValue(place, forKey: name) == nil else {
+        var indices: [String: Int] = [:]
+        for (index, name) in names.enumerated() where wanted.contains(name) {
+            guard indices.updateValue(index, forKey: name) == nil else {
                 throw CostsLineFault(line: line, column: name, "occurs twice: keep one")
             }
         }
-        self.places = places
+        self.indices = indices
         columns = mapping.columns.compactMap { field, name in
-            places[name.headerText].map { (field, name, $0) }
-        }.sorted { ($0.place, $0.field.rawValue) < ($1.place, $1.field.rawValue) }
+            indices[name.headerText].map { (field, name, $0) }
+        }.sorted { ($0.index, $0.field.rawValue) < ($1.index, $1.field.rawValue) }
     }
 
     func isRepeated(by fields: [String]) -> Bool { fields.map(\.headerText) == names }
 
     func isSkipped(_ cells: [String], _ mapping: CostMapping) -> Bool {
         mapping.skip.contains { skip in
-            let place = places[skip.column.headerText] ?? cells.count
-            return skip.includes(place < cells.count ? cells[place] : "")
+            let index = indices[skip.column.headerText] ?? cells.count
+            return skip.includes(index < cells.count ? cells[index] : "")
         }
     }
 
@@ -160,8 +160,8 @@ struct Header {
                 line: line, "has \(cells.count) fields, but the header has \(names.count)")
         }
         var values = mapping.fixed
-        for (field, name, place) in columns {
-            let cell = mapping.empty.contains(cells[place]) ? "" : cells[place]
+        for (field, name, index) in columns {
+            let cell = mapping.empty.contains(cells[index]) ? "" : cells[index]
             do throws(CellFault) {
                 values[field] = try CostsCell(mapping: mapping, field: field).value(of: cell)
             } catch {

@@ -1,11 +1,11 @@
 /// The last report of a cell, which the next one replaces.
-struct CostsReport: Equatable, Sendable {
+struct ReportedCost: Equatable, Sendable {
     var words: CostsWords
     /// The record's offset in its partition.
     var offset: Int64
 }
 
-extension CostsReport: RecalledRow {
+extension ReportedCost: RecalledRow {
     typealias Key = RecordID
 
     static let table = MemoryTable(
@@ -20,7 +20,7 @@ extension CostsReport: RecalledRow {
                 "first 16 bytes of SHA-256 of source, day, campaign's columns, country, currency")
         ] + columns.declared)
 
-    private static let columns: MemoryColumns<CostsReport> = [
+    private static let columns: MemoryColumns<ReportedCost> = [
         .integer("cost_micros", { $0.words.costMicros }, { $0.words.costMicros = $1 }),
         .integer("impressions", { $0.words.impressions }, { $0.words.impressions = $1 }),
         .integer("clicks", { $0.words.clicks }, { $0.words.clicks = $1 }),
@@ -37,7 +37,7 @@ extension CostsReport: RecalledRow {
 }
 
 /// The recorded answer of memory about a report: the previous report.
-extension CostsReport {
+extension ReportedCost {
     /// Reads the text of `answers`; nil for invalid bytes.
     init?(answers: [UInt8]) {
         var reader = AnswerReader(answers)

@@ -18,7 +18,7 @@ extension CostsFold {
           weir dump costs --by day,source,campaign,currency
         """)
     package static let tables = [CostsKey.table]
-    package static let memoryTables = [CostsReport.table]
+    package static let memoryTables = [ReportedCost.table]
     package static var replacesRecords: Bool { true }
 
     package static func rules(

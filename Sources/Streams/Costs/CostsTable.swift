@@ -88,8 +88,8 @@ package struct CostsTable: Sendable {
         }
         for name in fields.map(\.headerText) {
             guard let field = CostMapping.Field(rawValue: name) else {
-                let known = CostMapping.Field.allCases.map(\.rawValue).joined(separator: ", ")
-                throw CostsLineFault(line: line, column: name, "is unknown: use one of \(known)")
+                let valid = CostMapping.Field.allCases.map(\.rawValue).joined(separator: ", ")
+                throw CostsLineFault(line: line, column: name, "is unknown: use one of \(valid)")
             }
             mapping.columns[field] = name
         }
@@ -146,30 +146,30 @@ package struct CostsTable: Sendable {
 
     /// Replaces several lines of a cell by the first, with the sums of all.
     private mutating func addUpRepeated() {
-        var places: [[CostMapping.Field: String]: Int] = [:]
+        var indices: [[CostMapping.Field: String]: Int] = [:]
         var kept: [Result<CostsLine, CostsLineFault>] = []
         for line in lines {
-            guard case .success(let report) = line, let place = places[report.cell],
-                case .success(var first) = kept[place]
+            guard case .success(let report) = line, let index = indices[report.cell],
+                case .success(var first) = kept[index]
             else {
-                if case .success(let report) = line { places[report.cell] = kept.count }
+                if case .success(let report) = line { indices[report.cell] = kept.count }
                 kept.append(line)
                 continue
             }
-            kept[place] = first.add(report).map { .failure($0) } ?? .success(first)
+            kept[index] = first.add(report).map { .failure($0) } ?? .success(first)
         }
         lines = kept
     }
 
     private mutating func refuseRepeated() {
         var first: [[CostMapping.Field: String]: Int] = [:]
-        for (place, line) in lines.enumerated() {
+        for (index, line) in lines.enumerated() {
             guard case .success(let report) = line else { continue }
             guard let before = first[report.cell] else {
                 first[report.cell] = report.line
                 continue
             }
-            lines[place] = .failure(
+            lines[index] = .failure(
                 CostsLineFault(
                     line: report.line,
                     "has the same day, campaign, country and currency as line \(before) and would replace it: export one line for each, or write repeated_rows: add_up in the mapping"

@@ -96,18 +96,18 @@ final class DedupeSegment {
     /// size. At 0.8 it exceeds 32 about once in a million times; then the spread grows.
     private static var overflow: Int { 32 }
 
-    private var places: UnsafeMutableBufferPointer<DedupeWindow.Entry>
+    private var slots: UnsafeMutableBufferPointer<DedupeWindow.Entry>
     /// The number of slots that ids are spread over. The slots after it take the overflow at the end.
     private var spread: Int
     private(set) var count = 0
 
     init() {
         spread = 0
-        places = UnsafeMutableBufferPointer(start: nil, count: 0)
+        slots = UnsafeMutableBufferPointer(start: nil, count: 0)
     }
 
     deinit {
-        places.deallocate()
+        slots.deallocate()
     }
 
     @inline(__always)
@@ -122,54 +122,54 @@ final class DedupeSegment {
 
     /// The slot of the id, or the slot where it belongs.
     @inline(__always)
-    private func place(of id: RecordID) -> Int {
-        var place = home(id, spread: spread)
-        while place < places.count, places[place].timestampMilliseconds != Self.free,
-            comesBefore(places[place].id, id)
+    private func slot(of id: RecordID) -> Int {
+        var slot = home(id, spread: spread)
+        while slot < slots.count, slots[slot].timestampMilliseconds != Self.free,
+            comesBefore(slots[slot].id, id)
         {
-            place += 1
+            slot += 1
         }
-        return place
+        return slot
     }
 
     func admit(_ entry: DedupeWindow.Entry, horizonMilliseconds: Int64) -> Bool {
         if count * 5 >= spread * 4 { makeRoom(horizonMilliseconds) }
-        let place = place(of: entry.id)
-        if place < places.count, places[place].timestampMilliseconds != Self.free,
-            places[place].id == entry.id
+        let slot = slot(of: entry.id)
+        if slot < slots.count, slots[slot].timestampMilliseconds != Self.free,
+            slots[slot].id == entry.id
         {
-            if places[place].timestampMilliseconds >= horizonMilliseconds { return false }
-            places[place].timestampMilliseconds = entry.timestampMilliseconds
+            if slots[slot].timestampMilliseconds >= horizonMilliseconds { return false }
+            slots[slot].timestampMilliseconds = entry.timestampMilliseconds
             return true
         }
-        insert(entry, at: place, horizonMilliseconds)
+        insert(entry, at: slot, horizonMilliseconds)
         return true
     }
 
     private func insert(
-        _ entry: DedupeWindow.Entry, at place: Int, _ horizonMilliseconds: Int64
+        _ entry: DedupeWindow.Entry, at slot: Int, _ horizonMilliseconds: Int64
     ) {
-        var end = place
-        while end < places.count, places[end].timestampMilliseconds != Self.free { end += 1 }
-        guard end < places.count else {
+        var end = slot
+        while end < slots.count, slots[end].timestampMilliseconds != Self.free { end += 1 }
+        guard end < slots.count else {
             rebuild(spread: spread + spread / 4 + 16, notBefore: horizonMilliseconds)
-            insert(entry, at: self.place(of: entry.id), horizonMilliseconds)
+            insert(entry, at: self.slot(of: entry.id), horizonMilliseconds)
             return
         }
-        while end > place {
-            places[end] = places[end - 1]
+        while end > slot {
+            slots[end] = slots[end - 1]
             end -= 1
         }
-        places[place] = entry
+        slots[slot] = entry
         count += 1
     }
 
     func remove(_ id: RecordID) {
-        let place = place(of: id)
-        guard place < places.count, places[place].timestampMilliseconds != Self.free,
-            places[place].id == id
+        let slot = slot(of: id)
+        guard slot < slots.count, slots[slot].timestampMilliseconds != Self.free,
+            slots[slot].id == id
         else { return }
-        places[place].timestampMilliseconds = Self.free
+        slots[slot].timestampMilliseconds = Self.free
         rebuild(spread: spread, notBefore: Self.free + 1)
     }
 
@@ -179,12 +179,12 @@ final class DedupeSegment {
 
     func entries(notBefore horizonMilliseconds: Int64) -> [DedupeWindow.Entry] {
         let oldest = max(horizonMilliseconds, Self.free + 1)
-        return places.filter { $0.timestampMilliseconds >= oldest }
+        return slots.filter { $0.timestampMilliseconds >= oldest }
     }
 
     private func makeRoom(_ horizonMilliseconds: Int64) {
         let oldest = max(horizonMilliseconds, Self.free + 1)
-        let alive = places.reduce(0) { $0 + ($1.timestampMilliseconds >= oldest ? 1 : 0) }
+        let alive = slots.reduce(0) { $0 + ($1.timestampMilliseconds >= oldest ? 1 : 0) }
         let wanted = alive * 16 >= spread * 11 ? max(spread * 5 / 4, 16) : alive + alive / 2 + 16
         rebuild(spread: wanted, notBefore: oldest)
     }
@@ -206,7 +206,7 @@ final class DedupeSegment {
                 id: RecordID(high: 0, low: 0), timestampMilliseconds: Self.free))
         var movedCount = 0
         var next = 0
-        for entry in places where entry.timestampMilliseconds >= oldestMilliseconds {
+        for entry in slots where entry.timestampMilliseconds >= oldestMilliseconds {
             next = max(next, home(entry.id, spread: spread))
             guard next < moved.count else {
                 moved.deallocate()
@@ -216,8 +216,8 @@ final class DedupeSegment {
             next += 1
             movedCount += 1
         }
-        places.deallocate()
-        places = moved
+        slots.deallocate()
+        slots = moved
         count = movedCount
         self.spread = spread
         return true

@@ -13,7 +13,7 @@ package protocol WindowedFold: StreamFold where State == WindowedState {
     /// - Returns: false for a duplicate.
     /// - Throws: the reason for a rejection; ids of a rejected record are not remembered.
     func count(
-        _ value: JSONValue, of kind: Kind, at place: FoldPosition
+        _ value: JSONValue, of kind: Kind, at position: FoldPosition
     ) throws(Rejection) -> Bool
 }
 
@@ -40,18 +40,18 @@ extension WindowedFold {
     }
 
     package func take(
-        _ record: RecordView, at place: FoldPosition, of prepared: Prepared
+        _ record: RecordView, at position: FoldPosition, of prepared: Prepared
     ) -> (Outcome, StaticString) {
         let envelope = Envelope<Kind>(record)
         do throws(Rejection) {
             let value = try envelope.value(
                 of: record, parser: state.parser,
                 maxRecordBytes: state.rules.maxRecordBytes)
-            let isNew = try count(value, of: envelope.type ?? .byDefault, at: place)
-            state.noteAnswers(at: place)
+            let isNew = try count(value, of: envelope.type ?? .byDefault, at: position)
+            state.rememberAnswers(at: position)
             return (isNew ? .accepted : .duplicates, envelope.countedType)
         } catch {
-            refuse(record, at: place, .rejected(error))
+            refuse(record, at: position, .rejected(error))
             return (.rejected, envelope.countedType)
         }
     }
@@ -103,17 +103,17 @@ package final class WindowedState: FoldState {
     }
 
     @inline(__always)
-    package func advance(_ record: RecordView, to place: FoldPosition) {
-        timestampMilliseconds = place.timestampMilliseconds
-        window = window(of: place.partition)
+    package func advance(_ record: RecordView, to position: FoldPosition) {
+        timestampMilliseconds = position.timestampMilliseconds
+        window = window(of: position.partition)
         window.advance(to: timestampMilliseconds)
         admittedBefore = window.admitted.count
         effects.advance(
-            record, in: place.hour, watermarkMilliseconds: window.watermarkMilliseconds)
+            record, in: position.hour, watermarkMilliseconds: window.watermarkMilliseconds)
         answers.removeAll()
         if let recalled {
             answers =
-                recalled.answers(about: place).flatMap { WindowAnswers($0) } ?? WindowAnswers()
+                recalled.answers(about: position).flatMap { WindowAnswers($0) } ?? WindowAnswers()
         }
     }
 
@@ -123,14 +123,14 @@ package final class WindowedState: FoldState {
     func admit(_ id: RecordID) -> Bool {
         guard recalled == nil else { return answers.recallIsNew() }
         let isNew = window.admit(id, timestampMilliseconds: timestampMilliseconds)
-        answers.note(isNew: isNew)
+        answers.append(isNew: isNew)
         return isNew
     }
 
     /// Records the window's answers about the current record.
     @inline(__always)
-    func noteAnswers(at place: FoldPosition) {
-        if !answers.isEmpty { effects.note(answers.bytes, about: place) }
+    func rememberAnswers(at position: FoldPosition) {
+        if !answers.isEmpty { effects.remember(answers.bytes, about: position) }
     }
 
     package func write(to writer: any FoldMemoryWriter) throws {
@@ -161,7 +161,7 @@ package final class WindowedState: FoldState {
 /// A dedupe window's answers about one record: the indices of the ids that were seen earlier, in the order of lookups.
 struct WindowAnswers: Equatable, Sendable {
     /// Indices of the ids that were seen earlier, in order.
-    private(set) var seenPlaces: [Int] = []
+    private(set) var seenIndices: [Int] = []
     private var next = 0
 
     init() {}
@@ -170,34 +170,34 @@ struct WindowAnswers: Equatable, Sendable {
     init?(_ answers: [UInt8]) {
         var reader = AnswerReader(answers)
         while !reader.isAtEnd {
-            guard let place = reader.number() else { return nil }
-            seenPlaces.append(Int(truncatingIfNeeded: place))
+            guard let index = reader.number() else { return nil }
+            seenIndices.append(Int(truncatingIfNeeded: index))
         }
     }
 
-    var isEmpty: Bool { seenPlaces.isEmpty }
+    var isEmpty: Bool { seenIndices.isEmpty }
 
     var bytes: [UInt8] {
         var writer = AnswerWriter()
-        for place in seenPlaces { writer.add(place) }
+        for index in seenIndices { writer.add(index) }
         return writer.bytes
     }
 
     @inline(__always)
-    mutating func note(isNew: Bool) {
-        if !isNew { seenPlaces.append(next) }
+    mutating func append(isNew: Bool) {
+        if !isNew { seenIndices.append(next) }
         next += 1
     }
 
     /// Whether the next id was new at its first lookup.
     mutating func recallIsNew() -> Bool {
         defer { next += 1 }
-        return !seenPlaces.contains(next)
+        return !seenIndices.contains(next)
     }
 
     @inline(__always)
     mutating func removeAll() {
-        if !seenPlaces.isEmpty { seenPlaces.removeAll(keepingCapacity: true) }
+        if !seenIndices.isEmpty { seenIndices.removeAll(keepingCapacity: true) }
         next = 0
     }
 }

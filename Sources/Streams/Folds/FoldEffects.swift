@@ -53,14 +53,14 @@ package struct FoldEffects {
     }
 
     @inline(__always)
-    mutating func count(_ outcome: Outcome, at place: FoldPosition, type: StaticString) {
+    mutating func count(_ outcome: Outcome, at position: FoldPosition, type: StaticString) {
         let key = OutcomeKey(topic: topicSymbol, type: symbols.intern(type))
-        outcomes.count(outcome, row: outcomes.row(key, at: place))
+        outcomes.count(outcome, row: outcomes.row(key, at: position))
     }
 
-    mutating func note(_ answers: [UInt8], about place: FoldPosition) {
+    mutating func remember(_ answers: [UInt8], about position: FoldPosition) {
         recollections.append(
-            Recollection(partition: place.partition, offset: place.offset, answers: answers))
+            Recollection(partition: position.partition, offset: position.offset, answers: answers))
     }
 
     mutating func refuse(_ record: RefusedRecord) {
@@ -109,13 +109,13 @@ package struct HourRange: Equatable, Sendable {
 
 /// The ranges that a batch touches, each once.
 struct HourRanges {
-    private struct Place: Hashable {
+    private struct PartitionHour: Hashable {
         var partition: Int32
         var hour: Hour
     }
 
     private(set) var all: [HourRange] = []
-    private var places: [Place: Int] = [:]
+    private var indices: [PartitionHour: Int] = [:]
     // Most records have the hour of the previous one.
     private var last = 0
 
@@ -130,14 +130,14 @@ struct HourRanges {
     }
 
     private mutating func addElsewhere(partition: Int32, hour: Hour, offset: Int64) {
-        let place = Place(partition: partition, hour: hour)
-        if let index = places[place] {
+        let partitionHour = PartitionHour(partition: partition, hour: hour)
+        if let index = indices[partitionHour] {
             last = index
             all[index].lastOffset = offset
             all[index].records += 1
         } else {
             last = all.count
-            places[place] = last
+            indices[partitionHour] = last
             all.append(
                 HourRange(
                     partition: partition, hour: hour, firstOffset: offset, lastOffset: offset,
@@ -147,7 +147,7 @@ struct HourRanges {
 
     mutating func removeAll() {
         all.removeAll(keepingCapacity: true)
-        places.removeAll(keepingCapacity: true)
+        indices.removeAll(keepingCapacity: true)
         last = 0
     }
 }

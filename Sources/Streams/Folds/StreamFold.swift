@@ -76,7 +76,7 @@ package protocol StreamFold: AnyObject, SendableMetatype {
     /// Folds one record of a prepared batch. Returns its outcome, and its type for counting. Throws if memory cannot be
     /// read.
     func take(
-        _ record: RecordView, at place: FoldPosition, of prepared: Prepared
+        _ record: RecordView, at position: FoldPosition, of prepared: Prepared
     ) throws -> (Outcome, StaticString)
     func clear()
     /// The number of ids in windows in memory. If it exceeds `bound`, expired ids are dropped first.
@@ -125,10 +125,10 @@ extension StreamFold {
     /// Folds one record of a batch. Throws if memory cannot be read.
     package func fold(_ index: Int, of prepared: Prepared) throws {
         let record = prepared.batch[index]
-        let place = FoldPosition(record, index: index)
-        state.advance(record, to: place)
-        let (outcome, type) = try take(record, at: place, of: prepared)
-        state.effects.count(outcome, at: place, type: type)
+        let position = FoldPosition(record, index: index)
+        state.advance(record, to: position)
+        let (outcome, type) = try take(record, at: position, of: prepared)
+        state.effects.count(outcome, at: position, type: type)
     }
 
     /// Reverts the last `fold` in the dedupe memory and clears the effects, because the record's sums overflow and it
@@ -137,17 +137,17 @@ extension StreamFold {
         state.takeBackLast()
         clear()
         let record = prepared.batch[index]
-        let place = FoldPosition(record, index: index)
-        state.advance(record, to: place)
-        refuse(record, at: place, .rejected(.overflow))
-        state.effects.count(.rejected, at: place, type: Envelope<Kind>(record).countedType)
+        let position = FoldPosition(record, index: index)
+        state.advance(record, to: position)
+        refuse(record, at: position, .rejected(.overflow))
+        state.effects.count(.rejected, at: position, type: Envelope<Kind>(record).countedType)
     }
 
     /// Keeps a record of the batch, in addition to its count.
-    func refuse(_ record: RecordView, at place: FoldPosition, _ cause: RefusedRecord.Cause) {
+    func refuse(_ record: RecordView, at position: FoldPosition, _ cause: RefusedRecord.Cause) {
         state.effects.refuse(
             RefusedRecord(
-                index: place.index, type: Envelope<Kind>(record).statedType, cause: cause))
+                index: position.index, type: Envelope<Kind>(record).statedType, cause: cause))
     }
 
     package func clear() { clearTables() }
@@ -188,7 +188,7 @@ package protocol FoldState: AnyObject {
     var recalled: RecalledMemory? { get set }
 
     /// Moves the watermark and the next offset past the record that is folded next.
-    func advance(_ record: RecordView, to place: FoldPosition)
+    func advance(_ record: RecordView, to position: FoldPosition)
     /// Reverts the last record's changes to the memory.
     func takeBackLast()
     func restore(

@@ -16,18 +16,18 @@ package final class ImpressionsFold: WindowedFold {
 
     /// Counts a record unless its id was seen earlier; counts only the new listings of a record.
     package func count(
-        _ value: JSONValue, of kind: ImpressionsEventType, at place: FoldPosition
+        _ value: JSONValue, of kind: ImpressionsEventType, at position: FoldPosition
     ) throws(Rejection) -> Bool {
         let (event, id) = try decoder.decode(value, kind, symbols: &state.effects.symbols)
         switch event {
         case .ad(let ad):
             guard state.admit(self.id(kind, id)) else { return false }
-            add(ad, place)
+            add(ad, position)
         case .recommendations(let recommendations):
             guard state.admit(self.id(kind, id)) else { return false }
-            add(recommendations, place)
+            add(recommendations, position)
         case .listings(let seen):
-            return count(seen, requestID: id, at: place)
+            return count(seen, requestID: id, at: position)
         }
         return true
     }
@@ -42,8 +42,8 @@ extension ImpressionsFold {
         return idBuilder.finish()
     }
 
-    private func add(_ ad: ImpressionsEvent.Ad, _ place: FoldPosition) {
-        let row = row(ad.key, place)
+    private func add(_ ad: ImpressionsEvent.Ad, _ position: FoldPosition) {
+        let row = row(ad.key, position)
         guard !ad.isTest else { return count(.test, row) }
         switch ad.fate {
         case .presented: count(.presented, row)
@@ -60,12 +60,12 @@ extension ImpressionsFold {
         }
     }
 
-    private func add(_ answer: ImpressionsEvent.Recommendations, _ place: FoldPosition) {
+    private func add(_ answer: ImpressionsEvent.Recommendations, _ position: FoldPosition) {
         for document in answer.documents {
             let row = row(
                 AdKey(
                     format: .outbrain, placement: answer.placement, campaign: document.campaign),
-                place)
+                position)
             guard !answer.isTest else {
                 count(.test, row)
                 continue
@@ -79,7 +79,8 @@ extension ImpressionsFold {
     /// Each listing has its own id, and counts once per record. The record is a duplicate if all its listings are
     /// known.
     private func count(
-        _ seen: ImpressionsEvent.Listings, requestID: UnsafeRawBufferPointer, at place: FoldPosition
+        _ seen: ImpressionsEvent.Listings, requestID: UnsafeRawBufferPointer,
+        at position: FoldPosition
     ) -> Bool {
         var viewed: Int64 = 0
         var stale: Int64 = 0
@@ -94,7 +95,7 @@ extension ImpressionsFold {
         }
         guard viewed + stale > 0 else { return false }
         let row = row(
-            AdKey(format: .outbrain, placement: seen.placement, campaign: .unknown), place)
+            AdKey(format: .outbrain, placement: seen.placement, campaign: .unknown), position)
         guard !seen.isTest else {
             count(.test, row)
             return true
@@ -104,8 +105,8 @@ extension ImpressionsFold {
         return true
     }
 
-    private func row(_ ad: AdKey, _ place: FoldPosition) -> Int {
-        impressions.row(ImpressionsKey(ad: ad), at: place)
+    private func row(_ ad: AdKey, _ position: FoldPosition) -> Int {
+        impressions.row(ImpressionsKey(ad: ad), at: position)
     }
 
     @inline(__always)

@@ -94,7 +94,7 @@ where Decoder.Kind == Stream.Kind {
                     try check(value, kind, timestampMilliseconds)
                 }
             } catch {
-                if let known = refusal, known.reason <= error.reason { continue }
+                if let earlier = refusal, earlier.reason <= error.reason { continue }
                 refusal = error
             }
         }

@@ -70,19 +70,19 @@ package final class RecordKeyReader: @unchecked Sendable {
     ) throws(Rejection) -> [KeyedEvent] {
         let keying = keyings[stream.streamName] ?? stream.eventKeys
         keyings[stream.streamName] = keying
-        let known = keying?.knows(type: name) == true ? keying : nil
+        let matching = keying?.knows(type: name) == true ? keying : nil
         func unknown() -> Rejection {
             Rejection(.unknownType, "the topic \(stream.streamName) has no type '\(name)'")
         }
         do throws(Rejection) {
             return try read(bytes) { value throws(Rejection) in
-                guard let known else { throw unknown() }
-                return try known.events(
+                guard let matching else { throw unknown() }
+                return try matching.events(
                     of: value, type: name, at: timestampMilliseconds, parser: innerParser)
             }
         } catch {
             // An unknown type has precedence over a value that is not an object.
-            throw known == nil && error.reason == .wrongType ? unknown() : error
+            throw matching == nil && error.reason == .wrongType ? unknown() : error
         }
     }
 

@@ -26,17 +26,17 @@ package final class LastingState: FoldState {
     }
 
     /// The row to compare a record with; the recalled one while a part of the log is folded again.
-    func known<Row: RecalledRow>(
-        _ key: Row.Key, in rows: LastingRows<Row>, at place: FoldPosition
+    func remembered<Row: RecalledRow>(
+        _ key: Row.Key, in rows: LastingRows<Row>, at position: FoldPosition
     ) throws -> Row? {
-        guard let recalled else { return try rows.row(key, place.partition) }
-        return recalled.answers(about: place).flatMap { Row(answers: $0) }
+        guard let recalled else { return try rows.row(key, position.partition) }
+        return recalled.answers(about: position).flatMap { Row(answers: $0) }
     }
 
-    package func advance(_ record: RecordView, to place: FoldPosition) {
-        let watermark = max(watermarks[place.partition] ?? 0, place.timestampMilliseconds)
-        watermarks[place.partition] = watermark
-        effects.advance(record, in: place.hour, watermarkMilliseconds: watermark)
+    package func advance(_ record: RecordView, to position: FoldPosition) {
+        let watermark = max(watermarks[position.partition] ?? 0, position.timestampMilliseconds)
+        watermarks[position.partition] = watermark
+        effects.advance(record, in: position.hour, watermarkMilliseconds: watermark)
     }
 
     /// Clearing the batch clears the rows.

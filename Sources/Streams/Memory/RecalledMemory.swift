@@ -11,8 +11,8 @@ package final class RecalledMemory: FoldMemory {
         answers[recollection.partition, default: [:]][recollection.offset] = recollection.answers
     }
 
-    func answers(about place: FoldPosition) -> [UInt8]? {
-        answers(partition: place.partition, offset: place.offset)
+    func answers(about position: FoldPosition) -> [UInt8]? {
+        answers(partition: position.partition, offset: position.offset)
     }
 
     package func removeAll() { answers.removeAll(keepingCapacity: true) }

@@ -12,19 +12,19 @@ package final class OverlayClicksFold: WindowedFold {
     }
 
     package func count(
-        _ value: JSONValue, of kind: OverlayClicksEventType, at place: FoldPosition
+        _ value: JSONValue, of kind: OverlayClicksEventType, at position: FoldPosition
     ) throws(Rejection) -> Bool {
         let (click, id) = try decoder.decode(value, kind, symbols: &state.effects.symbols)
         guard state.admit(id) else { return false }
-        add(click, place)
+        add(click, position)
         return true
     }
 
 }
 
 extension OverlayClicksFold {
-    private func add(_ click: OverlayClicksEvent, _ place: FoldPosition) {
-        let row = overlayClicks.row(OverlayClicksKey(ad: click.key), at: place)
+    private func add(_ click: OverlayClicksEvent, _ position: FoldPosition) {
+        let row = overlayClicks.row(OverlayClicksKey(ad: click.key), at: position)
         switch click.judgement {
         case .test: count(.test, row)
         case .notPresented: count(.notPresented, row)

@@ -23,7 +23,7 @@ package final class PostbacksFold: LastingFold {
     let installCohorts = DeltaTable<InstallCohortsKey>()
     package var deltas: [Deltas] { [postbacks, conversionValues, decodedEvents, installCohorts] }
     /// The best accepted copy of each postback.
-    let accepted: LastingRows<KnownPostback>
+    let accepted: LastingRows<RememberedPostback>
     /// Every decoded copy of the batch, in order, with the symbols of the effects.
     private var copies: [PostbackCopy] = []
     package internal(set) var outbox: [PartnerPostback] = []
@@ -42,7 +42,7 @@ package final class PostbacksFold: LastingFold {
         self.jwsParser = jwsParser
         decoder = PostbacksDecoder(jwsParser: jwsParser)
         state = LastingState(topic: topic, memory: memory)
-        accepted = state.rows(of: KnownPostback.self)
+        accepted = state.rows(of: RememberedPostback.self)
     }
 
     package func writeMemory(to writer: any FoldMemoryWriter) throws {
@@ -85,51 +85,52 @@ package final class PostbacksFold: LastingFold {
     }
 
     package func take(
-        _ record: RecordView, at place: FoldPosition, of prepared: PreparedPostbacks
+        _ record: RecordView, at position: FoldPosition, of prepared: PreparedPostbacks
     ) throws -> (Outcome, StaticString) {
-        let item = prepared.items[place.index]
+        let item = prepared.items[position.index]
         switch item.event {
         case .failure(let rejection):
-            refuse(record, at: place, .rejected(rejection))
+            refuse(record, at: position, .rejected(rejection))
             return (.rejected, item.countedType)
         case .success(let decoded):
-            let outcome = try take(decoded, of: record, at: place, prepared)
+            let outcome = try take(decoded, of: record, at: position, prepared)
             return (outcome, item.countedType)
         }
     }
 
     private func take(
-        _ decoded: PostbacksEvent, of record: RecordView, at place: FoldPosition,
+        _ decoded: PostbacksEvent, of record: RecordView, at position: FoldPosition,
         _ prepared: PreparedPostbacks
     ) throws -> Outcome {
-        let result = prepared.results[place.index]
+        let result = prepared.results[position.index]
         let event = decoded.inForm(result.form)
         let id = id(of: event, prepared)
         let values = unsignedValues(of: event, prepared)
-        let known = try state.known(id, in: accepted, at: place)
-        let outcome = Self.outcome(of: result.verdict, values, beside: known)
-        if let known {
-            state.effects.note(known.answers(withPublished: outcome == .accepted), about: place)
+        let earlier = try state.remembered(id, in: accepted, at: position)
+        let outcome = Self.outcome(of: result.verdict, values, beside: earlier)
+        if let earlier {
+            state.effects.remember(
+                earlier.answers(withPublished: outcome == .accepted), about: position)
         }
         let key = key(of: event, result.verdict, prepared)
         copies.append(
             PostbackCopy(
-                id: id, route: PostbackRoute(record) ?? .device, partition: place.partition,
-                offset: place.offset, timestampMilliseconds: place.timestampMilliseconds,
+                id: id, route: PostbackRoute(record) ?? .device, partition: position.partition,
+                offset: position.offset, timestampMilliseconds: position.timestampMilliseconds,
                 outcome: outcome, verdict: result.verdict, values: values,
                 campaign: key.campaign, sequenceIndex: event.sequenceIndex,
                 hasSourceIdentifier: event.hasSourceIdentifier, didWin: event.didWin))
-        if outcome == .conflicts, let known {
+        if outcome == .conflicts, let earlier {
             refuse(
-                record, at: place,
-                .conflict(detail: "has other values than offset \(known.offset)"))
+                record, at: position,
+                .conflict(detail: "has other values than offset \(earlier.offset)"))
         }
         if outcome == .accepted {
-            var copy = KnownPostback(
+            var copy = RememberedPostback(
                 rank: result.verdict.rank, offset: record.offset, values: values,
-                published: known?.published ?? [:])
-            add(event, result, key, place, prepared, &copy)
-            accepted.write(copy, id, place.partition)
+                published: earlier?.published ?? [:])
+            add(event, result, key, position, prepared, &copy)
+            accepted.write(copy, id, position.partition)
         }
         return outcome
     }
@@ -141,7 +142,7 @@ package final class PostbacksFold: LastingFold {
     }
 
     package static func originalOffset(in answers: [UInt8]) -> Int64? {
-        KnownPostback(answers: answers)?.offset
+        RememberedPostback(answers: answers)?.offset
     }
 }
 
@@ -160,10 +161,10 @@ extension PostbacksFold {
 
     /// The outcome of a copy. A verdict that ranks above those of all accepted copies counts as new.
     private static func outcome(
-        of verdict: Verdict, _ values: UnsignedValues, beside known: KnownPostback?
+        of verdict: Verdict, _ values: UnsignedValues, beside earlier: RememberedPostback?
     ) -> Outcome {
-        guard let known, verdict.rank <= known.rank else { return .accepted }
-        return known.values == values || verdict.rank < known.rank ? .duplicates : .conflicts
+        guard let earlier, verdict.rank <= earlier.rank else { return .accepted }
+        return earlier.values == values || verdict.rank < earlier.rank ? .duplicates : .conflicts
     }
 
     private func id(of event: PostbacksEvent, _ prepared: PreparedPostbacks) -> RecordID {
@@ -188,31 +189,31 @@ extension PostbacksFold {
 
     private func add(
         _ event: PostbacksEvent, _ result: AttestationResult, _ key: PostbacksKey,
-        _ place: FoldPosition, _ prepared: PreparedPostbacks,
-        _ copy: inout KnownPostback
+        _ position: FoldPosition, _ prepared: PreparedPostbacks,
+        _ copy: inout RememberedPostback
     ) {
-        let row = postbacks.row(key, at: place)
+        let row = postbacks.row(key, at: position)
         postbacks.count(.postbacks, row: row)
         if event.didWin, event.fineValue == nil, event.coarseValue == nil {
             postbacks.count(.nullValues, row: row)
         }
         if let value = event.fineValue {
-            addValue("fine", state.effects.symbols.intern(decimal: Int64(value)), of: key, place)
+            addValue("fine", state.effects.symbols.intern(decimal: Int64(value)), of: key, position)
         }
         if let value = event.coarseValue {
-            addValue("coarse", state.effects.symbols.intern(value.name), of: key, place)
+            addValue("coarse", state.effects.symbols.intern(value.name), of: key, position)
         }
         let model = models[event.appID]
         let decoding = model?.decoding(
-            received: place.timestampMilliseconds, timing: event.timing, fine: event.fineValue,
+            received: position.timestampMilliseconds, timing: event.timing, fine: event.fineValue,
             coarse: event.coarseValue, sequenceIndex: event.sequenceIndex)
         if event.didWin, isTrusted(result.verdict) {
-            if let decoding { addEvents(of: decoding, event, key, place) }
+            if let decoding { addEvents(of: decoding, event, key, position) }
             let install = event.likelyInstall(
-                received: place.timestampMilliseconds, verdict: result.verdict, model: model)
-            addToCohort(event, of: install, decoding, key, place)
+                received: position.timestampMilliseconds, verdict: result.verdict, model: model)
+            addToCohort(event, of: install, decoding, key, position)
         }
-        publish(event, result, decoding, place, prepared, &copy)
+        publish(event, result, decoding, position, prepared, &copy)
     }
 
     private func isTrusted(_ verdict: Verdict) -> Bool {
@@ -250,16 +251,16 @@ extension PostbacksFold {
     }
 
     private func addValue(
-        _ kind: StaticString, _ value: Symbol, of key: PostbacksKey, _ place: FoldPosition
+        _ kind: StaticString, _ value: Symbol, of key: PostbacksKey, _ position: FoldPosition
     ) {
         let key = ConversionValuesKey(
             postback: key, kind: state.effects.symbols.intern(kind), value: value)
-        conversionValues.count(.postbacks, row: conversionValues.row(key, at: place))
+        conversionValues.count(.postbacks, row: conversionValues.row(key, at: position))
     }
 
     private func addEvents(
         of decoding: ModelDecoding, _ postback: PostbacksEvent, _ key: PostbacksKey,
-        _ place: FoldPosition
+        _ position: FoldPosition
     ) {
         for event in decoding.events {
             let row = decodedEvents.row(
@@ -269,7 +270,7 @@ extension PostbacksFold {
                     event: state.effects.symbols.intern(event.event),
                     currency: state.effects.symbols.intern(decoding.currency),
                     hasSourceIdentifier: postback.hasSourceIdentifier),
-                at: place)
+                at: position)
             decodedEvents.add(event.countMin, to: .countMin, row: row)
             decodedEvents.add(event.countMax, to: .countMax, row: row)
             decodedEvents.add(event.revenueMinMicros, to: .revenueMinMicros, row: row)
@@ -280,14 +281,14 @@ extension PostbacksFold {
 
     private func addToCohort(
         _ event: PostbacksEvent, of install: Int64?, _ decoding: ModelDecoding?,
-        _ key: PostbacksKey, _ place: FoldPosition
+        _ key: PostbacksKey, _ position: FoldPosition
     ) {
         let row = installCohorts.row(
             InstallCohortsKey(
                 window: key.sequenceIndex, campaign: key.campaign,
                 currency: decoding.map { state.effects.symbols.intern($0.currency) } ?? .empty,
                 hasSourceIdentifier: event.hasSourceIdentifier),
-            partition: place.partition,
+            partition: position.partition,
             hour: install.map { Hour(containing: $0).startOfDay } ?? .unknown)
         installCohorts.count(.postbacks, row: row)
         if event.sequenceIndex == 0, event.conversionType == .download {

@@ -24,7 +24,7 @@ struct UnsignedValues: Equatable, Sendable {
 }
 
 /// The best accepted copy of a postback so far.
-struct KnownPostback: Equatable, Sendable {
+struct RememberedPostback: Equatable, Sendable {
     var rank: Int
     var offset: Int64
     var values: UnsignedValues
@@ -32,7 +32,7 @@ struct KnownPostback: Equatable, Sendable {
     var published: [String: Int64]
 }
 
-extension KnownPostback: RecalledRow {
+extension RememberedPostback: RecalledRow {
     typealias Key = RecordID
 
     static let table = MemoryTable(
@@ -50,7 +50,7 @@ extension KnownPostback: RecalledRow {
                 "id", .bytes, "first 16 bytes of SHA-256 of framework, network, transaction, index")
         ] + columns.declared)
 
-    private static let columns: MemoryColumns<KnownPostback> = [
+    private static let columns: MemoryColumns<RememberedPostback> = [
         .integer(
             "rank", note: "2 valid, 1 development, 0 invalid or unverifiable", { Int64($0.rank) },
             { $0.rank = Int($1) }),
@@ -101,7 +101,7 @@ extension KnownPostback: RecalledRow {
     }
 }
 
-extension KnownPostback {
+extension RememberedPostback {
     /// The copy as the answer to a record: the values to compare the record with and, for an accepted record, the
     /// revisions published earlier.
     func answers(withPublished: Bool) -> [UInt8] {

@@ -6,8 +6,8 @@ extension PostbacksFold {
     /// Puts an accepted postback in the outbox of every partner with a matching rule.
     func publish(
         _ event: PostbacksEvent, _ result: AttestationResult, _ decoding: ModelDecoding?,
-        _ place: FoldPosition, _ prepared: PreparedPostbacks,
-        _ copy: inout KnownPostback
+        _ position: FoldPosition, _ prepared: PreparedPostbacks,
+        _ copy: inout RememberedPostback
     ) {
         guard !self.partners.isEmpty else { return }
         let network = Self.lowercased(prepared.text(event.network))
@@ -16,14 +16,14 @@ extension PostbacksFold {
                 verdict: result.verdict, network: network, app: event.appID,
                 window: event.sequenceIndex)
         }
-        guard !partners.isEmpty, let bytes = prepared.batch[place.index].value,
+        guard !partners.isEmpty, let bytes = prepared.batch[position.index].value,
             let envelope = try? parser.parse(bytes)
         else { return }
         var jwsBytes: [UInt8] = []
         let claims = claims(of: envelope, bytes: &jwsBytes)
         let content = PartnerContent(
             event: event, verdict: result.verdict, form: result.form, decoding: decoding,
-            place: place, topic: topic
+            position: position, topic: topic
         ).text(envelope: envelope, claims: claims)
         for partner in partners {
             let id = PartnerDocument.id(
@@ -37,7 +37,8 @@ extension PostbacksFold {
                 PartnerPostback(
                     document: PartnerDocument(
                         id: id, revision: revision, partner: partner.name, content: content),
-                    partner: partner.name, partition: place.partition, originOffset: place.offset,
+                    partner: partner.name, partition: position.partition,
+                    originOffset: position.offset,
                     adNetworkID: network, campaign: campaignText(event, prepared),
                     hasSourceIdentifier: event.hasSourceIdentifier, appID: event.appID,
                     sourceAppID: event.sourceAppID ?? 0))
@@ -73,7 +74,7 @@ struct PartnerContent {
     var verdict: Verdict
     var form: RelayForm
     var decoding: ModelDecoding?
-    var place: FoldPosition
+    var position: FoldPosition
     var topic: String
 
     /// - Parameter claims: the payload of an AdAttributionKit postback.
@@ -82,11 +83,11 @@ struct PartnerContent {
         text.object("postback") { writePostback(envelope, claims, to: &$0) }
         text.object("conversion", writeConversion)
         text.object("install_window", writeInstallWindow)
-        text.member("received_at", UTC.text(milliseconds: place.timestampMilliseconds))
+        text.member("received_at", UTC.text(milliseconds: position.timestampMilliseconds))
         text.object("origin") { text in
             text.member("topic", topic)
-            text.member("partition", place.partition)
-            text.member("offset", place.offset)
+            text.member("partition", position.partition)
+            text.member("offset", position.offset)
         }
         return text.text
     }
@@ -163,7 +164,7 @@ struct PartnerContent {
 
     private func writeInstallWindow(to text: inout JSONText) {
         let window = event.installWindow(
-            received: place.timestampMilliseconds, verdict: verdict)
+            received: position.timestampMilliseconds, verdict: verdict)
         text.member("earliest", window.earliest.map { UTC.text(milliseconds: $0) })
         text.member("latest", window.latest.map { UTC.text(milliseconds: $0) })
     }

@@ -97,10 +97,10 @@ package struct PostbacksRules: StreamRules {
         let before = Dictionary(old.partners.map { ($0.name, $0) }) { first, _ in first }
         let names = Set(partners.map(\.name))
         return partners.compactMap { partner in
-            guard let known = before[partner.name] else {
+            guard let earlier = before[partner.name] else {
                 return "partner \(partner.name) was added"
             }
-            return known == partner ? nil : "trust or filter of partner \(partner.name) changed"
+            return earlier == partner ? nil : "trust or filter of partner \(partner.name) changed"
         }
             + old.partners.filter { !names.contains($0.name) }.map {
                 "partner \($0.name) was removed"

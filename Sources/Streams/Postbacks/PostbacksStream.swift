@@ -23,7 +23,7 @@ extension PostbacksFold {
         PostbacksKey.table, ConversionValuesKey.table, DecodedEventsKey.table,
         InstallCohortsKey.table,
     ]
-    package static let memoryTables = [KnownPostback.table, PostbackCopy.table]
+    package static let memoryTables = [RememberedPostback.table, PostbackCopy.table]
     package static let emits = true
     package typealias Kind = PostbacksEventType
 

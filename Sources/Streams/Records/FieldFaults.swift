@@ -14,7 +14,7 @@ struct FieldFaults {
     }
 
     mutating func report(_ reason: RejectionReason, _ field: StaticString, _ detail: StaticString) {
-        if let known = self.reason, known <= reason { return }
+        if let present = self.reason, present <= reason { return }
         self.reason = reason
         self.field = field
         self.detail = detail
@@ -79,7 +79,7 @@ struct FieldFaults {
             return nil
         }
         guard let text = text(value, field) else { return nil }
-        for place in 0..<count where text.equals(detail[place]) { return place }
+        for index in 0..<count where text.equals(detail[index]) { return index }
         report(.outOfRange, field, "is not one of the allowed words")
         return nil
     }

@@ -42,7 +42,7 @@ struct RecordIDBuilder: ~Copyable {
     /// Adds a text with its ASCII letters in lower case.
     mutating func addLowercased(_ part: UnsafeRawBufferPointer) {
         add(part)
-        for place in count - part.count..<count { bytes[place] = bytes[place].asciiLowercased }
+        for index in count - part.count..<count { bytes[index] = bytes[index].asciiLowercased }
     }
 
     @inline(__always)

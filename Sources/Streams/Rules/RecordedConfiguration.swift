@@ -7,7 +7,7 @@ import Wording
 package struct RecordedConfiguration {
     private let value: JSONValue
     /// The path in the text, for errors: `models[0].app`.
-    private let place: String
+    private let location: String
 
     /// Calls `body` with the whole of a recorded text.
     package static func read<Result>(
@@ -19,10 +19,10 @@ package struct RecordedConfiguration {
         let answer = bytes.withUnsafeBytes {
             bytes -> Swift.Result<Result, RecordedConfigurationFault> in
             guard let root = try? parser.parse(bytes) else {
-                return .failure(.unreadable(place: "the text"))
+                return .failure(.unreadable(location: "the text"))
             }
             do throws(RecordedConfigurationFault) {
-                return .success(try body(RecordedConfiguration(value: root, place: "")))
+                return .success(try body(RecordedConfiguration(value: root, location: "")))
             } catch {
                 return .failure(error)
             }
@@ -34,23 +34,23 @@ package struct RecordedConfiguration {
     package func member(
         _ name: StaticString
     ) throws(RecordedConfigurationFault) -> RecordedConfiguration {
-        guard let member = optional(name) else { throw .unreadable(place: path(to: "\(name)")) }
+        guard let member = optional(name) else { throw .unreadable(location: path(to: "\(name)")) }
         return member
     }
 
     package func optional(_ name: StaticString) -> RecordedConfiguration? {
-        value.member(name).map { RecordedConfiguration(value: $0, place: path(to: "\(name)")) }
+        value.member(name).map { RecordedConfiguration(value: $0, location: path(to: "\(name)")) }
     }
 
     /// The elements of an array, each read by `body`.
     package func elements<Element>(
         _ body: (RecordedConfiguration) throws(RecordedConfigurationFault) -> Element
     ) throws(RecordedConfigurationFault) -> [Element] {
-        guard value.isArray else { throw .unreadable(place: place) }
+        guard value.isArray else { throw .unreadable(location: location) }
         var elements: [Element] = []
         for element in value.elements {
-            let place = "\(place)[\(elements.count)]"
-            elements.append(try body(RecordedConfiguration(value: element, place: place)))
+            let location = "\(location)[\(elements.count)]"
+            elements.append(try body(RecordedConfiguration(value: element, location: location)))
         }
         return elements
     }
@@ -59,11 +59,11 @@ package struct RecordedConfiguration {
     package func members() throws(RecordedConfigurationFault) -> [(
         name: String, value: RecordedConfiguration
     )] {
-        guard value.isObject else { throw .unreadable(place: place) }
+        guard value.isObject else { throw .unreadable(location: location) }
         var members: [(name: String, value: RecordedConfiguration)] = []
         value.forEachMember { bytes, member in
             let name = String(decoding: bytes, as: UTF8.self)
-            members.append((name, RecordedConfiguration(value: member, place: path(to: name))))
+            members.append((name, RecordedConfiguration(value: member, location: path(to: name))))
         }
         return members
     }
@@ -87,15 +87,15 @@ package struct RecordedConfiguration {
         return boolean
     }
 
-    package var fault: RecordedConfigurationFault { .unreadable(place: place) }
+    package var fault: RecordedConfigurationFault { .unreadable(location: location) }
 
-    private func path(to name: String) -> String { place.isEmpty ? name : "\(place).\(name)" }
+    private func path(to name: String) -> String { location.isEmpty ? name : "\(location).\(name)" }
 }
 
 /// The reasons why a recorded configuration cannot be used again.
 package enum RecordedConfigurationFault: OperatorError, Equatable, Sendable {
     /// A part does not have this version's form.
-    case unreadable(place: String)
+    case unreadable(location: String)
     /// Its meaning in this version differs from that in the recording version.
     case otherMeaning
     /// Only the fingerprint of a root certificate is recorded, and the certificate is missing.
@@ -110,8 +110,8 @@ package enum RecordedConfigurationFault: OperatorError, Equatable, Sendable {
 
     package var description: String {
         switch self {
-        case .unreadable(let place):
-            "the recorded configuration cannot be read at \(place), because another version of Weir wrote it: use that version, or fold the log again with the present configuration (\(Self.refolding))"
+        case .unreadable(let location):
+            "the recorded configuration cannot be read at \(location), because another version of Weir wrote it: use that version, or fold the log again with the present configuration (\(Self.refolding))"
         case .otherMeaning:
             "this version of Weir interprets the recorded configuration differently: use the version that recorded it, or fold the log again with the present configuration (\(Self.refolding))"
         case .rootMissing(let fingerprint):

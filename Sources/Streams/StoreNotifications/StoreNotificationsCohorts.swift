@@ -45,7 +45,7 @@ package struct CohortAge: ColumnWord, Equatable {
 }
 
 /// A row of `cohorts` in memory: the row that got a refund's amount.
-struct CohortPlace: Equatable, Sendable {
+struct CohortRow: Equatable, Sendable {
     /// The first hour of the day.
     var cohort: Hour
     var age: CohortAge
@@ -53,7 +53,7 @@ struct CohortPlace: Equatable, Sendable {
     var texts: [String]
 }
 
-extension CohortPlace {
+extension CohortRow {
     private static let textCount = 5
 
     init(_ key: CohortsKey, cohort: Hour, _ symbols: borrowing SymbolTable) {
@@ -144,18 +144,18 @@ extension StoreNotificationsFold {
         _ measure: StoreNotificationsKey.Measure, _ secondMeasure: StoreNotificationsKey.Measure?,
         gross: Int64, _ step: StoreNotificationsEvent.TrialStep?,
         _ dates: StoreNotificationsEvent.CohortDates, _ key: StoreNotificationsKey,
-        at place: FoldPosition
+        at position: FoldPosition
     ) throws {
         let counted = CohortsKey.Measure(measure)
         let adds = counted != nil || gross != 0
         guard adds || step != nil, isOfCohorts(key) else { return }
         guard let (cohort, age) = dates.cohort else {
-            if adds { countUndated(key, place) }
+            if adds { countUndated(key, position) }
             return
         }
-        let isConversion = try step.map { try endsTrial($0, place.partition) } ?? false
+        let isConversion = try step.map { try endsTrial($0, position.partition) } ?? false
         guard adds else { return }
-        let row = cohorts.row(CohortsKey(key, age), partition: place.partition, hour: cohort)
+        let row = cohorts.row(CohortsKey(key, age), partition: position.partition, hour: cohort)
         if let counted { cohorts.count(counted, row: row) }
         if secondMeasure == .trials { cohorts.count(.trials, row: row) }
         if isConversion { cohorts.count(.trialConversions, row: row) }
@@ -170,22 +170,22 @@ extension StoreNotificationsFold {
     /// - Returns: the row that got the amount; nil without an amount.
     func addRefundToCohorts(
         isCounted: Bool, micros: Int64, _ dates: StoreNotificationsEvent.CohortDates,
-        _ key: StoreNotificationsKey, at place: FoldPosition
-    ) -> CohortPlace? {
+        _ key: StoreNotificationsKey, at position: FoldPosition
+    ) -> CohortRow? {
         guard isCounted || micros != 0, isOfCohorts(key) else { return nil }
         guard let (cohort, age) = dates.cohort else {
-            countUndated(key, place)
+            countUndated(key, position)
             return nil
         }
         let cohortKey = CohortsKey(key, age)
-        let row = cohorts.row(cohortKey, partition: place.partition, hour: cohort)
+        let row = cohorts.row(cohortKey, partition: position.partition, hour: cohort)
         if isCounted { cohorts.count(.refunds, row: row) }
         cohorts.add(micros, to: .refundedMicros, row: row)
-        return micros == 0 ? nil : CohortPlace(cohortKey, cohort: cohort, state.effects.symbols)
+        return micros == 0 ? nil : CohortRow(cohortKey, cohort: cohort, state.effects.symbols)
     }
 
     /// Subtracts a refund's amount from its row.
-    func takeBackFromCohorts(_ micros: Int64, _ cohort: CohortPlace, _ partition: Int32) {
+    func takeBackFromCohorts(_ micros: Int64, _ cohort: CohortRow, _ partition: Int32) {
         let row = cohortsTakenBack.row(
             cohort.key(&state.effects.symbols), partition: partition, hour: cohort.cohort)
         cohortsTakenBack.add(-micros, to: .refundedMicros, row: row)
@@ -197,10 +197,10 @@ extension StoreNotificationsFold {
             && key.ownership == state.effects.symbols.intern(Ownership.purchased)
     }
 
-    private func countUndated(_ key: StoreNotificationsKey, _ place: FoldPosition) {
+    private func countUndated(_ key: StoreNotificationsKey, _ position: FoldPosition) {
         let key = CohortsKey(key, .none)
         cohorts.count(
-            .undated, row: cohorts.row(key, partition: place.partition, hour: .unknown))
+            .undated, row: cohorts.row(key, partition: position.partition, hour: .unknown))
     }
 
     /// Records the state of a line's free trial; returns whether the step converts an open one.

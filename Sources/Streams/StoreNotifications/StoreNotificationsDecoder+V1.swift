@@ -101,11 +101,11 @@ extension StoreNotificationsDecoder {
     private func cancelNamed(by value: JSONValue, among transactions: inout [ListedTransaction]) {
         guard let order = transactionID(value, "web_order_line_item_id"),
             let cancelledAt = faults.optionalInstant(value, "cancellation_date_ms"),
-            let place = transactions.firstIndex(where: {
+            let index = transactions.firstIndex(where: {
                 transactionID($0.value, "web_order_line_item_id") == order
             })
         else { return }
-        transactions[place].cancellationMilliseconds = cancelledAt
+        transactions[index].cancellationMilliseconds = cancelledAt
     }
 
     /// The bundle, after checking its secret, and the environment.
@@ -131,11 +131,12 @@ extension StoreNotificationsDecoder {
         let name = faults.requiredID(environment, "environment")
         // A body without an environment is rejected; the returned one does not matter.
         guard !name.isEmpty else { return (bundleID, .production) }
-        guard let known = AppStoreEnvironment(ofVersion1: name), trust.environments.contains(known)
+        guard let parsed = AppStoreEnvironment(ofVersion1: name),
+            trust.environments.contains(parsed)
         else {
             throw .untrusted("environment", "is not allowed by the pipeline")
         }
-        return (bundleID, known)
+        return (bundleID, parsed)
     }
 
     /// The transactions in a body: those of the unified receipt, otherwise those of the withdrawn members, which are

@@ -47,17 +47,17 @@ package final class StoreNotificationsFold: LastingFold {
     }
 
     package func take(
-        _ record: RecordView, at place: FoldPosition, of prepared: PreparedNotifications
+        _ record: RecordView, at position: FoldPosition, of prepared: PreparedNotifications
     ) throws -> (Outcome, StaticString) {
-        let (item, bytes) = prepared.item(place.index)
+        let (item, bytes) = prepared.item(position.index)
         switch item.event {
         case .failure(let refusal):
-            refuse(record, at: place, refusal.cause)
+            refuse(record, at: position, refusal.cause)
             return (refusal.outcome, item.countedType)
         case .success(let event):
-            let isNew = try admit(event, at: place)
-            if isNew { try add(event, at: place, bytes) }
-            if !answers.isEmpty { state.effects.note(answers.bytes, about: place) }
+            let isNew = try admit(event, at: position)
+            if isNew { try add(event, at: position, bytes) }
+            if !answers.isEmpty { state.effects.remember(answers.bytes, about: position) }
             return (isNew ? .accepted : .duplicates, item.countedType)
         }
     }
@@ -72,34 +72,34 @@ package final class StoreNotificationsFold: LastingFold {
     }
 
     /// Whether an event is new. Afterwards its ids are known, and `answers` belongs to its record.
-    private func admit(_ event: StoreNotificationsEvent, at place: FoldPosition) throws -> Bool {
+    private func admit(_ event: StoreNotificationsEvent, at position: FoldPosition) throws -> Bool {
         askedTransactions.removeAll(keepingCapacity: true)
         let isKnownID: Bool
         if let recalled = state.recalled {
             answers =
-                recalled.answers(about: place).flatMap { NotificationAnswers($0) }
+                recalled.answers(about: position).flatMap { NotificationAnswers($0) }
                 ?? NotificationAnswers()
             isKnownID = answers.originalOffset != nil
             // Recalled records are not compared with each other.
             refunds.removeAll()
             trials.removeAll()
         } else {
-            let known = try accepted.row(event.id, place.partition)?.offset
-            isKnownID = known != nil
+            let earlier = try accepted.row(event.id, position.partition)?.offset
+            isKnownID = earlier != nil
             answers = NotificationAnswers(
-                originalOffset: try known
+                originalOffset: try earlier
                     ?? event.transactionEventID.flatMap {
-                        try accepted.row($0, place.partition)?.offset
+                        try accepted.row($0, position.partition)?.offset
                     })
         }
         // The new id of a repeated sale or request is remembered too.
         if !isKnownID {
-            let offset = answers.originalOffset ?? place.offset
-            accepted.write(AcceptedNotification(offset: offset), event.id, place.partition)
+            let offset = answers.originalOffset ?? position.offset
+            accepted.write(AcceptedNotification(offset: offset), event.id, position.partition)
         }
         guard answers.originalOffset == nil else { return false }
         if let id = event.transactionEventID {
-            accepted.write(AcceptedNotification(offset: place.offset), id, place.partition)
+            accepted.write(AcceptedNotification(offset: position.offset), id, position.partition)
         }
         return true
     }
@@ -111,42 +111,42 @@ extension StoreNotificationsFold {
     private typealias Event = StoreNotificationsEvent
 
     private func add(
-        _ event: StoreNotificationsEvent, at place: FoldPosition, _ bytes: [UInt8]
+        _ event: StoreNotificationsEvent, at position: FoldPosition, _ bytes: [UInt8]
     ) throws {
         switch event.effect {
         case .count(
             let columns, let measure, let secondMeasure, let sale, let dates, let trialStep):
             let key = key(event, columns, bytes)
-            let row = notifications.row(key, at: place)
+            let row = notifications.row(key, at: position)
             notifications.count(measure, row: row)
             if let secondMeasure { notifications.count(secondMeasure, row: row) }
             if let sale, !sale.isPriced { notifications.count(.unpricedSales, row: row) }
             let micros = micros(Int128(sale?.price ?? 0) * Self.microsInThousandth)
             notifications.add(micros, to: .grossMicros, row: row)
             try addToCohorts(
-                measure, secondMeasure, gross: micros, trialStep, dates, key, at: place)
+                measure, secondMeasure, gross: micros, trialStep, dates, key, at: position)
         case .refund(let columns, let measure, let refund):
-            try add(refund, measure, to: key(event, columns, bytes), at: place)
+            try add(refund, measure, to: key(event, columns, bytes), at: position)
         case .reversal(let columns, let measure, let transactionID):
             let key = key(event, columns, bytes)
-            notifications.count(measure, row: notifications.row(key, at: place))
+            notifications.count(measure, row: notifications.row(key, at: position))
             guard let transactionID else { return }
-            var history = try history(of: transactionID, place.partition)
+            var history = try history(of: transactionID, position.partition)
             let (micros, cohort) = history.reverse()
-            refunds.write(history, transactionID, place.partition)
+            refunds.write(history, transactionID, position.partition)
             guard micros != 0 else { return }
-            takenBack.add(-micros, to: .refundedMicros, row: takenBack.row(key, at: place))
-            if let cohort { takeBackFromCohorts(micros, cohort, place.partition) }
+            takenBack.add(-micros, to: .refundedMicros, row: takenBack.row(key, at: position))
+            if let cohort { takeBackFromCohorts(micros, cohort, position.partition) }
         case .cancellations(let cancellations):
             for cancellation in cancellations {
-                try add(cancellation, to: key(event, cancellation.columns, bytes), at: place)
+                try add(cancellation, to: key(event, cancellation.columns, bytes), at: position)
             }
         }
     }
 
     private func add(
         _ refund: Event.Refund, _ measure: Event.Measure, to key: StoreNotificationsKey,
-        at place: FoldPosition
+        at position: FoldPosition
     ) throws {
         // Truncates fractions of a micro.
         let exact =
@@ -154,38 +154,38 @@ extension StoreNotificationsFold {
         let micros: Int64
         var history: RefundHistory?
         if let transactionID = refund.transactionID {
-            var known = try self.history(of: transactionID, place.partition)
-            guard !known.counts(refund.revocationDate) else {
+            var earlier = try self.history(of: transactionID, position.partition)
+            guard !earlier.counts(refund.revocationDate) else {
                 // A repeated refund only counts its unknown subtype.
                 if measure == .other {
-                    notifications.count(measure, row: notifications.row(key, at: place))
+                    notifications.count(measure, row: notifications.row(key, at: position))
                 }
                 return
             }
             // An amount that is not added must not overflow.
-            micros = known.refund(
+            micros = earlier.refund(
                 dateMilliseconds: refund.revocationDate,
-                micros: known.earlyReversals > 0 ? 0 : self.micros(exact))
-            history = known
+                micros: earlier.earlyReversals > 0 ? 0 : self.micros(exact))
+            history = earlier
         } else {
             micros = self.micros(exact)
         }
-        let row = notifications.row(key, at: place)
+        let row = notifications.row(key, at: position)
         notifications.count(measure, row: row)
         notifications.add(micros, to: .refundedMicros, row: row)
         let cohort = addRefundToCohorts(
             isCounted: measure == .refunds, micros: micros,
             .init(firstPurchase: refund.firstPurchaseDate, instant: refund.revocationDate), key,
-            at: place)
+            at: position)
         guard let transactionID = refund.transactionID, var history else { return }
-        if let cohort { history.note(cohort) }
-        refunds.write(history, transactionID, place.partition)
+        if let cohort { history.setCohort(cohort) }
+        refunds.write(history, transactionID, position.partition)
     }
 
     private func add(
-        _ cancellation: Event.Cancellation, to key: StoreNotificationsKey, at place: FoldPosition
+        _ cancellation: Event.Cancellation, to key: StoreNotificationsKey, at position: FoldPosition
     ) throws {
-        var history = try history(of: cancellation.transactionID, place.partition)
+        var history = try history(of: cancellation.transactionID, position.partition)
         guard !history.counts(cancellation.dateMilliseconds) else { return }
         if cancellation.isUpgraded {
             history.upgrade(dateMilliseconds: cancellation.dateMilliseconds)
@@ -193,17 +193,17 @@ extension StoreNotificationsFold {
             // Version 1 has no prices.
             _ = history.refund(dateMilliseconds: cancellation.dateMilliseconds, micros: 0)
         }
-        refunds.write(history, cancellation.transactionID, place.partition)
+        refunds.write(history, cancellation.transactionID, position.partition)
         notifications.count(
             cancellation.isUpgraded ? .upgradeCancellations : .refunds,
-            row: notifications.row(key, at: place))
+            row: notifications.row(key, at: position))
         guard !cancellation.isUpgraded else { return }
         _ = addRefundToCohorts(
             isCounted: true, micros: 0,
             .init(
                 firstPurchase: cancellation.firstPurchaseDate,
                 instant: cancellation.dateMilliseconds),
-            key, at: place)
+            key, at: position)
     }
 
     /// Whether the latest purchase of a line was a free trial without a paid renewal after it.
@@ -219,13 +219,13 @@ extension StoreNotificationsFold {
     ) throws -> RefundHistory {
         let asked = askedTransactions.firstIndex(of: transactionID)
         if asked == nil { askedTransactions.append(transactionID) }
-        let place = asked ?? askedTransactions.count - 1
+        let index = asked ?? askedTransactions.count - 1
         guard state.recalled == nil else {
-            return refunds.written[partition]?[transactionID] ?? answers.histories[place]
+            return refunds.written[partition]?[transactionID] ?? answers.histories[index]
                 ?? RefundHistory()
         }
         let history = try refunds.row(transactionID, partition) ?? RefundHistory()
-        if asked == nil, history != RefundHistory() { answers.histories[place] = history }
+        if asked == nil, history != RefundHistory() { answers.histories[index] = history }
         return history
     }
 

@@ -7,7 +7,7 @@ struct RefundHistory: Equatable, Sendable {
         /// upgraded transaction.
         var openMicros: Int64?
         /// The amount's row in `cohorts`; nil if it is not in `cohorts`.
-        var cohort: CohortPlace?
+        var cohort: CohortRow?
     }
 
     var cancellations: [Cancellation] = []
@@ -34,7 +34,7 @@ struct RefundHistory: Equatable, Sendable {
 
     /// Reverses the latest refund that is not reversed; returns its amount and its cohort. Without such a refund, the
     /// next one is reversed on arrival.
-    mutating func reverse() -> (micros: Int64, cohort: CohortPlace?) {
+    mutating func reverse() -> (micros: Int64, cohort: CohortRow?) {
         guard let last = cancellations.lastIndex(where: { $0.openMicros != nil }),
             let micros = cancellations[last].openMicros
         else {
@@ -48,7 +48,7 @@ struct RefundHistory: Equatable, Sendable {
     }
 
     /// Records the row in `cohorts` that got the last refund's amount.
-    mutating func note(_ cohort: CohortPlace) {
+    mutating func setCohort(_ cohort: CohortRow) {
         guard let last = cancellations.indices.last else { return }
         cancellations[last].cohort = cohort
     }
@@ -97,9 +97,9 @@ extension RefundHistory: LastingRow {
     /// The index and the cohort of each cancellation with a cohort.
     private var storedCohorts: MemoryValue {
         var writer = AnswerWriter()
-        for (place, cancellation) in cancellations.enumerated() {
+        for (index, cancellation) in cancellations.enumerated() {
             guard let cohort = cancellation.cohort else { continue }
-            writer.add(place)
+            writer.add(index)
             cohort.write(to: &writer)
         }
         return writer.bytes.isEmpty ? .none : .bytes(writer.bytes)
@@ -107,11 +107,11 @@ extension RefundHistory: LastingRow {
 
     private mutating func readCohorts(_ bytes: [UInt8]) {
         var reader = AnswerReader(bytes)
-        while let place = reader.number(), let cohort = CohortPlace(&reader) {
-            guard let place = Int(exactly: place), cancellations.indices.contains(place) else {
+        while let index = reader.number(), let cohort = CohortRow(&reader) {
+            guard let index = Int(exactly: index), cancellations.indices.contains(index) else {
                 return
             }
-            cancellations[place].cohort = cohort
+            cancellations[index].cohort = cohort
         }
     }
 }
@@ -194,7 +194,7 @@ extension NotificationAnswers {
         }
         self.init(originalOffset: original, hasOpenTrial: trial == 1)
         while !reader.isAtEnd {
-            guard let place = reader.number(), let early = reader.number(),
+            guard let index = reader.number(), let early = reader.number(),
                 let count = reader.number(), count >= 0
             else { return nil }
             var history = RefundHistory(earlyReversals: early)
@@ -202,12 +202,12 @@ extension NotificationAnswers {
                 guard let date = reader.optionalNumber(), let micros = reader.optionalNumber(),
                     let hasCohort = reader.number()
                 else { return nil }
-                let cohort = hasCohort == 1 ? CohortPlace(&reader) : nil
+                let cohort = hasCohort == 1 ? CohortRow(&reader) : nil
                 guard hasCohort == 0 || cohort != nil else { return nil }
                 history.cancellations.append(
                     .init(dateMilliseconds: date, openMicros: micros, cohort: cohort))
             }
-            histories[Int(truncatingIfNeeded: place)] = history
+            histories[Int(truncatingIfNeeded: index)] = history
         }
     }
 
@@ -217,8 +217,8 @@ extension NotificationAnswers {
         var writer = AnswerWriter()
         writer.add(optional: originalOffset)
         writer.add(hasOpenTrial ? 1 : 0)
-        for (place, history) in histories.sorted(by: { $0.key < $1.key }) {
-            writer.add(place)
+        for (index, history) in histories.sorted(by: { $0.key < $1.key }) {
+            writer.add(index)
             writer.add(history.earlyReversals)
             writer.add(history.cancellations.count)
             for cancellation in history.cancellations {

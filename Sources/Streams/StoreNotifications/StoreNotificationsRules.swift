@@ -196,27 +196,27 @@ extension Substring {
 extension StoreNotificationsRules {
     /// Reads the text of `configuration`. Roots and secrets are looked up by their digests.
     package init(recorded text: String, from source: RuleSource) throws {
-        let known: [AppStoreRoot]
+        let trusted: [AppStoreRoot]
         /// Nil: the mask replaces every secret.
         let apps: [App]?
         switch source {
         case .pipelines(let pipelines):
             let stream = StoreNotificationsFold.self
             let present = stream.isConfigured(in: pipelines) ? try stream.rules(in: pipelines) : nil
-            known = present?.roots ?? [.appleRootCAG3]
+            trusted = present?.roots ?? [.appleRootCAG3]
             apps = present?.apps ?? []
         case .masked(let roots):
-            known = [.appleRootCAG3] + roots
+            trusted = [.appleRootCAG3] + roots
             apps = nil
         }
         self = try RecordedConfiguration.read(text) {
             configuration throws(RecordedConfigurationFault) in
-            try StoreNotificationsRules(recorded: configuration, known: known, apps: apps)
+            try StoreNotificationsRules(recorded: configuration, trusted: trusted, apps: apps)
         }
     }
 
     private init(
-        recorded configuration: RecordedConfiguration, known: [AppStoreRoot], apps present: [App]?
+        recorded configuration: RecordedConfiguration, trusted: [AppStoreRoot], apps present: [App]?
     ) throws(RecordedConfigurationFault) {
         maxRecordBytes = Int(try configuration.member("max_record_bytes").integer())
         environments = Set(
@@ -230,7 +230,7 @@ extension StoreNotificationsRules {
         roots = try configuration.member("roots").elements {
             text throws(RecordedConfigurationFault) in
             let fingerprint = try text.text()
-            guard let root = known.first(where: { $0.fingerprint == fingerprint }) else {
+            guard let root = trusted.first(where: { $0.fingerprint == fingerprint }) else {
                 throw .rootMissing(fingerprint: fingerprint)
             }
             return root
@@ -250,9 +250,9 @@ extension StoreNotificationsRules.App {
         appAppleID = try app.optional("app_apple_id")?.integer()
         secrets = [:]
         let id = bundleID.utf8
-        let known = present?.first { $0.bundleID.utf8.elementsEqual(id) }
+        let configured = present?.first { $0.bundleID.utf8.elementsEqual(id) }
         for digest: String in try app.member("shared_secrets_pbkdf2").texts() {
-            let secret = present == nil ? RuleSource.maskedSecret : known?.secrets[digest]
+            let secret = present == nil ? RuleSource.maskedSecret : configured?.secrets[digest]
             guard let secret else { throw .secretMissing(bundleID: bundleID) }
             secrets[digest] = secret
         }

@@ -78,8 +78,8 @@ package enum AppStoreEnvironment: String, CaseIterable, Sendable {
     package var isLocal: Bool { self == .xcode || self == .localTesting }
 
     init?(_ text: UnsafeRawBufferPointer) {
-        guard let known = Self.allCases.first(where: { text.equals($0.name) }) else { return nil }
-        self = known
+        guard let found = Self.allCases.first(where: { text.equals($0.name) }) else { return nil }
+        self = found
     }
 
     /// The environment's name in bodies of version 1 and receipts: `PROD` is Production.

@@ -107,10 +107,10 @@ struct BackupManifest: Codable, Equatable {
 
     private static func checksum(of bytes: Data, saying said: String?) -> String? {
         guard let said, said.utf8.count == noChecksum.utf8.count,
-            let place = bytes.range(of: Data(said.utf8))
+            let range = bytes.range(of: Data(said.utf8))
         else { return nil }
         var open = bytes
-        open.replaceSubrange(place, with: Data(noChecksum.utf8))
+        open.replaceSubrange(range, with: Data(noChecksum.utf8))
         return sha256(open)
     }
 
@@ -159,20 +159,20 @@ struct BackupManifest: Codable, Equatable {
 
 extension DecodingError {
     fileprivate var explanation: String {
-        func place(_ path: [any CodingKey], _ key: String? = nil) -> String {
+        func location(_ path: [any CodingKey], _ key: String? = nil) -> String {
             (path.map { $0.intValue.map { "\($0)" } ?? $0.stringValue } + [key].compactMap(\.self))
                 .joined(separator: ".")
         }
         switch self {
         case .keyNotFound(let key, let context):
-            return "it has no \(place(context.codingPath, key.stringValue))"
-        case .valueNotFound(_, let context): return "it has no \(place(context.codingPath))"
+            return "it has no \(location(context.codingPath, key.stringValue))"
+        case .valueNotFound(_, let context): return "it has no \(location(context.codingPath))"
         case .typeMismatch(_, let context) where context.codingPath.isEmpty:
             return "it is not a JSON object"
         case .typeMismatch(_, let context):
-            return "\(place(context.codingPath)) has the wrong type"
+            return "\(location(context.codingPath)) has the wrong type"
         case .dataCorrupted(let context) where !context.codingPath.isEmpty:
-            return "\(place(context.codingPath)) has an unknown value"
+            return "\(location(context.codingPath)) has an unknown value"
         default: return "it is not JSON"
         }
     }

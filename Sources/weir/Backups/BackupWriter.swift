@@ -153,15 +153,15 @@ struct BackupWriter {
         var relocated: [String: String] = [:]
         var directories: [String: String] = [:]
         let named = Set(sets.promotions.flatMap { $0.streams.values.flatMap { [$0.to, $0.from] } })
-        var places = (1...).lazy.map { "sets/\($0)" }.filter { !named.contains($0) }.makeIterator()
+        var targets = (1...).lazy.map { "sets/\($0)" }.filter { !named.contains($0) }.makeIterator()
         for stream in OpenStores.streams {
             let set = sets.set(of: stream)
-            var place = set
+            var target = set
             if set.hasPrefix("/") {
-                place = relocated[set] ?? places.next() ?? set
-                relocated[set] = place
+                target = relocated[set] ?? targets.next() ?? set
+                relocated[set] = target
             }
-            let prefix = place == "." ? "" : place + "/"
+            let prefix = target == "." ? "" : target + "/"
             directories[prefix] = sets.resolve(set)
             try copyIfThere(sets.presentPath(of: stream), "\(prefix)\(stream).sqlite", .store)
         }

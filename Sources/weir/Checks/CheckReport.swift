@@ -30,12 +30,12 @@ struct CheckReport {
         }.joined()
     }
 
-    mutating func note(right explanation: String) { findings.append(.right(explanation)) }
+    mutating func add(right explanation: String) { findings.append(.right(explanation)) }
 
-    mutating func note(doubtful explanation: String) { findings.append(.doubtful(explanation)) }
+    mutating func add(doubtful explanation: String) { findings.append(.doubtful(explanation)) }
 
     /// Notes a fault once, because several programs may find the same one.
-    mutating func note(wrong explanation: String) {
+    mutating func add(wrong explanation: String) {
         guard !findings.contains(.wrong(explanation)) else { return }
         findings.append(.wrong(explanation))
     }
@@ -45,7 +45,7 @@ extension CheckReport {
     /// Reads the whole configuration, then runs the startup checks of each program.
     mutating func check(_ directory: PipelineDirectory) {
         let faults = directory.check()
-        for fault in faults { note(wrong: fault.description) }
+        for fault in faults { add(wrong: fault.description) }
         guard faults.isEmpty else { return }
         let wrongBefore = wrongCount
         checkPrograms(directory, log: nil)
@@ -53,7 +53,7 @@ extension CheckReport {
             let catalog = try directory.catalog()
             let streams = directory.programs.filter { directory.has(program: $0) }
             guard !streams.isEmpty else {
-                return note(
+                return add(
                     wrong: "\(directory.path): it contains no worker file, such as bids.yaml"
                 )
             }
@@ -63,10 +63,10 @@ extension CheckReport {
             if directory.hasWatch {
                 let watch = try directory.watch()
                 _ = try Watch(watch)
-                note(
+                add(
                     PartnerCheck.all([watch.webhook].compactMap(\.self), directory: directory.path))
             } else {
-                note(
+                add(
                     right:
                         "Weir watches nothing: weir watch fails, and the page Warnings is empty, until "
                         + "\(directory.path)/watch.yaml exists. Copy the file that Weir ships in pipelines"
@@ -77,14 +77,14 @@ extension CheckReport {
                 attempt { _ in try ReportRequest(file).requireColumns(as: file) }
             }
             guard wrongCount == wrongBefore else { return }
-            note(
+            add(
                 right:
                     "configuration \(directory.path): \(streams.joined(separator: ", ")), "
                     + "\(counted(models, "conversion model")), \(counted(partners.count, "partner"))"
             )
-            for doubt in catalog.doubts { note(doubtful: doubt) }
+            for doubt in catalog.doubts { add(doubtful: doubt) }
         } catch {
-            note(wrong: error.description)
+            add(wrong: error.description)
         }
     }
 }
@@ -96,12 +96,12 @@ extension CheckReport {
     /// store without its topic is wrong; the check of the store reports that.
     mutating func check(_ log: any LogBackend, against directory: TopicDirectory) throws(LogError) {
         let topics = try log.topics()
-        note(right: "log \(log.address): \(counted(topics.count, "topic"))")
+        add(right: "log \(log.address): \(counted(topics.count, "topic"))")
         let described: [DescribedTopic]
         do throws(CommandError) {
             described = try directory.topics()
         } catch {
-            note(wrong: error.explanation ?? directory.path)
+            add(wrong: error.explanation ?? directory.path)
             return
         }
         let wrongBefore = wrongCount
@@ -115,7 +115,7 @@ extension CheckReport {
             }
             let comparison = TopicComparison(topic, found, &settings)
             for drift in comparison.drifts {
-                note(
+                add(
                     wrong: "topic \(topic.name) in \(log.address) has \(drift.explanation): "
                         + drift.remedy)
             }
@@ -124,13 +124,13 @@ extension CheckReport {
         if let explanation = unknown.first?.explanation {
             let names = unknown.map(\.name).joined(separator: ", ")
             let topics = unknown.count == 1 ? "topic" : "topics"
-            note(doubtful: "cannot compare the settings of \(topics) \(names): \(explanation)")
+            add(doubtful: "cannot compare the settings of \(topics) \(names): \(explanation)")
         }
         guard wrongCount == wrongBefore else { return }
         guard !missing.isEmpty else {
-            return note(right: "topics \(directory.path): all \(described.count) are in the log")
+            return add(right: "topics \(directory.path): all \(described.count) are in the log")
         }
-        note(
+        add(
             right: "topics \(directory.path): \(described.count - missing.count) of "
                 + "\(described.count) are in the log. A publish creates the others, or run weir "
                 + "topics apply: \(missing.joined(separator: ", "))")
@@ -168,8 +168,8 @@ extension Catalog {
     /// The networks without an entry, in order. Empty for a catalog without networks and campaigns.
     func unknownNetworks(among ids: some Sequence<String>) -> [String] {
         guard !networks.isEmpty || !campaigns.isEmpty else { return [] }
-        let known = Set(networks.keys).union(campaigns.map(\.network))
-        return Set(ids.map { $0.lowercased() }).subtracting(known).sorted()
+        let named = Set(networks.keys).union(campaigns.map(\.network))
+        return Set(ids.map { $0.lowercased() }).subtracting(named).sorted()
     }
 
     static func explanation(ofUnknown network: String, _ directory: String) -> String {
@@ -192,7 +192,7 @@ extension CheckReport {
             }
             let catalog = pipelines.exists ? try pipelines.catalog() : Catalog()
             for network in catalog.unknownNetworks(among: ids.filter { !$0.isEmpty }) {
-                report.note(doubtful: Catalog.explanation(ofUnknown: network, pipelines.path))
+                report.add(doubtful: Catalog.explanation(ofUnknown: network, pipelines.path))
             }
         }
     }

@@ -65,12 +65,12 @@ struct PageCheck {
                 if let damage, path == logPath {
                     // A log cannot be rebuilt, so it must never be deleted.
                     damaged.insert(path)
-                    report.note(
+                    report.add(
                         wrong: "\(LogError.damaged(address: "sqlite:\(path)", detail: damage))")
                     continue
                 }
                 if let damage { throw StoreError.damaged(path: path, detail: damage) }
-                if !areChecked { report.note(doubtful: "\(path) \(Self.unchecked)") }
+                if !areChecked { report.add(doubtful: "\(path) \(Self.unchecked)") }
                 sound += 1
             } catch {
                 var error = StoreError(error, operation: "read", path: path)
@@ -81,7 +81,7 @@ struct PageCheck {
                 case .damaged, .emptied, .emptiedStore: damaged.insert(path)
                 default: break
                 }
-                report.note(wrong: error.description)
+                report.add(wrong: error.description)
             }
         }
         var records = ""
@@ -94,12 +94,12 @@ struct PageCheck {
             } catch LogError.emptyLog {
                 // Opening the log reports this.
             } catch {
-                report.note(wrong: error.description)
+                report.add(wrong: error.description)
                 return damaged
             }
         }
         if sound > 0, sound == paths.count + (logPath == nil ? 0 : 1) {
-            report.note(
+            report.add(
                 right: "all pages of \(counted(sound, "file"))\(records) are undamaged")
         }
         return damaged
@@ -138,9 +138,9 @@ struct DeliveryCheck {
             let faults =
                 try refusals(of: store, log, configured, group).map(\.description)
                 + (disabledPartners(in: store) + deadDeliveries(in: store)).map { "\(path): \($0)" }
-            for fault in faults { report.note(wrong: fault) }
+            for fault in faults { report.add(wrong: fault) }
             for misplaced in try store.misplaced(nowMilliseconds: now) {
-                report.note(
+                report.add(
                     doubtful:
                         "\(path): \(misplaced.count) deliveries for \(misplaced.partner) wait until "
                         + "\(UTC.text(milliseconds: misplaced.untilMilliseconds)), longer than the "
@@ -148,7 +148,7 @@ struct DeliveryCheck {
                         + "weir-partner-postbacks sends them when it runs")
             }
             for (partner, count) in try counts(of: .held, in: store) {
-                report.note(
+                report.add(
                     doubtful:
                         "\(path): \(count) deliveries for \(partner) are held and wait for your decision: see "
                         + "weir deliveries list --partner \(partner) --state held --data \(directory)"
@@ -156,11 +156,11 @@ struct DeliveryCheck {
             }
             guard faults.isEmpty else { return }
             let delivered = try counts(of: .delivered, in: store).reduce(0) { $0 + $1.count }
-            report.note(
+            report.add(
                 right: "deliveries \(path): \(delivered) delivered, "
                     + "\(try store.waiting().count) pending")
         } catch {
-            report.note(wrong: "\(error)")
+            report.add(wrong: "\(error)")
         }
     }
 

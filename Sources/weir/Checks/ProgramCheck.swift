@@ -28,17 +28,17 @@ extension CheckReport {
     mutating func checkCollector(_ directory: PipelineDirectory) {
         attempt { report in
             let configuration = try CollectorProgram.checkConfiguration(directory)
-            report.note(
+            report.add(
                 right: "collector: \(configuration.producers) producers, "
                     + "\(configuration.tokenKeys) token keys, "
                     + (configuration.hasTLS ? "with TLS" : "without TLS"))
         }
     }
 
-    mutating func note(_ checks: [PartnerCheck]) {
+    mutating func add(_ checks: [PartnerCheck]) {
         for check in checks {
-            for explanation in check.wrong { note(wrong: explanation) }
-            for explanation in check.doubtful { note(doubtful: explanation) }
+            for explanation in check.wrong { add(wrong: explanation) }
+            for explanation in check.doubtful { add(doubtful: explanation) }
         }
     }
 
@@ -46,10 +46,10 @@ extension CheckReport {
     mutating func checkPartners(_ directory: PipelineDirectory) {
         attempt { report in
             let checks = PartnerCheck.all(try directory.partners(), directory: directory.path)
-            report.note(checks)
+            report.add(checks)
             let well = checks.count { $0.wrong.isEmpty && $0.doubtful.isEmpty }
             if well > 0 {
-                report.note(
+                report.add(
                     right: "partners: \(well) of \(checks.count) can receive every kind of document"
                 )
             }
@@ -65,7 +65,7 @@ extension CheckReport {
         attempt { _ in _ = try topics.topics() }
         guard directory.exists else { return }
         for program in directory.programs where !directory.has(program: program) {
-            note(
+            add(
                 wrong:
                     "\(directory.path)/\(program).yaml: the file does not exist, and weir up does not start without "
                     + "it. Copy the file that Weir ships. If you run the programs separately, use weir check "
@@ -84,7 +84,7 @@ extension CheckReport {
     mutating func checkPermissions(of data: String) {
         guard FileManager.default.fileExists(atPath: data) else { return }
         guard access(data, R_OK | W_OK | X_OK) != 0 else { return }
-        note(
+        add(
             doubtful:
                 "\(data): this user cannot write there (\(String(cString: strerror(errno)))), "
                 + "so programs that run as this user fail. Grant the permission, or run weir check as the user of the programs"
@@ -100,7 +100,7 @@ extension CheckReport {
         let open = files.filter(Self.isReadableByOthers)
         guard let first = open.first else { return }
         let others = open.count == 1 ? "" : " and \(counted(open.count - 1, "other file"))"
-        note(
+        add(
             doubtful:
                 "\(first)\(others): other users of this machine can read the data of devices and "
                 + "the shared secrets in the log. Remove the permission: chmod o= \(open.joined(separator: " "))"
@@ -112,7 +112,7 @@ extension CheckReport {
         let sizes = WriteAheadMetrics.sizes(data, log: address?.path)
         for (path, bytes) in sizes.sorted(by: { $0.key < $1.key })
         where bytes > WriteAheadMetrics.unusualBytes {
-            note(
+            add(
                 doubtful:
                     "\(path)-wal has \(bytes >> 20) MiB: a program that reads \(path) "
                     + "in one long transaction blocks its checkpoint, or the writer was killed. End "
@@ -141,7 +141,7 @@ extension CheckReport {
         do {
             try body(&self)
         } catch {
-            note(wrong: CommandError(error)?.explanation ?? "\(error)")
+            add(wrong: CommandError(error)?.explanation ?? "\(error)")
         }
     }
 }

@@ -66,23 +66,23 @@ struct StoreCheck {
                     refusals.append(refusal)
                 }
             }
-            for refusal in refusals { report.note(wrong: "\(refusal)") }
+            for refusal in refusals { report.add(wrong: "\(refusal)") }
             guard refusals.isEmpty else { return }
-            if let log { try noteIfSetBack(states, of: topic, group, in: log, &report) }
+            if let log { try reportIfSetBack(states, of: topic, group, in: log, &report) }
             let records = states.reduce(0) { $0 + $1.records }
-            report.note(
+            report.add(
                 right:
                     "store \(path): \(counted(records, "record")) of \(topic) in \(counted(states.count, "partition"))"
             )
-            if let present { try noteDatedAhead(states, of: topic, present, in: store, &report) }
+            if let present { try reportDatedAhead(states, of: topic, present, in: store, &report) }
         } catch {
-            report.note(wrong: "\(error)")
+            report.add(wrong: "\(error)")
         }
     }
 
     /// Warns of records dated ahead of the clock. Stores know only the hours of records, so records dated ahead within
     /// the current hour are not counted.
-    private func noteDatedAhead(
+    private func reportDatedAhead(
         _ states: [PartitionState], of topic: String, _ present: Present, in store: StoreReader,
         _ report: inout CheckReport
     ) throws {
@@ -92,7 +92,7 @@ struct StoreCheck {
         }.filter { present.isAhead($0.hour.startMilliseconds) }
         let count = hours.reduce(0) { $0 + $1.records }
         guard count > 0, let latest = hours.map(\.hour).max() else { return }
-        report.note(
+        report.add(
             doubtful:
                 "store \(path): \(counted(count, "record")) of \(topic) \(count == 1 ? "is" : "are") dated ahead of the clock, the latest in the hour \(latest.text): reports end at the newest record with a correct time (docs/guides/save-a-report.md)"
         )
@@ -100,7 +100,7 @@ struct StoreCheck {
 
     /// A store commits before its consumer group does. A store with a next offset below the group's is an older copy or
     /// is being rebuilt, or the group's offsets belong to another topic.
-    private func noteIfSetBack(
+    private func reportIfSetBack(
         _ states: [PartitionState], of topic: String, _ group: String?, in log: any LogBackend,
         _ report: inout CheckReport
     ) throws {
@@ -116,7 +116,7 @@ struct StoreCheck {
             guard let offset = committed[state.partition]?.next, state.nextOffset < offset else {
                 continue
             }
-            report.note(
+            report.add(
                 doubtful: "\(path): \(topic)/\(state.partition) "
                     + StreamLag.setBack(state.nextOffset, offset))
         }
@@ -155,7 +155,7 @@ extension CheckReport {
         let sets = try PromotionJournal(directory: directory)
         let named = Set(sets.promotions.flatMap(\.streams.keys))
         for name in named.subtracting(OpenStores.streams).sorted() {
-            note(
+            add(
                 doubtful: "\(directory)/\(PromotionJournal.fileName) promotes '\(name)', which "
                     + "is not a stream, so this has no effect. Restore the file from a "
                     + "backup, or promote again")

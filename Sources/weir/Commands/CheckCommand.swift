@@ -87,7 +87,7 @@ struct CheckCommand: ParsableCommand {
             report.checkCosts(in: data.directories, directory)
         }
         if stores.isEmpty, deliveries.isEmpty {
-            report.note(right: "\(data.listed) has no stores yet")
+            report.add(right: "\(data.listed) has no stores yet")
         }
         try BufferedOutput.print(report.text)
         guard report.wrongCount == 0 else {
@@ -107,12 +107,12 @@ struct CheckCommand: ParsableCommand {
         } catch LogError.noLog(let address)
             where !isNeeded && self.log.log == nil && Environment()["WEIR_LOG"] == nil
         {
-            report.note(right: "there is no log yet at \(address)")
+            report.add(right: "there is no log yet at \(address)")
         } catch let error as LogError {
             guard CommandError(error)?.exitCode != 64 else { throw error }
-            report.note(wrong: error.description)
+            report.add(wrong: error.description)
         } catch let error as CommandError {
-            report.note(wrong: error.explanation ?? "")
+            report.add(wrong: error.explanation ?? "")
         }
         return nil
     }

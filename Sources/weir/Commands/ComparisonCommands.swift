@@ -60,7 +60,7 @@ struct DiffCommand: ParsableCommand {
         let question = comparison.question(request)
         return try sets[0].diff(
             sets[1],
-            knownReport(name, .sums).comparedRows(
+            requireReport(name, .sums).comparedRows(
                 question.request, pipelines.configuration),
             question)
     }
@@ -165,7 +165,7 @@ struct ChangesCommand: ParsableCommand {
         let hours = try source.installation.hours()
         let request = try selection.request(name)
         return try StoreChanges(
-            knownReport(name, .sums).comparedRows(request, source.pipelines.configuration),
+            requireReport(name, .sums).comparedRows(request, source.pipelines.configuration),
             directories: source.data.directories, fromMilliseconds: start, toMilliseconds: end,
             hours: hours)
     }

@@ -81,9 +81,9 @@ struct DeadLettersShowCommand: ParsableCommand {
 
     func run() throws {
         let format = try Environment().format(format, default: RecordFormat.table)
-        let place = try TopicPosition(argument: place)
-        let kept = try data.deadLetters(at: [place])[0]
-        let mask = try masking.mask(topic: place.topic)
+        let position = try TopicPosition(argument: place)
+        let kept = try data.deadLetters(at: [position])[0]
+        let mask = try masking.mask(topic: position.topic)
         let output = BufferedOutput()
         try kept.withRecord { record in
             let masked = mask?.masked(record)
@@ -221,7 +221,7 @@ struct DeadLetterOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Only records with this reason; repeatable (default: all reasons of rejected records).",
-            discussion: DeadLetterQuery.knownReasons.joined(separator: ", ") + ".",
+            discussion: DeadLetterQuery.validReasons.joined(separator: ", ") + ".",
             valueName: "reason"))
     var reason: [String] = []
     @Option(
@@ -241,10 +241,10 @@ struct DeadLetterOptions: ParsableArguments {
         var query = DeadLetterQuery()
         query.topics = Set(topic)
         query.reasons = Set(reason)
-        if let unknown = reason.first(where: { !DeadLetterQuery.knownReasons.contains($0) }) {
+        if let unknown = reason.first(where: { !DeadLetterQuery.validReasons.contains($0) }) {
             throw CommandError.usage(
                 "no reason '\(unknown)': use "
-                    + DeadLetterQuery.knownReasons.joined(separator: ", "))
+                    + DeadLetterQuery.validReasons.joined(separator: ", "))
         }
         (query.sinceMilliseconds, query.untilMilliseconds) = try times.milliseconds()
         query.conditions = try conditions.map { try ReportRequest.Condition(argument: $0) }
@@ -259,10 +259,11 @@ struct DeadLetterOptions: ParsableArguments {
 
 extension DataOptions {
     /// The rejected records at some positions. Throws if one of them does not exist.
-    fileprivate func deadLetters(at places: [TopicPosition]) throws -> [KeptRecord] {
-        let found = try stores().deadLetters(at: places)
-        if let missing = places.first(where: { place in !found.contains { $0.position == place } })
-        {
+    fileprivate func deadLetters(at positions: [TopicPosition]) throws -> [KeptRecord] {
+        let found = try stores().deadLetters(at: positions)
+        if let missing = positions.first(where: { position in
+            !found.contains { $0.position == position }
+        }) {
             throw CommandError.failure(
                 "no rejected record \(missing) in \(listed): see weir dead-letters list")
         }
@@ -296,18 +297,18 @@ enum RequeueReport {
         ReportTable(
             columns: [.init("dead_letter"), .init("result"), .init("copy"), .init("detail")],
             rows: zip(letters, outcomes).map { letter, outcome in
-                let place = ReportValue.text(letter.position.description)
+                let position = ReportValue.text(letter.position.description)
                 return switch outcome {
-                case .due: [place, .text("due"), .null, .text("")]
+                case .due: [position, .text("due"), .null, .text("")]
                 case .requeued(let copy):
-                    [place, .text("requeued"), .text(copy.description), .text("")]
+                    [position, .text("requeued"), .text(copy.description), .text("")]
                 case .before(let copy):
                     [
-                        place, .text("requeued_before"), .text(copy.description),
+                        position, .text("requeued_before"), .text(copy.description),
                         .text("nothing was published"),
                     ]
                 case .impossible(let explanation):
-                    [place, .text("impossible"), .null, .text(explanation)]
+                    [position, .text("impossible"), .null, .text(explanation)]
                 }
             })
     }

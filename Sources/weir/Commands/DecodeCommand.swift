@@ -24,10 +24,10 @@ struct DecodeCommand: ParsableCommand {
         let directory = pipelines.directory
         let models = try directory.conversionModels()
         guard let model = models.first(where: { $0.app == app }) else {
-            let known = models.map { "\($0.app)" }.joined(separator: ", ")
+            let valid = models.map { "\($0.app)" }.joined(separator: ", ")
             throw CommandError.failure(
                 "no model of app \(app) in \(directory.path)/conversion-models"
-                    + (known.isEmpty ? ": write \(app).yaml there" : ": it has models of \(known)"))
+                    + (valid.isEmpty ? ": write \(app).yaml there" : ": it has models of \(valid)"))
         }
         let report = DecodeReport(meanings: ValueMeaning.all(of: value, in: model))
         try BufferedOutput.print(report, as: format)

@@ -48,8 +48,8 @@ struct DeliveriesListCommand: ParsableCommand {
         try requirePositive(limit: limit)
         let state = try state.map { word in
             guard let state = DeliveryState(rawValue: word) else {
-                let known = UnknownName(word, known: DeliveryState.allCases.map(\.rawValue))
-                throw CommandError.usage("no state '\(word)': \(known)")
+                let suggestion = UnknownName(word, valid: DeliveryState.allCases.map(\.rawValue))
+                throw CommandError.usage("no state '\(word)': \(suggestion)")
             }
             return state
         }
@@ -94,12 +94,12 @@ struct DeliveriesShowCommand: ParsableCommand {
 extension PipelineDirectory {
     /// Throws if a partner does not have a file or deliveries.
     func checkPartner(_ name: String, in stores: [DeliveryStore]) throws {
-        var known = Set(try stores.flatMap { try $0.knownPartners() })
-        guard !known.contains(name) else { return }
-        if exists { known.formUnion(try partners().map(\.name)) }
-        guard !known.contains(name) else { return }
+        var valid = Set(try stores.flatMap { try $0.storedPartners() })
+        guard !valid.contains(name) else { return }
+        if exists { valid.formUnion(try partners().map(\.name)) }
+        guard !valid.contains(name) else { return }
         throw CommandError.failure(
-            "no partner '\(name)': \(UnknownName(name, known: known.sorted()))")
+            "no partner '\(name)': \(UnknownName(name, valid: valid.sorted()))")
     }
 }
 
@@ -199,10 +199,10 @@ struct DeliveriesRetryCommand: ParsableCommand {
     /// Partners with deliveries but without a file with a url; empty without a configuration.
     private func partnersWithoutFile(in stores: [DeliveryStore]) throws -> [String] {
         guard pipelines.directory.exists else { return [] }
-        let known = Set(
+        let valid = Set(
             try pipelines.directory.partners().filter { !$0.delivery.isOff }.map(\.name))
-        let found = try stores.flatMap { try $0.knownPartners() }
-        return Set(found).subtracting(known).sorted()
+        let found = try stores.flatMap { try $0.storedPartners() }
+        return Set(found).subtracting(valid).sorted()
     }
 
     /// Lines about partners with dead deliveries that are left unchanged.
@@ -252,11 +252,11 @@ struct DeliveriesRetryCommand: ParsableCommand {
         let found = try stores.flatMap { try $0.history(of: id) }.map(\.delivery)
         guard !found.isEmpty else {
             let last = try stores.latest(Self.namedCount).prefix(Self.namedCount).map(\.id)
-            let known =
+            let valid =
                 last.isEmpty
                 ? "there are no deliveries" : "the last are \(last.joined(separator: ", "))"
             throw CommandError.failure(
-                "no delivery of '\(id)' in \(data.listed): \(known); see weir deliveries list"
+                "no delivery of '\(id)' in \(data.listed): \(valid); see weir deliveries list"
             )
         }
         let isOpen = found.contains { $0.state != .delivered && $0.state != .superseded }

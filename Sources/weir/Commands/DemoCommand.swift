@@ -169,8 +169,8 @@ struct DemoReport {
     ) throws {
         let shown = ["dump", name] + (columns.map { ["--by", $0] } ?? []) + options
         try output.write("$ weir \(shown.joined(separator: " "))\n")
-        let places = ["--data", directory, "--pipelines", pipelines.path]
-        let command = try DumpCommand.parse(Array(shown.dropFirst()) + places)
+        let locations = ["--data", directory, "--pipelines", pipelines.path]
+        let command = try DumpCommand.parse(Array(shown.dropFirst()) + locations)
         var text: [UInt8] = []
         try command.writeTable { text += $0 }
         try writeIndented(text, to: output)

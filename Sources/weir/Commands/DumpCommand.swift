@@ -247,12 +247,12 @@ struct ExportCommand: ParsableCommand {
         }
         notices(written, isOfChanges: query.changedSince != nil).forEach(Console.write)
         try stores.warnOfOtherRules()
-        if let partner { try note(partner, isWithoutRows: written.rowCount == 0) }
+        if let partner { try warn(partner, isWithoutRows: written.rowCount == 0) }
         try file?.write(written.cursor)
     }
 
     /// Writes notices on a partner's configuration that explain its export.
-    private func note(_ name: String, isWithoutRows: Bool) throws {
+    private func warn(_ name: String, isWithoutRows: Bool) throws {
         let directory = source.pipelines.directory
         guard isWithoutRows || directory.exists else { return }
         let partners = try directory.partners()
@@ -307,19 +307,19 @@ struct ExportCommand: ParsableCommand {
     func notices(_ written: WrittenExport, isOfChanges: Bool) -> [String] {
         var notices: [String] = []
         let omissions = written.omissions
-        func note(_ count: Int, _ reason: String) {
+        func add(_ count: Int, _ reason: String) {
             guard count > 0 else { return }
             notices.append(
                 "\(counted(count, "postback")) \(count == 1 ? "is" : "are") left out: \(reason)")
         }
-        note(
+        add(
             omissions.adAttributionKit,
             "the profile has no columns for AdAttributionKit; the profile weir has them")
-        note(
+        add(
             omissions.unproven,
             "no production key verifies the signature, and the profile has no column for this; the profile weir has one"
         )
-        note(omissions.otherTimes, "outside --since and --until")
+        add(omissions.otherTimes, "outside --since and --until")
         if omissions.withdrawn > 0 {
             notices.append(
                 "withdrawn: \(counted(omissions.withdrawn, "postback")) of earlier exports: "
@@ -343,8 +343,8 @@ struct ExportCommand: ParsableCommand {
 
     func query() throws -> ExportQuery {
         guard let profile = ExportProfile(rawValue: profile) else {
-            let known = UnknownName(profile, known: ExportProfile.allCases.map(\.rawValue))
-            throw CommandError.usage("no profile '\(profile)': \(known)")
+            let suggestion = UnknownName(profile, valid: ExportProfile.allCases.map(\.rawValue))
+            throw CommandError.usage("no profile '\(profile)': \(suggestion)")
         }
         guard partner != "" else {
             throw CommandError.usage("--partner is empty: name a partner, or remove the option")

@@ -114,8 +114,8 @@ extension ExplainReport {
     private func writeTable(
         _ explanation: Explanation, to output: BufferedOutput
     ) throws(CommandError) {
-        let place = ([dump] + conditions).joined(separator: " ")
-        try output.write("\(place.withoutControls)\n")
+        let subject = ([dump] + conditions).joined(separator: " ")
+        try output.write("\(subject.withoutControls)\n")
         let isInUnits = StandardStream.output.terminalColumns != nil
         for measure in explanation.measures {
             let units =

@@ -69,11 +69,11 @@ extension LagReport: Report {
         let partitions = stream.furthest
         let stuck = partitions.count { $0.lag == nil && !$0.isUnanswered }
         let unanswered = partitions.count { $0.isUnanswered }
-        let known = partitions.count - stuck - unanswered
+        let measured = partitions.count - stuck - unanswered
         var parts: [String] = []
-        if known > 0 || partitions.isEmpty {
-            var explanation = "\(counted(stream.lag, "record")) behind in \(known)"
-            if known < partitions.count { explanation += " of \(partitions.count)" }
+        if measured > 0 || partitions.isEmpty {
+            var explanation = "\(counted(stream.lag, "record")) behind in \(measured)"
+            if measured < partitions.count { explanation += " of \(partitions.count)" }
             explanation += " partitions"
             if let seconds = stream.lagSeconds, stream.lag > 0 {
                 explanation += ", the oldest for \(seconds) s"

@@ -60,8 +60,8 @@ struct LogTrimCommand: ParsableCommand {
         let format = try format.chosen()
         let described = try topics.directory.topics()
         let log = try openLog()
-        let known = try log.topics().map(\.name)
-        if let unknown = topic.first(where: { !known.contains($0) }) {
+        let existing = try log.topics().map(\.name)
+        if let unknown = topic.first(where: { !existing.contains($0) }) {
             throw LogError.unknownTopic(unknown, address: log.address)
         }
         let needs =

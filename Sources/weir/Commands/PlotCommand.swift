@@ -54,11 +54,11 @@ struct PlotCommand: ParsableCommand {
         request.curve = curve
         request.target = target
         // Counts do not have a currency and must not be split by it.
-        let report = try knownReport(name)
-        let known = report.measureNames
-        if let shown = Plot.columns(of: measure, in: known) {
+        let report = try requireReport(name)
+        let valid = report.measureNames
+        if let shown = Plot.columns(of: measure, in: valid) {
             request.measures =
-                [shown.low, shown.high] + known.filter { $0 == "maturity" }
+                [shown.low, shown.high] + valid.filter { $0 == "maturity" }
         }
         let stores = try data.stores(clock.present)
         let answer = try request.answer(stores, pipelines.configuration, as: .ndjson)

@@ -175,12 +175,12 @@ struct PromotionReport: Report {
         if correction.kind == .changed, let old {
             differences = PartnerDocument.Values.differences(from: old, to: new)
         }
-        note(old, \.before)
-        note(correction.kind == .withdrawn ? nil : new, \.after)
+        add(old, \.before)
+        add(correction.kind == .withdrawn ? nil : new, \.after)
         lines.append(Line(correction: correction, differences: differences))
     }
 
-    private mutating func note(
+    private mutating func add(
         _ document: PartnerDocument.Values?, _ side: WritableKeyPath<RevenueChange, RevenueBounds>
     ) {
         guard let document, let currency = document["conversion.revenue.currency"]?.json,

@@ -156,10 +156,10 @@ struct ReplayCommand: ParsableCommand {
 
     private func replayMode() throws(CommandError) -> ReplayMode {
         guard let mode else { return .recorded }
-        guard let known = ReplayMode(rawValue: mode) else {
+        guard let chosen = ReplayMode(rawValue: mode) else {
             throw .usage("no configuration '\(mode)': write recorded or present")
         }
-        return known
+        return chosen
     }
 }
 

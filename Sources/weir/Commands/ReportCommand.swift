@@ -44,8 +44,8 @@ struct ReportCommand: ParsableCommand {
         let file = try source.pipelines.directory.report(name)
         let written = try file.format.map { word in
             guard let format = DumpFormat(rawValue: word) else {
-                let known = DumpFormat.allCases.map(\.rawValue).joined(separator: ", ")
-                throw file.fault("format", "is '\(word)': write one of \(known)")
+                let valid = DumpFormat.allCases.map(\.rawValue).joined(separator: ", ")
+                throw file.fault("format", "is '\(word)': write one of \(valid)")
             }
             return format
         }
@@ -191,14 +191,14 @@ extension ReportRequest {
     /// Checks the columns of the request. Throws the error at the line of the report that names an unknown column.
     func requireColumns(as file: ReportFile) throws {
         do {
-            let report = try knownReport(name)
+            let report = try requireReport(name)
             // Reports without grouping do not list their columns.
             guard report.abilities.contains(.groups) else { return }
-            let known = report.columnNames
+            let valid = report.columnNames
             var names = conditions.map(\.column)
             if case .columns(let columns) = grouping { names += columns }
-            for name in names where !known.contains(name) {
-                throw InspectionError.unknownColumn(name, dump: self.name, known: known)
+            for name in names where !valid.contains(name) {
+                throw InspectionError.unknownColumn(name, dump: self.name, valid: valid)
             }
         } catch let error as InspectionError {
             throw file.fault(key(of: error), "\(error)")

@@ -126,11 +126,11 @@ struct TokenMakeCommand: ParsableCommand {
         guard use == nil, event == nil, type == nil, to == nil, open == nil else {
             throw .usage("--read excludes --use, --type, --event, --to and --open: remove them")
         }
-        let known = Set(DumpDescription.all.flatMap(\.columns).map(\.name) + Funnel.columnNames)
+        let valid = Set(DumpDescription.all.flatMap(\.columns).map(\.name) + Funnel.columnNames)
         var wanted: [ReadToken.Condition] = []
         for text in conditions {
             let condition = try ReportRequest.Condition(argument: text)
-            guard known.contains(condition.column) else {
+            guard valid.contains(condition.column) else {
                 throw .usage(
                     "--where \(text): the dumps have no column '\(condition.column)'")
             }
@@ -341,19 +341,19 @@ struct TokenNewProducerCommand: ParsableCommand {
             )
         }
         let digest = Array(key.utf8).withUnsafeBytes { HexDigest.sha256($0) }
-        let known = producedStreams.map { $0.streamName }
+        let valid = producedStreams.map { $0.streamName }
         let listed = topics.split(separator: ",").map(String.init)
-        for topic in listed where !known.contains(topic) {
+        for topic in listed where !valid.contains(topic) {
             throw CommandError.usage(
-                "--topics '\(topic)' is unknown: write \(known.joined(separator: ", "))")
+                "--topics '\(topic)' is unknown: write \(valid.joined(separator: ", "))")
         }
         let file = "\(pipelines.directory.path)/collector.yaml"
         let text = (try? RegularFile.text(of: file)) ?? ""
-        let place = KeysPlace(of: text, file: file)
-        let indent = place.indent
+        let location = KeysLocation(of: text, file: file)
+        let indent = location.indent
         return """
-            # \(place.explanation)
-            \(place.hasKeys ? "" : "keys:\n")\(indent)- name: \(name)
+            # \(location.explanation)
+            \(location.hasKeys ? "" : "keys:\n")\(indent)- name: \(name)
             \(indent)  sha256: \(digest)
             \(indent)  topics: [\(listed.joined(separator: ", "))]
 
@@ -362,7 +362,7 @@ struct TokenNewProducerCommand: ParsableCommand {
 }
 
 /// The position in the text of `collector.yaml` for another key.
-private struct KeysPlace {
+private struct KeysLocation {
     let explanation: String
     /// The indentation of a key's lines.
     var indent = "  "
@@ -371,13 +371,13 @@ private struct KeysPlace {
 
     init(of text: String, file: String) {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-        guard let place = lines.firstIndex(where: { $0.hasPrefix("keys:") }) else {
+        guard let index = lines.firstIndex(where: { $0.hasPrefix("keys:") }) else {
             explanation = "Add these lines at the end of \(file):"
             return
         }
-        let value = lines[place].dropFirst("keys:".count).prefix { $0 != "#" }
+        let value = lines[index].dropFirst("keys:".count).prefix { $0 != "#" }
             .filter { $0 != " " && $0 != "\t" && $0 != "\r" }
-        let next = lines[(place + 1)...].first { line in
+        let next = lines[(index + 1)...].first { line in
             let text = line.drop { $0 == " " }
             return !text.isEmpty && !text.hasPrefix("#")
         }
@@ -386,7 +386,7 @@ private struct KeysPlace {
             indent = String(next.prefix { $0 == " " })
             hasKeys = true
         } else if value.isEmpty || value == "[]" {
-            let line = lines[place].prefix { $0 != "#" }.trimmingCharacters(in: .whitespaces)
+            let line = lines[index].prefix { $0 != "#" }.trimmingCharacters(in: .whitespaces)
             explanation = "Put these lines in place of the line `\(line)` of \(file):"
         } else {
             explanation =

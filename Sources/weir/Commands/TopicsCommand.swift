@@ -99,7 +99,7 @@ struct TopicsApplication {
             if created.contains(topic.name) {
                 lines.append("created  \(size)")
             } else {
-                note(TopicComparison(topic, found, &settings), topic, size)
+                add(TopicComparison(topic, found, &settings), topic, size)
             }
         }
         guard let explanation = unknownReason else { return }
@@ -109,7 +109,7 @@ struct TopicsApplication {
                 + explanation)
     }
 
-    private mutating func note(
+    private mutating func add(
         _ comparison: TopicComparison, _ topic: DescribedTopic, _ size: String
     ) {
         for drift in comparison.drifts {

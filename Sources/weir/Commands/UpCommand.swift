@@ -127,7 +127,7 @@ struct UpCommand: ParsableCommand {
         defer { summary.end() }
         do {
             try CollectorProgram.work(
-                collector, stop: .ofProcess, parts: { services.states },
+                collector, stop: .ofProcess, services: { services.states },
                 listening: { listening, metrics in
                     summary.begin(
                         listeningAt: listening, pagesAt: pages.server?.address, metricsAt: metrics)

@@ -283,7 +283,7 @@ private final class WatchMonitor {
     ])
     private let health: Health
     private let endpoint: MonitoringEndpoint
-    private var known: Set<[String]> = []
+    private var raised: Set<[String]> = []
 
     /// Listens when it returns.
     init(at address: ListenAddress, seconds: Int) throws(MonitoringError) {
@@ -294,15 +294,15 @@ private final class WatchMonitor {
     }
 
     func show(_ report: WatchReport) {
-        health.turn()
+        health.beat()
         health.setReady(unless: nil)
         registry.makeMeter(label: "weir_watch_rows", dimensions: [])
             .set(Int64(report.judgedCount))
         registry.makeMeter(label: "weir_watch_now_seconds", dimensions: [])
             .set(Int64(report.nowMilliseconds / 1000))
         let open = Set(report.open.map { [$0.kind.rawValue, $0.rule, $0.seriesText] })
-        known.formUnion(open)
-        for labels in known {
+        raised.formUnion(open)
+        for labels in raised {
             registry.makeMeter(
                 label: "weir_watch_open",
                 dimensions: [("kind", labels[0]), ("rule", labels[1]), ("series", labels[2])]

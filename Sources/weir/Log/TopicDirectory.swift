@@ -153,10 +153,10 @@ struct TopicComparison {
         brokers = address.hasPrefix(kafka) ? String(address.dropFirst(kafka.count)) : nil
         let (count, wanted) = (found.partitionCount, described.partitionCount)
         if count != wanted {
-            note("partitions", "\(count)", "\(wanted)", partitionsRemedy(count, wanted))
+            add("partitions", "\(count)", "\(wanted)", partitionsRemedy(count, wanted))
         }
         if let wanted = described.replicaCount, let count = found.replicaCount, count != wanted {
-            note(
+            add(
                 "replicas", "\(count)", "\(wanted)",
                 "write \(count) in \(described.file), or move partitions with kafka-reassign-partitions.sh"
             )
@@ -173,11 +173,11 @@ struct TopicComparison {
         for (name, wanted) in described.settings.sorted(by: { $0.key < $1.key }) {
             let found = settings[name]
             if let found, Self.normal(found) == Self.normal(wanted) { continue }
-            note(name, found, wanted, settingRemedy(name, wanted, isKnown: found != nil))
+            add(name, found, wanted, settingRemedy(name, wanted, isKnown: found != nil))
         }
     }
 
-    private mutating func note(
+    private mutating func add(
         _ subject: String, _ found: String?, _ described: String, _ remedy: String
     ) {
         drifts.append(

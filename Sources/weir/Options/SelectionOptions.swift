@@ -103,7 +103,7 @@ struct CellOptions: ParsableArguments {
                 "\(name) is computed from several dumps, but evidence proves sums of one dump: run weir evidence for "
                     + "each dump that docs/guides/explain-a-number.md names")
         }
-        return try knownReport(name, .sums).provableFigure(request, pipelines)
+        return try requireReport(name, .sums).provableFigure(request, pipelines)
     }
 
     private var request: ReportRequest {
@@ -117,14 +117,14 @@ struct CellOptions: ParsableArguments {
     /// The terms of a rate; nil for a measure that is not a rate.
     func division(_ measure: String?, _ source: SourceOptions) throws -> FunnelDivision? {
         guard let measure else { return nil }
-        return try knownReport(name).division(
+        return try requireReport(name).division(
             of: measure, request, source.installation.stores(), source.pipelines.configuration)
     }
 
     /// The counted parts of a cost; nil for another measure.
     func cost(_ measure: String?, _ source: SourceOptions) throws -> String? {
         guard let measure else { return nil }
-        return try knownReport(name).costInWords(
+        return try requireReport(name).costInWords(
             measure, request, source.installation.stores(), source.pipelines.configuration)
     }
 }

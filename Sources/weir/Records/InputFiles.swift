@@ -98,9 +98,9 @@ final class LineReader {
                 throw .failure(
                     "\(name):\(lineNumber + 1): the line is longer than 64 MiB: split the record")
             }
-            let known = unread.count
+            let searchedCount = unread.count
             makeRoom()
-            searched = unread.lowerBound + known
+            searched = unread.lowerBound + searchedCount
             try readOn()
         }
     }

@@ -64,20 +64,20 @@ struct TopicCheck {
                 .map { String(decoding: $0, as: UTF8.self) }
         }
         if header("content-type")?.lowercased().hasPrefix("application/cloudevents") == true {
-            return note("CloudEvents in structured mode", of: nil, line: line)
+            return count("CloudEvents in structured mode", of: nil, line: line)
         }
         if let type = header("ce_type") {
             guard !own.typeNames.contains(type) else { return }
             let owner = allStreams.first { $0.typeNames.contains(type) }
-            return note("type \(type)", of: owner, line: line)
+            return count("type \(type)", of: owner, line: line)
         }
         guard let value = record.value, reader.recognises(value, as: own) == false,
             let owner = allStreams.first(where: { reader.recognises(value, as: $0) == true })
         else { return }
-        note("no ce_type, but the fields of \(owner.defaultType)", of: owner, line: line)
+        count("no ce_type, but the fields of \(owner.defaultType)", of: owner, line: line)
     }
 
-    private mutating func note(_ kind: String, of owner: (any StreamFold.Type)?, line: Int) {
+    private mutating func count(_ kind: String, of owner: (any StreamFold.Type)?, line: Int) {
         let topic = owner.flatMap { topics[$0.streamName] }
         strangers[
             kind, default: Stranger(count: 0, firstLine: line, topic: topic)

@@ -44,9 +44,9 @@ final class Services: Sendable {
     }
 
     /// The failed services without reasons, because this is public over HTTP.
-    var states: [ProgramPart] {
+    var states: [ProgramService] {
         all.withLock { all in
-            all.map { ProgramPart($0.name, hasFailed: $0.fault != nil) }
+            all.map { ProgramService($0.name, hasFailed: $0.fault != nil) }
         }
     }
 
@@ -116,11 +116,11 @@ final class Service: Sendable {
                 } catch  where Self.isOfMovedFile(error) {
                     // After a restart, it would create a new file in place of the moved one and overwrite the file when
                     // it is moved back.
-                    note("\(error). It restarts only with weir up")
+                    setFault("\(error). It restarts only with weir up")
                     break
                 } catch {
                     failures = hasProved ? 1 : failures + 1
-                    note("\(error)")
+                    setFault("\(error)")
                 }
                 guard !stop.isRequested, rest(failures, stop) else { break }
             }
@@ -151,7 +151,7 @@ final class Service: Sendable {
     }
 
     /// Does not write the same message twice in a row.
-    private func note(_ fault: String) {
+    private func setFault(_ fault: String) {
         let isNew = state.withLock { state in
             let isNew = state.fault != fault || hasProved(state)
             state.fault = fault

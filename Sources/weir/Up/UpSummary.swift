@@ -152,10 +152,10 @@ struct SummaryLine {
             scaled /= 1000
             unit = next
         }
-        let places = scaled < 10 ? 2 : scaled < 100 ? 1 : 0
-        let factor = [1.0, 10, 100][places]
+        let fractionDigits = scaled < 10 ? 2 : scaled < 100 ? 1 : 0
+        let factor = [1.0, 10, 100][fractionDigits]
         // Truncated, so that a number is never shown before it is reached.
         let cut = (scaled * factor).rounded(.down) / factor
-        return places == 0 ? "\(Int(cut))\(unit)" : "\(cut)\(unit)"
+        return fractionDigits == 0 ? "\(Int(cut))\(unit)" : "\(cut)\(unit)"
     }
 }

@@ -153,12 +153,12 @@ struct AppStoreJWSTests {
             var certificates = chain.certificates
             var damaged = certificates[round % 2]
             for _ in 0...Int.random(in: 0..<3, using: &random) where !damaged.isEmpty {
-                let place = Int.random(in: 0..<damaged.count, using: &random)
+                let index = Int.random(in: 0..<damaged.count, using: &random)
                 switch Int.random(in: 0..<4, using: &random) {
-                case 0: damaged[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
-                case 1: damaged[place] = random.next()
-                case 2: damaged.remove(at: place)
-                default: damaged.removeLast(damaged.count - place)
+                case 0: damaged[index] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+                case 1: damaged[index] = random.next()
+                case 2: damaged.remove(at: index)
+                default: damaged.removeLast(damaged.count - index)
                 }
             }
             guard damaged != certificates[round % 2] else { continue }

@@ -19,7 +19,7 @@ extension Simulation {
             for range in copy.ranges { ends[range.partition] = range.endOffset }
         }
         guard isDone else { return true }
-        cluster.note(.archived)
+        cluster.cover(.archived)
         note("\(topic) is archived")
         machine.archivedEnds[topic] = ends
         for worker in workers where worker.program.topic == topic {
@@ -40,7 +40,7 @@ extension Simulation {
             try machine.openLog().trim(topic: topic, partition: partition, before: offset)
         }
         guard isTrimmed else { return true }
-        cluster.note(.trimmedArchived)
+        cluster.cover(.trimmedArchived)
         note("\(topic)/\(partition) is trimmed below \(offset), which is archived")
         return true
     }

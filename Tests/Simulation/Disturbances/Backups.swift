@@ -17,7 +17,7 @@ extension Simulation {
         backups[worker.name] = nil
         guard try runOperator({ try FileCopy.write(store, to: copy) }) else { return true }
         backups[worker.name] = (copy, worker.windows)
-        cluster.note(.backedUp)
+        cluster.cover(.backedUp)
         note("the store of \(worker.name) is copied")
         return true
     }
@@ -42,7 +42,7 @@ extension Simulation {
             partners.forgetSettled(worker.name, isShared: deliverers.count > 1)
         }
         restored.insert(worker.name)
-        cluster.note(.restored)
+        cluster.cover(.restored)
         note("\(worker.name) goes on with the copy of its store")
         return true
     }

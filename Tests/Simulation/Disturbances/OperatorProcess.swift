@@ -50,7 +50,7 @@ extension Simulation {
         weir_sim_kill(process)
         if let fault = failure as? SimulationFault { throw fault }
         if isDead {
-            cluster.note(.operatorKilled)
+            cluster.cover(.operatorKilled)
         } else if let failure {
             if case .dedupeMemoryFull(_, _, let stream) = failure as? WorkerError,
                 report.kinds.contains(.fewIDs)
@@ -58,7 +58,7 @@ extension Simulation {
                 try raiseBound(of: stream)
             } else if chances.isAny, !Self.isOfNoDisk(failure) {
                 // Each program says it in words of its own.
-                cluster.note(.operatorFailed)
+                cluster.cover(.operatorFailed)
             } else {
                 throw failure
             }

@@ -95,7 +95,7 @@ extension Simulation {
             try second.start(as: processes, lanes: 1, chances: weir_sim_chances(), seed: 0)
         } catch let error as StoreError {
             guard case .locked = error else { throw error }
-            cluster.note(.refused)
+            cluster.cover(.refused)
             return
         } catch is LogError {
             return

@@ -48,7 +48,7 @@ extension Simulation {
                 isRefused = true
             } catch PromotionError.stopped where stop.isRequested {
                 isRefused = true
-                cluster.note(.promotionStopped)
+                cluster.cover(.promotionStopped)
             } catch PromotionError.unknownDocuments where restored.contains(worker.name) {
                 // The copy has not been folded as far as documents were published; its worker does that first.
                 isRefused = true
@@ -57,14 +57,14 @@ extension Simulation {
                 isRefused = true
             }
         }
-        if others.isHandedOver { cluster.note(.handedOver) }
+        if others.isHandedOver { cluster.cover(.handedOver) }
         if !isDone { unsettled = worker }
         // One that was killed may have come to its end: a set is promoted once.
         if !isBack { machine.replayed[worker.name] = nil }
         guard isDone, !isRefused else { return true }
         try worker.checkPromotions()
         restored.remove(worker.name)
-        cluster.note(isBack ? .rolledBack : .promoted)
+        cluster.cover(isBack ? .rolledBack : .promoted)
         note(isBack ? "\(worker.name) is back" : "\(worker.name) goes on with \(set)")
         if !isBack, stream == emittingStream {
             try sendCorrections(of: set, in: worker.directory, source)
@@ -107,7 +107,7 @@ extension Simulation {
         guard count == 0 else {
             throw SimulationFault("\(count) corrections of \(set), whose records are the same")
         }
-        if isDone { cluster.note(.nothingCorrected) }
+        if isDone { cluster.cover(.nothingCorrected) }
     }
 
     private func replaySource(
@@ -143,7 +143,7 @@ extension Simulation {
                 follows: false, stop: StopSignal())
         }
         guard isDone else { return true }
-        cluster.note(.replayed)
+        cluster.cover(.replayed)
         note("\(worker.program.topic) is replayed into \(set)")
         machine?.replayed[worker.name] = set
         return true

@@ -101,8 +101,8 @@ extension Simulation {
             // A store that is just made cannot be read yet.
             let folded = (try? Comparison.foldedOffsets(worker.directory, name)) ?? [:]
             for (partition, range) in folded {
-                let known = topic.partitions[Int(partition)].lastOldOffset ?? .max
-                topic.partitions[Int(partition)].lastOldOffset = min(known, range.upperBound - 1)
+                let lastOld = topic.partitions[Int(partition)].lastOldOffset ?? .max
+                topic.partitions[Int(partition)].lastOldOffset = min(lastOld, range.upperBound - 1)
             }
         }
     }
@@ -167,14 +167,14 @@ extension Simulation {
 
     /// False when nothing would tell a store that the topic is another one.
     fileprivate func makeDocumentsAnew() throws -> Bool {
-        guard let old = beginChangeOfDocuments(), let known = try lastDocuments() else {
+        guard let old = beginChangeOfDocuments(), let lastOffsets = try lastDocuments() else {
             return false
         }
         documents.retire(old)
         let records = old.recordsAsAppended
         cluster.recreate(old.name, partitionCount: Int32(old.partitions.count))
         guard let topic = cluster.topic(old.name) else { return false }
-        for (partition, offset) in known {
+        for (partition, offset) in lastOffsets {
             topic.partitions[Int(partition)].lastOldOffset = offset
         }
         recreated.insert(old.name)
@@ -194,7 +194,7 @@ extension Simulation {
     /// over offsets that had no document.
     private func lastDocuments() throws -> [Int32: Int64]? {
         weir_sim_enter(0)
-        var known: [Int32: Int64] = [:]
+        var lastOffsets: [Int32: Int64] = [:]
         for deliverer in deliverers {
             // A store that is just made cannot be read yet.
             guard let store = try? deliverer.deliveries else { continue }
@@ -203,9 +203,10 @@ extension Simulation {
                     guard partition.nextOffset == 0 else { return nil }
                     continue
                 }
-                known[partition.partition] = min(known[partition.partition] ?? .max, last)
+                lastOffsets[partition.partition] = min(
+                    lastOffsets[partition.partition] ?? .max, last)
             }
         }
-        return known
+        return lastOffsets
     }
 }

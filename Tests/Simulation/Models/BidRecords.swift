@@ -56,11 +56,11 @@ extension BidsModel {
             members.append(writer.optionalText("currency", currency))
             return Draft(type: type, event: .notice(notice), members: members)
         }
-        let known = writer.reasons.count
+        let reasonCount = writer.reasons.count
         members.append(writer.word("competition_type", competition, empty: .missingField))
         let mayBreak = writer.mayBreak
         // What else is needed hangs on this word.
-        if writer.reasons.count > known { writer.mayBreak = false }
+        if writer.reasons.count > reasonCount { writer.mayBreak = false }
         if isPriced || writer.chance(3) {
             let (micros, member) = writer.price("price", isRequired: isPriced)
             notice.micros = micros
@@ -162,13 +162,13 @@ extension BidsModel {
         // Most offer everything, so that most bids are valid.
         let offered = writer.mostly([versions], [Array(versions.prefix(4))])
         let isOld = writer.chance(10)
-        let known = DraftWriter.networks.filter { _ in !writer.chance(6) }
+        let listed = DraftWriter.networks.filter { _ in !writer.chance(6) }
         let added = writer.chance(3) ? [writer.pick(DraftWriter.networks)] : []
         let hasList = writer.chance(6)
         let offer = Offer(
             versions: isOld ? ["2.2"] : offered,
             sourceApp: writer.mostly([sourceApp], ["7", "com.example.game", nil]),
-            networks: known + added,
+            networks: listed + added,
             hasList: hasList, isOverlaySignalled: isSignalled)
         func texts(_ list: [String]) -> String { writer.list(list.map { writer.quoted($0) }) }
         let text = writer.objectText([
@@ -176,7 +176,7 @@ extension BidsModel {
             // Beside a list it means nothing.
             writer.unjudged("version", isOld || writer.chance(3) ? "\"2.2\"" : nil),
             writer.unjudged("sourceapp", makeJSON(offer.sourceApp, &writer)),
-            writer.unjudged("skadnetids", known.isEmpty ? makeJunk(&writer) : texts(known)),
+            writer.unjudged("skadnetids", listed.isEmpty ? makeJunk(&writer) : texts(listed)),
             writer.unjudged(
                 "skadnetlist",
                 writer.objectText([

@@ -179,7 +179,7 @@ extension ConversionUpdatesModel {
     /// - Parameter value: a value's place and its JSON, from a number.
     private static func change(
         _ name: String, _ change: inout Change?, _ writer: inout DraftWriter,
-        _ value: (UInt64) -> (place: Int, json: String)
+        _ value: (UInt64) -> (index: Int, json: String)
     ) -> DraftWriter.Member? {
         guard !writer.chance(3) else { return writer.unjudged(name, nil) }
         var made = Change()
@@ -197,13 +197,13 @@ extension ConversionUpdatesModel {
 
     private static func standing(
         _ name: String, _ standing: inout Standing?, _ writer: inout DraftWriter,
-        _ value: (UInt64) -> (place: Int, json: String)
+        _ value: (UInt64) -> (index: Int, json: String)
     ) -> DraftWriter.Member? {
         guard !writer.chance(2) else { return writer.unjudged(name, nil) }
         // Few, and the ends of both kinds, so that they often agree.
-        let (place, json) = value(writer.pick([0, 1, 1, 2, 62, 63]))
+        let (index, json) = value(writer.pick([0, 1, 1, 2, 62, 63]))
         let model: String? = writer.pick(["v1", "v2", nil])
-        standing = Standing(value: place, model: model ?? "")
+        standing = Standing(value: index, model: model ?? "")
         return writer.object(name) { writer in
             [
                 DraftWriter.Member(name: "value", json: json),

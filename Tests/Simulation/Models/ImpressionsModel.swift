@@ -67,7 +67,7 @@ extension ImpressionsModel.Event {
     }
 
     func add(fresh: [Int], hour: String, to rows: inout ModelRows) {
-        let place = [hour, format, placement]
+        let key = [hour, format, placement]
         switch content {
         case .recommendations(let recommendations):
             for recommendation in recommendations {
@@ -77,19 +77,19 @@ extension ImpressionsModel.Event {
                 }
                 // Of an answer each document is a test.
                 for measure in isTest ? ["test"] : measures {
-                    rows.add("impressions", place + recommendation.campaign.columns, [measure: 1])
+                    rows.add("impressions", key + recommendation.campaign.columns, [measure: 1])
                 }
             }
         case .listings(let listings) where !isTest:
             for index in fresh {
                 let isStale = listings[index].elapsed > ImpressionsModel.staleMilliseconds
-                rows.add("impressions", place + campaign.columns, [isStale ? "stale" : "viewed": 1])
+                rows.add("impressions", key + campaign.columns, [isStale ? "stale" : "viewed": 1])
             }
         case .measures(let measures) where !isTest:
             for measure in measures {
-                rows.add("impressions", place + campaign.columns, [measure: 1])
+                rows.add("impressions", key + campaign.columns, [measure: 1])
             }
-        case .listings, .measures: rows.add("impressions", place + campaign.columns, ["test": 1])
+        case .listings, .measures: rows.add("impressions", key + campaign.columns, ["test": 1])
         }
     }
 }

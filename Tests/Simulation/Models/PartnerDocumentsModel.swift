@@ -36,9 +36,9 @@ struct PartnerDocumentsModel {
             let id = Self.id(
                 [partner, copy.framework, copy.network.lowercased(), copy.transaction.lowercased()]
                     + ["\(copy.signedIndex)"])
-            let place = "\(record.partition) \(id)"
-            let revision = revisions[place, default: 0] + 1
-            revisions[place] = revision
+            let key = "\(record.partition) \(id)"
+            let revision = revisions[key, default: 0] + 1
+            revisions[key] = revision
             let received = max(record.timestampMilliseconds, 0)
             let document: [String: Any] = [
                 "id": id, "revision": revision, "partner": partner,

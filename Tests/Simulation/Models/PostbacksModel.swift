@@ -70,12 +70,12 @@ struct PostbacksModel: StreamModel {
             if layout < "2.2" { interaction = "" }
             if isOfAdAttributionKit {
                 interaction =
-                    unsigned.interaction.map { Self.known($0, of: Self.interactions) } ?? ""
+                    unsigned.interaction.map { Self.listed($0, of: Self.interactions) } ?? ""
             }
             return [
                 framework, version, network.lowercased(), campaign, "\(app)",
                 "\(layout < "2.0" ? 0 : sourceApp ?? 0)", domain ?? "", "\(signedIndex)",
-                interaction, Self.known(conversionType, of: Self.conversionTypes),
+                interaction, Self.listed(conversionType, of: Self.conversionTypes),
                 marketplace ?? "", "\(didWin)", verdict, unsigned.country,
             ]
         }
@@ -84,7 +84,7 @@ struct PostbacksModel: StreamModel {
         private static let conversionTypes = ["download", "redownload", "re-engagement"]
 
         /// Apple adds words: what is none of the known ones is counted as one.
-        private static func known(_ word: String, of words: [String]) -> String {
+        private static func listed(_ word: String, of words: [String]) -> String {
             words.contains(word) ? word : "other"
         }
 

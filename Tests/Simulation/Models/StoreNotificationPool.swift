@@ -117,15 +117,15 @@ enum StoreWire {
 
     /// One member that is other than it should be.
     struct Changes {
-        enum Place { case payload, data, transaction }
+        enum Section { case payload, data, transaction }
 
-        var place = Place.payload
+        var section = Section.payload
         var members: Members = []
 
         init() {}
 
-        init(in place: Place, _ name: String, _ json: String?) {
-            self.place = place
+        init(in section: Section, _ name: String, _ json: String?) {
+            self.section = section
             members = [(name, json)]
         }
 
@@ -152,9 +152,9 @@ enum StoreWire {
             return random.pick(changes)
         }
 
-        fileprivate func object(_ members: Members, in place: Place) -> String {
+        fileprivate func object(_ members: Members, in section: Section) -> String {
             StoreWire.object(
-                place == self.place ? StoreWire.changed(members, self.members) : members)
+                section == self.section ? StoreWire.changed(members, self.members) : members)
         }
     }
 

@@ -13,19 +13,19 @@ extension SimulatedDocuments {
         _ topic: SimulatedCluster.Topic, _ partners: SimulatedPartners, _ stores: [DeliveryStore]
     ) throws -> Int {
         if let fault = partners.fault { throw fault }
-        let known = try known(topic, isShared: stores.count > 1)
-        if let other = partners.requests.first(where: { !known.holds($0) }) {
+        let documents = try documents(topic, isShared: stores.count > 1)
+        if let other = partners.requests.first(where: { !documents.holds($0) }) {
             throw SimulationFault(
                 "\(other.id):\(other.revision) was sent to \(other.partner), and is another")
         }
         let accepted = Set(
             partners.requests.filter(\.isAccepted).map { "\($0.id):\($0.revision)" })
-        if let lost = known.missing(from: accepted, haveAddress: true).min() {
+        if let lost = documents.missing(from: accepted, haveAddress: true).min() {
             throw SimulationFault("\(lost) was not delivered")
         }
-        let held = try compareHeld(stores, known)
-        let unread = try compareDead(stores, known, topic)
-        let missing = known.missing(from: held, haveAddress: false)
+        let held = try compareHeld(stores, documents)
+        let unread = try compareDead(stores, documents, topic)
+        let missing = documents.missing(from: held, haveAddress: false)
         guard missing.isEmpty, unread.isEmpty else {
             throw SimulationFault(
                 "not held: \(missing.sorted()), and not dead: \(unread.sorted())")
@@ -33,24 +33,26 @@ extension SimulatedDocuments {
         return accepted.count
     }
 
-    private func known(_ topic: SimulatedCluster.Topic, isShared: Bool) throws -> KnownDocuments {
-        var known = KnownDocuments()
-        for record in retired { _ = try known.note(record, isShared: isShared) }
+    private func documents(
+        _ topic: SimulatedCluster.Topic, isShared: Bool
+    ) throws -> PublishedDocuments {
+        var documents = PublishedDocuments()
+        for record in retired { _ = try documents.note(record, isShared: isShared) }
         for (number, partition) in topic.partitions.enumerated() {
             for record in partition.records
             where unreadable[Int32(number)]?.contains(record.offset) != true {
-                let document = try known.note(record, isShared: isShared)
-                if document.revision > known.highest[document.id]?.revision ?? 0 {
-                    known.highest[document.id] = document
+                let document = try documents.note(record, isShared: isShared)
+                if document.revision > documents.highest[document.id]?.revision ?? 0 {
+                    documents.highest[document.id] = document
                 }
             }
         }
-        return known
+        return documents
     }
 
     /// - Returns: the keys of all deliveries that are held.
     private func compareHeld(
-        _ stores: [DeliveryStore], _ known: KnownDocuments
+        _ stores: [DeliveryStore], _ documents: PublishedDocuments
     ) throws -> Set<String> {
         var held: Set<String> = []
         for store in stores {
@@ -61,8 +63,8 @@ extension SimulatedDocuments {
             for delivery in try store.deliveries(state: .held, limit: .max) {
                 held.insert(delivery.idempotencyKey)
                 if stores.count == 1, retired.isEmpty,
-                    KnownDocuments.addressed.contains(delivery.partner)
-                        || known.highest[delivery.id]?.revision != delivery.revision
+                    PublishedDocuments.addressed.contains(delivery.partner)
+                        || documents.highest[delivery.id]?.revision != delivery.revision
                 {
                     throw SimulationFault("\(delivery.idempotencyKey) is held")
                 }
@@ -73,21 +75,21 @@ extension SimulatedDocuments {
 
     /// - Returns: what is in the topic, no document, and not dead.
     private func compareDead(
-        _ stores: [DeliveryStore], _ known: KnownDocuments, _ topic: SimulatedCluster.Topic
+        _ stores: [DeliveryStore], _ documents: PublishedDocuments, _ topic: SimulatedCluster.Topic
     ) throws -> Set<String> {
-        let places = unreadable.flatMap { number, offsets in offsets.map { (number, $0) } }
-        func ids(_ places: [(Int32, Int64)]) -> Set<String> {
-            Set(places.map { "\(Self.topic)/\($0)/\($1)" })
+        let positions = unreadable.flatMap { number, offsets in offsets.map { (number, $0) } }
+        func ids(_ positions: [(Int32, Int64)]) -> Set<String> {
+            Set(positions.map { "\(Self.topic)/\($0)/\($1)" })
         }
-        var unread = ids(places.filter { $1 >= topic.partitions[Int($0)].earliestOffset })
-        let unreadOrGone = ids(places)
+        var unread = ids(positions.filter { $1 >= topic.partitions[Int($0)].earliestOffset })
+        let unreadOrGone = ids(positions)
         for delivery in try stores.flatMap({ try $0.deliveries(state: .dead, limit: .max) }) {
             if delivery.partner.isEmpty {
                 unread.remove(delivery.id)
                 guard unreadOrGone.contains(delivery.id) || isRecreated else {
                     throw SimulationFault("\(delivery.id) is dead, and a document")
                 }
-            } else if known.highestEver[delivery.id]?.revision ?? 0 <= delivery.revision {
+            } else if documents.highestEver[delivery.id]?.revision ?? 0 <= delivery.revision {
                 // What a partner has refused is sent again, unless there is a higher revision.
                 throw SimulationFault("\(delivery.idempotencyKey) is dead: \(delivery.reason)")
             }
@@ -96,7 +98,7 @@ extension SimulatedDocuments {
     }
 }
 
-private struct KnownDocuments {
+private struct PublishedDocuments {
     struct Document: Decodable {
         let id: String
         let revision: Int64

@@ -46,16 +46,16 @@ package struct StoreState {
 }
 
 /// A workplace for one stream, whichever it is.
-package final class MeasuredPlace {
+package final class MeasuredWorkspace {
     package static let streams =
         WindowedStream.allCases.map(\.rawValue) + ["postbacks", "store-notifications", "costs"]
 
-    package let place: Workplace
+    package let workspace: Workspace
     package let stream: String
     package let notifications: SampleNotifications?
 
     package init(_ stream: String) throws {
-        place = try Workplace()
+        workspace = try Workspace()
         self.stream = stream
         notifications = stream == "store-notifications" ? try SampleNotifications() : nil
     }
@@ -64,16 +64,17 @@ package final class MeasuredPlace {
     package func configure(_ number: Int) throws {
         switch stream {
         case "postbacks":
-            try place.configurePostbacks("batch_records: 37\ntrust_development: \(number == 1)\n")
+            try workspace.configurePostbacks(
+                "batch_records: 37\ntrust_development: \(number == 1)\n")
         case "store-notifications":
             try notifications?.configure(
-                place, batch: 37, more: number == 1 ? "environments: [Production]" : "")
+                workspace, batch: 37, more: number == 1 ? "environments: [Production]" : "")
         case "costs":
-            try place.write(
+            try workspace.write(
                 "costs.yaml",
                 "batch_records: 37\nmax_record_bytes: \(number == 1 ? 200 : 1_048_576)\n")
         default:
-            try place.write(
+            try workspace.write(
                 "\(stream).yaml",
                 "batch_records: 37\ndedupe_window_seconds: \(number == 1 ? 600 : 3600)\n")
         }
@@ -88,19 +89,21 @@ package final class MeasuredPlace {
         return windowed.records(count, seed: seed)
     }
 
-    package func publish(_ records: [OutgoingRecord]) throws { try place.publish(stream, records) }
+    package func publish(_ records: [OutgoingRecord]) throws {
+        try workspace.publish(stream, records)
+    }
 
-    package func fold() throws { try place.fold(stream, place.options()) }
+    package func fold() throws { try workspace.fold(stream, workspace.options()) }
 
-    package var tables: [AggregateTable] { get throws { try Workplace.tables(of: stream) } }
+    package var tables: [AggregateTable] { get throws { try Workspace.tables(of: stream) } }
 
     package func state() throws -> StoreState {
         var state = StoreState()
-        for partition in try place.states(stream) {
+        for partition in try workspace.states(stream) {
             state.nextOffsets[partition.partition] = partition.nextOffset
         }
         for table in try tables {
-            try place.forEachRow(of: table, stream: stream) { partition, columns, measures in
+            try workspace.forEachRow(of: table, stream: stream) { partition, columns, measures in
                 guard measures.contains(where: { $0 != 0 }) else { return }
                 state.sums[StoredRowKey(table.name, partition, columns)] = measures
             }
@@ -115,18 +118,20 @@ package final class MeasuredPlace {
         try fold()
     }
 
-    package func stores() throws -> OpenStores { try place.stores() }
+    package func stores() throws -> OpenStores { try workspace.stores() }
 
-    package func explainer(_ stores: OpenStores) throws -> Explainer { try place.explainer(stores) }
+    package func explainer(_ stores: OpenStores) throws -> Explainer {
+        try workspace.explainer(stores)
+    }
 
     /// Lends what folds the store's log again.
     package func withFolding(_ body: (LogRefolding, StoreSnapshot) throws -> Void) throws {
-        try place.snapshot(stream) { snapshot in
+        try workspace.snapshot(stream) { snapshot in
             try body(
                 LogRefolding(
                     stream: stream, snapshot: snapshot,
-                    reader: place.openLog().reader(topic: stream), address: place.path,
-                    rules: .pipelines(PipelineDirectory(place.pipelines))), snapshot)
+                    reader: workspace.openLog().reader(topic: stream), address: workspace.path,
+                    rules: .pipelines(PipelineDirectory(workspace.pipelines))), snapshot)
         }
     }
 
@@ -135,7 +140,7 @@ package final class MeasuredPlace {
     }
 }
 
-extension Workplace {
+extension Workspace {
     package func explainer(_ stores: OpenStores) throws -> Explainer {
         let log = try openLog()
         return Explainer(

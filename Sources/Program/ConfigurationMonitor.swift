@@ -3,7 +3,7 @@ import Synchronization
 
 /// Detects when to reload configuration files: after a change, or at SIGHUP. Compares their times and sizes once a
 /// second.
-package struct ConfigurationWatch {
+package struct ConfigurationMonitor {
     /// Why to reload.
     package enum Cause: Equatable {
         /// Files have changed, and then stayed the same until the next look.
@@ -17,7 +17,7 @@ package struct ConfigurationWatch {
     /// Files and directories; the files of a directory count down to the second level.
     package var paths: [String]
     private let signal: ReloadSignal
-    private var known: [String: FileStamp]
+    private var applied: [String: FileStamp]
     private var seen: [String: FileStamp]
     private var requests: Int
     private var lastLook = ContinuousClock.now
@@ -26,13 +26,13 @@ package struct ConfigurationWatch {
     /// Watches the present state.
     package init(
         _ paths: [String], signal: ReloadSignal = .ofProcess,
-        interval: Duration = ConfigurationWatch.interval
+        interval: Duration = ConfigurationMonitor.interval
     ) {
         self.paths = paths
         self.signal = signal
         self.interval = interval
-        known = FileStamp.all(paths)
-        seen = known
+        applied = FileStamp.all(paths)
+        seen = applied
         requests = signal.count
     }
 
@@ -49,18 +49,18 @@ package struct ConfigurationWatch {
         seen = stamps
         if isAsked {
             requests = signal.count
-            known = stamps
+            applied = stamps
             return .asked
         }
-        guard isSettled, stamps != known else { return nil }
-        known = stamps
+        guard isSettled, stamps != applied else { return nil }
+        applied = stamps
         return .changed
     }
 
     /// Makes the next look a cause to reload, after faulty contents: their repair may be in a file that is not
     /// watched.
     package mutating func tryAgain() {
-        known = [:]
+        applied = [:]
     }
 }
 

@@ -9,7 +9,7 @@ import Testing
 @testable import Deliveries
 
 /// A store and partners' files, with a dispatcher over real HTTP and a clock that the test sets.
-final class DeliveryPlace {
+final class DeliveryWorkspace {
     let files: PartnerFiles
     let clock = ManualClock()
     let store: DeliveryStore
@@ -47,13 +47,14 @@ final class DeliveryPlace {
         }
         _ = try store.ingest(
             records, topic: "partner-postbacks", nextOffsets: [0: nextOffset],
-            partners: KnownPartners(try files.partners()), nowMilliseconds: clock.nowMilliseconds)
+            partners: ConfiguredPartners(try files.partners()),
+            nowMilliseconds: clock.nowMilliseconds)
     }
 
     /// Sends what is due, again and again, until something is so; fails when it does not come to be.
-    func turn(until isSo: () throws -> Bool) throws {
+    func run(until isSo: () throws -> Bool) throws {
         let isInTime = try Wait.until {
-            try dispatcher.turn(waitMilliseconds: 20)
+            try dispatcher.runOnce(waitMilliseconds: 20)
             return try isSo()
         }
         try #require(isInTime, "what was waited for did not come to be")
@@ -63,7 +64,7 @@ final class DeliveryPlace {
     func sendDue(seconds: Double = Wait.seconds) throws {
         let deadline = Date(timeIntervalSinceNow: seconds)
         repeat {
-            try dispatcher.turn(waitMilliseconds: 50)
+            try dispatcher.runOnce(waitMilliseconds: 50)
             try #require(Date() < deadline, "not all was answered in time")
         } while dispatcher.inFlightCount > 0
     }

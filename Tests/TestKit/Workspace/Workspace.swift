@@ -10,7 +10,7 @@ import Store
 import Streams
 
 /// A temporary directory with a log, a configuration and stores; removed at the end.
-package final class Workplace {
+package final class Workspace {
     private let directory: TemporaryDirectory
     package var path: String { directory.path }
     package var pipelines: String { path + "/pipelines" }
@@ -163,7 +163,7 @@ package final class Workplace {
         data: String = "data"
     ) throws -> Int64 {
         let table = try Self.tables(of: stream).first { $0.name == name }
-        guard let table, let place = table.measures.firstIndex(of: measure) else {
+        guard let table, let index = table.measures.firstIndex(of: measure) else {
             throw TestFault("\(stream) has no \(name) with \(measure)")
         }
         var sum: Int64 = 0
@@ -172,7 +172,7 @@ package final class Workplace {
             let isMeant = columns.allSatisfy { column in
                 row.contains { $0.name == column.key && $1.explanation == column.value }
             }
-            if isMeant { sum += measures[place] }
+            if isMeant { sum += measures[index] }
         }
         return sum
     }

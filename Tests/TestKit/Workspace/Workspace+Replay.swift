@@ -8,7 +8,7 @@ import Program
 import Store
 import Streams
 
-extension Workplace {
+extension Workspace {
     package func source(archive: String? = nil, log: LogAddress? = nil) -> ReplaySource {
         ReplaySource(
             log: log ?? logAddress, archivePath: archive.map { "\(path)/\($0)" },

@@ -15,10 +15,10 @@ package struct SampleNotifications {
 
     /// Writes the configuration that trusts the chain.
     package func configure(
-        _ place: Workplace, batch: Int = 100, secret: String = Self.secret, more: String = ""
+        _ workspace: Workspace, batch: Int = 100, secret: String = Self.secret, more: String = ""
     ) throws {
-        try place.write("roots/test.pem", chain.rootPEM)
-        try place.write(
+        try workspace.write("roots/test.pem", chain.rootPEM)
+        try workspace.write(
             "store-notifications.yaml",
             """
             batch_records: \(batch)

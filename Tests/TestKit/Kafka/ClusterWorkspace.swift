@@ -8,21 +8,21 @@ import Testing
 
 /// A workplace whose log is a Kafka cluster: a mock one in this process, or the one that
 /// `WEIR_TEST_KAFKA` names.
-package final class ClusterPlace {
-    package let place: Workplace
+package final class ClusterWorkspace {
+    package let workspace: Workspace
     private let test: TestCluster
     package let log: KafkaLog
 
     /// - Parameter isHasty: whether members of groups are soon found to be away.
     package init(_ kind: TestCluster.Kind, isHasty: Bool = true) throws {
-        place = try Workplace()
+        workspace = try Workspace()
         test = try TestCluster(kind)
         log = try KafkaLog(
             KafkaSettings(brokers: test.brokers, written: ["reconnect.backoff.max.ms": "300"]),
             logger: .quiet)
         guard isHasty else { return }
         let settings = test.hasty.sorted { $0.key < $1.key }.map { "  \($0.key): \($0.value)\n" }
-        try place.write("kafka.yaml", "settings:\n" + settings.joined())
+        try workspace.write("kafka.yaml", "settings:\n" + settings.joined())
     }
 
     package var address: String { test.address }
@@ -55,7 +55,7 @@ package final class ClusterPlace {
 
     /// Configures the stream to fold its topic of this cluster, in small batches.
     package func configure(_ stream: String, more: String = "") throws {
-        try place.write(
+        try workspace.write(
             "\(stream).yaml",
             "topic: \(topic(stream))\nbatch_records: 50\ncommit_interval_ms: 20\n" + more)
     }
@@ -72,7 +72,7 @@ package final class ClusterPlace {
 
     package func worker(_ name: String, data: String, _ arguments: [String] = []) throws -> Program
     {
-        try place.start(name, data: data, log: address, arguments)
+        try workspace.start(name, data: data, log: address, arguments)
     }
 
     /// Folds everything there is with a worker process, which is to succeed.
@@ -80,7 +80,7 @@ package final class ClusterPlace {
     /// - Parameter hadMembers: whether workers shared the topic out. A mock cluster then takes no more
     ///   offsets of others, though they are gone.
     package func foldAll(_ name: String, data: String, hadMembers: Bool = false) throws {
-        let worker = try place.run(name, data: data, log: address)
+        let worker = try workspace.run(name, data: data, log: address)
         if hadMembers, test.mock != nil, worker.status == 1 {
             #expect(worker.error.contains("were not committed"), "\(worker.error)")
         } else {
@@ -90,13 +90,13 @@ package final class ClusterPlace {
 
     /// Everything in a store that follows from the records.
     package func contents(_ stream: String, data: String) throws -> [String] {
-        try place.contents(stream, data: data, ofOneLog: false)
+        try workspace.contents(stream, data: data, ofOneLog: false)
     }
 
     /// What a store becomes that folds the same records from an embedded log.
     package func embeddedContents(of stream: String) throws -> [String] {
         let topic = topic(stream)
-        try place.publish(
+        try workspace.publish(
             topic,
             records(topic).map {
                 OutgoingRecord(
@@ -104,7 +104,7 @@ package final class ClusterPlace {
                     timestampMilliseconds: $0.timestampMilliseconds, key: $0.keyBytes,
                     headers: $0.headerList, value: $0.value)
             })
-        try place.fold(stream, place.options(data: "embedded"))
+        try workspace.fold(stream, workspace.options(data: "embedded"))
         return try contents(stream, data: "embedded")
     }
 
@@ -124,7 +124,7 @@ package final class ClusterPlace {
 
     private func offsets(_ stream: String, data: String) throws -> [Int32: Int64] {
         Dictionary(
-            uniqueKeysWithValues: try place.states(stream, data: data).map {
+            uniqueKeysWithValues: try workspace.states(stream, data: data).map {
                 ($0.partition, $0.nextOffset)
             })
     }

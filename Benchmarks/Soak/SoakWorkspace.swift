@@ -12,7 +12,7 @@ enum BidsGroup {
 }
 
 /// The directory with stores and configuration, the programs, and the log.
-final class SoakPlace {
+final class SoakWorkspace {
     let path: String
     let topic: String
     private let programs: String

@@ -14,7 +14,7 @@ import Testing
 @testable import Tokens
 
 /// A collector over an embedded log in a directory of its own, removed with the value.
-final class CollectorPlace: Sendable {
+final class CollectorWorkspace: Sendable {
     static let secret = "0123456789abcdef0123456789abcdef"
     static let producerKey = "a-key-of-a-producer"
 
@@ -106,7 +106,7 @@ enum Lent {
 }
 
 /// What tells installs their values by the models that Weir ships, with a log in a directory of its own.
-final class ConversionPlace {
+final class ConversionWorkspace {
     private let files: TemporaryDirectory
     var path: String { files.path }
 

@@ -3,7 +3,7 @@ import EventLog
 /// Appends groups of records to a log and answers the requests that wait for them.
 ///
 /// `@unchecked Sendable`: only the appender's thread uses it and its log.
-final class AppendTurns: @unchecked Sendable {
+final class GroupAppends: @unchecked Sendable {
     private let log: any LogBackend
     /// Nil after a fault that the writer may have caused.
     private var writer: (any LogWriter)?
@@ -17,23 +17,23 @@ final class AppendTurns: @unchecked Sendable {
     ///
     /// - Parameter noting: called with the same fault before the answers, so that `/readyz` never contradicts an
     ///   answer.
-    func append(_ turn: [PendingAppend], noting: (LogError?) -> Void) -> LogError? {
+    func append(_ group: [PendingAppend], noting: (LogError?) -> Void) -> LogError? {
         do throws(LogError) {
-            let positions = try append(turn.flatMap(\.content.records))
+            let positions = try append(group.flatMap(\.content.records))
             noting(nil)
-            answer(turn, positions: positions)
+            answer(group, positions: positions)
             return nil
         } catch {
-            guard turn.count > 1, error.isOfRecords else {
+            guard group.count > 1, error.isOfRecords else {
                 let fault = error.isOfRecords ? nil : error
                 noting(fault)
-                for pending in turn { pending.answer(.failure(.log(error))) }
+                for pending in group { pending.answer(.failure(.log(error))) }
                 return fault
             }
         }
         // The records of one request are at fault, so the requests are appended one by one.
         var fault: LogError?
-        for pending in turn { fault = append([pending], noting: noting) ?? fault }
+        for pending in group { fault = append([pending], noting: noting) ?? fault }
         return fault
     }
 
@@ -53,9 +53,9 @@ final class AppendTurns: @unchecked Sendable {
         return writer
     }
 
-    private func answer(_ turn: [PendingAppend], positions: [RecordPosition]) {
+    private func answer(_ group: [PendingAppend], positions: [RecordPosition]) {
         var start = 0
-        for pending in turn {
+        for pending in group {
             let end = start + pending.content.records.count
             pending.answer(.success(Array(positions[start..<end])))
             start = end

@@ -4,20 +4,20 @@ import Testing
 
 /// A directory as a fresh clone, in which the commands of a page run one after the other as in a shell. The
 /// ports that pages name are replaced by free ones.
-final class PagePlace {
+final class PageWorkspace {
     private static let collectorPort = "8080"
     private static let dashboardPort = "8090"
     private static let partnerPort = "9000"
     /// How long a command may take to print what it should: workers fold what came within a second.
     private static let waitSeconds = Wait.seconds
 
-    private let place: TemporaryDirectory
+    private let workspace: TemporaryDirectory
     private let ports: [String: String]
     private var environment: [String: String]
     private var running: [(command: String, process: Process)] = []
 
     init() throws {
-        place = try TemporaryDirectory()
+        workspace = try TemporaryDirectory()
         ports = Dictionary(
             uniqueKeysWithValues: try [Self.collectorPort, Self.dashboardPort, Self.partnerPort].map
             {
@@ -26,17 +26,17 @@ final class PagePlace {
         let program = try Program.directory()
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
         environment = [
-            "PATH": "\(program):\(path)", "LC_ALL": "C.UTF-8", "CURL_HOME": place.path,
+            "PATH": "\(program):\(path)", "LC_ALL": "C.UTF-8", "CURL_HOME": workspace.path,
             "WEIR_LISTEN": "127.0.0.1:\(ports[Self.collectorPort] ?? "")",
             "WEIR_DASHBOARD": "127.0.0.1:\(ports[Self.dashboardPort] ?? "")",
         ]
         // At a terminal curl shows no progress either.
-        try place.write("silent\nshow-error\n", to: ".curlrc")
+        try workspace.write("silent\nshow-error\n", to: ".curlrc")
         for name in ["pipelines", "topics", "examples"] {
             try FileManager.default.copyItem(
-                atPath: Repository.path(name), toPath: "\(place.path)/\(name)")
+                atPath: Repository.path(name), toPath: "\(workspace.path)/\(name)")
         }
-        let partner = "\(place.path)/examples/partners/local.yaml"
+        let partner = "\(workspace.path)/examples/partners/local.yaml"
         let text = try String(contentsOfFile: partner, encoding: .utf8)
         try Data(onFreePorts(text).utf8).write(to: URL(fileURLWithPath: partner))
     }
@@ -109,7 +109,7 @@ final class PagePlace {
     }
 
     private func start(_ command: String, until expected: String) throws -> String {
-        let file = try place.write("", to: "output-\(running.count)")
+        let file = try workspace.write("", to: "output-\(running.count)")
         let process = makeProcess("exec \(command.dropLast(2))")
         let output = try FileHandle(forWritingTo: URL(fileURLWithPath: file))
         process.standardOutput = output
@@ -129,7 +129,7 @@ final class PagePlace {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
         process.arguments = ["-c", command]
-        process.currentDirectoryURL = URL(fileURLWithPath: place.path)
+        process.currentDirectoryURL = URL(fileURLWithPath: workspace.path)
         process.environment = environment
         process.standardInput = FileHandle.nullDevice
         return process
