@@ -115,6 +115,9 @@ let package = Package(
             ],
             swiftSettings: hot),
         .target(
+            name: "Demonstration", dependencies: ["EventLog", "Streams", crypto],
+            swiftSettings: optimised),
+        .target(
             name: "Store",
             dependencies: [
                 "DatabaseFiles", "EventLog", "JSON", "Streams", "Wording", crypto, grdb,
@@ -225,6 +228,7 @@ let package = Package(
         .executableTarget(
             name: "weir",
             dependencies: [
+                "Demonstration",
                 "CDemoRecords", "Collector", "ConfigurationValues", "ConfigurationFiles",
                 "ConversionModels", "ConversionValues", "Dashboard", "DatabaseFiles", "Deliveries",
                 "EmbeddedLog", "Engine", "EventLog", "History", "JSON", "KafkaLog", "Monitoring",
