@@ -117,7 +117,7 @@ package struct DemoNetwork: Sendable {
         DemoNetwork(
             id: "tm3z9q5hwl.skadnetwork", name: "Tandem Media", versions: [("4.0", 100)],
             isRelay: true,
-            lateDays: 4),
+            lateDays: 6),
     ]
 }
 
@@ -157,30 +157,30 @@ package struct DemoCampaign: Sendable {
         DemoCampaign(
             name: "Kings launch, rewarded video", network: 0, isForGame: true, source: "5211",
             country: "US",
-            currency: "USD", dailySpend: 9.5, cpi: 2.6, cpm: 21, ctr: 0.042, returnDay7: 0.38,
+            currency: "USD", dailySpend: 7.2, cpi: 2.6, cpm: 30, ctr: 0.042, returnDay7: 0.38,
             nullRate: 0.16),
         DemoCampaign(
             name: "Daybreak free trial", network: 0, isForGame: false, source: "5324",
             country: "US",
-            currency: "USD", dailySpend: 10.5, cpi: 3.9, cpm: 24, ctr: 0.035, returnDay7: 0.41,
+            currency: "USD", dailySpend: 8, cpi: 3.4, cpm: 32, ctr: 0.035, returnDay7: 0.41,
             nullRate: 0.19),
         // Clicks that the SDK makes by itself: many taps, few installs, no revenue.
         DemoCampaign(
             name: "Kings playable, tier 1", network: 1, isForGame: true, source: "6137",
             country: "US",
-            currency: "USD", dailySpend: 8.0, cpi: 4.4, cpm: 17, ctr: 0.16, returnDay7: 0.12,
-            nullRate: 0.36,
+            currency: "USD", dailySpend: 5.6, cpi: 3.9, cpm: 24, ctr: 0.16, returnDay7: 0.3,
+            nullRate: 0.33,
             automaticClicks: 0.58),
         DemoCampaign(
             name: "Daybreak evening stretch", network: 1, isForGame: false, source: "6248",
             country: "CA",
-            currency: "USD", dailySpend: 7.5, cpi: 3.5, cpm: 18, ctr: 0.031, returnDay7: 0.33,
+            currency: "USD", dailySpend: 5.6, cpi: 3.1, cpm: 26, ctr: 0.031, returnDay7: 0.42,
             nullRate: 0.31),
         // Networks that report what they cost.
         DemoCampaign(
             name: "Kings lookalike payers", network: 2, isForGame: true, source: "7351",
             country: "US",
-            currency: "USD", dailySpend: 118, cpi: 4.9, cpm: 14, ctr: 0.011, returnDay7: 0.56,
+            currency: "USD", dailySpend: 118, cpi: 4.4, cpm: 14, ctr: 0.011, returnDay7: 0.56,
             nullRate: 0.12),
         DemoCampaign(
             name: "Kings broad", network: 2, isForGame: true, source: "7362", country: "CA",
@@ -189,13 +189,13 @@ package struct DemoCampaign: Sendable {
         DemoCampaign(
             name: "Daybreak annual offer", network: 2, isForGame: false, source: "7473",
             country: "US",
-            currency: "USD", dailySpend: 96, cpi: 4.2, cpm: 12, ctr: 0.012, returnDay7: 0.46,
+            currency: "USD", dailySpend: 96, cpi: 3.9, cpm: 12, ctr: 0.012, returnDay7: 0.46,
             nullRate: 0.14),
         // Loses money: the highest price, and hardly anybody who pays.
         DemoCampaign(
             name: "Daybreak breathing reels", network: 2, isForGame: false, source: "7484",
             country: "US",
-            currency: "USD", dailySpend: 88, cpi: 5.8, cpm: 11, ctr: 0.007, returnDay7: 0.11,
+            currency: "USD", dailySpend: 88, cpi: 5.0, cpm: 11, ctr: 0.007, returnDay7: 0.16,
             nullRate: 0.2),
         DemoCampaign(
             name: "Kings DACH video", network: 3, isForGame: true, source: "8515", country: "DE",
@@ -203,12 +203,12 @@ package struct DemoCampaign: Sendable {
             nullRate: 0.22),
         DemoCampaign(
             name: "Kings Nordics playable", network: 3, isForGame: true, source: "8526",
-            country: "SE",
+            country: "FI",
             currency: "EUR", dailySpend: 31, cpi: 3.1, cpm: 10, ctr: 0.012, returnDay7: 0.35,
             nullRate: 0.27),
         DemoCampaign(
             name: "Daybreak DACH", network: 3, isForGame: false, source: "8637", country: "DE",
-            currency: "EUR", dailySpend: 47, cpi: 3.6, cpm: 9, ctr: 0.011, returnDay7: 0.36,
+            currency: "EUR", dailySpend: 47, cpi: 3.4, cpm: 9, ctr: 0.011, returnDay7: 0.36,
             nullRate: 0.24),
         DemoCampaign(
             name: "Daybreak come back", network: 2, isForGame: false, source: "7495", country: "US",

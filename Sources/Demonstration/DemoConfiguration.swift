@@ -4,9 +4,10 @@ import Streams
 enum DemoModel {
     /// Lower bounds of what a player spent, in thousandths of USD.
     static let gameBuckets: [Int64] = [
-        0, 1990, 3980, 4990, 6980, 9990, 14_980, 19_990, 29_980, 39_980, 49_990, 69_980, 99_990,
-        149_980,
+        0, 10, 2000, 5000, 8000, 10_000, 15_000, 20_000, 30_000, 40_000, 50_000, 75_000, 100_000,
     ]
+    /// The most that the model knows of.
+    static let gameTop: Int64 = 150_000
     /// The coarse value medium ends here.
     static let gameMediumTop: Int64 = 9990
 }
@@ -52,7 +53,7 @@ extension Demonstration {
                   \(network.id):
                     name: \(network.name)
                     ad_signing_keys:
-                      - \(DemoKeys.publicKey(keys.network))
+                      - \(keys.network.publicKey)
                 """
         }
         let apps = [assumptions.publisher, assumptions.game, assumptions.subscription].map {
@@ -85,11 +86,22 @@ extension Demonstration {
 
     private func quoted(_ text: String) -> String { "\"\(text)\"" }
 
+    /// One rate for each day, with the small movements of a market.
     private var rates: String {
-        let day = UTC.text(milliseconds: firstMidnight).prefix(10)
-        let lines = DemoAssumptions.dollars.filter { $0.key != "USD" }.sorted { $0.key < $1.key }
-            .map { "\(day),\($0.key),USD,\($0.value)" }
-        return (["day,currency,base,rate"] + lines).joined(separator: "\n") + "\n"
+        var lines = ["day,currency,base,rate"]
+        for (currency, dollars) in DemoAssumptions.dollars.sorted(by: { $0.key < $1.key })
+        where currency != "USD" {
+            for day in -1...days {
+                var random = SeededGenerator(seed: seed, 4, day)
+                let tenThousandths = Int(dollars * random.between(0.995, 1.005) * 10_000)
+                let midnight = firstMidnight + Int64(day) * DemoTime.day
+                let fraction = String(tenThousandths % 10_000 + 10_000).dropFirst()
+                lines.append(
+                    "\(UTC.text(milliseconds: midnight).prefix(10)),\(currency),USD,\(tenThousandths / 10_000).\(fraction)"
+                )
+            }
+        }
+        return lines.joined(separator: "\n") + "\n"
     }
 
     private var postbacks: String {
@@ -97,10 +109,10 @@ extension Demonstration {
         # The demo signs its postbacks with keys of its own. Anyone can sign with them: never trust them elsewhere.
         trusted_keys:
           production:
-            - \(DemoKeys.publicKey(keys.attribution))
+            - \(keys.attribution.publicKey)
           adattributionkit:
             - kid: \(DemoKeys.keyID)
-              key: \(DemoKeys.publicKey(keys.attribution))
+              key: \(keys.attribution.publicKey)
               verdict: valid
 
         """
@@ -138,7 +150,7 @@ extension Demonstration {
                 - kind: revenue
                   bits: [0, 3]
                   buckets: [\(DemoModel.gameBuckets.map(Self.amount).joined(separator: ", "))]
-                  max: 300
+                  max: \(Self.amount(DemoModel.gameTop))
                 - kind: flags
                   bits: [4, 5]
                   flags: {"4": tutorial_completed, "5": first_purchase}
@@ -146,7 +158,7 @@ extension Demonstration {
               "0": &spent
                 low: [{event: revenue, count_min: 0, count_max: 0, revenue_min: 0, revenue_max: 0}]
                 medium: [{event: revenue, count_min: 0, count_max: 0, revenue_min: 1.99, revenue_max: \(Self.amount(DemoModel.gameMediumTop))}]
-                high: [{event: revenue, count_min: 0, count_max: 0, revenue_min: \(Self.amount(DemoModel.gameMediumTop)), revenue_max: 150}]
+                high: [{event: revenue, count_min: 0, count_max: 0, revenue_min: \(Self.amount(DemoModel.gameMediumTop)), revenue_max: \(Self.amount(DemoModel.gameTop))}]
               "1": *spent
               "2": *spent
 

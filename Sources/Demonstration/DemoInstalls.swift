@@ -88,7 +88,8 @@ extension DemoMarket {
         // Ads outside the exchange run in many apps.
         let publisher = sourceApp ?? 6_450_000_000 + Int64(campaign.network * 100 + random.below(6))
         guard postback.version == "4.0" || postback.version == "" else {
-            let last = person.purchases.last { $0.after < DemoTime.day }?.after ?? 0
+            // The value of these versions can rise until it stays the same for a day. Payers open the app daily.
+            let last = person.purchases.last { $0.after < 5 * DemoTime.day }?.after ?? 0
             postback.sourceApp = hasValue ? publisher : nil
             postback.fine = hasValue ? value(of: person, campaign, until: last + 1) : nil
             let delay = 24 * DemoTime.hour + Int64(random.below(86_400_000))

@@ -1,36 +1,30 @@
-import Crypto
 import Foundation
 
 /// The keys of the demo. They follow from public texts, so whoever reads this can sign with them: trust them nowhere
 /// but in the demo's own configuration.
 struct DemoKeys: Sendable {
     /// Signs postbacks in Apple's place.
-    let attribution: P256.Signing.PrivateKey
+    let attribution: DemoSigner
     /// Signs the ads of the network whose key the catalog has.
-    let network: P256.Signing.PrivateKey
+    let network: DemoSigner
     /// Signs notifications in the App Store's place.
-    private let store: P256.Signing.PrivateKey
+    private let store: DemoSigner
     private let storeHeader: String
 
     /// The key id of the AdAttributionKit key.
     static let keyID = "weir-demo-attribution/0"
 
     init() throws {
-        attribution = try Self.key("Weir demo, attribution")
-        network = try Self.key("Weir demo, network")
-        store = try Self.key("Weir demo, App Store leaf")
+        attribution = try DemoSigner("Weir demo, attribution")
+        network = try DemoSigner("Weir demo, network")
+        store = try DemoSigner("Weir demo, App Store leaf")
         let chain = [DemoChain.leaf, DemoChain.intermediate, DemoChain.root]
         storeHeader = Self.base64URL(
             "{\"alg\":\"ES256\",\"x5c\":[\(chain.map { "\"\($0)\"" }.joined(separator: ","))]}")
     }
 
-    /// SubjectPublicKeyInfo in base64.
-    static func publicKey(_ key: P256.Signing.PrivateKey) -> String {
-        key.publicKey.derRepresentation.base64EncodedString()
-    }
-
     /// DER in base64 over fields joined by U+2063.
-    static func signature(_ key: P256.Signing.PrivateKey, over fields: [String]) throws -> String {
+    static func signature(_ key: DemoSigner, over fields: [String]) throws -> String {
         let text = Data(fields.joined(separator: "\u{2063}").utf8)
         return try key.signature(for: text).derRepresentation.base64EncodedString()
     }
@@ -51,14 +45,10 @@ struct DemoKeys: Sendable {
     }
 
     private static func jws(
-        header: String, payload: String, with key: P256.Signing.PrivateKey
+        header: String, payload: String, with key: DemoSigner
     ) throws -> String {
         let input = header + "." + base64URL(payload)
         return try input + "." + base64URL(key.signature(for: Data(input.utf8)).rawRepresentation)
-    }
-
-    private static func key(_ text: String) throws -> P256.Signing.PrivateKey {
-        try P256.Signing.PrivateKey(rawRepresentation: Data(SHA256.hash(data: Data(text.utf8))))
     }
 
     private static func base64URL(_ text: String) -> String { base64URL(Data(text.utf8)) }

@@ -68,7 +68,7 @@ struct CheckAgreementTests {
         let found = try check(place)
         #expect(lines(found, "ok: nothing is watched").count == 1, "\(found.output)")
         let source = try Installation.parse([
-            "--data", try DemoStores.shared.get().data, "--pipelines", place.pipelines,
+            "--data", try ExampleStores.shared.get().data, "--pipelines", place.pipelines,
         ])
         let page = try PageAsker(source: source).page("/warnings")
         #expect(page.status == 200)

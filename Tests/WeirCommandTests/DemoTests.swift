@@ -2,61 +2,52 @@ import Foundation
 import TestKit
 import Testing
 
-@testable import weir
-
 @Suite("The demo", .serialized)
 struct DemoTests {
-    /// A command that is shown, with the lines below it.
-    private struct Shown: Equatable {
-        let command: String
-        var lines: [String] = []
+    private func demo(_ place: UpPlace, _ arguments: String...) throws -> Program {
+        try place.weir(
+            ["demo", "--data", place.data, "--pipelines", Repository.path("pipelines")]
+                + ["--topics", Repository.path("topics"), "--end", "2026-11-26"] + arguments)
     }
 
-    @Test("every command that it shows prints what stands below it, and the README shows the same")
-    func commands() throws {
+    @Test(
+        "it prints a funnel that fits a terminal, the commands that repeat and show it, and the digest"
+    )
+    func output() throws {
         let place = try UpPlace()
-        let ran = try place.weir(
-            "demo", "--data", place.data, "--pipelines", Repository.path("pipelines"), "--topics",
-            Repository.path("topics"))
+        let ran = try demo(place, "--days", "6", "--scale", "0.2")
         try #require(ran.status == 0, "\(ran.error)")
-        let shown = Self.shown(in: ran.output)
-        #expect(shown.count > 14)
-        for shown in shown {
-            let words = shown.command.split(separator: " ").dropFirst().map(String.init)
-            let places =
-                ["--data", place.data]
-                + (words.first == "dump" ? ["--pipelines", Repository.path("pipelines")] : [])
-            let said = try place.weir(words + places)
-            #expect(said.status == 0, "\(said.error)")
-            #expect(said.output.split(separator: "\n").map(String.init) == shown.lines)
-        }
+        let parts = ran.output.components(separatedBy: "\n\n")
+        let table = try #require(parts.first)
+        #expect((3...15).contains(table.split(separator: "\n").count))
+        #expect(table.hasPrefix("name "))
 
-        let readme = try Repository.text("README.md")
-        let block = try #require(
-            readme.split(separator: "```").first { $0.contains("Weir's demo: records published") })
-        let copied = Self.shown(in: String(block))
-        #expect(copied.count > 8)
-        for copied in copied {
-            #expect(shown.contains(copied), "\(copied.command)")
-        }
-        let digest = try #require(ran.output.firstMatch(of: /sha256:[0-9a-f]{64}/)?.output)
-        #expect(block.contains(digest), "\(digest)")
+        let repeated = try #require(ran.output.firstMatch(of: /The same table: weir (.*)\n/)?.1)
+        let words = repeated.split(separator: " ").map(String.init)
+        #expect(try place.weir(words).output == table + "\n")
+        #expect(
+            ran.output.contains(
+                "weir dashboard --data \(place.data) --pipelines \(place.data)/pipelines\n"))
+        #expect(ran.output.contains("open http://127.0.0.1:8090\n"))
+        let digest = try place.weir("digest", "--data", place.data).output
+        #expect(ran.output.contains("Digest of the stores: \(digest)"))
+
+        let checked = try place.weir(
+            "check", "--data", place.data, "--pipelines", "\(place.data)/pipelines", "--topics",
+            Repository.path("topics"))
+        #expect(checked.status == 0, "\(checked.output)\(checked.error)")
+        #expect(try demo(place).error.contains("contains a log already"))
     }
 
-    /// The commands in a text, each with what is indented below it.
-    private static func shown(in text: String) -> [Shown] {
-        var found: [Shown] = []
-        var isBelow = false
-        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
-            if line.hasPrefix("$ ") {
-                found.append(Shown(command: String(line.dropFirst(2))))
-                isBelow = true
-            } else if isBelow, line.hasPrefix("  ") {
-                found[found.count - 1].lines.append(String(line.dropFirst(2)))
-            } else {
-                isBelow = false
-            }
-        }
-        return found
+    @Test(
+        "a number that makes no demo is refused",
+        arguments: [
+            ["--days", "0"], ["--scale", "0"], ["--end", "yesterday"], ["--end", "2026-13-01"],
+        ])
+    func refusals(_ arguments: [String]) throws {
+        let place = try UpPlace()
+        let ran = try place.weir(["demo", "--data", place.data] + arguments)
+        #expect(ran.status == 64, "\(ran.error)")
+        #expect(!FileManager.default.fileExists(atPath: place.data))
     }
 }

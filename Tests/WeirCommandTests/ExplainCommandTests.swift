@@ -7,12 +7,9 @@ import Testing
 
 @Suite("Explaining every number that there is", .serialized)
 struct ExplainCommandTests {
-    private func demo() throws -> UpPlace {
+    private func examplePlace() throws -> UpPlace {
         let place = try UpPlace()
-        let ran = try place.weir(
-            "demo", "--data", place.data, "--pipelines", Repository.path("pipelines"), "--topics",
-            Repository.path("topics"))
-        try #require(ran.status == 0, "\(ran.error)")
+        try ExampleDay.fold(into: place.data)
         return place
     }
 
@@ -23,7 +20,7 @@ struct ExplainCommandTests {
 
     @Test("each measure of each dump adds up, or the refusal says why no record adds to it")
     func everyMeasure() throws {
-        let place = try demo()
+        let place = try examplePlace()
         func explain(_ name: String, _ arguments: [String]) throws -> Program {
             try place.weir(
                 ["explain", name] + selection(name) + arguments + [
@@ -69,7 +66,7 @@ struct ExplainCommandTests {
 
     @Test("rates of roas and of placements stand as divisions, and roas is selected up to a day")
     func divisions() throws {
-        let place = try demo()
+        let place = try examplePlace()
         func weir(_ arguments: String...) throws -> Program {
             try place.weir(
                 arguments + ["--data", place.data, "--pipelines", Repository.path("pipelines")])

@@ -135,8 +135,8 @@ struct DemoReport {
             The same table: weir \(shown.joined(separator: " ")) \(places.joined(separator: " "))
             Digest of the stores: \(digest)
 
-            Look on in a browser:
-              weir up \(places.joined(separator: " "))
+            Look at it in a browser:
+              weir dashboard \(places.joined(separator: " "))
               open http://127.0.0.1:8090
 
             """)
