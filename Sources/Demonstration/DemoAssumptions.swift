@@ -146,7 +146,7 @@ package struct DemoCampaign: Sendable {
     /// The share of installs whose postbacks carry no value.
     package var nullRate: Double
     package var goal = Goal.install
-    /// The share of its taps that no finger made: 0 but for one.
+    /// The share of its clicks that the SDK makes itself.
     package var automaticClicks = 0.0
 
     /// The id of the campaign up to SKAdNetwork 3.0, from 1 to 100.
@@ -157,39 +157,39 @@ package struct DemoCampaign: Sendable {
         DemoCampaign(
             name: "Kings launch, rewarded video", network: 0, isForGame: true, source: "5211",
             country: "US",
-            currency: "USD", dailySpend: 7.2, cpi: 2.6, cpm: 30, ctr: 0.042, returnDay7: 0.38,
+            currency: "USD", dailySpend: 6, cpi: 1.9, cpm: 32, ctr: 0.042, returnDay7: 0.38,
             nullRate: 0.16),
         DemoCampaign(
             name: "Daybreak free trial", network: 0, isForGame: false, source: "5324",
             country: "US",
-            currency: "USD", dailySpend: 8, cpi: 3.4, cpm: 32, ctr: 0.035, returnDay7: 0.41,
+            currency: "USD", dailySpend: 7, cpi: 2.4, cpm: 34, ctr: 0.035, returnDay7: 0.55,
             nullRate: 0.19),
         // Clicks that the SDK makes by itself: many taps, few installs, no revenue.
         DemoCampaign(
             name: "Kings playable, tier 1", network: 1, isForGame: true, source: "6137",
             country: "US",
-            currency: "USD", dailySpend: 5.6, cpi: 3.9, cpm: 24, ctr: 0.16, returnDay7: 0.3,
-            nullRate: 0.33,
+            currency: "USD", dailySpend: 5, cpi: 2.9, cpm: 28, ctr: 0.16, returnDay7: 0.32,
+            nullRate: 0.24,
             automaticClicks: 0.58),
         DemoCampaign(
             name: "Daybreak evening stretch", network: 1, isForGame: false, source: "6248",
             country: "CA",
-            currency: "USD", dailySpend: 5.6, cpi: 3.1, cpm: 26, ctr: 0.031, returnDay7: 0.42,
-            nullRate: 0.31),
+            currency: "USD", dailySpend: 5, cpi: 2.2, cpm: 30, ctr: 0.031, returnDay7: 0.52,
+            nullRate: 0.22),
         // Networks that report what they cost.
         DemoCampaign(
             name: "Kings lookalike payers", network: 2, isForGame: true, source: "7351",
             country: "US",
-            currency: "USD", dailySpend: 118, cpi: 4.4, cpm: 14, ctr: 0.011, returnDay7: 0.56,
+            currency: "USD", dailySpend: 118, cpi: 4.4, cpm: 14, ctr: 0.011, returnDay7: 0.62,
             nullRate: 0.12),
         DemoCampaign(
             name: "Kings broad", network: 2, isForGame: true, source: "7362", country: "CA",
-            currency: "USD", dailySpend: 64, cpi: 2.2, cpm: 7, ctr: 0.009, returnDay7: 0.27,
+            currency: "USD", dailySpend: 64, cpi: 2.2, cpm: 7, ctr: 0.009, returnDay7: 0.36,
             nullRate: 0.18),
         DemoCampaign(
             name: "Daybreak annual offer", network: 2, isForGame: false, source: "7473",
             country: "US",
-            currency: "USD", dailySpend: 96, cpi: 3.9, cpm: 12, ctr: 0.012, returnDay7: 0.46,
+            currency: "USD", dailySpend: 96, cpi: 3.9, cpm: 12, ctr: 0.012, returnDay7: 0.5,
             nullRate: 0.14),
         // Loses money: the highest price, and hardly anybody who pays.
         DemoCampaign(
@@ -199,16 +199,16 @@ package struct DemoCampaign: Sendable {
             nullRate: 0.2),
         DemoCampaign(
             name: "Kings DACH video", network: 3, isForGame: true, source: "8515", country: "DE",
-            currency: "EUR", dailySpend: 52, cpi: 2.4, cpm: 8, ctr: 0.01, returnDay7: 0.31,
+            currency: "EUR", dailySpend: 52, cpi: 2.4, cpm: 8, ctr: 0.01, returnDay7: 0.42,
             nullRate: 0.22),
         DemoCampaign(
             name: "Kings Nordics playable", network: 3, isForGame: true, source: "8526",
             country: "FI",
-            currency: "EUR", dailySpend: 31, cpi: 3.1, cpm: 10, ctr: 0.012, returnDay7: 0.35,
+            currency: "EUR", dailySpend: 31, cpi: 3.1, cpm: 10, ctr: 0.012, returnDay7: 0.44,
             nullRate: 0.27),
         DemoCampaign(
             name: "Daybreak DACH", network: 3, isForGame: false, source: "8637", country: "DE",
-            currency: "EUR", dailySpend: 47, cpi: 3.4, cpm: 9, ctr: 0.011, returnDay7: 0.36,
+            currency: "EUR", dailySpend: 47, cpi: 3.4, cpm: 9, ctr: 0.011, returnDay7: 0.46,
             nullRate: 0.24),
         DemoCampaign(
             name: "Daybreak come back", network: 2, isForGame: false, source: "7495", country: "US",

@@ -18,7 +18,7 @@ package struct DemoFile: Sendable {
     package var text: String
 }
 
-extension Demonstration {
+extension Demo {
     /// What the demo's configuration says other than that which Weir ships.
     package var configuration: [DemoFile] {
         [

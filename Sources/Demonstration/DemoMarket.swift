@@ -2,12 +2,12 @@ import Streams
 
 /// Runs the demo day by day: what campaigns spend, the ads and installs that it buys, and what people do then.
 struct DemoMarket {
-    let demo: Demonstration
+    let demo: Demo
     var calendar: DemoCalendar
     /// App Store transactions have numbers in the order in which they are made.
     private var transactions: Int64 = 2_000_000_700_000_000
 
-    init(_ demo: Demonstration) {
+    init(_ demo: Demo) {
         self.demo = demo
         calendar = DemoCalendar(
             from: demo.firstMidnight, to: demo.end,
@@ -58,7 +58,8 @@ struct DemoMarket {
         return campaign.dailySpend * demo.scale * week * growth * random.between(0.88, 1.12)
     }
 
-    /// A network reports yesterday's cost at six, and corrects it three days later.
+    /// A network reports a day's cost late on the same day, completes it the next morning, and corrects it three days
+    /// later.
     private mutating func report(
         _ campaign: DemoCampaign, spend: Double, on midnight: Int64, _ random: inout SeededGenerator
     ) {
@@ -66,7 +67,7 @@ struct DemoMarket {
         let source = network.name.lowercased().replacing(" ", with: "-")
         let correction = random.between(0.985, 1.005)
         let day = UTC.text(milliseconds: midnight).prefix(10)
-        for (delay, factor) in [(30, 1.0), (102, correction)] {
+        for (delay, factor) in [(23, 0.96), (30, 1.0), (102, correction)] {
             let cents = Int64(spend * factor * 100)
             let ads = Int64(spend * factor / campaign.cpm * 1000)
             let at = midnight + Int64(delay) * DemoTime.hour

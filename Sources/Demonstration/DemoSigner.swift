@@ -7,22 +7,22 @@ import Foundation
 /// swift-crypto draws a random nonce for each signature. The records of the demo have to be the same in every run, so
 /// their nonce follows from the key and the signed bytes. Never do this with a key that protects something.
 struct DemoSigner: Sendable {
-    private let key: P256.Signing.PrivateKey
+    private let secret: Data
+    /// SubjectPublicKeyInfo in base64.
+    let publicKey: String
 
     /// - Parameter text: the key follows from it.
     init(_ text: String) throws {
-        key = try P256.Signing.PrivateKey(
-            rawRepresentation: Data(SHA256.hash(data: Data(text.utf8))))
+        secret = Data(SHA256.hash(data: Data(text.utf8)))
+        publicKey = try P256.Signing.PrivateKey(rawRepresentation: secret).publicKey
+            .derRepresentation.base64EncodedString()
     }
-
-    /// SubjectPublicKeyInfo in base64.
-    var publicKey: String { key.publicKey.derRepresentation.base64EncodedString() }
 
     func signature(for bytes: Data) throws -> P256.Signing.ECDSASignature {
         let digest = Data(SHA256.hash(data: bytes))
         let nonce = Data(
             HMAC<SHA256>.authenticationCode(
-                for: digest, using: SymmetricKey(data: key.rawRepresentation)))
+                for: digest, using: SymmetricKey(data: secret)))
         guard let context = BN_CTX_new() else { throw DemoError.libcrypto }
         defer { BN_CTX_free(context) }
         guard let group = EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1) else {
@@ -37,13 +37,13 @@ struct DemoSigner: Sendable {
         let (x, r, s) = (BN_CTX_get(context), BN_CTX_get(context), BN_CTX_get(context))
         // s = (digest + r * secret) / nonce, modulo the order (FIPS 186-5, section 6.4.1).
         guard let k = Self.number(nonce), let e = Self.number(digest),
-            let secret = Self.number(key.rawRepresentation)
+            let d = Self.number(secret)
         else { throw DemoError.libcrypto }
-        defer { for number in [k, e, secret] { BN_free(number) } }
+        defer { for number in [k, e, d] { BN_free(number) } }
         guard EC_POINT_mul(group, point, k, nil, nil, context) == 1,
             EC_POINT_get_affine_coordinates(group, point, x, nil, context) == 1,
             BN_nnmod(r, x, order, context) == 1,
-            BN_mod_mul(s, r, secret, order, context) == 1,
+            BN_mod_mul(s, r, d, order, context) == 1,
             BN_mod_add(s, s, e, order, context) == 1,
             BN_mod_inverse(k, k, order, context) != nil,
             BN_mod_mul(s, s, k, order, context) == 1

@@ -27,7 +27,7 @@ struct WeirCommand: ParsableCommand {
         discussion: """
             First steps, beside the folders topics and pipelines:
 
-              weir demo                    all of it on sample records, in a second
+              weir demo                    all of it on sixty days of sample records
               weir topics apply            create the topics of topics/
               weir publish --topic bids F  put records of the NDJSON file F there
               weir-bids --until-end        fold them into data/bids.sqlite

@@ -10,13 +10,16 @@ struct DemonstrationTests {
 
     private func days(_ count: Int, seed: UInt64 = 1, scale: Double = 0.1) throws -> [DemoDay] {
         var days: [DemoDay] = []
-        let demo = try Demonstration(seed: seed, days: count, scale: scale, end: Self.end)
+        let demo = try Demo(seed: seed, days: count, scale: scale, end: Self.end)
         try demo.forEachDay { days.append($0) }
         return days
     }
 
-    private func records(_ days: [DemoDay]) -> [OutgoingRecord] {
-        days.flatMap { day in day.records.keys.sorted().flatMap { day.records[$0] ?? [] } }
+    /// Everything that is published, as texts to compare.
+    private func records(_ days: [DemoDay]) -> [String] {
+        days.flatMap { day in
+            day.records.keys.sorted().flatMap { (day.records[$0] ?? []).map { "\($0)" } }
+        }
     }
 
     @Test("the same seed and end give the same bytes, signatures included, and another seed others")
@@ -24,8 +27,8 @@ struct DemonstrationTests {
         let first = records(try days(6))
         #expect(first == records(try days(6)))
         #expect(first != records(try days(6, seed: 2)))
-        let demo = try Demonstration(days: 6, end: Self.end)
-        let again = try Demonstration(days: 6, end: Self.end)
+        let demo = try Demo(days: 6, end: Self.end)
+        let again = try Demo(days: 6, end: Self.end)
         #expect(demo.configuration.map(\.text) == again.configuration.map(\.text))
     }
 
@@ -47,14 +50,14 @@ struct DemonstrationTests {
 
     @Test("on the day of the outage nothing arrives, and devices repeat it the day after")
     func outage() throws {
-        let demo = try Demonstration(days: 20, scale: 0.1, end: Self.end)
+        let demo = try Demo(days: 20, scale: 0.1, end: Self.end)
         let outage = try #require(demo.outageDay)
         let days = try days(20)
         #expect(records([days[outage]]).isEmpty)
         #expect(records([days[outage - 1]]).count > 50)
         let postbacks = days.map { $0.records["postbacks"]?.count ?? 0 }
         #expect(postbacks[outage + 1] > postbacks[outage - 1] * 3 / 2)
-        #expect(try Demonstration(days: 13, end: Self.end).outageDay == nil)
+        #expect(try Demo(days: 13, end: Self.end).outageDay == nil)
     }
 
     @Test("the scale multiplies what campaigns spend, and with it the records")

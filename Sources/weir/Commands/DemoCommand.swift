@@ -13,26 +13,29 @@ import Streams
 struct DemoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "Makes sixty days of a small ad market, folds them and prints the funnel.",
+        abstract: "Runs the whole pipeline on sixty days of sample records, and prints the funnel.",
         discussion: """
             Publishes auctions, impressions, clicks, postbacks, notifications and costs of two advertised apps, \
-            four networks and twelve campaigns to an embedded log, and runs the workers. The log, the stores and \
-            the configuration are in --data: look on with the commands that the demo prints at its end.
+            four networks and twelve campaigns to an embedded log. Then it runs the workers. The log, the stores \
+            and the configuration are in --data. Do not use this configuration for anything else: it trusts the \
+            demo's own keys.
 
-            The records follow from --days, --scale and --end. One campaign loses money, one has clicks that no \
-            finger made, one network is late, the collector was down for a day, and the conversion model of the \
-            yoga app had a wrong price in its first month.
+            The records follow from --days, --scale and --end. In sixty days, one campaign loses money, one \
+            network reports clicks that its SDK made itself, and one network sends its postbacks late. The \
+            collector was down for a day. The conversion model of the subscription app has a wrong price in its \
+            first version.
             """)
 
     @Option(
         help:
-            "Where to leave log, stores and configuration: an empty directory. Default: a temporary one."
+            "An empty directory for log, stores and configuration. Default: a temporary one."
     )
     var data: String?
-    @Option(help: "How many days to make, from 1 to 400.")
+    @Option(help: "Number of days, from 1 to 400.")
     var days = 60
     @Option(
-        help: "A factor for what campaigns spend, and with it for every count, from 0.01 to 100.")
+        help:
+            "Multiplies what campaigns spend, and with it the number of records. From 0.01 to 100.")
     var scale = 1.0
     @Option(help: "The day after the last one, as 2026-11-26 (UTC). Default: today.")
     var end: String?
@@ -65,7 +68,7 @@ struct DemoCommand: ParsableCommand {
                 "\(directory) contains a log already: give --data an empty directory")
         }
         let today = Int64(Date().timeIntervalSince1970) / 86_400 * 86_400_000
-        let demo = try Demonstration(days: days, scale: scale, end: midnight ?? today)
+        let demo = try Demo(days: days, scale: scale, end: midnight ?? today)
         let configuration = try writeConfiguration(of: demo, in: directory)
         try publish(demo, in: directory, configuration)
         let options = WorkerOptions(
@@ -77,9 +80,9 @@ struct DemoCommand: ParsableCommand {
         try output.flush()
     }
 
-    /// What Weir ships, with the files of the demo in place of those that name other apps.
+    /// Copies the shipped configuration, and replaces the files that name other apps.
     private func writeConfiguration(
-        of demo: Demonstration, in directory: String
+        of demo: Demo, in directory: String
     ) throws -> PipelineDirectory {
         let files = FileManager.default
         let path = directory + "/pipelines"
@@ -98,7 +101,7 @@ struct DemoCommand: ParsableCommand {
     }
 
     private func publish(
-        _ demo: Demonstration, in directory: String, _ configuration: PipelineDirectory
+        _ demo: Demo, in directory: String, _ configuration: PipelineDirectory
     ) throws {
         let log = try LogOptions.open(
             .sqlite(path: directory + "/log.sqlite"), .create, pipelines: configuration.path)
@@ -112,7 +115,7 @@ struct DemoCommand: ParsableCommand {
     }
 }
 
-/// What the demo prints: the funnel of its campaigns, and how to go on.
+/// What the demo prints: the funnel of its campaigns, and the next commands.
 struct DemoReport {
     let directory: String
     let pipelines: PipelineDirectory

@@ -7,7 +7,7 @@ import Streams
 /// A publisher sells ads in an exchange to two networks; two more report what they cost. They advertise a game and an
 /// app with subscriptions. The same values give the same records, but for the signatures: ECDSA draws a number for
 /// each, and nothing that Weir counts depends on it.
-package struct Demonstration: Sendable {
+package struct Demo: Sendable {
     package var assumptions = DemoAssumptions()
     package let seed: UInt64
     /// At least 1.
