@@ -82,7 +82,7 @@ struct FoldBenchmark<Fold: StreamFold, Samples: SampleRecords> {
             try parse(records, with: other)
             try folding.measure {
                 try Self.fold(records, folds)
-                _ = try store.store(folds, batch: records)
+                _ = try store.store(folds, records)
             }
             guard round % max(1, rounds / 10) == 0 else { continue }
             _ = try store.awaitCommit()
@@ -106,11 +106,11 @@ struct FoldBenchmark<Fold: StreamFold, Samples: SampleRecords> {
         nonisolated(unsafe) let (records, folds) = (records, folds)
         DispatchQueue.concurrentPerform(iterations: folds.folds.count) { lane in
             let fold = folds.folds[lane]
-            fold.begin(fold.prepare(records))
+            let prepared = fold.prepare(records)
             do {
                 for index in 0..<records.count
                 where folds.lane(of: records.position(index).partition) == lane {
-                    try fold.fold(index)
+                    try fold.fold(index, of: prepared)
                 }
             } catch {
                 failure.withLock { $0 = error }

@@ -41,13 +41,13 @@ struct PostbacksBenchmark: ParsableCommand {
                 throw ValidationError("a sample does not verify")
             }
             try whole.measure {
-                var pending: (RecordBatch, PreparedPostbacks)?
+                var pending: PreparedPostbacks?
                 for records in batches {
                     let prepared = fold.prepare(records)
-                    if let (last, verified) = pending { try commit(last, verified, fold, store) }
-                    pending = (records, prepared)
+                    if let pending { try commit(pending, fold, store) }
+                    pending = prepared
                 }
-                if let (last, verified) = pending { try commit(last, verified, fold, store) }
+                if let pending { try commit(pending, fold, store) }
             }
         }
         let folded = Int(offset)
@@ -102,12 +102,10 @@ struct PostbacksBenchmark: ParsableCommand {
     }
 
     private func commit(
-        _ batch: RecordBatch, _ prepared: PreparedPostbacks, _ fold: PostbacksFold,
-        _ store: AggregateStore
+        _ prepared: PreparedPostbacks, _ fold: PostbacksFold, _ store: AggregateStore
     ) throws {
-        fold.begin(prepared)
-        for index in 0..<batch.count { try fold.fold(index) }
-        _ = try store.store(fold, batch: batch)
+        for index in 0..<prepared.batch.count { try fold.fold(index, of: prepared) }
+        _ = try store.store(fold, prepared)
     }
 }
 

@@ -42,13 +42,13 @@ struct StoreNotificationsBenchmark: ParsableCommand {
                 throw ValidationError("a sample does not verify")
             }
             try whole.measure {
-                var pending: (RecordBatch, PreparedNotifications)?
+                var pending: PreparedNotifications?
                 for records in batches {
                     let prepared = fold.prepare(records)
-                    if let (last, verified) = pending { try commit(last, verified, fold, store) }
-                    pending = (records, prepared)
+                    if let pending { try commit(pending, fold, store) }
+                    pending = prepared
                 }
-                if let (last, verified) = pending { try commit(last, verified, fold, store) }
+                if let pending { try commit(pending, fold, store) }
             }
         }
         let renewals = try renewals(in: directory + "/store-notifications.sqlite")
@@ -105,12 +105,10 @@ struct StoreNotificationsBenchmark: ParsableCommand {
     }
 
     private func commit(
-        _ batch: RecordBatch, _ prepared: PreparedNotifications, _ fold: StoreNotificationsFold,
-        _ store: AggregateStore
+        _ prepared: PreparedNotifications, _ fold: StoreNotificationsFold, _ store: AggregateStore
     ) throws {
-        fold.begin(prepared)
-        for index in 0..<batch.count { try fold.fold(index) }
-        _ = try store.store(fold, batch: batch)
+        for index in 0..<prepared.batch.count { try fold.fold(index, of: prepared) }
+        _ = try store.store(fold, prepared)
     }
 }
 

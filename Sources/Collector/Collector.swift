@@ -147,7 +147,7 @@ package enum CollectorError: OperatorError, Equatable {
         case .cannotListen(let address, let detail):
             "cannot listen on \(address): \(detail): give another --listen HOST:PORT, port 0 for any free one"
         case .badCertificate(let file, let detail):
-            "\(file) is of no use for TLS: \(detail): give PEM files of a certificate chain and of its key"
+            "\(file) cannot be used for TLS: \(detail): give PEM files of a certificate chain and of its key"
         }
     }
 }

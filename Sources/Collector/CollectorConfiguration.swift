@@ -81,7 +81,8 @@ extension CollectorSettings {
             throw .badCertificate(file: files.certificate.text, detail: "\(error)")
         }
         guard !chain.isEmpty else {
-            throw .badCertificate(file: files.certificate.text, detail: "it holds no certificate")
+            throw .badCertificate(
+                file: files.certificate.text, detail: "it does not contain a certificate")
         }
         do {
             var configuration = TLSConfiguration.makeServerConfiguration(

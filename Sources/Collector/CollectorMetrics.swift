@@ -14,22 +14,23 @@ final class CollectorMetrics: ConnectionCounting {
 
     static let descriptions = [
         MetricDescription(
-            "weir_collector_requests_total", "Requests answered, by route and status."),
+            "weir_collector_requests_total", "Answered requests by route and status."),
         MetricDescription(
             "weir_collector_request_duration_seconds",
-            "Seconds from a request's head to its answer, by route."),
+            "Seconds from the head of a request to its answer, by route."),
         MetricDescription(
             "weir_collector_append_duration_seconds",
-            "Seconds that making a group of records durable took."),
+            "Seconds to make a group of records durable."),
         MetricDescription(
-            "weir_collector_append_records", "Records made durable together.",
+            "weir_collector_append_records", "Records in a group that became durable together.",
             bounds: MetricDescription.countBounds),
         MetricDescription(
-            "weir_collector_append_failures_total", "Groups of records that the log refused."),
+            "weir_collector_append_failures_total", "Groups of records that the log rejected."),
         MetricDescription("weir_collector_records_total", "Records acknowledged by the log."),
-        MetricDescription("weir_collector_queue_records", "Records that wait for the log."),
-        MetricDescription("weir_collector_connections", "Connections that are open."),
-        MetricDescription("weir_collector_cut_off_total", "Connections cut off, by reason."),
+        MetricDescription("weir_collector_queue_records", "Records that are waiting for the log."),
+        MetricDescription("weir_collector_connections", "Open connections."),
+        MetricDescription(
+            "weir_collector_cut_off_total", "Connections that the collector cut off, by reason."),
     ]
 
     private let factory: any MetricsFactory
@@ -133,7 +134,8 @@ package struct ProgramPart: Equatable, Sendable {
 
 struct ProgramPartMetrics: Sendable {
     static let descriptions = [
-        MetricDescription("weir_part_failed", "1 while a part of weir up does not work, else 0.")
+        MetricDescription(
+            "weir_part_failed", "1 while a part of weir up does not work, otherwise 0.")
     ]
 
     let factory: any MetricsFactory

@@ -9,10 +9,10 @@ package struct CollectorOptions: ParsableArguments, PlaceOptions {
 
     @Option(
         help: ArgumentHelp(
-            "Where to listen.",
+            "The address to listen on.",
             discussion: """
-                Default 127.0.0.1:8080. An IPv6 address stands in brackets; port 0 picks a free \
-                one, which the log names. [WEIR_LISTEN]
+                Default 127.0.0.1:8080. Write an IPv6 address in brackets. Port 0 picks a free port, which the \
+                collector logs. [WEIR_LISTEN]
                 """,
             valueName: "host:port"))
     var listen: String?
@@ -21,24 +21,25 @@ package struct CollectorOptions: ParsableArguments, PlaceOptions {
         help: ArgumentHelp(
             "The event log: sqlite:PATH or kafka://HOST:PORT[,HOST:PORT].",
             discussion:
-                "Default sqlite:<data>/log.sqlite, which is made when it is not there. How to reach Kafka stands in kafka.yaml. [WEIR_LOG]",
+                "Default sqlite:<data>/log.sqlite, created if missing. kafka.yaml contains the settings for Kafka. [WEIR_LOG]",
             valueName: "address"))
     package var log: String?
 
     @Option(
         help: ArgumentHelp(
-            "Where conversions.sqlite lies, and the embedded log unless --log names another. Default data. [WEIR_DATA]",
+            "The directory of conversions.sqlite, and of the embedded log without --log. Default data. [WEIR_DATA]",
             valueName: "directory"))
     package var data: String?
 
     @Option(
         help: ArgumentHelp(
-            "Configuration. Default pipelines. [WEIR_PIPELINES]", valueName: "directory"))
+            "The directory of the configuration. Default pipelines. [WEIR_PIPELINES]",
+            valueName: "directory"))
     package var pipelines: String?
 
     @Option(
         help: ArgumentHelp(
-            "Serve /metrics for Prometheus here too, or off.",
+            "An extra address for /metrics of Prometheus, or off.",
             discussion: "Default off. [WEIR_METRICS]", valueName: "host:port"))
     package var metrics: String?
 

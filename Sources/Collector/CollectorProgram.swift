@@ -14,12 +14,12 @@ package struct CollectorProgram: CommandLineProgram {
     package static let programName = "weir-collector"
     package static let configuration = CommandConfiguration(
         commandName: programName,
-        abstract: "Takes in postbacks, notifications and events by HTTP, and puts them in the log.",
+        abstract:
+            "Receives postbacks, notifications and events over HTTP, and appends them to the log.",
         discussion: """
-            Each answer of 2xx means that the log has it durably. What it takes stands in \
-            docs/openapi/collector.yaml, its limits and keys in collector.yaml, whose keys are read \
-            again when the file changes, or at SIGHUP. It ends with SIGTERM, after the requests that have \
-            begun.
+            An answer of 2xx means that the records are durable in the log. docs/openapi/collector.yaml \
+            describes the requests, collector.yaml sets limits and keys. The collector reloads the keys when the \
+            file changes, or at SIGHUP. At SIGTERM, it finishes the running requests and ends.
             """,
         version: WeirVersion.current)
 
@@ -134,7 +134,7 @@ package enum CollectorTopics {
             if log is EmbeddedLog {
                 try log.createTopic(topic, partitionCount: partitionCount)
             } else {
-                logger.warning("there is no topic '\(topic)': create it with weir topics apply")
+                logger.warning("the log has no topic '\(topic)': create it with weir topics apply")
             }
         }
     }

@@ -58,7 +58,7 @@ package struct CollectorPipeline: Equatable, Sendable {
             (
                 "max_body_memory_bytes", (1 << 20)...(64 << 30), \.maxBodyBytesInFlight,
                 """
-                Bytes of all bodies that are received or answered; requests above it get 503. One address may \
+                Bytes of all bodies that are received or answered. Requests above it get 503. One address can \
                 use a quarter, and at least one body of the largest size.
                 """
             ),
@@ -82,7 +82,8 @@ package struct CollectorPipeline: Equatable, Sendable {
                 "max_connections_per_address", 1...1_000_000,
                 \.connections.maxConnectionsPerAddress,
                 """
-                Open connections of an address. Further ones get 429, and are closed above twice the limit.
+                Open connections of an address. Further ones get 429. Above twice the limit, the collector \
+                closes them.
                 """
             ),
             (
@@ -121,7 +122,8 @@ package struct CollectorPipeline: Equatable, Sendable {
                 .text(
                     "trusted_proxies", "list of addresses and ranges",
                     """
-                    Proxies whose `X-Forwarded-For` is trusted. Each client is then counted, and not the proxy.
+                    Proxies whose `X-Forwarded-For` is trusted. The limits then apply to each client, not to the \
+                    proxy.
                     """),
                 .boolean(
                     "require_keys", default: true,
@@ -200,7 +202,7 @@ package struct CollectorPipeline: Equatable, Sendable {
         return try (node?.elements() ?? []).map { element throws(ConfigurationError) in
             let (key, name) = try read(element)
             guard names.insert(name).inserted else {
-                throw element.badValue("\(kind) '\(name)' is that of an earlier key: keep one")
+                throw element.badValue("\(kind) '\(name)' belongs to an earlier key: keep one")
             }
             return key
         }
@@ -284,12 +286,12 @@ extension CollectorPipeline.ProducerKey {
             let topic = try element.text("a topic")
             guard open.contains(topic) else {
                 throw element.badValue(
-                    "is no topic that producers send to: write \(open.joined(separator: ", "))")
+                    "is not a topic for producers: write \(open.joined(separator: ", "))")
             }
             topics.insert(topic)
         }
         guard !topics.isEmpty else {
-            throw listed.badValue("is empty, so that the key would be of no use: list a topic")
+            throw listed.badValue("is empty, so the key cannot be used: list a topic")
         }
         self.topics = topics
     }
@@ -306,7 +308,8 @@ extension CollectorPipeline.TokenKey {
         id = try idNode.name()
         let isPlain = id.utf8.allSatisfy { $0.isASCIILetterOrDigit || "-_".utf8.contains($0) }
         guard isPlain, id.utf8.count <= 32 else {
-            throw idNode.badValue("is no id: write up to 32 letters, digits, dashes, underscores")
+            throw idNode.badValue(
+                "is not an id: write up to 32 letters, digits, dashes or underscores")
         }
         let fileNode = try mapping.required("file")
         let path = try fileNode.positionedText("the path of a file").text
@@ -314,7 +317,7 @@ extension CollectorPipeline.TokenKey {
         let line = text.split(whereSeparator: \.isNewline).first.map { Array($0.utf8) } ?? []
         guard line.count >= Self.minBytes else {
             throw fileNode.badValue(
-                "'\(path)' holds fewer than \(Self.minBytes) characters in its first line: make it with weir token new-key --out FILE"
+                "'\(path)' has fewer than \(Self.minBytes) characters in its first line: create it with weir token new-key --out FILE"
             )
         }
         secret = line
@@ -326,7 +329,7 @@ extension ConfigurationNode {
     fileprivate func addressRange() throws(ConfigurationError) -> AddressRange {
         let text = try text("an address or a range of them")
         guard let range = AddressRange(text) else {
-            throw badValue("is '\(text)': write an address or a range, as 10.0.0.0/8")
+            throw badValue("is '\(text)': write an address or a range, for example 10.0.0.0/8")
         }
         return range
     }
@@ -344,7 +347,8 @@ extension ConfigurationNode {
         }
         guard digits.count == 64, bytes.count == 32 else {
             throw badValue(
-                "is no SHA-256 in 64 hexadecimal digits: write what weir token new-producer prints")
+                "is not a SHA-256 of 64 hexadecimal digits: write the one that weir token new-producer prints"
+            )
         }
         return bytes
     }

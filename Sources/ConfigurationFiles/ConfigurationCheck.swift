@@ -37,7 +37,8 @@ extension PipelineDirectory {
             + [Self.catalogName, Self.collectorName, Self.kafkaName, WatchFile.name]
         return try names().filter { !known.contains($0) }.map { name in
             Self.unknownFile(
-                "\(path)/\(name)", "nothing reads it; known here: \(known.joined(separator: ", "))")
+                "\(path)/\(name)",
+                "Weir does not read this file; known here: \(known.joined(separator: ", "))")
         }
     }
 }
@@ -112,7 +113,7 @@ extension PipelineDirectory {
             let known = apps.updateValue(app, forKey: try bundle.name())
             guard known == nil || known == app else {
                 throw node.badValue(
-                    "is \(app), and catalog.yaml gives this bundle_id to another app: make them one"
+                    "is \(app), but catalog.yaml gives this bundle_id to another app: use the same app in both"
                 )
             }
         }

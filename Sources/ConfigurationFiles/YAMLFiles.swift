@@ -57,10 +57,10 @@ package struct YAMLFiles: ConfigurationSource {
     /// The parser's message. Messages about its code become messages about the file.
     private static func explanation(_ problem: String) -> String {
         if problem.contains("nesting level") {
-            return "lists or mappings lie in one another too deep"
+            return "lists or mappings are nested too deep"
         }
         if problem.contains("found another document") {
-            return "a second document begins (---), and there may be one"
+            return "a second document begins (---), but a file has one document"
         }
         return problem
     }
@@ -73,7 +73,7 @@ package struct YAMLFiles: ConfigurationSource {
             let lastLine = text.count(where: \.isNewline) + 1
             return ConfigurationError(
                 kind: .syntax, file: file, line: line.map { min($0, lastLine) },
-                explanation: "not YAML: \(explanation(problem)); mend it here")
+                explanation: "not YAML: \(explanation(problem)); correct it here")
         }
         switch error {
         case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
@@ -86,7 +86,7 @@ package struct YAMLFiles: ConfigurationSource {
             // Yams' message for a duplicate key that is not a text. It cannot order such keys, so it has no line.
             return ConfigurationError(
                 kind: .wrongType, file: file,
-                explanation: "a key must be plain text, and a list or mapping is one, twice")
+                explanation: "a key must be plain text, but two keys are lists or mappings")
         case .duplicatedKeysInMapping(let keys, let context):
             return ConfigurationNode.duplicate(
                 keys.first ?? "", file: file, line: context.mark.line, path: keys.first ?? "")

@@ -3,43 +3,44 @@ extension Catalog {
         .names(
             "networks", networkKeys,
             """
-            Ad networks by id, in any case. In place of its name, a network can have the keys below.
+            Ad networks by id, in any case. An entry is a name or a mapping with the keys below.
             """),
         .names(
             "apps", appKeys,
-            "Apps by App Store id. In place of its name, an app can have the keys below."),
-        .list("campaigns", campaignKeys, "Campaigns. An id, or an offer, belongs to one campaign."),
+            "Apps by App Store id. An entry is a name or a mapping with the keys below."),
+        .list(
+            "campaigns", campaignKeys, "Campaigns. Each id and each offer belongs to one campaign."),
     ]
 
     fileprivate static let networkKeys: [ConfigurationKey] = [
-        .text("name", "text", required: true, "Name of the network."),
+        .text("name", "text", required: true, "The name of the network."),
         .text(
             "ad_signing_keys", "list of SubjectPublicKeyInfo in base64",
             """
-            Public keys with which the network signs its ads, P-256 or P-192. Keys are part of the fold of \
+            Public keys of the network's ad signatures, P-256 or P-192. They are part of the fold of \
             `weir-bids`: a change starts a new epoch.
             """),
     ]
 
     fileprivate static let appKeys: [ConfigurationKey] = [
-        .text("name", "text", required: true, "Name of the app."),
+        .text("name", "text", required: true, "The name of the app."),
         .text(
             "bundle_id", "text",
-            "Its bundle, which devices send when they ask for their conversion value."),
+            "The app's bundle id, which devices send when they request their conversion value."),
     ]
 
     fileprivate static let campaignKeys: [ConfigurationKey] = [
-        .text("name", "text", required: true, "Name of the campaign."),
+        .text("name", "text", required: true, "The name of the campaign."),
         .text("network", "id of an ad network", required: true, "The network that runs it."),
         .text("app", "App Store id", required: true, "The advertised app."),
-        .integer("campaign_id", 1...100, "The id in postbacks below SKAdNetwork 4.0."),
+        .integer("campaign_id", 1...100, "The id in postbacks of SKAdNetwork versions below 4.0."),
         .text(
             "source_identifier", "1 to 4 digits",
             """
-            The id in postbacks of SKAdNetwork 4.0 and AdAttributionKit. Only the last two or three digits may \
-            arrive, so choose last digits that are unique.
+            The id in postbacks of SKAdNetwork 4.0 and AdAttributionKit. Postbacks may contain only its last two \
+            or three digits, so choose unique last digits.
             """),
-        .text("media_source", "text", "Where its ads run, in your own words."),
+        .text("media_source", "text", "The place where its ads run, as free text."),
         .text("partner", "text", "The partner that buys it."),
         .text(
             "offers",
@@ -68,7 +69,7 @@ extension ConfigurationNode {
             let id = try Self.networkID(key, of: value)
             guard networks.updateValue(try value.network(), forKey: id) == nil else {
                 throw value.fault(
-                    .duplicateKey, "is the id of an earlier network in another case: keep one")
+                    .duplicateKey, "is an earlier id in another case: keep one")
             }
         }
         return networks
@@ -92,7 +93,7 @@ extension ConfigurationNode {
             let app = try value.namedApp()
             if let bundle = app.bundleID, apps.values.contains(where: { $0.bundleID == bundle }) {
                 throw value.badValue(
-                    "bundle_id '\(bundle)' belongs to an earlier app: give every app its own")
+                    "bundle_id '\(bundle)' belongs to an earlier app: give each app its own")
             }
             apps[try Self.integerKey(key, in: 1...Int64.max, of: value)] = app
         }
@@ -115,13 +116,13 @@ extension ConfigurationNode {
             where !seen.insert(CampaignID(campaign.network, campaign.app, key, text)).inserted {
                 let explanation =
                     "\(key) '\(text)' belongs to an earlier campaign of this network and app"
-                throw element.badValue(explanation + ": give every campaign its own")
+                throw element.badValue(explanation + ": give each campaign its own")
             }
             // Notifications do not contain the network.
             for offer in campaign.offers
             where !offers.insert(CampaignID("", campaign.app, "offers", offer)).inserted {
                 throw element.badValue(
-                    "offer '\(offer)' is given to a campaign of this app already: give an offer to "
+                    "offer '\(offer)' already belongs to a campaign of this app: give each offer to "
                         + "one campaign")
             }
             return campaign
@@ -159,7 +160,7 @@ extension ConfigurationNode {
         guard (1...4).contains(text.utf8.count),
             text.utf8.allSatisfy({ (0x30...0x39).contains($0) })
         else {
-            throw badValue("is '\(text)': write the source identifier, 1 to 4 digits")
+            throw badValue("is '\(text)': write a source identifier of 1 to 4 digits")
         }
         return text
     }

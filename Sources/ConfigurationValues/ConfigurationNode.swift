@@ -55,7 +55,7 @@ package struct ConfigurationNode {
     ) -> ConfigurationError {
         ConfigurationError(
             kind: .duplicateKey, file: file, line: line, keyPath: path,
-            explanation: "key '\(key)' is given more than once, first here: keep one")
+            explanation: "key '\(key)' occurs more than once, first here: keep one")
     }
 
     /// The pairs of a mapping with keys of the user's choice, in the order of the file.
@@ -68,7 +68,7 @@ package struct ConfigurationNode {
         var lines: [String: Int] = [:]
         for (keySyntax, valueSyntax) in mapping {
             guard case .scalar(let key, _) = keySyntax.shape else {
-                throw fault(.wrongType, "a key must be plain text, and here is a list or mapping")
+                throw fault(.wrongType, "a key must be plain text, but this is a list or mapping")
             }
             let keyLine = keySyntax.line ?? line
             let keyPath = path(of: key)
@@ -140,9 +140,9 @@ package struct ConfigurationNode {
             switch value.shape {
             case .mapping: "a mapping"
             case .list: "a list"
-            case .scalar: scalarText.map { "'\($0)'" } ?? "nothing"
+            case .scalar: scalarText.map { "'\($0)'" } ?? "empty"
             }
-        return fault(.wrongType, "must be \(expected), and here is \(found)")
+        return fault(.wrongType, "must be \(expected), but is \(found)")
     }
 
     /// The fault of a model built from this node, at the line of the faulty value.
@@ -218,7 +218,7 @@ extension ConfigurationNode {
         let text = try text("a name")
         let printable = text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
         guard printable, (1...255).contains(text.utf8.count) else {
-            throw badValue("is no name: write 1 to 255 bytes without control characters")
+            throw badValue("is not a name: write 1 to 255 bytes without control characters")
         }
         return text
     }
@@ -236,7 +236,7 @@ extension ConfigurationNode {
         guard !isText else {
             throw fault(
                 .wrongType,
-                "must be \(expected), and here is the text '\(text)': remove the quotes or the tag")
+                "must be \(expected), but is the text '\(text)': remove the quotes or the tag")
         }
         return text
     }
@@ -287,7 +287,8 @@ extension ConfigurationNode {
             return try DecimalAmount.micros(text)
         } catch {
             throw error == .notADecimal
-                ? wrongType("an amount in plain digits, as 4.99") : badValue(error.description)
+                ? wrongType("an amount in plain digits, for example 4.99")
+                : badValue(error.description)
         }
     }
 
@@ -314,7 +315,8 @@ extension ConfigurationNode {
         guard (1...255).contains(text.utf8.count),
             text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
         else {
-            throw node.badValue("is no ad network: write its id, as example.skadnetwork")
+            throw node.badValue(
+                "is not an ad network: write its id, for example example.skadnetwork")
         }
         return text.asciiLowercased
     }
@@ -332,7 +334,7 @@ extension ConfigurationNode {
             throw node.badValue("'\(text)' starts with 0: write the number without leading zeros")
         }
         guard let number = Int64(text) else {
-            throw node.badValue("'\(text)' does not fit into 64 bits: write a smaller number")
+            throw node.badValue("'\(text)' does not fit in 64 bits: write a smaller number")
         }
         return number
     }

@@ -25,7 +25,7 @@ package enum ConversionModelFile {
         let app = try appNode.app()
         guard app == fileApp else {
             throw appNode.badValue(
-                "is \(app), and the file is named \(fileApp).yaml: make one both")
+                "is \(app), but the file is named \(fileApp).yaml: make them equal")
         }
         let versions = try mapping.required("versions").list(ConfigurationNode.modelVersion)
         do {
@@ -41,7 +41,7 @@ extension ConfigurationNode {
         let mapping = try mapping(ConversionModelFile.versionKeys)
         let id = try mapping.required("id").name()
         let effectiveFrom = try mapping.required("effective_from").instant()
-        let currency = try mapping.required("currency").text("a currency, as USD")
+        let currency = try mapping.required("currency").text("a currency, for example USD")
         let locks = try mapping["lock_hours"]?.lockHours() ?? [:]
         let fields = try mapping.required("fine").fineFields()
         let coarse = try mapping["coarse"]?.coarseWindows() ?? [:]
@@ -55,9 +55,9 @@ extension ConfigurationNode {
     }
 
     private func instant() throws(ConfigurationError) -> Int64 {
-        let text = try text("an instant, as 2026-01-31T05:00:00Z")
+        let text = try text("an instant, for example 2026-01-31T05:00:00Z")
         guard let instant = UTCInstant.milliseconds(rfc3339: text) else {
-            throw badValue("is '\(text)': write the instant as 2026-01-31T05:00:00Z")
+            throw badValue("is '\(text)': write an instant, for example 2026-01-31T05:00:00Z")
         }
         return instant
     }

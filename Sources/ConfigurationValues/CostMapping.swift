@@ -157,7 +157,7 @@ extension PipelineDirectory {
             throw ConfigurationError(
                 kind: .missingFile, file: "\(path)/\(Self.costsName)/\(name).yaml",
                 explanation: names.isEmpty
-                    ? "does not exist: copy those that Weir ships in pipelines/costs"
+                    ? "does not exist: copy the mappings that Weir ships in pipelines/costs"
                     : "does not exist: \(UnknownName(name, known: names))")
         }
         return try CostMapping(
@@ -191,7 +191,7 @@ extension CostMapping {
             let names = try value.elements().map { name throws(ConfigurationError) in
                 try name.name()
             }
-            guard let first = names.first else { throw value.badValue("names no column") }
+            guard let first = names.first else { throw value.badValue("is empty: name a column") }
             columns[field] = first
             otherHeaders[field] = Array(names.dropFirst())
         }
@@ -205,20 +205,20 @@ extension CostMapping {
         for field in Field.fixed {
             guard let value = mapping[field.rawValue] else { continue }
             guard columns[field] == nil, above[field] == nil else {
-                throw value.badValue("has a column too, or a line above: keep one of them")
+                throw value.badValue("is also given as a column or a line above: keep one of them")
             }
             fixed[field] = try value.value(of: field)
         }
         for field in Field.required
         where columns[field] == nil && fixed[field] == nil && above[field] == nil {
             let place = Field.fixed.contains(field) ? "here, or as a column" : "as a column"
-            throw node.fault(.missingKey, "\(field.rawValue) is missing: say it \(place)")
+            throw node.fault(.missingKey, "\(field.rawValue) is missing: give it \(place)")
         }
         if let value = mapping["separator"] { separator = try value.separator() }
         if let value = mapping["day_format"] {
-            guard let format = DayFormat(try value.text("a form of days")) else {
+            guard let format = DayFormat(try value.text("a day format")) else {
                 throw value.badValue(
-                    "is no form of days: write yyyy, MM and dd (M and d without a leading zero) once each"
+                    "is not a day format: write yyyy, MM and dd (M and d without a leading zero) once each"
                 )
             }
             dayFormat = format
@@ -227,7 +227,7 @@ extension CostMapping {
         if let value = mapping["thousands"] {
             let mark = try value.mark()
             guard mark != decimalPoint else {
-                throw value.badValue("is the decimal point too: they have to differ")
+                throw value.badValue("equals decimal_point: use another character")
             }
             thousands = mark
         }
@@ -253,7 +253,7 @@ extension ConfigurationNode {
     func currency() throws(ConfigurationError) -> String {
         let text = try text("a currency")
         guard text.wholeMatch(of: /[A-Z]{3}/) != nil else {
-            throw badValue("is '\(text)': write three capital letters, as USD")
+            throw badValue("is '\(text)': write three capital letters, for example USD")
         }
         return text
     }
@@ -287,7 +287,7 @@ extension ConfigurationNode {
         skip.values = try mapping["values"]?.texts() ?? []
         skip.prefix = try mapping["prefix"]?.name()
         guard skip.values.isEmpty == (skip.prefix != nil) else {
-            throw fault(.missingKey, "needs either values or a prefix, and not both")
+            throw fault(.missingKey, "needs either values or a prefix, not both")
         }
         return skip
     }

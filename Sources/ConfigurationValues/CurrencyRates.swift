@@ -40,7 +40,7 @@ package struct CurrencyRates: Equatable, Sendable {
             }
             guard isHeaderRead else {
                 guard fields == header else {
-                    throw fault("", "must begin with the line \(header.joined(separator: ","))")
+                    throw fault("", "must start with the line \(header.joined(separator: ","))")
                 }
                 isHeaderRead = true
                 continue
@@ -52,19 +52,21 @@ package struct CurrencyRates: Equatable, Sendable {
             }
             let (day, currency, lineBase) = (fields[0], fields[1], fields[2])
             guard day.wholeMatch(of: /\d{4}-\d\d-\d\d/) != nil, isDay(day) else {
-                throw fault("day", "is '\(day)': write a day, as 2026-11-20")
+                throw fault("day", "is '\(day)': write a day, for example 2026-11-20")
             }
             for (column, code) in [("currency", currency), ("base", lineBase)] {
                 guard code.wholeMatch(of: /[A-Z]{3}/) != nil else {
-                    throw fault(column, "is '\(code)': write three capital letters, as EUR")
+                    throw fault(
+                        column, "is '\(code)': write three capital letters, for example EUR")
                 }
             }
             guard base ?? lineBase == lineBase else {
                 throw fault(
-                    "base", "is \(lineBase), and \(base ?? "") above: one file has one base")
+                    "base",
+                    "is \(lineBase), but \(base ?? "") in earlier lines: use one base in a file")
             }
             guard currency != lineBase else {
-                throw fault("currency", "is the base, whose rate is 1: leave the line out")
+                throw fault("currency", "is the base, which has the rate 1: remove the line")
             }
             guard let rate = Self.rate(fields[3]) else {
                 throw fault(
@@ -73,13 +75,14 @@ package struct CurrencyRates: Equatable, Sendable {
                 )
             }
             guard parts[currency, default: [:]].updateValue(rate, forKey: day) == nil else {
-                throw fault("day", "\(currency) has a rate of \(day) in an earlier line: keep one")
+                throw fault("day", "\(currency) has a rate for \(day) in an earlier line: keep one")
             }
             base = lineBase
         }
         guard let base else {
             throw ConfigurationError(
-                kind: .badValue, file: file, explanation: "has no rate: add lines, or remove it")
+                kind: .badValue, file: file,
+                explanation: "has no rates: add lines, or remove the file")
         }
         self.base = base
         self.parts = parts
@@ -104,7 +107,8 @@ extension PipelineDirectory {
             throw ConfigurationError(
                 kind: .missingFile, file: ratesPath,
                 explanation:
-                    "does not exist: write a line a day and currency below day,currency,base,rate")
+                    "does not exist: create it with the line day,currency,base,rate and a line for each day and currency"
+            )
         }
         return try CurrencyRates(source.text(of: ratesPath), file: ratesPath)
     }

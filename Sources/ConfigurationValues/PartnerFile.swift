@@ -17,7 +17,7 @@ package enum PartnerFile {
         }
         guard name == fileName else {
             throw nameNode.badValue(
-                "is '\(name)', and the file is named \(fileName).yaml: make one both")
+                "is '\(name)', but the file is named \(fileName).yaml: make them equal")
         }
         return Partner(
             name: name,
@@ -37,7 +37,7 @@ extension ConfigurationNode {
     fileprivate func trust() throws(ConfigurationError) -> Set<Partner.Verdict> {
         try set(
             whenEmpty:
-                "is empty, so that nothing would be sent: write [valid], or remove the partner",
+                "is empty, so Weir would send nothing: write [valid], or remove the partner",
             Self.verdict)
     }
 
@@ -47,7 +47,7 @@ extension ConfigurationNode {
 
     fileprivate func filter() throws(ConfigurationError) -> Partner.Filter {
         let mapping = try mapping(PartnerFile.filterKeys)
-        let whenEmpty = "is empty, so that nothing would be sent: remove the key to send all"
+        let whenEmpty = "is empty, so Weir would send nothing: remove the key to send all"
         return Partner.Filter(
             networks: try mapping["networks"]?.set(whenEmpty: whenEmpty, Self.networkID),
             apps: try mapping["apps"]?.set(whenEmpty: whenEmpty, Self.app),
@@ -114,7 +114,7 @@ enum PartnerDeliveryFile {
             let node = mapping["body"]
         {
             throw node.badValue(
-                "is sent with POST and PUT only: give `method`, or put the fields into the url")
+                "is sent only with POST and PUT: give `method`, or put the fields into the url")
         }
         return delivery
     }
@@ -127,14 +127,14 @@ extension ConfigurationNode {
     }
 
     fileprivate func address() throws(ConfigurationError) -> PositionedText {
-        let address = try positionedText("an address, as https://example.com/postbacks")
+        let address = try positionedText("an address, for example https://example.com/postbacks")
         let schemes = ["https://", "http://"]
         let scheme = schemes.first { address.text.asciiLowercased.hasPrefix($0) }
         let rest = address.text.dropFirst(scheme?.count ?? 0)
         let hasHost = rest.first.map { !"/?#:".contains($0) } ?? false
         let isVisible = address.text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F }
         guard scheme != nil, hasHost, isVisible else {
-            throw badValue("is no address: write it as https://example.com/postbacks")
+            throw badValue("is not an address: write it as https://example.com/postbacks")
         }
         return address
     }
@@ -150,7 +150,7 @@ extension ConfigurationNode {
 
     fileprivate func templates() throws(ConfigurationError) -> [TextField] {
         try entries().map { key, value throws(ConfigurationError) in
-            guard !key.isEmpty else { throw value.badValue("has no name: write one") }
+            guard !key.isEmpty else { throw value.badValue("has no name: add one") }
             return TextField(name: value.named(key), value: try value.template())
         }
     }
@@ -159,13 +159,13 @@ extension ConfigurationNode {
     fileprivate func secrets() throws(ConfigurationError) -> [TextField] {
         try entries().map { key, value throws(ConfigurationError) in
             guard key.wholeMatch(of: /[A-Za-z0-9_\-]+/) != nil else {
-                throw value.badValue("is no name: write letters, digits, - and _")
+                throw value.badValue("is not a name: write letters, digits, - and _")
             }
             let place = try value.template()
             let path = ["env:", "file:"].first { place.text.hasPrefix($0) }
             guard let path, place.text.count > path.count else {
                 throw value.badValue(
-                    "is no place of a secret: write env:NAME or file:PATH, and not the secret")
+                    "is not the place of a secret: write env:NAME or file:PATH, not the secret")
             }
             return TextField(name: value.named(key), value: place)
         }
@@ -185,12 +185,12 @@ extension ConfigurationNode {
         switch (mapping["json"], mapping["form"]) {
         case (let json?, nil): return .jsonTemplate(try json.shape(depth: 0))
         case (nil, let form?): return .formTemplate(try form.templates())
-        default: throw badValue("is json or form, one of both")
+        default: throw badValue("must have one of json and form")
         }
     }
 
     private func shape(depth: Int) throws(ConfigurationError) -> Partner.Delivery.JSONShape {
-        guard depth < 32 else { throw badValue("is nested too deep: 32 levels are allowed") }
+        guard depth < 32 else { throw badValue("is nested too deep: the limit is 32 levels") }
         if isMapping {
             return .object(
                 try entries().map { key, value throws(ConfigurationError) in
@@ -208,7 +208,7 @@ extension ConfigurationNode {
         if !isText, ["true", "false"].contains(text) { return .literal(text) }
         if !isText, text.isJSONNumber {
             guard Double(text)?.isFinite == true else {
-                throw badValue("is \(text), which readers of JSON cannot hold: quote it")
+                throw badValue("is \(text), which is too large for readers of JSON: quote it")
             }
             return .literal(text)
         }

@@ -77,7 +77,8 @@ package struct PipelineDirectory: Sendable {
         guard source.isDirectory(folder) else {
             throw ConfigurationError(
                 kind: .missingFile, file: folder,
-                explanation: "is no directory: give --models the directory of the candidate models")
+                explanation:
+                    "is not a directory: give --models the directory of the candidate models")
         }
         let models = try names(inDirectory: folder).map { name throws(ConfigurationError) in
             try conversionModel(at: "\(folder)/\(name)")
@@ -85,7 +86,7 @@ package struct PipelineDirectory: Sendable {
         guard !models.isEmpty else {
             throw ConfigurationError(
                 kind: .missingFile, file: folder,
-                explanation: "holds no conversion model: put files there as 525463029.yaml")
+                explanation: "contains no conversion models: add files such as 525463029.yaml")
         }
         return models.sorted { $0.app < $1.app }
     }
@@ -166,7 +167,7 @@ extension PipelineDirectory {
             throw ConfigurationError(
                 kind: .unreadable, file: file,
                 explanation:
-                    "is empty, or no file any more: restore it, or restart to work without it")
+                    "is empty, or no longer a file: restore it, or restart to work without it")
         }
         return content
     }
@@ -174,7 +175,7 @@ extension PipelineDirectory {
     private func gone(_ part: ReadAgain) -> ConfigurationError {
         ConfigurationError(
             kind: .missingFile, file: "\(path)/\(part.rawValue)",
-            explanation: "is not there any more: restore it, or restart to work without it")
+            explanation: "no longer exists: restore it, or restart to work without it")
     }
 }
 
@@ -193,7 +194,7 @@ extension PipelineDirectory {
         let stem = (file.split(separator: "/").last.map(String.init) ?? file).withoutYAML
         guard let app = Int64(stem), app > 0, String(app) == stem else {
             throw Self.unknownFile(
-                file, "name it after its app, as 525463029.yaml, or remove it")
+                file, "name it after its app, for example 525463029.yaml, or remove it")
         }
         return try ConversionModelFile.model(root(of: file), fileApp: app)
     }
@@ -222,12 +223,13 @@ extension PipelineDirectory {
         guard source.isDirectory(directory) else {
             throw ConfigurationError(
                 kind: .missingFile, file: directory,
-                explanation: "is no directory: give --pipelines the directory of the configuration")
+                explanation:
+                    "is not a directory: give --pipelines the directory of the configuration")
         }
         guard let all = source.names(in: directory) else {
             throw ConfigurationError(
                 kind: .unreadable, file: directory,
-                explanation: "cannot be listed: let this user read the directory")
+                explanation: "cannot be listed: grant this user read access")
         }
         return all.filter(\.isConfigurationName)
             .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
@@ -252,7 +254,7 @@ extension PipelineDirectory {
                 kind: .missingFile,
                 file: file,
                 explanation:
-                    "does not exist: copy the one that Weir ships as pipelines/\(program).yaml")
+                    "does not exist: copy the file that Weir ships as pipelines/\(program).yaml")
         }
         return file
     }

@@ -27,25 +27,30 @@ package struct ReportFile {
 
     package static let keys: [ConfigurationKey] = [
         .text("title", "text", "A title for readers."),
-        .text("dump", "name of a dump", required: true, "The dump that is printed."),
-        .text("by", "column, or list of columns", "Columns to group by. Default: the shown ones."),
+        .text("dump", "name of a dump", required: true, "The dump to print."),
+        .text(
+            "by", "column, or list of columns",
+            "Columns to group by. Default: the columns of `columns`."),
         .text("where", "mapping of columns to values", "Only rows with these values."),
         .text(
             "columns", "column, or list of columns and measures",
-            "The columns and measures that are shown, in this order."),
+            "The columns and measures to print, in this order."),
         .text(
             "sort", "column, or list of columns and measures",
-            "The order of rows; `column:desc` for the largest first."),
-        .integer("limit", 1...1_000_000_000, "Most rows that are shown."),
+            "The order of rows. `column:desc` puts the largest first."),
+        .integer("limit", 1...1_000_000_000, "The maximum number of rows."),
         .text("period", "for example `last 7 days`", "The time of the report. Default: all."),
         .text(
             "date", "`arrival` or `install`", default: "arrival",
             "The day of postbacks in the funnel."),
-        .text("in", "ISO 4217 code", "Converts amounts by the rates of rates.csv."),
-        .text("format", "`table`, `json`, `ndjson` or `csv`", default: "table", "The output."),
+        .text(
+            "in", "ISO 4217 code",
+            "The currency into which amounts are converted, with the rates of rates.csv."),
+        .text(
+            "format", "`table`, `json`, `ndjson` or `csv`", default: "table", "The output format."),
         .boolean("names", default: false, "Adds names from the catalog."),
         .boolean("estimate", default: false, "Adds an estimate of the revenue to the funnel."),
-        .boolean("maturity", default: false, "Adds which share of the windows is closed."),
+        .boolean("maturity", default: false, "Adds the share of windows that are closed."),
         .boolean("curve", default: false, "Adds up cohorts along their ages or windows."),
     ]
 
@@ -58,7 +63,7 @@ package struct ReportFile {
         func texts(_ key: String) throws(ConfigurationError) -> [String]? {
             guard let value = mapping[key] else { return nil }
             let texts = value.isList ? try value.list(ConfigurationNode.name) : [try value.name()]
-            guard !texts.isEmpty else { throw value.badValue("is empty: name columns") }
+            guard !texts.isEmpty else { throw value.badValue("is empty: name a column") }
             return texts
         }
         self.name = name
@@ -68,7 +73,7 @@ package struct ReportFile {
         columns = try texts("columns")
         sort = try texts("sort")
         limit = try mapping.optionalInteger("limit")?.asInt
-        period = try mapping["period"]?.positionedText("a period, as last 7 days")
+        period = try mapping["period"]?.positionedText("a period, for example last 7 days")
         date = try text("date")
         currency = try text("in")
         format = try text("format")
@@ -104,7 +109,7 @@ extension PipelineDirectory {
             throw ConfigurationError(
                 kind: .missingFile, file: file,
                 explanation: known.isEmpty
-                    ? "does not exist: write it, as pipelines/reports/campaigns.yaml that Weir ships"
+                    ? "does not exist: create it, for example from pipelines/reports/campaigns.yaml of Weir"
                     : "does not exist: \(UnknownName(name, known: known))")
         }
         return try ReportFile(root(of: file), name: name)

@@ -19,7 +19,7 @@ package struct StreamFile {
             let window = try node.entries().first(where: { $0.key == Self.windowKey })
         {
             throw window.value.fault(
-                .unknownKey, "ids of \(stream) are remembered forever: remove this key")
+                .unknownKey, "ids of \(stream) are remembered permanently: remove this key")
         }
         mapping = try node.mapping(Self.keys(defaultWindowSeconds: defaultWindowSeconds) + keys)
         settings = try StreamSettings(mapping, stream: stream)
@@ -36,7 +36,7 @@ package struct StreamFile {
                     .integer(
                         windowKey, 0...31_622_400, default: Int64(seconds),
                         """
-                        Seconds of event time for which an id is remembered. A record with a known id is a \
+                        Seconds of event time for which Weir remembers an id. A record with a remembered id is a \
                         duplicate. A change affects the numbers.
                         """)
                 ]
@@ -70,19 +70,20 @@ package struct StreamSettings: Equatable, Sendable {
         .text(
             "group", "name of a group", default: "weir- and the name of the file",
             """
-            The consumer group in Kafka. Every worker file needs its own group, also in a second installation \
-            on the same cluster. A store that is folded again under a new group publishes all of its partner \
-            postbacks again.
+            The consumer group in Kafka. Each worker file needs its own group, even in a second installation on \
+            the same cluster. If you fold a store again under a new group, the worker publishes all of its \
+            partner postbacks again.
             """),
         .integer(
             "batch_records", 1...1_000_000, default: 10_000,
-            "Most records of a transaction. A batch is committed together with the next offset."),
+            "The maximum number of records in a transaction, which also stores the next offset."),
         .integer(
             "commit_interval_ms", 1...60_000, default: 200,
             "Longest time in milliseconds that a record waits for its commit."),
         .integer(
             "dedupe_max_ids", 1...1_000_000_000_000,
-            "Most ids to remember, without a limit by default. At the limit the worker stops."),
+            "The maximum number of remembered ids. At the limit the worker stops. Default: no limit."
+        ),
         .integer(
             "broker_patience_seconds", 0...86_400, default: 600,
             "Seconds that a running worker waits for brokers that do not answer. Then it ends with 1."
@@ -126,7 +127,8 @@ extension ConfigurationNode {
         let isNamed = text.utf8.allSatisfy { $0.isASCIILetterOrDigit || "._-".utf8.contains($0) }
         guard isNamed, (1...249).contains(text.utf8.count), text != ".", text != ".." else {
             throw badValue(
-                "is no \(kind): write 1 to 249 letters, digits, dots, dashes, underscores")
+                "is not a name of a \(kind): write 1 to 249 letters, digits, dots, dashes or underscores"
+            )
         }
         return text
     }
@@ -137,7 +139,8 @@ extension ConfigurationNode {
             guard !name.isEmpty,
                 name.utf8.allSatisfy({ $0.isASCIILetterOrDigit || "._-".utf8.contains($0) })
             else {
-                throw value.badValue("is no setting of librdkafka: write a name as fetch.max.bytes")
+                throw value.badValue(
+                    "is not a setting of librdkafka: write a name such as fetch.max.bytes")
             }
             settings[name] = try value.text("a text or a number")
         }
@@ -187,14 +190,14 @@ package struct KafkaFile: Equatable, Sendable {
         .integer(
             "memory_mib", 8...65_536, default: 64,
             """
-            Memory in MiB for records in each program: fetched records, and the two batches that are read and \
-            folded. Use more for a slow or distant cluster.
+            Memory in MiB for the records of each program: fetched records, the batch being read and the batch \
+            being folded. Use more for a slow or distant cluster.
             """),
         .text(
             "settings", "mapping of names to values",
             """
-            Settings of librdkafka by its own names. Secrets must be `env:NAME`, a variable, or `file:PATH`, \
-            the first line of a file. Settings that Weir depends on are rejected.
+            Settings of librdkafka by its own names. Write secrets as `env:NAME`, a variable, or `file:PATH`, \
+            the first line of a file. Weir rejects settings that it depends on.
             """),
     ]
 

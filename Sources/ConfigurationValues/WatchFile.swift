@@ -82,7 +82,7 @@ extension PipelineDirectory {
         guard hasWatch else {
             throw ConfigurationError(
                 kind: .missingFile, file: "\(path)/\(WatchFile.name)",
-                explanation: "does not exist: copy the one that Weir ships in pipelines")
+                explanation: "does not exist: copy the file that Weir ships in pipelines")
         }
         return try WatchFile(root(of: "\(path)/\(WatchFile.name)"))
     }
@@ -99,11 +99,11 @@ extension WatchFile {
         .list("budgets", budgetKeys, "Limits of campaign costs."),
         .list(
             "deliveries", failureKeys,
-            "Limits of documents for partners that failed at least once."),
+            "Limits of documents to partners that failed at least once."),
         .text(
             "webhook", "mapping",
             """
-            Receiver of warnings with `weir watch --send`. Its keys are those of `delivery` of a partner: \
+            The receiver of warnings from `weir watch --send`. Its keys are those of `delivery` of a partner: \
             `url`, `headers`, `secret_file`, `secrets`, `timeout_seconds`, `allow_private`.
             """),
     ]
@@ -111,7 +111,9 @@ extension WatchFile {
     private static let rowKeys: [ConfigurationKey] = [
         .text("name", "text", required: true, "A unique name. It appears in warnings and metrics."),
         .text("dump", "name of a dump", required: true, "A dump with a column `hour`."),
-        .text("by", "list of columns", "One row for each combination; one row without this key."),
+        .text(
+            "by", "list of columns",
+            "Judges one row for each combination. Without this key, it judges one row."),
         .text("where", "mapping of columns to values", "Only rows with these values."),
     ]
 
@@ -129,10 +131,10 @@ extension WatchFile {
                 required: true, "The numerator. Measures in `less` are subtracted."),
             .text(
                 "of", "list of measures, or mapping of `measures` and `where`",
-                "The whole, if the part belongs to it: a share. Required without `per`."),
+                "The whole of a share: it includes the part. Required without `per`."),
             .text(
                 "per", "list of measures, or mapping of `measures` and `where`",
-                "The denominator, if the part does not belong to it: a ratio."),
+                "The denominator of a ratio: it does not include the part."),
             .text("least", "0 to 1", default: "0", "Smaller differences are ignored."),
         ]
 
@@ -142,8 +144,8 @@ extension WatchFile {
             "cost", Budget.Source.self, required: true,
             "Billing notices of `bids`, or reports of `costs`."),
         .text("where", "mapping of columns to values", "Only costs with these values."),
-        .text("currency", "ISO 4217 code", required: true, "The currency. Nothing is converted."),
-        .text("amount", "amount above 0", required: true, "The limit in a period."),
+        .text("currency", "ISO 4217 code", required: true, "The currency. Weir converts nothing."),
+        .text("amount", "amount above 0", required: true, "The limit for a period."),
         .word(
             "period", Budget.Period.self, required: true,
             "A period of the calendar in UTC. Weeks begin on Monday."),
@@ -152,7 +154,7 @@ extension WatchFile {
     fileprivate static let failureKeys: [ConfigurationKey] = [
         .text("partner", "name of a partner", "Only this partner. By default, each partner."),
         .integer("limit", 1...1_000_000_000, required: true, "The limit of failed documents."),
-        .integer("hours", 1...8760, default: 24, "The hours that are counted."),
+        .integer("hours", 1...8760, default: 24, "The number of hours to count."),
     ]
 
     fileprivate init(_ node: ConfigurationNode) throws(ConfigurationError) {
@@ -169,7 +171,7 @@ extension WatchFile {
             guard let elements = try mapping[key]?.elements() else { continue }
             for (place, name) in names.enumerated() where names[..<place].contains(name) {
                 throw elements[place].badValue(
-                    "has the name '\(name)' again: names tell them apart")
+                    "has the name '\(name)' of an earlier rule: use a unique name")
             }
         }
     }
@@ -188,7 +190,7 @@ extension ConfigurationNode {
         guard (mapping["of"] == nil) != (mapping["per"] == nil) else {
             throw fault(
                 .missingKey,
-                "needs either 'of' (the part is of it: a share) or 'per' (it is not: a ratio)")
+                "needs either 'of' (it includes the part: a share) or 'per' (it does not: a ratio)")
         }
         let isShare = mapping["of"] != nil
         let least = try mapping["least"]?.micros() ?? 0
@@ -199,14 +201,14 @@ extension ConfigurationNode {
                 whole: try mapping.required(isShare ? "of" : "per").sum(), isShare: isShare,
                 leastMicros: least)
         }
-        throw name.badValue("is no difference of rates: write 0 to 1, as 0.01")
+        throw name.badValue("is not a difference of rates: write 0 to 1, for example 0.01")
     }
 
     fileprivate func budget() throws(ConfigurationError) -> WatchFile.Budget {
         let mapping = try mapping(WatchFile.budgetKeys)
         let amount = try mapping.required("amount").micros()
         guard amount > 0 else {
-            throw try mapping.required("amount").badValue("is nothing: write what may be spent")
+            throw try mapping.required("amount").badValue("is 0: write an amount above 0")
         }
         return WatchFile.Budget(
             name: try mapping.required("name").name(),

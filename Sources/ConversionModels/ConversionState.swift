@@ -36,8 +36,8 @@ package enum EncodingFault: Error, Equatable, Sendable, CustomStringConvertible 
         case .negative(let name):
             "'\(name)' is negative: a state counts from 0"
         case .noValueFits(let version):
-            "no value of version '\(version)' contains this state: leave a number of each field"
-                + " unlisted, to say nothing"
+            "no value of version '\(version)' contains this state: leave one number of each field"
+                + " unassigned for other states"
         case .noCoarseValues(let version, let index):
             "version '\(version)' has no coarse values for window \(index): add them to the model"
         }

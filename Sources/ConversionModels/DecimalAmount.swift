@@ -67,7 +67,8 @@ package enum AmountFault: Error, Equatable, Sendable, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .notADecimal: "is no amount: write digits with an optional fraction, as 4.99"
+        case .notADecimal:
+            "is not an amount: write digits with an optional fraction, for example 4.99"
         case .negative: "is negative: write 0 or more"
         case .tooLarge: "is too large: its millionths must fit into 64 bits"
         }

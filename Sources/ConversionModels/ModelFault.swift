@@ -95,34 +95,36 @@ extension ModelFault.Problem: CustomStringConvertible {
     /// The problem and the remedy, without the place.
     package var description: String {
         switch self {
-        case .badName: "is no name: write 1 to 255 bytes without control characters"
+        case .badName: "is not a name: write 1 to 255 bytes without control characters"
         case .negative: "is negative: write 0 or more"
         case .maximumBelowMinimum: "is below its minimum: raise it, or lower the minimum"
-        case .badBits: "are no bits: write [lowest, highest], within 0 to 5, lowest first"
+        case .badBits: "are not bits: write [lowest, highest], within 0 to 5, lowest first"
         case .overlappingBits(let field):
-            "overlap the bits of fields[\(field)]: give every bit to one field"
+            "overlap the bits of fields[\(field)]: assign every bit to only one field"
         case .noBuckets: "is empty: write the lower bound of at least one bucket"
-        case .bucketsNotAscending: "is not above the bucket before it: write the bounds ascending"
+        case .bucketsNotAscending:
+            "is not above the previous bucket: write the bounds in ascending order"
         case .tooManyBuckets(let numbers):
-            "has more buckets than the field's \(numbers) numbers: add bits or drop buckets"
+            "has more buckets than the field has numbers (\(numbers)): add bits or remove buckets"
         case .maxBelowLastBucket: "is below the last bucket: write the end of the last bucket"
         case .numberBeyondField(let largest):
             "does not fit into the field's bits: write a number from 0 to \(largest)"
         case .flagOutsideField(let bits):
             "is not a bit of this field: write an absolute bit number from \(bits.lowerBound)"
                 + " to \(bits.upperBound)"
-        case .duplicateFlag: "is the flag of another bit: give every flag a name of its own"
+        case .duplicateFlag: "is the flag of another bit: give every flag its own name"
         case .secondDaysField: "is the second field of days: keep one"
-        case .unknownWindow: "is no window: write \"0\", \"1\" or \"2\""
+        case .unknownWindow: "is not a window: write \"0\", \"1\" or \"2\""
         case .badLock(let largest):
-            "does not lie within the window: write whole hours from 1 to \(largest)"
-        case .notWholeHour: "is not a whole hour of UTC: write it as 2026-01-31T05:00:00Z"
-        case .badCurrency: "is no currency: write the three capital letters of ISO 4217, as USD"
-        case .badApp: "is no app: write the App Store id, a number above 0"
+            "is not within the window: write whole hours from 1 to \(largest)"
+        case .notWholeHour: "is not a full hour in UTC: write it like 2026-01-31T05:00:00Z"
+        case .badCurrency:
+            "is not a currency: write the three capital letters of ISO 4217, for example USD"
+        case .badApp: "is not an app: write the App Store id, a number above 0"
         case .noVersions: "is empty: write at least one version"
-        case .duplicateVersion: "is the id of an earlier version: give every version its own"
+        case .duplicateVersion: "is the id of an earlier version: give every version its own id"
         case .versionsNotAscending:
-            "is not after the version before it: append versions in the order they take effect"
+            "is not later than the previous version: append versions in the order in which they take effect"
         case .overflow(let event):
             "add up to more than 64 bits for the event '\(event)': lower its counts or revenue"
         }

@@ -15,13 +15,15 @@ package struct ConversionParameters: Sendable {
     /// `malformed_json` and the other rejections of JSON, and `wrong_type` if it is not an object.
     package init(json bytes: [UInt8]) throws(Rejection) {
         guard let parser = JSONParser() else {
-            throw Rejection(.tooLarge, "no memory to parse it")
+            throw Rejection(.tooLarge, "not enough memory to parse it")
         }
         var values: [String: String] = [:]
         let fault = bytes.withUnsafeBytes { bytes -> Rejection? in
             do throws(JSONFault) {
                 let root = try parser.parse(bytes)
-                guard root.isObject else { return Rejection(.wrongType, "the body is no object") }
+                guard root.isObject else {
+                    return Rejection(.wrongType, "the body is not an object")
+                }
                 root.forEachMember { name, value in
                     let name = String(decoding: name, as: UTF8.self)
                     guard values[name] == nil, !value.isNull else { return }
@@ -73,7 +75,7 @@ enum RevenueTotals {
     static func micros(_ text: String?) throws(Rejection) -> [String: Int64] {
         guard let text else { return [:] }
         guard let parser = JSONParser() else {
-            throw Rejection(.tooLarge, "total_revenue_by_currency: no memory to parse it")
+            throw Rejection(.tooLarge, "total_revenue_by_currency: not enough memory to parse it")
         }
         var totals: [String: Int64] = [:]
         var fault: Rejection?
@@ -81,7 +83,7 @@ enum RevenueTotals {
             do throws(JSONFault) {
                 let root = try parser.parse(bytes)
                 guard root.isObject else {
-                    fault = Rejection(.wrongType, "total_revenue_by_currency is no object")
+                    fault = Rejection(.wrongType, "total_revenue_by_currency is not an object")
                     return
                 }
                 root.forEachMember { name, value in
@@ -90,7 +92,7 @@ enum RevenueTotals {
                     fault = add(value, currency, to: &totals)
                 }
             } catch {
-                fault = Rejection(.malformedJSON, "total_revenue_by_currency is no JSON")
+                fault = Rejection(.malformedJSON, "total_revenue_by_currency is not JSON")
             }
         }
         if let fault { throw fault }
@@ -105,7 +107,8 @@ enum RevenueTotals {
         else {
             return Rejection(
                 .outOfRange,
-                "total_revenue_by_currency has a key that is no currency: write ISO 4217, as USD")
+                "total_revenue_by_currency has a key that is not a currency: write ISO 4217, for example USD"
+            )
         }
         guard totals.count < mostCurrencies else {
             return Rejection(
@@ -166,7 +169,7 @@ package struct ConversionApps: Sendable {
         guard let app = Int64(text), known.contains(app) else {
             throw Rejection(
                 .outOfRange,
-                "\(name) names no app of this server: give it a conversion model, or name it in "
+                "\(name) is not an app of this server: give it a conversion model, or add it to "
                     + "catalog.yaml with its bundle_id")
         }
         return app

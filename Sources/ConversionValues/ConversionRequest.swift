@@ -117,7 +117,7 @@ extension ConversionParameters {
             throw Rejection(.missingField, "idfv is missing")
         }
         guard text.utf8.contains(where: { $0 != UInt8(ascii: "0") && $0 != UInt8(ascii: "-") })
-        else { throw Rejection(.outOfRange, "idfv is all zeros: it names no install") }
+        else { throw Rejection(.outOfRange, "idfv is all zeros and identifies no install") }
         let isUUID =
             text.utf8.count == 36
             && text.utf8.allSatisfy {
@@ -144,7 +144,7 @@ extension ConversionParameters {
             guard tag == nil else {
                 throw Rejection(
                     .outOfRange,
-                    "conversion_tag is of a re-engagement, and conversion_type is install")
+                    "conversion_tag belongs to a re-engagement, but conversion_type is install")
             }
             return .install
         case nil where tag == nil: return .install
@@ -152,7 +152,8 @@ extension ConversionParameters {
             guard framework == .adAttributionKit else {
                 throw Rejection(
                     .outOfRange,
-                    "re-engagements are of AdAttributionKit: give framework=adattributionkit")
+                    "re-engagements exist only in AdAttributionKit: give framework=adattributionkit"
+                )
             }
             return .reengagement(tag: tag ?? "")
         default:
@@ -193,7 +194,8 @@ extension ConversionParameters {
             if seconds == 0 { return nil }
             guard seconds >= Self.firstSecond, seconds <= latest / 1000 else {
                 throw Rejection(
-                    .outOfRange, "\(name) is no time of a call: write it in seconds since 1970")
+                    .outOfRange,
+                    "\(name) is not a plausible time of a call: write seconds since 1970")
             }
             return seconds * 1000
         }

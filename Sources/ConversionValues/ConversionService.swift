@@ -170,16 +170,16 @@ package enum ConversionServiceError: Error, Equatable, Sendable, CustomStringCon
 
     package var description: String {
         switch self {
-        case .busy: "too much waits for the log: try again"
+        case .busy: "too many records are waiting for the log: try again"
         case .late: "the log has not acknowledged in time: try again"
-        case .behind: "what installs were told is being read from the log: try again"
+        case .behind: "the state of installs is being read from the log: try again"
         case .stopped: "the collector is stopping: try again"
         case .log(let error): error.description
         case .store(let error): error.description
         case .otherLog(let path, let detail):
-            "\(path) does not follow this log (\(detail)): move the file away, and what installs were "
-                + "told is read from the log again"
-        case .unwritable(let detail): "an answer could not be written as an event: \(detail)"
+            "\(path) does not belong to this log (\(detail)): move the file away, so that the collector "
+                + "reads the state of installs from the log again"
+        case .unwritable(let detail): "the answer could not be encoded as an event: \(detail)"
         }
     }
 

@@ -167,11 +167,12 @@ extension InstallLedger {
             let next = progress[bounds.partition]?.nextOffset ?? bounds.earliestOffset
             guard next >= bounds.earliestOffset else {
                 throw ConversionServiceError.otherLog(
-                    path: store.path, detail: "records that it lacks are gone from the log")
+                    path: store.path,
+                    detail: "the log no longer contains records that the file lacks")
             }
             guard next <= bounds.endOffset else {
                 throw ConversionServiceError.otherLog(
-                    path: store.path, detail: "the log ends before what was read of it")
+                    path: store.path, detail: "the log ends before the last record that was read")
             }
             if progress[bounds.partition] == nil {
                 progress[bounds.partition] = TopicProgress(nextOffset: next)
@@ -191,7 +192,7 @@ extension InstallLedger {
             case .idle, .revoked: break
             }
             guard ContinuousClock.now < deadline || reading == .records else {
-                throw LogError.busy(operation: "read on in", address: log.address)
+                throw LogError.busy(operation: "continue reading", address: log.address)
             }
         }
     }

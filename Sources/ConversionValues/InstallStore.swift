@@ -75,7 +75,7 @@ final class InstallStore {
                     operation: "set aside", path: path, detail: SystemRefusal.explanation(of: error)
                 ))
         }
-        warn("\(path) is made again from the log, and what it was is now \(aside): \(reason)")
+        warn("\(path) is rebuilt from the log, and the old file is now \(aside): \(reason)")
     }
 
     private static func open(
@@ -95,7 +95,7 @@ final class InstallStore {
             throw Self.error(error, "open", path)
         }
         guard row?["topic"] == origin.topic, row?["log_identity"] == origin.logIdentity else {
-            throw .otherLog(path: path, detail: "the topic is another, or was created anew")
+            throw .otherLog(path: path, detail: "the topic is another one or was recreated")
         }
         guard row?["partition_count"] == origin.partitionCount else {
             throw .otherLog(path: path, detail: "the topic has another number of partitions")
@@ -126,25 +126,25 @@ final class InstallStore {
         CREATE TABLE log (
           -- One row: what this file follows.
           topic TEXT NOT NULL,
-          log_identity TEXT NOT NULL, -- tells the log from others
-          partition_count INTEGER NOT NULL -- with another number installs land elsewhere
+          log_identity TEXT NOT NULL, -- identifies the log
+          partition_count INTEGER NOT NULL -- determines the partition of an install
         ) STRICT;
 
         CREATE TABLE partitions (
           -- How far each partition of the topic is read.
           partition INTEGER PRIMARY KEY,
-          next_offset INTEGER NOT NULL, -- the first record that is not read yet
+          next_offset INTEGER NOT NULL, -- the first unread record
           latest_ms INTEGER NOT NULL -- the latest instant of its updates; milliseconds since 1970
         ) STRICT;
 
         CREATE TABLE installs (
-          -- What is known of each install.
+          -- The state of each install.
           app_id INTEGER NOT NULL,
           install_id TEXT NOT NULL, -- vendor id (idfv)
-          framework TEXT NOT NULL, -- each has values of its own
-          conversion TEXT NOT NULL, -- '', or of a re-engagement a colon and its tag
+          framework TEXT NOT NULL, -- each has its own values
+          conversion TEXT NOT NULL, -- '', or for a re-engagement a colon and its tag
           partition INTEGER NOT NULL, -- where its updates are
-          expires_ms INTEGER NOT NULL, -- forgotten when its partition has come to this instant
+          expires_ms INTEGER NOT NULL, -- deleted when its partition reaches this time
           state TEXT NOT NULL, -- JSON
           PRIMARY KEY (app_id, install_id, framework, conversion)
         ) STRICT, WITHOUT ROWID;

@@ -155,16 +155,17 @@ extension ValueDecision {
         let why: String? =
             switch update.outcome {
             case .told: nil
-            case .unchanged: "the value stays as it is"
+            case .unchanged: "the value does not change"
             case .locked: "the conversion window is locked"
             case .ended: "the last conversion window has ended"
             case .noModel: "no conversion model was in effect for this app"
-            case .stale: "it is of an earlier install under this idfv"
+            case .stale: "the request belongs to an earlier install with this idfv"
             }
         let currencies = update.uncountedCurrencies.joined(separator: ", ")
         let money =
             currencies.isEmpty
-            ? nil : "revenue in \(currencies) does not count: the model is in another currency"
+            ? nil
+            : "revenue in \(currencies) does not count, because the model uses another currency"
         let explanation = [why, money].compactMap { $0 }
         return explanation.isEmpty ? nil : explanation.joined(separator: "; ")
     }

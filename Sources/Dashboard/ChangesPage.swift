@@ -8,7 +8,7 @@ import Streams
 struct ChangesPage {
     let source: PageSource
     /// The compared rows.
-    let request: PageQuery
+    let request: ReportAddress
     /// The measures to show; empty for all.
     private let measures: [String]
     /// The earlier time as requested.
@@ -17,17 +17,19 @@ struct ChangesPage {
 
     init(_ source: PageSource, _ context: PageContext, _ name: String) throws {
         self.source = source
-        var request = try context.limited(PageQuery(name, context.parameters))
+        var request = try context.limited(ReportAddress(name, context.parameters))
         from = context.parameters["from"].nonempty ?? ""
         guard let begin = UTC.milliseconds(text: from), begin <= WallClock.milliseconds else {
-            throw CommandError.usage("from '\(from)' is no time that is past: write 2026-11-21")
+            throw CommandError.usage(
+                "from must be a day in the past, for example 2026-11-21, not '\(from)'")
         }
-        measures = request.measures
-        request.measures = []
-        request.isOfAllRows = false
+        measures = request.measures ?? []
+        request.measures = nil
+        if request.grouping == .all { request.by = [] }
         self.request = request
         changes = try StoreChanges(
-            knownReport(name, .sums).comparedRows(request.query, source.configuration),
+            knownReport(name, .sums).comparedRows(
+                request.resolvedByArrival, source.configuration),
             directories: source.installation.directories, fromMilliseconds: begin,
             toMilliseconds: WallClock.milliseconds, hours: source.installation.hours())
     }
@@ -60,7 +62,7 @@ struct ChangesPage {
         // Without a grouping, `weir changes` compares totals.
         let asked = request.parameters.filter { $0 != ("by", "total") }
         return PageAddress(
-            "/changes/\(request.dump).\(format.rawValue)", asked + chosen + [("from", from)])
+            "/changes/\(request.name).\(format.rawValue)", asked + chosen + [("from", from)])
     }
 
     /// The records of a number in a row: later records, or all that count now; nil for other numbers.
@@ -71,7 +73,7 @@ struct ChangesPage {
         let key = zip(changes.table.columns, row).prefix(first).dropFirst()
         let conditions = key.filter { column, value in
             value != .null && request.columns.contains(column.name)
-        }.map { DumpQuery.Condition(column: $0.0.name, value: $0.1.plainText) }
+        }.map { ReportRequest.Condition(column: $0.0.name, value: $0.1.plainText) }
         var address = request.explanation(of: row[first].plainText, where: conditions)
         if column == "later_records" { address.parameters.append(("from", from)) }
         return address
@@ -92,8 +94,8 @@ extension PageWriter {
     mutating func writeChanges(_ name: String) throws {
         let changes = try ChangesPage(source, context, name)
         try section(
-            "What changed in \(name) since \(changes.from)",
-            "value from + later records + configuration + correction = value to. Later records lead to these records."
+            "Changes in \(name) since \(changes.from)",
+            "value from + later records + configuration + correction = value to. Click a number of later records to list these records."
         ) { page in
             let table = changes.table
             page.write { html in

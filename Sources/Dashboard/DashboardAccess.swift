@@ -14,7 +14,7 @@ package final class DashboardAccess: Sendable {
     /// The permission of a request.
     enum Decision {
         /// Only rows with these values; empty for all rows.
-        case reads([DumpQuery.Condition])
+        case reads([ReportRequest.Condition])
         case signIn
         /// The client's address has sent too many invalid tokens recently.
         case throttled(seconds: Int64)
@@ -157,7 +157,7 @@ package final class DashboardAccess: Sendable {
         Array(text.utf8).withUnsafeBytes { HexDigest.sha256($0) }
     }
 
-    private static func conditions(_ token: ReadToken) -> [DumpQuery.Condition] {
-        token.conditions.map { DumpQuery.Condition(column: $0.column, value: $0.value) }
+    private static func conditions(_ token: ReadToken) -> [ReportRequest.Condition] {
+        token.conditions.map { ReportRequest.Condition(column: $0.column, value: $0.value) }
     }
 }

@@ -32,7 +32,7 @@ struct PageLayout {
 
     func header(_ period: PageContext.Period) -> HTML {
         var html = HTML()
-        html.element("a", ["class": "skip", "href": "#content"], text: "To the content")
+        html.element("a", ["class": "skip", "href": "#content"], text: "Skip to content")
         html.element("header") { html in
             html.element("nav", ["aria-label": "Pages"]) { html in
                 html.element("strong", text: "Weir")
@@ -136,7 +136,7 @@ struct PageLayout {
             let reason = context.scope.isEmpty ? ": \(failure.fault)" : ""
             whole.element(
                 "p", ["class": "warning", "role": "alert"],
-                text: "\(failure.name) does not work, and what it makes is not up to date\(reason)")
+                text: "\(failure.name) has failed, and its results are out of date\(reason)")
         }
         var after = HTML()
         after.endContent(footer.html(context))
@@ -157,7 +157,7 @@ struct PageFooter {
         let counts = standings.filter { $0.ahead > 0 }.map { "\($0.stream) \($0.ahead)" }
         guard !counts.isEmpty else { return nil }
         return
-            "Records dated ahead of the clock: \(counts.joined(separator: ", ")). Periods end at the newest record that is not."
+            "Records dated ahead of the clock: \(counts.joined(separator: ", ")). Periods ignore them and end at the newest other record."
     }
 
     func html(_ context: PageContext) -> HTML {
@@ -166,7 +166,7 @@ struct PageFooter {
             let newest = context.newestMilliseconds.map { UTC.text(milliseconds: $0) }
             html.element(
                 "p",
-                text: "As of the record of \(newest ?? "no time yet"). All times are UTC.")
+                text: "Newest record: \(newest ?? "none yet"). All times are UTC.")
             // Readers of some campaigns must not see totals of the whole instance.
             guard context.scope.isEmpty else { return }
             if let datedAhead { html.element("p", ["class": "warning"], text: datedAhead) }
@@ -176,7 +176,7 @@ struct PageFooter {
             html.element(
                 "p",
                 text:
-                    "Stores of \(directories.joined(separator: ", ")); names and models of \(pipelines)."
+                    "Stores: \(directories.joined(separator: ", ")). Names and models: \(pipelines)."
             )
         }
         return html

@@ -44,11 +44,11 @@ extension PageWriter {
     private mutating func writeToday() throws {
         // Both parts show the same campaigns, which are read once.
         let campaigns = try? answer(
-            PageQuery(
+            ReportAddress(
                 Funnel.name, by: Funnel.campaignColumns + ["name"], measures: Self.funnelSums))
-        try section("What it cost and what came of it", Self.aboutIntervals) { page in
+        try section("Spend and results", Self.aboutIntervals) { page in
             try page.figures(
-                PageQuery(Funnel.name),
+                ReportAddress(Funnel.name),
                 [
                     ("cost_micros", "Spend"), ("installs", "Installs"), ("cpi", "Cost per install"),
                     ("null_rate", "Postbacks without a value"), ("maturity", "Windows closed"),
@@ -56,56 +56,56 @@ extension PageWriter {
             let unpaid = campaigns?.table.installsWithoutCost ?? 0
             if unpaid > 0 {
                 page.paragraph(
-                    "The cost per install divides by all installs: \(ShownValue.grouped(unpaid)) of them are of campaigns without a known cost in these days, and make it smaller.",
+                    "The cost per install divides by all installs. \(ShownValue.grouped(unpaid)) of them belong to campaigns without a known cost in these days, which lowers it.",
                     class: "note")
             }
             try page.writeEarnings()
         }
         try section(
             "Campaigns \(context.periodName(default: period))",
-            "The costliest first. A name leads to the campaign."
+            "Highest spend first. Click a name to open the campaign."
         ) {
-            let answer = try campaigns ?? $0.answer(PageQuery(Funnel.name))
+            let answer = try campaigns ?? $0.answer(ReportAddress(Funnel.name))
             try $0.table(answer, sort: "cost_micros", link: $0.campaignLink, limit: 20)
         }
-        try section("The last days") { page in
+        try section("By day") { page in
             let days = page.context.bounds(default: .month)
-            var request = PageQuery(Funnel.name, by: ["day"], measures: Self.funnelSums)
+            var request = ReportAddress(Funnel.name, by: ["day"], measures: Self.funnelSums)
             request.since = days.since
             let answer = try page.source.answer(page.context.limited(request, to: days))
             try page.table(answer)
         }
         guard context.scope.isEmpty else { return }
-        try section("What has come last", "The newest record of each stream.") { page in
+        try section("Latest records", "The newest record of each stream.") { page in
             try page.writeStreams()
             let warnings = page.context.address(DashboardPage.warnings.path)
             page.write { html in
-                html.element("p") { $0.link("What is silent, or left its band", to: warnings) }
+                html.element("p") { $0.link("Open warnings", to: warnings) }
             }
         }
     }
 
     private mutating func writeEarnings() throws {
         try intervals(
-            PageQuery(Funnel.name),
+            ReportAddress(Funnel.name),
             [
                 (
                     "revenue_min_micros", "revenue_max_micros",
-                    "Revenue, by the values that came"
+                    "Revenue from conversion values"
                 ),
                 ("roas_min", "roas_max", "Return on spend"),
             ])
     }
 
     private static let aboutIntervals = """
-        Conversion values stand for ranges: money is shown as the least and the most that it can be. Windows that are \
-        still open can only add to it.
+        Conversion values stand for ranges, so each amount has a lower and an upper bound. Windows that are still open \
+        can only increase it.
         """
 
     // MARK: Campaigns
 
     /// The page of a campaign's row.
-    func campaignLink(_ key: [DumpQuery.Condition]) -> PageAddress? {
+    func campaignLink(_ key: [ReportRequest.Condition]) -> PageAddress? {
         let wanted = key.filter { ["campaign", "app_id", "ad_network_id"].contains($0.column) }
         guard wanted.contains(where: { $0.column == "campaign" && !$0.value.isEmpty }) else {
             return nil
@@ -115,34 +115,36 @@ extension PageWriter {
 
     private mutating func writeCampaigns() throws {
         try section("Spend and revenue by day", Self.aboutIntervals) { page in
-            try page.writeCurves(of: PageQuery(Funnel.name))
+            try page.writeCurves(of: ReportAddress(Funnel.name))
         }
-        try section("All campaigns", "A name leads to the campaign, a number to its records.") {
+        try section(
+            "All campaigns", "Click a name to open the campaign, or a number to see its records."
+        ) {
             try $0.table(
-                PageQuery(
+                ReportAddress(
                     Funnel.name, by: ["ad_network_id", "app_id", "campaign", "name"],
                     measures: Self.funnelSums),
                 sort: "cost_micros", link: $0.campaignLink)
         }
         try section("By ad network") {
             try $0.table(
-                PageQuery(Funnel.name, by: ["ad_network_id"], measures: Self.funnelSums),
+                ReportAddress(Funnel.name, by: ["ad_network_id"], measures: Self.funnelSums),
                 sort: "cost_micros")
         }
         try section(
-            "Reported costs", "As ad platforms and finance say them; the last report counts."
+            "Reported costs", "As reported by ad platforms and finance. The last report counts."
         ) {
             try $0.table(
-                PageQuery("costs", by: ["source", "campaign", "currency"]), sort: "cost_micros")
+                ReportAddress("costs", by: ["source", "campaign", "currency"]), sort: "cost_micros")
         }
     }
 
-    private mutating func writeCurves(of request: PageQuery) throws {
+    private mutating func writeCurves(of request: ReportAddress) throws {
         try chart(
-            "Installs by day of arrival; dashed until the day is over", request,
+            "Installs by day of arrival (dashed: the day is not over)", request,
             [("installs", "installs", "installs")])
         try chart(
-            "Revenue by day of arrival, least to most, beside spend", request,
+            "Revenue by day of arrival, lower to upper bound, and spend", request,
             [
                 ("revenue", "revenue_min_micros", "revenue_max_micros"),
                 ("spend", "cost_micros", "cost_micros"),
@@ -151,49 +153,51 @@ extension PageWriter {
 
     /// One campaign, selected by the parameter `campaign`.
     mutating func writeCampaign() throws {
-        try section("From the bid to the revenue", Self.aboutIntervals) { page in
+        try section("Funnel", Self.aboutIntervals) { page in
             try page.figures(
-                PageQuery(Funnel.name),
+                ReportAddress(Funnel.name),
                 [
                     ("bids", "Bids"), ("wins", "Wins"), ("presented", "Presented"),
                     ("clicks", "Clicks"), ("installs", "Installs"), ("cost_micros", "Spend"),
                     ("cpi", "Cost per install"), ("null_rate", "Postbacks without a value"),
                 ])
             try page.writeEarnings()
-            try page.writeCurves(of: PageQuery(Funnel.name))
+            try page.writeCurves(of: ReportAddress(Funnel.name))
         }
-        try section("Day by day") {
-            try $0.table(PageQuery(Funnel.name, by: ["day"], measures: Self.funnelSums))
+        try section("Daily results") {
+            try $0.table(ReportAddress(Funnel.name, by: ["day"], measures: Self.funnelSums))
         }
         try section("Bids by source app") {
             try $0.table(
-                PageQuery(
+                ReportAddress(
                     "bids", by: ["source_app_id", "currency"],
                     measures: ["bids", "wins", "losses", "billed", "overlay_eligible"]),
                 sort: "bids", limit: 20)
         }
         try section("Ads by placement") {
             try $0.table(
-                PageQuery("impressions", by: ["format", "placement"]), sort: "presented", limit: 20)
+                ReportAddress("impressions", by: ["format", "placement"]), sort: "presented",
+                limit: 20)
         }
         try section("Clicks by placement") {
             try $0.table(
-                PageQuery("overlay-clicks", by: ["format", "placement"]), sort: "clicks", limit: 20)
+                ReportAddress("overlay-clicks", by: ["format", "placement"]), sort: "clicks",
+                limit: 20)
         }
-        try section("Why bids were lost") {
-            try $0.table(PageQuery("loss-reasons", by: ["reason"]), sort: "losses", limit: 10)
+        try section("Loss reasons") {
+            try $0.table(ReportAddress("loss-reasons", by: ["reason"]), sort: "losses", limit: 10)
         }
         try section("Postbacks by verdict") {
             try $0.table(
-                PageQuery(
+                ReportAddress(
                     "postbacks",
                     by: ["version", "sequence_index", "conversion_type", "did_win", "verdict"]))
         }
-        try section("Conversion values that came") {
-            try $0.table(PageQuery("conversion-values", by: ["sequence_index", "kind", "value"]))
+        try section("Conversion values") {
+            try $0.table(ReportAddress("conversion-values", by: ["sequence_index", "kind", "value"]))
         }
-        try section("Decoded events", "What the values stand for, by version of the model.") {
-            try $0.table(PageQuery("decoded-events", by: ["model", "event", "currency"]))
+        try section("Decoded events", "Events and revenue behind the values, by model version.") {
+            try $0.table(ReportAddress("decoded-events", by: ["model", "event", "currency"]))
         }
     }
 
@@ -201,111 +205,112 @@ extension PageWriter {
 
     private mutating func writeCohorts() throws {
         try section(
-            "Installs by their estimated day, window by window",
-            "Each window's postbacks add to the ones before. Maturity is the share of installs whose window is over."
+            "Installs by cohort and window",
+            "Cohorts are days on which installs are estimated to have happened. Each window includes the postbacks of earlier windows. Maturity is the share of installs whose window is over."
         ) { page in
-            var installs = PageQuery("install-cohorts", by: ["cohort", "window"])
-            installs.isCurve = true
+            var installs = ReportAddress("install-cohorts", by: ["cohort", "window"])
+            installs.curve = true
             installs.measures = ["installs", "postbacks", "null_values"]
             let answer = try page.answer(installs)
             let window = answer.place(of: "window")
             // The last window is cumulative and has the total maturity.
             let last = answer.rows.filter { row in window.map { row[$0] == .integer(2) } ?? false }
             page.draw(
-                "Installs by cohort, and postbacks of all windows; dashed while windows are open",
+                "Installs by cohort, and postbacks of all windows (dashed: windows are open)",
                 answer, last, by: "cohort",
                 [
                     ("installs", "installs", "installs"), ("postbacks", "postbacks", "postbacks"),
                     ("null values", "null_values", "null_values"),
                 ])
-            var request = PageQuery("install-cohorts", by: ["cohort", "window", "currency"])
-            request.isCurve = true
+            var request = ReportAddress("install-cohorts", by: ["cohort", "window", "currency"])
+            request.curve = true
             try page.table(request)
         }
-        try section("The same, as it was added", "A number leads to the postbacks that brought it.")
-        {
-            try $0.table(PageQuery("install-cohorts", by: ["cohort", "window", "currency"]))
+        try section("Installs by cohort, not cumulative", "Click a number to see its postbacks.") {
+            try $0.table(ReportAddress("install-cohorts", by: ["cohort", "window", "currency"]))
         }
         try section(
-            "What campaigns brought for their cost, by the estimated day of the install",
-            "Up to the days 0, 3, 7 and 30 since, as bounds; maturity says how much of it is known."
+            "Return on spend by cohort",
+            "Revenue up to day 0, 3, 7 and 30 after the estimated day of the install, as bounds. Maturity is the share that is final."
         ) { page in
             try page.table(
-                PageQuery(CampaignReturns.name, by: ["day", "app_id", "campaign", "name"]),
+                ReportAddress(CampaignReturns.name, by: ["day", "app_id", "campaign", "name"]),
                 link: page.campaignLink)
         }
         try section(
-            "Buyers by the day of their first purchase, and their age in days",
-            "Each age has all that was counted up to it."
+            "Buyers by day of first purchase and age in days",
+            "Each age includes all earlier ages."
         ) { page in
-            var request = PageQuery("cohorts", by: ["cohort", "age", "currency"])
-            request.isCurve = true
+            var request = ReportAddress("cohorts", by: ["cohort", "age", "currency"])
+            request.curve = true
             try page.table(request)
         }
-        try section("The same, as it was added") {
-            try $0.table(PageQuery("cohorts", by: ["cohort", "age", "currency"]))
+        try section("Buyers by day of first purchase, not cumulative") {
+            try $0.table(ReportAddress("cohorts", by: ["cohort", "age", "currency"]))
         }
     }
 
     // MARK: Publisher
 
     private mutating func writePublisher() throws {
-        try section("From the signalled overlay to the click") { page in
+        try section("From overlay to click") { page in
             try page.figures(
-                PageQuery("bids"),
+                ReportAddress("bids"),
                 [
                     ("overlay_signalled", "Overlays signalled"), ("overlay_requested", "Requested"),
                     ("overlay_eligible", "Eligible"),
                 ])
             try page.figures(
-                PageQuery("impressions"),
+                ReportAddress("impressions"),
                 [("presented", "Presented"), ("viewed", "Viewed"), ("failed", "Failed")])
             try page.figures(
-                PageQuery("overlay-clicks"),
+                ReportAddress("overlay-clicks"),
                 [
                     ("user_clicks", "Clicks on overlays and in-app ads"),
                     ("paid_clicks", "On paid recommendations"),
                     ("organic_clicks", "On other recommendations"),
-                    ("automatic_clicks", "Automatic, in no other"),
+                    ("automatic_clicks", "Automatic, not counted above"),
                     ("altered_urls", "Paid, with an altered URL"),
                 ])
         }
         try section(
             "Click rate by placement and format",
-            "ctr is clicks / (presented + viewed). A click counts where the overlay was presented, the SDK and the bid have clicks reported, and a person clicked. clicks are user_clicks (overlays, in-app ads), paid_clicks and organic_clicks (recommendations) together."
+            "ctr is clicks / (presented + viewed). A click counts if a person clicked, the overlay was presented, and the SDK and the bid report clicks. clicks is the sum of user_clicks (overlays, in-app ads), paid_clicks and organic_clicks (recommendations)."
         ) {
             try $0.table(
-                PageQuery(ClickRates.name, by: ["format", "placement"]), sort: "presented")
+                ReportAddress(ClickRates.name, by: ["format", "placement"]), sort: "presented")
         }
         try section("Ads by placement and format") {
-            try $0.table(PageQuery("impressions", by: ["format", "placement"]), sort: "presented")
+            try $0.table(
+                ReportAddress("impressions", by: ["format", "placement"]), sort: "presented")
         }
         try section(
             "Clicks by placement and format",
-            "What was no person's click, or must not count, is in a column of its own: automatic_clicks, early, not_presented, unsupported_sdk, untracked."
+            "Clicks that no person made, or that must not count, have their own columns: automatic_clicks, early, not_presented, unsupported_sdk, untracked."
         ) {
-            try $0.table(PageQuery("overlay-clicks", by: ["format", "placement"]), sort: "clicks")
+            try $0.table(
+                ReportAddress("overlay-clicks", by: ["format", "placement"]), sort: "clicks")
         }
-        try section("Why bids lost", "What the notices of bidders' losses say.") {
-            try $0.table(PageQuery("loss-reasons", by: ["seat", "reason"]), sort: "losses")
+        try section("Loss reasons", "As reported in loss notices of bidders.") {
+            try $0.table(ReportAddress("loss-reasons", by: ["seat", "reason"]), sort: "losses")
         }
         try section(
-            "Signatures on ads, right and wrong",
-            "By seat of the bidder. A number leads to the records, and a record says what was signed and which check failed."
+            "Ad signatures by verdict",
+            "By seat of the bidder. Click a number to list its records. A record shows the signed fields and the check that failed."
         ) {
-            try $0.table(PageQuery("bid-signatures", by: ["seat", "ad_network_id", "verdict"]))
+            try $0.table(ReportAddress("bid-signatures", by: ["seat", "ad_network_id", "verdict"]))
         }
-        try section("Faults of bids' SKAdNetwork objects") {
-            try $0.table(PageQuery("bid-faults", by: ["ad_network_id", "fault"]), sort: "bids")
+        try section("Invalid SKAdNetwork objects in bids") {
+            try $0.table(ReportAddress("bid-faults", by: ["ad_network_id", "fault"]), sort: "bids")
         }
-        try section("Recommendations", "Received, paid, and seen within half an hour.") {
-            var request = PageQuery("impressions", by: ["placement"])
-            request.conditions = [DumpQuery.Condition(column: "format", value: "outbrain")]
+        try section("Recommendations", "Received, paid, and viewed within 30 minutes.") {
+            var request = ReportAddress("impressions", by: ["placement"])
+            request.conditions = [ReportRequest.Condition(column: "format", value: "outbrain")]
             try $0.table(request, sort: "received")
         }
         try section(
-            "Signals of fraud", "Shares with their counts and an interval of 95 %; no verdict."
-        ) { try $0.table(PageQuery(FraudSignals.name, by: ["ad_network_id"])) }
+            "Fraud signals", "Shares with counts and 95 % intervals. They are not a verdict."
+        ) { try $0.table(ReportAddress(FraudSignals.name, by: ["ad_network_id"])) }
     }
 
     // MARK: Subscriptions
@@ -316,20 +321,20 @@ extension PageWriter {
             "expirations_voluntary", "expirations_billing", "one_time_purchases", "refunds",
             "refund_reversals", "gross_micros", "refunded_micros",
         ]
-        try section("By product", "Money by currency, what customers paid and got back.") {
+        try section("By product", "Payments and refunds of customers, by currency.") {
             try $0.table(
-                PageQuery(
+                ReportAddress(
                     "store-notifications",
                     by: ["environment", "bundle_id", "product_id", "currency"],
                     measures: measures))
         }
         try section("By day") {
             try $0.table(
-                PageQuery("store-notifications", by: ["day", "currency"], measures: measures))
+                ReportAddress("store-notifications", by: ["day", "currency"], measures: measures))
         }
         try section("By country") {
             try $0.table(
-                PageQuery(
+                ReportAddress(
                     "store-notifications", by: ["storefront", "currency"], measures: measures),
                 sort: "gross_micros")
         }
@@ -340,37 +345,38 @@ extension PageWriter {
     private mutating func writePostbacks() throws {
         try section("By verdict, network and version") {
             try $0.table(
-                PageQuery("postbacks", by: ["framework", "version", "ad_network_id", "verdict"]),
+                ReportAddress(
+                    "postbacks", by: ["framework", "version", "ad_network_id", "verdict"]),
                 sort: "postbacks")
         }
         try section("By day") { page in
             try page.chart(
-                "Postbacks by day, and those without a value", PageQuery("postbacks"),
+                "Postbacks by day, with and without a value", ReportAddress("postbacks"),
                 [
                     ("postbacks", "postbacks", "postbacks"),
                     ("null values", "null_values", "null_values"),
                 ])
-            try page.table(PageQuery("postbacks", by: ["day", "verdict"]))
+            try page.table(ReportAddress("postbacks", by: ["day", "verdict"]))
         }
-        try section("By country and marketplace", "Of AdAttributionKit.") {
-            try $0.table(PageQuery("postbacks", by: ["marketplace", "country"]), sort: "postbacks")
+        try section("By country and marketplace", "AdAttributionKit only.") {
+            try $0.table(ReportAddress("postbacks", by: ["marketplace", "country"]), sort: "postbacks")
         }
         guard context.scope.isEmpty else { return }
         try section(
-            "Copies that contradict each other",
-            "The first of equal rank counts; a record leads to its bytes."
+            "Conflicting copies",
+            "Among copies of equal rank, the first counts. Click a record to see its bytes."
         ) {
             try $0.writeRefusals("conflicts")
         }
-        try section("Copies that nobody signed, or not for this") {
+        try section("Untrusted copies") {
             try $0.writeRefusals("untrusted")
         }
-        try section("What networks got against what developers got") { page in
-            var query = ReconciliationQuery()
-            query.query.grouping = .columns(["ad_network_id"])
-            query.trustsDevelopment = try page.source.installation.configuration
+        try section("Network copies compared with developer copies") { page in
+            var question = ReconciliationQuery()
+            question.request.grouping = .columns(["ad_network_id"])
+            question.trustsDevelopment = try page.source.installation.configuration
                 .trustsDevelopment()
-            let found = try page.source.stores.reconciliation(query)
+            let found = try page.source.stores.reconciliation(question)
             for notice in found.notices { page.paragraph(notice, class: "note") }
             page.write { ReportView.write(found.table, to: &$0) }
             let words = ["weir", "reconcile", "--by", "ad_network_id"] + page.source.clockWords

@@ -83,7 +83,7 @@ package final class DashboardServer: Sendable {
             listener.withLock { $0 = listening }
         } catch {
             throw .failure(
-                "dashboard: cannot listen on \(address): \(error.detail): give another --dashboard or --listen HOST:PORT, port 0 for any free one"
+                "dashboard: cannot listen on \(address): \(error.detail): give another --dashboard or --listen HOST:PORT (port 0 picks a free port)"
             )
         }
     }
@@ -137,13 +137,13 @@ package final class DashboardServer: Sendable {
         switch refusal {
         case .notFound where [.get, .head].contains(request.method):
             try await read(nil, request, context)
-        case .notFound: Self.fault(.methodNotAllowed, "ask with GET", at: request.uri.path)
+        case .notFound: Self.fault(.methodNotAllowed, "use GET", at: request.uri.path)
         case .otherMethod(let allowed):
             Self.fault(
-                .methodNotAllowed, "ask with \(allowed.prefix { $0 != "," })", at: request.uri.path)
+                .methodNotAllowed, "use \(allowed.prefix { $0 != "," })", at: request.uri.path)
         case .tooManyRequests:
             Self.fault(
-                .tooManyRequests, "too many requests at once from your address: try again",
+                .tooManyRequests, "too many concurrent requests from your address: try again",
                 at: request.uri.path)
         }
     }
@@ -181,11 +181,11 @@ package final class DashboardServer: Sendable {
         case .otherHost:
             return Self.fault(
                 .misdirectedRequest,
-                "this dashboard is open to this machine only: ask for it as localhost", at: path)
+                "this dashboard accepts only local requests: use the host name localhost", at: path)
         case .throttled(let seconds):
             var response = Self.fault(
                 .tooManyRequests,
-                "too many tokens from your address were refused: try again in \(seconds) s",
+                "too many invalid tokens from your address: try again in \(seconds) s",
                 at: path)
             response.headers[.retryAfter] = "\(seconds)"
             return response
@@ -203,7 +203,7 @@ package final class DashboardServer: Sendable {
 
     func logRefusal(of client: String) {
         logger.warning(
-            "a token for the dashboard was refused", metadata: ["address": "\(client)"])
+            "the dashboard rejected a token", metadata: ["address": "\(client)"])
     }
 
     static var nowSeconds: Int64 { WallClock.milliseconds / 1000 }
@@ -232,7 +232,7 @@ package final class DashboardServer: Sendable {
     }
 
     private func page(
-        _ route: PageRoute?, _ asked: Asked, _ scope: [DumpQuery.Condition],
+        _ route: PageRoute?, _ asked: Asked, _ scope: [ReportRequest.Condition],
         _ context: ServedContext
     ) async -> Response {
         let session = access.isOpen ? nil : asked.cookies[DashboardAccess.cookie]
@@ -271,7 +271,8 @@ package final class DashboardServer: Sendable {
     /// Streams an answer while it is written. The body is chunked. If writing fails, the last chunk is missing and the
     /// connection is closed.
     private func stream(
-        _ route: PageRoute, _ asked: Asked, _ scope: [DumpQuery.Condition], _ formToken: String?,
+        _ route: PageRoute, _ asked: Asked, _ scope: [ReportRequest.Condition],
+        _ formToken: String?,
         _ context: ServedContext
     ) async -> Response {
         let pipe = AnswerPipe(cut: context.close)

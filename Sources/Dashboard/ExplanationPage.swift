@@ -9,7 +9,7 @@ import Streams
 struct ExplanationPage {
     let source: PageSource
     let context: PageContext
-    let request: PageQuery
+    let request: ReportAddress
     /// The requested measure; nil for all.
     let measure: String?
 
@@ -24,7 +24,7 @@ struct ExplanationPage {
     init(_ source: PageSource, _ context: PageContext, _ dump: String) throws {
         self.source = source
         self.context = context
-        let asked = try PageQuery(dump, context.parameters)
+        let asked = try ReportAddress(dump, context.parameters)
         request = try context.limited(asked)
         measure = context.parameters["measure"].nonempty
         if request.hidesAppSums, let measure,
@@ -35,7 +35,8 @@ struct ExplanationPage {
         from = try context.parameters["from"].nonempty.map { text in
             guard let time = UTC.milliseconds(text: text) else {
                 throw CommandError.usage(
-                    "from '\(text)' is no time: write 2026-11-21 or 2026-11-21T05:00:00Z")
+                    "from must be a time, for example 2026-11-21 or 2026-11-21T05:00:00Z, not '\(text)'"
+                )
             }
             return (text, time)
         }
@@ -43,20 +44,20 @@ struct ExplanationPage {
 
     var title: String {
         let name = measure.map(ShownValue.heading) ?? "all measures"
-        return "\(name) of \(request.dump)"
+        return "\(name) of \(request.name)"
     }
 
     private var figure: any Figure {
         get throws {
-            try Explainer.figure(request.totalQuery, source.configuration)
+            try Explainer.figure(request.resolvedTotal, source.configuration)
         }
     }
 
     /// The same figure for evidence: sums of stored rows only.
     private var provableFigure: any Figure {
         get throws {
-            try knownReport(request.dump)
-                .provableFigure(request.totalQuery, source.configuration)
+            try knownReport(request.name)
+                .provableFigure(request.resolvedTotal, source.configuration)
         }
     }
 
@@ -107,8 +108,8 @@ struct ExplanationPage {
         ) { _ = report.add($0) }
         report.division = try division
         if let measure {
-            report.cost = try knownReport(request.dump).costInWords(
-                measure, request.totalQuery, source.stores, source.configuration)
+            report.cost = try knownReport(request.name).costInWords(
+                measure, request.resolvedTotal, source.stores, source.configuration)
         }
         return (explanation, report)
     }
@@ -127,8 +128,8 @@ struct ExplanationPage {
     private var division: FunnelDivision? {
         get throws {
             guard let measure else { return nil }
-            return try knownReport(request.dump).division(
-                of: measure, request.totalQuery, source.stores, source.configuration)
+            return try knownReport(request.name).division(
+                of: measure, request.resolvedTotal, source.stores, source.configuration)
         }
     }
 
@@ -160,7 +161,7 @@ struct ExplanationPage {
         if request.asOf != nil {
             html.element(
                 "p", ["class": "note"],
-                text: "Records are explained as the stores have them now, not as they were earlier."
+                text: "This explains the current contents of the stores, not an earlier state."
             )
         }
         return html
@@ -170,7 +171,7 @@ struct ExplanationPage {
         var html = HTML()
         if let division = report.division { write(division, to: &html) }
         html.element("section") { html in
-            html.element("h2", text: "How it adds up")
+            html.element("h2", text: "Sum")
             // Without contributions, do not name the measures. A rate then has no value, which its division shows.
             if explanation.measures.isEmpty, let measure, report.division == nil {
                 html.element("p", ["class": "sum"]) { html in
@@ -196,7 +197,7 @@ struct ExplanationPage {
                 html.element(
                     "p", ["class": "note"],
                     text:
-                        "Billed prices are for a thousand impressions (CPM): the cost is a thousandth of their sum."
+                        "Billed prices are per thousand impressions (CPM), so the cost is their sum divided by 1,000."
                 )
             }
             if let cost = report.cost { html.element("p", ["class": "note"], text: cost) }
@@ -209,7 +210,7 @@ struct ExplanationPage {
                     html.element("p", ["class": "sum"]) { html in
                         html.element(
                             "span",
-                            text: "of it since \(from.text): \(ShownValue.heading(measure.name))")
+                            text: "since \(from.text): \(ShownValue.heading(measure.name))")
                         html.element(
                             "span", ["class": "amount"],
                             text: ShownValue.sum(
@@ -220,17 +221,19 @@ struct ExplanationPage {
             for stream in explanation.missingStreams {
                 html.element(
                     "p", ["class": "note"],
-                    text: "There is no store of \(stream): what comes of it is not known.")
+                    text: "There is no store of \(stream), so its share is unknown.")
             }
         }
         write(
-            report.counted, of: report.countedCount, explanation, "Records that add to it",
+            report.counted, of: report.countedCount, explanation, "Counted records",
             to: &html)
-        write(report.leftOut, of: report.leftOutCount, nil, "Left out, and why", to: &html)
+        write(
+            report.leftOut, of: report.leftOutCount, nil, "Records that were not counted", to: &html
+        )
         if report.countedCount + report.leftOutCount > 0 { writeFiles(report, to: &html) }
         if context.scope.isEmpty, !explanation.untold.isEmpty {
             html.element("section") { html in
-                html.element("h2", text: "Left out of these hours, whatever they are about")
+                html.element("h2", text: "All records of these hours that were not counted")
                 for untold in explanation.untold {
                     html.element(
                         "p", text: "\(untold.topic): \(untold.records) \(untold.reason)")
@@ -248,7 +251,7 @@ struct ExplanationPage {
             html.link(value, to: request.explanation(of: term.name, where: []), class: "amount")
         }
         html.element("section") { html in
-            html.element("h2", text: "How it is worked out")
+            html.element("h2", text: "Calculation")
             html.element("p", ["class": "division"]) { html in
                 html.text("\(ShownValue.formula(division)) = ")
                 for part in division.parts {
@@ -317,7 +320,7 @@ struct ExplanationPage {
             guard count > entries.count else { return }
             html.element(
                 "p", ["class": "note"],
-                text: "These are the first \(entries.count): the files below have more."
+                text: "The first \(entries.count) are shown. The files below have more."
             )
         }
     }
@@ -328,7 +331,7 @@ struct ExplanationPage {
         let isCut = max(report.countedCount, report.leftOutCount) > most
         html.files(
             [("CSV", DumpFormat.csv), ("JSON", .json)].map { name, format in
-                (name, PageAddress("/explain/\(request.dump).\(format.rawValue)", ownParameters))
+                (name, PageAddress("/explain/\(request.name).\(format.rawValue)", ownParameters))
             }, command,
             note: isCut
                 ? "of the first \(ShownValue.grouped(Int128(most))) records of each list" : "")
@@ -353,14 +356,14 @@ struct ExplanationPage {
             html.element("h2", text: "By currency")
             html.element(
                 "p", ["class": "note"],
-                text: "Amounts of several currencies are never added up. Choose one:")
+                text: "Amounts in different currencies cannot be added. Choose one:")
             html.element("p", ["class": "choices"]) { html in
                 for currency in currencies {
                     html.link(
                         currency.isEmpty ? "(none)" : currency,
                         to: request.explanation(
                             of: measure,
-                            where: [DumpQuery.Condition(column: "currency", value: currency)]))
+                            where: [ReportRequest.Condition(column: "currency", value: currency)]))
                 }
             }
         }
@@ -371,10 +374,10 @@ struct ExplanationPage {
     private func writeDoors(to html: inout HTML) {
         var asked = request
         // These pages show the number itself.
-        asked.isOfAllRows = false
+        if asked.grouping == .all { asked.by = [] }
         let parameters = asked.parameters.filter { $0.name != "as_of" }
         html.element("section", ["class": "doors"]) { html in
-            html.element("h2", text: "From here")
+            html.element("h2", text: "Next steps")
             func form(_ path: String, _ label: String, _ name: StaticString, _ button: String) {
                 html.element("form", ["action": path, "method": "get"]) { html in
                     for (name, value) in parameters {
@@ -392,20 +395,20 @@ struct ExplanationPage {
                     html.element("button", ["type": "submit"], text: button)
                 }
             }
-            form("/dump/\(request.dump)", "What did this say on ", "as_of", "Show")
+            form("/dump/\(request.name)", "Show the value as of ", "as_of", "Show")
             let isOfSums = request.has(.sums)
             if isOfSums {
-                form("/changes/\(request.dump)", "What has changed since ", "from", "Show")
+                form("/changes/\(request.name)", "Show changes since ", "from", "Show")
             }
             if context.scope.isEmpty, isOfSums {
                 html.element("p") { html in
                     html.link(
-                        "Take this as evidence",
+                        "Download as evidence",
                         to: PageAddress(
-                            "/evidence/\(request.dump)",
+                            "/evidence/\(request.name)",
                             ownParameters.filter { !["as_of", "from"].contains($0.name) }))
                     html.text(
-                        ": a file with these records, their signatures and the configuration, that proves the number anywhere (weir evidence verify)."
+                        ": a file with these records, their signatures and the configuration. weir evidence verify proves the number from it on any machine."
                     )
                 }
             }
@@ -435,12 +438,12 @@ extension PageWriter {
 
     /// The page of a dump, with its first selected rows.
     mutating func writeDump(_ name: String) throws {
-        let request = try context.limited(PageQuery(name, context.parameters))
+        let request = try context.limited(ReportAddress(name, context.parameters))
         let report = try knownReport(name)
         try section(name, report.pageNote) { page in
             if let asOf = request.asOf {
                 page.paragraph(
-                    "As it was \(asOf), midnight UTC where no time is said.", class: "note")
+                    "As of \(asOf). A date without a time means midnight UTC.", class: "note")
             }
             if request.has(.groups) { page.writeGroupings(request, report.columnNames) }
             try page.table(
@@ -450,7 +453,7 @@ extension PageWriter {
     }
 
     /// The possible grouping columns, each a link that adds or removes it.
-    private mutating func writeGroupings(_ request: PageQuery, _ columns: [String]) {
+    private mutating func writeGroupings(_ request: ReportAddress, _ columns: [String]) {
         write { html in
             html.element("p", ["class": "choices"]) { html in
                 html.text("by ")

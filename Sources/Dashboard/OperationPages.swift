@@ -31,7 +31,7 @@ extension PageWriter {
 
     mutating func writeOperation() throws {
         try section("Streams") { try $0.writeStreams() }
-        try section("Behind the log", "Of each store and partition, as weir lag says it.") { page in
+        try section("Lag", "Backlog of each store and partition, as in weir lag.") { page in
             let report = try LagReport(
                 directories: page.source.installation.directories,
                 log: page.source.installation.openLog(),
@@ -49,13 +49,13 @@ extension PageWriter {
             page.write { ReportView.write(ReportTable(rows, columns), to: &$0) }
             page.write { $0.element("pre", text: "weir lag") }
         }
-        try section("Outcomes", "What became of the records of these days.") {
-            try $0.table(PageQuery("outcomes", by: ["topic", "type"]))
+        try section("Outcomes", "Results for the records of these days.") {
+            try $0.table(ReportAddress("outcomes", by: ["topic", "type"]))
         }
         try section("Rejected records") { try $0.writeRefusals("rejected") }
         try section(
             "Configuration in force",
-            "What the last records of each stream were folded under. Secrets are in none of it."
+            "The configuration under which the newest records of each stream were folded. It contains no secrets."
         ) { page in
             for entry in try page.source.configurations() {
                 page.write { html in
@@ -70,7 +70,7 @@ extension PageWriter {
         }
         try section(
             "Stores",
-            "Two sets of stores with one digest hold the same; weir digest works it out over all rows."
+            "Two sets of stores with the same digest have the same content. weir digest computes it from all rows."
         ) { page in
             let columns: [ReportColumn<StoreFile>] = [
                 .text("store") { $0.path }, .number("bytes") { $0.bytes },
@@ -85,15 +85,15 @@ extension PageWriter {
     /// The current warnings of `weir watch`.
     mutating func writeWarnings() throws {
         try section(
-            "What is open",
-            "What fell silent, which rates left their band and what reaches its limit, as configured in watch.yaml. Hours are judged up to the time of the clock."
+            "Open warnings",
+            "Silent streams, unusual rates and limits that are nearly reached, as configured in watch.yaml. Checks cover all hours up to the current time."
         ) { page in
             let installation = page.source.installation
             guard installation.pipelines.hasWatch else {
                 let path = installation.pipelines.path
                 return page.paragraph(
-                    "Nothing is watched: \(path)/watch.yaml does not exist. Copy the one that Weir ships, "
-                        + "and say in it what is to be watched.",
+                    "Nothing is watched, because \(path)/watch.yaml does not exist. Copy the file that comes with Weir "
+                        + "and configure what to watch.",
                     class: "empty")
             }
             let file = try installation.pipelines.watch()
@@ -114,11 +114,11 @@ extension PageWriter {
         let (standings, faults) = try PartnerStanding.all(source, stores)
         for fault in faults {
             paragraph(
-                "A partner is not shown, since its file is broken: \(fault)", class: "warning")
+                "A partner is not shown, because its file is invalid: \(fault)", class: "warning")
         }
         let configured = standings.filter { $0.partner != nil }
         if !configured.isEmpty {
-            try section("Configured partners", "Of pipelines/partners.") { page in
+            try section("Configured partners", "From pipelines/partners.") { page in
                 let columns: [ReportColumn<PartnerStanding>] = [
                     .text("partner") { $0.name },
                     .text("trust") {
@@ -134,7 +134,7 @@ extension PageWriter {
         }
         guard !stores.isEmpty else {
             return paragraph(
-                "No deliveries yet: partners of pipelines/partners get decoded postbacks once weir-partner-postbacks runs (weir up runs it).",
+                "No deliveries yet. Start weir-partner-postbacks to send decoded postbacks to the partners in pipelines/partners (weir up starts it).",
                 class: "empty")
         }
         try section("Deliveries by partner and state") { page in
@@ -145,7 +145,7 @@ extension PageWriter {
             ]
             page.write { ReportView.write(ReportTable(counts, columns), to: &$0) }
         }
-        try section("Partners to whom nothing is sent") { page in
+        try section("Partners with stopped deliveries") { page in
             let unsent = standings.filter { $0.obstacle != nil || $0.held > 0 }
             guard !unsent.isEmpty else { return page.paragraph("None.", class: "empty") }
             for standing in unsent {
@@ -153,12 +153,13 @@ extension PageWriter {
                 page.write { $0.element("pre", text: standing.command) }
             }
         }
-        try section("Dead deliveries", "To send one again: weir deliveries retry with its id.") {
+        try section("Dead deliveries", "To send one again, run weir deliveries retry with its id.")
+        {
             page in
             let dead = try stores.flatMap { try $0.deliveries(state: .dead, limit: 50) }
             page.write { Self.write(dead, to: &$0) }
         }
-        try section("The last deliveries") { page in
+        try section("Latest deliveries") { page in
             let last = try stores.flatMap { try $0.deliveries(limit: 50) }
             page.write { Self.write(last, to: &$0) }
         }

@@ -12,7 +12,7 @@ struct PageBuilder {
     let route: PageRoute?
     let path: String
     let parameters: QueryParameters
-    let scope: [DumpQuery.Condition]
+    let scope: [ReportRequest.Condition]
 
     struct Made {
         var status = 200
@@ -47,10 +47,10 @@ struct PageBuilder {
         guard let known = route.parameters else { return route }
         if let unknown = parameters.names.first(where: { !known.contains($0) }) {
             throw CommandError.usage(
-                "no parameter '\(unknown)' here: there are \(known.joined(separator: ", "))")
+                "unknown parameter '\(unknown)': use one of \(known.joined(separator: ", "))")
         }
         if let twice = parameters.repeated.min() {
-            throw CommandError.usage("\(twice) stands there twice: one value at a time")
+            throw CommandError.usage("\(twice) is given twice: keep one value")
         }
         return route
     }
@@ -105,7 +105,7 @@ struct PageBuilder {
             return name
         case .ofDump(.changes, let name, nil):
             try writer.writeChanges(name)
-            return "Changes of \(name)"
+            return "Changes in \(name)"
         case .ofDump: throw DashboardError.notFound(path)
         }
     }
@@ -113,8 +113,22 @@ struct PageBuilder {
     private func title(of page: DashboardPage, _ context: PageContext) -> String {
         guard page == .today else { return page.title }
         let day = context.newestMilliseconds.map { UTC.day(milliseconds: $0) }
-        if context.period(default: .day) == .day, let day { return "The day of \(day)" }
-        return "What came \(context.periodName(default: .day))"
+        if context.period(default: .day) == .day, let day { return Self.longName(ofDay: day) }
+        let name =
+            context.period(default: .day)?.name ?? context.periodName(default: .day)
+        return name.prefix(1).uppercased() + name.dropFirst()
+    }
+
+    private static let months = [
+        "January", "February", "March", "April", "May", "June", "July", "August", "September",
+        "October", "November", "December",
+    ]
+
+    /// A day such as `2026-11-25` as `25 November 2026`.
+    private static func longName(ofDay day: String) -> String {
+        let parts = day.split(separator: "-").compactMap { Int($0) }
+        guard parts.count == 3, months.indices.contains(parts[1] - 1) else { return day }
+        return "\(parts[2]) \(months[parts[1] - 1]) \(parts[0])"
     }
 
     private func footer(_ context: PageContext, _ standings: [StreamStanding]) -> PageFooter {
@@ -152,7 +166,7 @@ struct PageBuilder {
     private func explanation(of error: any Error) -> String {
         guard scope.isEmpty || Self.status(of: error) < 500 else {
             return
-                "This cannot be shown now. The operator of Weir sees the reason at the same address."
+                "This page cannot be shown now. The operator of Weir can open the same address to see the reason."
         }
         return CommandError(error)?.explanation ?? "\(error)"
     }
@@ -220,7 +234,7 @@ struct PageBuilder {
         let (context, _) = context()
         switch kind {
         case .dump:
-            let request = try context.limited(PageQuery(name, parameters))
+            let request = try context.limited(ReportAddress(name, parameters))
             try source.writeFile(of: request, as: format, while: isWanted, to: write)
         case .changes:
             let table = try ChangesPage(source, context, name).table
@@ -283,7 +297,7 @@ extension PageWriter {
                     html.element("dt") { html in
                         html.link(
                             report.name,
-                            to: PageQuery(report.name, by: report.pageColumns).address)
+                            to: ReportAddress(report.name, by: report.pageColumns).address)
                     }
                     html.element("dd", text: report.note)
                 }

@@ -7,12 +7,12 @@ import Streams
 extension PageWriter {
     /// A chart of measures over the days of a request that is grouped by day; pairs are bounds.
     mutating func chart(
-        _ title: String, _ request: PageQuery,
+        _ title: String, _ request: ReportAddress,
         _ lines: [(name: String, low: String, high: String)]
     ) throws {
         var request = request
         request.by = ["day"]
-        request.measures = []
+        request.measures = nil
         let answer = try answer(request)
         let columns = lines.flatMap { [$0.low, $0.high] }
         let streams = Set(columns.flatMap { request.report?.streams(of: $0) ?? [] })
@@ -41,7 +41,7 @@ extension PageWriter {
         let currencies = Set(rows.flatMap { row in places.flatMap { row[$0].currencies } })
         guard currencies.count < 2 else {
             return paragraph(
-                "\(title): not drawn, since amounts of \(currencies.sorted().joined(separator: ", ")) have no common scale. The tables have them.",
+                "\(title): there is no chart, because amounts in \(currencies.sorted().joined(separator: ", ")) have no common scale. See the tables.",
                 class: "note")
         }
         let title = currencies.first.map { $0.isEmpty ? title : "\(title), \($0)" } ?? title
@@ -95,7 +95,8 @@ extension PageWriter {
         }
         if recordDays != nil, hasGap {
             paragraph(
-                "Where a line has a gap, its streams have no records of the day.", class: "note")
+                "A gap in a line means that its streams have no records of that day.", class: "note"
+            )
         }
     }
 

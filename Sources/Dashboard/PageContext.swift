@@ -36,7 +36,7 @@ struct PageContext {
     let path: String
     let parameters: QueryParameters
     /// The scope of the reader's token: rows without these values are never shown.
-    let scope: [DumpQuery.Condition]
+    let scope: [ReportRequest.Condition]
     /// Time of the newest event of all stores, in milliseconds since 1970; nil without records.
     let newestMilliseconds: Int64?
 
@@ -46,9 +46,9 @@ struct PageContext {
     private static let dayMilliseconds: Int64 = 86_400_000
 
     /// The reader's filters, without the scope.
-    var chosen: [DumpQuery.Condition] {
+    var chosen: [ReportRequest.Condition] {
         Self.filters.compactMap { name in
-            parameters[name].nonempty.map { DumpQuery.Condition(column: name, value: $0) }
+            parameters[name].nonempty.map { ReportRequest.Condition(column: name, value: $0) }
         }
     }
 
@@ -151,10 +151,10 @@ struct PageContext {
     /// - Parameter days: of the rows; nil keeps those of the request.
     /// - Throws: `DashboardError.outOfScope` when rows do not have the columns of the scope.
     func limited(
-        _ request: PageQuery, to days: (since: String?, until: String?)? = nil
-    ) throws -> PageQuery {
+        _ request: ReportAddress, to days: (since: String?, until: String?)? = nil
+    ) throws -> ReportAddress {
         var request = request
-        let report = try knownReport(request.dump)
+        let report = try knownReport(request.name)
         let columns = report.columnNames
         if let days {
             request.since = days.since
@@ -175,19 +175,19 @@ struct PageContext {
     static let storefront = "storefront"
 
     /// Whether a country is a storefront, which has three letters instead of two.
-    func isOfStorefront(_ condition: DumpQuery.Condition, _ columns: [String]) -> Bool {
+    func isOfStorefront(_ condition: ReportRequest.Condition, _ columns: [String]) -> Bool {
         condition.column == "country" && condition.value.utf8.count == 3
             && !columns.contains("country") && columns.contains(Self.storefront)
     }
 
     private func within(
-        _ scope: [DumpQuery.Condition], _ request: PageQuery, _ report: any Report
-    ) throws -> PageQuery {
+        _ scope: [ReportRequest.Condition], _ request: ReportAddress, _ report: any Report
+    ) throws -> ReportAddress {
         var request = request
         for condition in scope {
             guard report.columnNames.contains(condition.column), report.abilities.contains(.scopes)
             else {
-                throw DashboardError.outOfScope(request.dump, condition.column)
+                throw DashboardError.outOfScope(request.name, condition.column)
             }
             // The request has a different value, so no row can match both.
             if let other = request.conditions.first(where: { $0.column == condition.column }),
@@ -203,7 +203,7 @@ struct PageContext {
             // Values of a whole app are outside the scope of a single campaign.
             request.hidesAppSums = !scope.contains { $0.column == "app_id" }
             if request.hidesAppSums,
-                request.measures.contains(where: report.appMeasures.contains)
+                request.measures?.contains(where: report.appMeasures.contains) == true
             {
                 throw DashboardError.outOfScope("a measure of a whole app", "campaign")
             }
@@ -217,7 +217,7 @@ enum DashboardError: Error, CustomStringConvertible {
     /// The rows do not have the column that limits the reader's token.
     case outOfScope(String, String)
     /// The page requests another value than the token allows.
-    case otherScope(DumpQuery.Condition)
+    case otherScope(ReportRequest.Condition)
     /// The page shows the whole instance.
     case ofEverything
     case notFound(String)
@@ -226,13 +226,14 @@ enum DashboardError: Error, CustomStringConvertible {
     var description: String {
         switch self {
         case .outOfScope(let dump, let column):
-            "your token shows rows of one \(column), and \(dump) does not say which \(column) its rows are of"
+            "your token is limited to one \(column), and \(dump) cannot be"
         case .otherScope(let condition):
-            "your token shows rows with \(condition.column) \(condition.value) only"
-        case .ofEverything: "your token shows some campaigns only, and this page is of everything"
+            "your token is limited to \(condition.column) \(condition.value)"
+        case .ofEverything:
+            "your token is limited to some campaigns, and this page shows all of them"
         case .notFound(let path): "there is no page \(path)"
         case .busy:
-            "as many numbers are being explained as this machine does at a time: wait for one to end, then ask again"
+            "this machine is already explaining as many numbers as it can: wait until one is done, then try again"
         }
     }
 

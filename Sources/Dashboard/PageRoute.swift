@@ -110,7 +110,7 @@ enum PageRoute: Equatable {
         return false
     }
 
-    /// The valid parameters; nil when `PageQuery` decides.
+    /// The valid parameters; nil when `ReportAddress` decides.
     var parameters: [String]? {
         let shared = ["period", "since", "until"] + PageContext.filters
         return switch self {

@@ -50,49 +50,24 @@ final class PageSource {
     ///
     /// - Parameter bound: limits the rows of stored dumps, which are otherwise unlimited.
     func answer(
-        _ request: PageQuery, keeping bound: RowBound = RowBound(mostRows)
+        _ request: ReportAddress, keeping bound: RowBound = RowBound(mostRows)
     ) throws -> PageAnswer {
         let stores = try stores(asOf: request.asOfMilliseconds)
-        let report = try knownReport(request.dump)
-        guard let dump = report as? DumpDescription else {
-            var reportRequest = try request.request
-            reportRequest.curve = false
-            if !report.abilities.contains(.dates) { reportRequest.dateRule = nil }
-            let answer = try reportRequest.answer(stores, configuration, as: .json)
-            let keyCount = answer.report.keyCount
-            return PageAnswer(
-                request: request, table: answer.report, keyCount: keyCount,
-                firstMeasure: keyCount, notices: answer.notices)
-        }
-        let query = try dump.configured(request.query, configuration)
-        if request.isCurve {
-            let table = try stores.curves(query)
-            let measures = Set(dump.measures + ["maturity"])
-            let keyCount = table.columns.prefix { !measures.contains($0.name) }.count
-            return PageAnswer(
-                request: request, table: table, keyCount: keyCount, firstMeasure: keyCount)
-        }
-        let (kept, rowCount) = try stores.dump(query, keeping: bound)
-        var rows = kept
-        if !request.measures.isEmpty { rows = try rows.limited(toMeasures: request.measures) }
-        let shown = rows.withLossReasonNames()
-        var answer = PageAnswer(
-            request: request, table: shown.report(forPeople: false), keyCount: rows.columns.count,
-            firstMeasure: shown.columns.count)
-        answer.moreRows = rowCount - rows.rows.count
-        return answer
+        let rows = try knownReport(request.name).shownRows(
+            request.resolved, stores, configuration, keeping: bound)
+        return PageAnswer(request, rows)
     }
 
     /// Writes the rows in the same way as `weir dump`.
     ///
     /// - Parameter isWanted: false once the reader has gone; writing then throws `CancellationError`.
     func writeFile(
-        of request: PageQuery, as format: DumpFormat, while isWanted: () -> Bool,
+        of request: ReportAddress, as format: DumpFormat, while isWanted: () -> Bool,
         to sink: ([UInt8]) throws -> Void
     ) throws {
         // A file reads each row once, so caching sums of days is useless.
         let stores = try request.asOfMilliseconds.map(stores(asOf:)) ?? installation.stores(nil)
-        _ = try request.request.write(stores, configuration, as: format, isRaw: false) { bytes in
+        _ = try request.resolved.write(stores, configuration, as: format, isRaw: false) { bytes in
             guard isWanted() else { throw CancellationError() }
             try sink(bytes)
         }
@@ -101,7 +76,7 @@ final class PageSource {
     private func stores(asOf milliseconds: Int64?) throws -> OpenStores {
         guard let milliseconds else { return try stores }
         guard milliseconds <= WallClock.milliseconds else {
-            throw CommandError.usage("as_of is still to come: give a time that is past")
+            throw CommandError.usage("as_of is in the future: give a time in the past")
         }
         return try OpenStores(
             directories: installation.directories,
@@ -201,7 +176,7 @@ final class PageSource {
 
     /// The catalog's names for the campaign of a page.
     func names(of context: PageContext) throws -> [String] {
-        var request = PageQuery(
+        var request = ReportAddress(
             Funnel.name, by: ["app_id", "ad_network_id", "campaign", "name"], measures: ["bids"])
         request = try context.limited(request)
         request.since = context.bounds(default: .month).since

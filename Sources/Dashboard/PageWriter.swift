@@ -28,7 +28,7 @@ struct PageWriter {
     var days: (since: String?, until: String?) { context.bounds(default: period) }
 
     func answer(
-        _ request: PageQuery, days: (since: String?, until: String?)? = nil,
+        _ request: ReportAddress, days: (since: String?, until: String?)? = nil,
         keeping bound: RowBound = RowBound(PageSource.mostRows)
     ) throws -> PageAnswer {
         try source.answer(context.limited(request, to: days ?? self.days), keeping: bound)
@@ -54,8 +54,8 @@ struct PageWriter {
             // Files belong to the whole instance and contain other campaigns too.
             let reason =
                 context.scope.isEmpty
-                ? "a file of the configuration is broken: \(error)"
-                : "the operator of Weir sees the reason at the same address."
+                ? "a configuration file is invalid: \(error)"
+                : "the operator of Weir can open the same address to see the reason."
             part.paragraph("Not shown: \(reason)", class: "warning")
         } catch let error as DashboardError {
             part = PageWriter(source, context, period: period)
@@ -75,7 +75,7 @@ struct PageWriter {
     private mutating func writeHowToFill(_ streams: [String]) {
         let names = streams.joined(separator: " or ")
         paragraph(
-            "Nothing has come of \(names) yet. Send it to the collector, or publish a file, and run \(streams.map { "weir-\($0)" }.joined(separator: " or ")) (weir up runs all of them):",
+            "No records of \(names) yet. Send some to the collector or publish a file, and run \(streams.map { "weir-\($0)" }.joined(separator: " or ")) (weir up runs all workers):",
             class: "empty")
         for stream in streams.prefix(1) {
             html.element(
@@ -85,8 +85,9 @@ struct PageWriter {
     }
 
     /// Large figures of one row, each with the value of the previous period.
-    mutating func figures(_ request: PageQuery, _ measures: [(name: String, title: String)]) throws
-    {
+    mutating func figures(
+        _ request: ReportAddress, _ measures: [(name: String, title: String)]
+    ) throws {
         var request = request
         request.measures = measures.map(\.name)
         let now = try answer(request)
@@ -103,7 +104,7 @@ struct PageWriter {
                         class: "amount")
                     guard let before else { return }
                     html.element("span", ["class": "before"]) { html in
-                        html.text("before: ")
+                        html.text("Previous period: ")
                         Self.number(
                             before.only(name), name, before, key: [], row: before.rows.first,
                             to: &html)
@@ -121,12 +122,12 @@ struct PageWriter {
         if page != .operation, context.isLimitedInTime { names.append("days") }
         guard !names.isEmpty else { return }
         paragraph(
-            "This page is of everything: \(names.joined(separator: ", ")) \(names.count == 1 && names != ["days"] ? "does" : "do") not limit it.",
+            "This page shows everything. It ignores \(names.joined(separator: ", ")).",
             class: "note")
     }
 
     /// Names the filters that a dump ignores because it does not have the column.
-    private mutating func noteUnlimited(_ request: PageQuery) {
+    private mutating func noteUnlimited(_ request: ReportAddress) {
         let columns = request.columns
         let others = context.chosen.filter { condition in
             !columns.contains(condition.column)
@@ -135,18 +136,20 @@ struct PageWriter {
         guard !others.isEmpty else { return }
         if others.contains("country"), columns.contains(PageContext.storefront) {
             paragraph(
-                "Of every storefront: these are written with three letters, as USA, and so must the country be to limit them.",
+                "All storefronts are shown. To filter them, write the country with three letters, for example USA.",
                 class: "note")
         }
         let unsaid = others.filter { $0 != "country" || !columns.contains(PageContext.storefront) }
         guard !unsaid.isEmpty else { return }
         let names = unsaid.map(ShownValue.heading).joined(separator: " or ")
-        paragraph("Of every \(names): rows of \(request.dump) do not say which.", class: "note")
+        paragraph(
+            "The filter on \(names) has no effect here, because rows of \(request.name) have no such column.",
+            class: "note")
     }
 
     /// An interval as `low to high`; a single amount if both are equal.
     mutating func intervals(
-        _ request: PageQuery, _ pairs: [(low: String, high: String, title: String)]
+        _ request: ReportAddress, _ pairs: [(low: String, high: String, title: String)]
     ) throws {
         var request = request
         request.measures = pairs.flatMap { [$0.low, $0.high] }
@@ -172,8 +175,8 @@ struct PageWriter {
     ///   - sort: sorts by this measure, largest first; nil keeps the order of the columns.
     ///   - link: the target of a row's key.
     mutating func table(
-        _ request: PageQuery, sort: String? = nil,
-        link: (([DumpQuery.Condition]) -> PageAddress?)? = nil, limit: Int = mostRows
+        _ request: ReportAddress, sort: String? = nil,
+        link: (([ReportRequest.Condition]) -> PageAddress?)? = nil, limit: Int = mostRows
     ) throws {
         // Rows without a number are left out of the table, so they must not use up the limit.
         let bound = RowBound(sort == nil ? PageSource.mostRows : limit, largest: sort)
@@ -182,7 +185,7 @@ struct PageWriter {
 
     mutating func table(
         _ answer: PageAnswer, sort: String? = nil,
-        link: (([DumpQuery.Condition]) -> PageAddress?)? = nil, limit: Int = mostRows,
+        link: (([ReportRequest.Condition]) -> PageAddress?)? = nil, limit: Int = mostRows,
         keepsAsked: Bool = false
     ) throws {
         for notice in answer.notices { paragraph(notice, class: "note") }
@@ -248,7 +251,7 @@ struct PageWriter {
         answer.table.columns.indices.filter { place in
             place < answer.firstMeasure || answer.table.columns[place].name == "maturity"
                 || keepsAsked
-                    && answer.request.measures.contains(answer.table.columns[place].name)
+                    && answer.request.measures?.contains(answer.table.columns[place].name) == true
                 || answer.rows.contains { !$0[place].isZero }
         }
     }
@@ -256,7 +259,7 @@ struct PageWriter {
     private static func row(
         _ row: [ReportValue], _ places: [Int], _ decimals: [Int: Int],
         _ answer: PageAnswer,
-        _ link: (([DumpQuery.Condition]) -> PageAddress?)?, to html: inout HTML
+        _ link: (([ReportRequest.Condition]) -> PageAddress?)?, to html: inout HTML
     ) {
         let key = answer.key(of: row)
         let target = link?(key)
@@ -292,20 +295,20 @@ struct PageWriter {
     /// A number as a link to its explanation.
     private static func number(
         _ value: ReportValue?, _ measure: String, _ answer: PageAnswer,
-        key: [DumpQuery.Condition], row: [ReportValue]? = nil, decimals: Int? = nil,
+        key: [ReportRequest.Condition], row: [ReportValue]? = nil, decimals: Int? = nil,
         to html: inout HTML, class name: String? = nil
     ) {
         func unknown(_ why: String) {
             html.element("span", ["class": "unknown", "title": why], text: "–")
         }
         guard let value, value != .null else {
-            return unknown("not known, or of nothing: there is nothing to divide by")
+            return unknown("unknown, or nothing to divide by")
         }
         let currency = (key + answer.request.conditions).first { $0.column == "currency" }?.value
         var text = ShownValue.text(
             value, in: measure, isKey: false, currency: currency, places: decimals)
         // An amount that is not known is not 0.
-        guard !text.isEmpty else { return unknown("no amount is known") }
+        guard !text.isEmpty else { return unknown("the amount is unknown") }
         if measure == "cpi", let cost = row?[answer.place(of: "cost_micros") ?? 0],
             case .money(let money) = cost, let currency = money.amounts.first?.currency
         {
@@ -330,11 +333,11 @@ struct PageWriter {
     /// Links to the same rows as files and at earlier times, and the command.
     mutating func files(of answer: PageAnswer) { files(of: answer.request) }
 
-    mutating func files(of request: PageQuery) {
+    mutating func files(of request: ReportAddress) {
         files(
             [
                 ("CSV", request.address(as: .csv)), ("JSON", request.address(as: .json)),
-                ("this table by itself", request.address),
+                ("this table on its own page", request.address),
             ], request.command(source.clockWords))
     }
 
@@ -353,7 +356,7 @@ extension HTML {
         _ links: [(name: String, address: PageAddress)], _ command: String, note: String = ""
     ) {
         element("details", ["class": "files"]) { html in
-            html.element("summary", text: "as CSV, JSON, command")
+            html.element("summary", text: "CSV, JSON, command")
             html.element("p") { html in
                 for (name, address) in links {
                     html.link(name, to: address)
@@ -363,15 +366,5 @@ extension HTML {
             }
             html.element("pre", text: command)
         }
-    }
-}
-
-extension PageAnswer {
-    /// Whether a measure is a sum of records, so that it can be explained.
-    func isExplained(_ measure: String) -> Bool {
-        guard let report = request.report, let request = try? request.request else {
-            return false
-        }
-        return report.isExplained(measure, in: request)
     }
 }

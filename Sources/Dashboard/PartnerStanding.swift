@@ -59,10 +59,10 @@ struct PartnerStanding {
         let file = "\(directory.path)/partners/\(name).yaml"
         let restart = "Restart weir-postbacks (weir up runs it)."
         if partner == nil {
-            obstacle = "it has no file"
+            obstacle = "its file is missing"
             remedy = "Add \(file)."
         } else if partner?.delivery.isOff == true {
-            obstacle = "it has no url"
+            obstacle = "its file has no url"
             remedy = "Add delivery.url to \(file)."
         } else if let disabled {
             obstacle = "it \(disabled.explanation)"
@@ -71,8 +71,8 @@ struct PartnerStanding {
             let isKnown = folded.contains { $0.name == name }
             obstacle =
                 isKnown
-                ? "weir-postbacks still makes its documents by an earlier trust or filter"
-                : "weir-postbacks does not make documents for it yet"
+                ? "weir-postbacks still uses an earlier trust or filter for its documents"
+                : "weir-postbacks does not publish documents for it yet"
             remedy = restart
         } else {
             obstacle = nil
@@ -83,7 +83,7 @@ struct PartnerStanding {
     /// The obstacle, the number of waiting documents, and the remedy.
     var explanation: String {
         let waiting = held > 0 ? " \(counted(held, "document")) wait\(held == 1 ? "s" : "")." : ""
-        guard let obstacle else { return "\(name):\(waiting) Each has the reason in its row." }
+        guard let obstacle else { return "\(name):\(waiting) See the reason in each row." }
         return "\(name): \(obstacle).\(waiting) \(remedy)"
     }
 

@@ -11,9 +11,9 @@ import Streams
 extension PageWriter {
     /// Rejected records of one kind: counts by reason, then the newest.
     mutating func writeRefusals(_ kind: String, limit: Int = 50) throws {
-        try table(PageQuery(kind, by: ["topic", "type", "reason"]), sort: "records")
+        try table(ReportAddress(kind, by: ["topic", "type", "reason"]), sort: "records")
         // These columns identify each rejected record.
-        let list = PageQuery(
+        let list = ReportAddress(
             kind, by: ["topic", "partition", "offset", "timestamp", "type", "reason", "detail"])
         let answer = try answer(list, keeping: RowBound(limit, largest: "timestamp"))
         let newest = answer.rows
@@ -40,7 +40,7 @@ extension PageWriter {
         if answer.moreRows > 0 {
             let all = Int128(newest.count + answer.moreRows)
             paragraph(
-                "These are the newest \(limit) of \(ShownValue.grouped(all)): the files have all.",
+                "The newest \(limit) of \(ShownValue.grouped(all)) are shown. The files have all of them.",
                 class: "note")
         }
         files(of: answer)
@@ -70,7 +70,7 @@ extension PageWriter {
         let streams = allStreams.map { $0.streamName }
         if let wanted, !streams.contains(wanted) {
             throw CommandError.usage(
-                "no topic '\(wanted)': there are \(streams.joined(separator: ", "))")
+                "unknown topic '\(wanted)': use one of \(streams.joined(separator: ", "))")
         }
         write { html in
             html.element("p", ["class": "choices"]) { html in
@@ -78,7 +78,7 @@ extension PageWriter {
                 for stream in streams {
                     html.link(stream, to: PageAddress("/live", [("topic", stream)]))
                 }
-                html.link("refused only", to: PageAddress("/live", [("refused", "1")]))
+                html.link("rejected only", to: PageAddress("/live", [("refused", "1")]))
             }
         }
         var records: [LiveRecord] = []
@@ -92,7 +92,7 @@ extension PageWriter {
         records.sort { ($0.milliseconds, $1.position) > ($1.milliseconds, $0.position) }
         if onlyRefused { records.removeAll { refusals[$0.position] == nil } }
         guard !records.isEmpty else {
-            return paragraph("No records. The page looks again every five seconds.", class: "empty")
+            return paragraph("No records. The page reloads every five seconds.", class: "empty")
         }
         let columns = ["record", "time", "type", "refused", "value"].map { ReportTable.Column($0) }
         let rows: [[ReportValue]] = records.prefix(100).map { record in
@@ -124,9 +124,10 @@ extension PageWriter {
         guard let position = TopicPosition(text),
             let line = try source.installation.line(at: position)
         else {
-            throw DashboardError.notFound("/record of \(text): the log has no such record")
+            throw DashboardError.notFound(
+                "/record of \(text): the log does not contain this record")
         }
-        try section("\(position)", "As the log has it; passwords and receipts are masked.") {
+        try section("\(position)", "As in the log. Passwords and receipts are masked.") {
             page in
             page.write {
                 $0.element(
@@ -149,10 +150,10 @@ extension PageWriter {
             }
         }
         let refusal = try? source.stores.deadLetters(at: [position]).first?.refusal
-        try section("What became of it") { page in
+        try section("Outcome") { page in
             guard let refusal else {
                 return page.paragraph(
-                    "No store has refused it. What it added is in the explanation of each number that it belongs to."
+                    "No store rejected this record. To see what it added, open the explanation of a number that includes it."
                 )
             }
             page.paragraph("\(refusal.reason): \(refusal.detail)", class: "warning")
@@ -161,7 +162,7 @@ extension PageWriter {
         // Other records are not signed as a whole.
         let signed = [PostbacksFold.streamName, StoreNotificationsFold.streamName]
         guard signed.contains(position.topic) else { return }
-        try section("Who signed it", "As weir verify says it.") { page in
+        try section("Signature", "As reported by weir verify.") { page in
             let verifier = try page.source.installation.configuration.verifier()
             let verdict = line.withUnsafeBytes { verifier.verify($0).table }
             page.write { html in
@@ -187,10 +188,10 @@ extension PageWriter {
         guard let value = record?.value else { return }
         let recorded = try? source.adSigningKeys(at: position)
         try section(
-            "Who signed the ads",
+            "Ad signatures",
             recorded == nil
-                ? "Judged by the keys of catalog.yaml now: no store has folded the record."
-                : "Judged as the worker did, by the keys that were configured when it folded the record."
+                ? "Checked with the current keys of catalog.yaml, because no store has folded the record."
+                : "Checked with the keys that were configured when the worker folded the record."
         ) { page in
             let keys =
                 try recorded
@@ -198,7 +199,7 @@ extension PageWriter {
             let found = value.withUnsafeBytes { BidSignatureInspection.inspect($0, keys: keys) }
             guard !found.isEmpty else {
                 return page.paragraph(
-                    "No ad of a network whose ad_signing_keys are configured: nothing was judged.",
+                    "No ad belongs to a network with configured ad_signing_keys, so no signature was checked.",
                     class: "empty")
             }
             for signature in found { page.write(signature) }

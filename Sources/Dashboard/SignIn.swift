@@ -22,10 +22,10 @@ extension DashboardServer {
                     maxCount: Self.mostFormBytes
                 ).bytes, as: UTF8.self)
         } catch BodyRefusal.tooLarge(let maxCount) {
-            return Self.plain(.contentTooLarge, "a form may have \(maxCount) bytes")
+            return Self.plain(.contentTooLarge, "the form is larger than \(maxCount) bytes")
         } catch BodyRefusal.tooBusy {
             var response = Self.plain(
-                .serviceUnavailable, "too many forms are being received: try again")
+                .serviceUnavailable, "too many concurrent forms: try again")
             response.headers[.retryAfter] = "1"
             return response
         }
@@ -39,12 +39,12 @@ extension DashboardServer {
         guard let id = asked.cookies[DashboardAccess.formCookie],
             form["form"] == DashboardAccess.formToken(id)
         else {
-            return signInPage(asked, .forbidden, fault: "The form was too old: try again.")
+            return signInPage(asked, .forbidden, fault: "The form has expired. Try again.")
         }
         let now = Self.nowSeconds
         if let seconds = access.secondsToWait(asked.address, now) {
             var response = signInPage(
-                asked, .tooManyRequests, fault: "Too many tokens were refused: wait a minute.")
+                asked, .tooManyRequests, fault: "Too many invalid tokens. Wait a minute.")
             response.headers[.retryAfter] = "\(seconds)"
             return response
         }
@@ -54,7 +54,7 @@ extension DashboardServer {
             var response = signInPage(
                 asked, .unauthorized,
                 fault:
-                    "The read token is not valid, or it has expired: weir token make --read makes one."
+                    "The read token is invalid or expired. Make a new one with weir token make --read."
             )
             response.headers[.wwwAuthenticate] = "Bearer"
             return response

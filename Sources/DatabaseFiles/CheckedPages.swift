@@ -50,7 +50,7 @@ package enum CheckedPages {
         do {
             let found = try String.fetchAll(db, sql: "PRAGMA \(check)(1)")
             guard found != ["ok"] else { return nil }
-            return FileFault.damage(of: path) ?? found.first ?? "PRAGMA \(check) says nothing"
+            return FileFault.damage(of: path) ?? found.first ?? "PRAGMA \(check) returned nothing"
         } catch let error as DatabaseError {
             guard case .damaged(let explanation) = FileFault(error, path: path) else { throw error }
             return explanation

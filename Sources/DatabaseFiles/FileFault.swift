@@ -40,7 +40,7 @@ package enum FileFault: Equatable, Sendable {
     package static func movedWords(_ end: String = "") -> String {
         let file = ["-wal", "-shm"].contains(end) ? "its \(end)" : "the file"
         return
-            "\(file) was moved away, removed or replaced while this program had it open, and nothing more is read from it or written to it: put it back, or see that the one that is there is the right one, then start again; a file and its -wal and -shm belong together (ops/runbooks/damaged-file.md)"
+            "\(file) was moved, deleted or replaced while this program had it open, so the program no longer reads or writes it: restore it, or check that the present file is the right one, then restart. A file and its -wal and -shm belong together (ops/runbooks/damaged-file.md)"
     }
 
     private static func reading(_ error: DatabaseError, _ path: String) -> FileFault {
@@ -140,28 +140,28 @@ package enum SystemRefusal: Equatable, Sendable, CaseIterable {
     package var explanation: String {
         switch self {
         case .permission:
-            "permission denied: give the user of this program the right to read and write the file and its directory, then start again"
+            "permission denied: allow the user of this program to read and write the file and its directory, then restart"
         case .readOnlyFileSystem:
-            "the file system is read-only: mount it writable (one that became so by itself has a failing disk: see dmesg), then start again"
+            "the file system is read-only: mount it writable, then restart (if it became read-only by itself, the disk is failing: check dmesg)"
         case .directory:
-            "a directory is in the place of the file: move it away, or name another file"
+            "the path is a directory: move it away, or name another file"
         case .missingDirectory:
-            "the file or its directory is not there: is the disk mounted, and the path right?"
+            "the file or its directory does not exist: check the path, and that the disk is mounted"
         case .noDirectory:
-            "a part of the path is no directory, or is a link in a circle: name another path"
+            "a part of the path is not a directory, or is a circular link: name another path"
         case .full:
-            "the disk or the quota is full: make room, then start again; nothing that was committed is lost"
+            "the disk or the quota is full: free space, then restart. Committed data is not lost"
         case .failed:
-            "the disk failed: see dmesg, bring the files to another disk or a backup back, then start again"
+            "the disk failed: check dmesg, move the files to another disk or restore a backup, then restart"
         case .tooManyFiles:
-            "too many open files: raise the limit (ulimit -n, LimitNOFILE of the service), then start again"
+            "too many open files: raise the limit (ulimit -n, LimitNOFILE of the service), then restart"
         case .tooLarge:
-            "the file is larger than the file system or a limit (ulimit -f) allows: move it to another file system or raise the limit, then start again"
+            "the file is larger than the file system or a limit (ulimit -f) allows: move it to another file system or raise the limit, then restart"
         case .tooLong: "the path is too long: name a shorter one"
         case .noLocks:
-            "the file system has no locks: bring the files to a local disk, then start again"
+            "the file system does not support locks: move the files to a local disk, then restart"
         case .outOfMemory:
-            "no memory is left: give the program or the machine more, then start again"
+            "there is not enough memory: give the program or the machine more, then restart"
         }
     }
 

@@ -44,10 +44,10 @@ package enum RegularFileError: Error, Equatable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .unreadable(let number):
-            "cannot be read (\(String(cString: strerror(number)))): make it a file that this user may read"
+            "cannot be read (\(String(cString: strerror(number)))): allow this user to read it"
         case .notRegular(let kind):
             "is not a regular file but \(Self.name(of: kind)): put a file in its place"
-        case .tooLarge(let bytes): "has more than \(bytes) bytes: is it the right file?"
+        case .tooLarge(let bytes): "is larger than \(bytes) bytes: check that it is the right file"
         case .notText: "is not UTF-8: save it as UTF-8"
         }
     }

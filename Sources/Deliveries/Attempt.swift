@@ -104,7 +104,7 @@ package enum RetrySchedule {
     package static var explanation: String {
         let hours = pausesMilliseconds.reduce(0, +) / 3_600_000
         return
-            "\(attemptCount) attempts over \(hours / 24) days and \(hours % 24) hours, up to a tenth longer"
+            "\(attemptCount) attempts over \(hours / 24) days and \(hours % 24) hours, plus up to 10 %"
     }
     /// The longest pause that a partner can request with `Retry-After`.
     static let maxRetryAfterMilliseconds: Int64 = 86_400_000

@@ -125,18 +125,20 @@ struct FollowedPartners {
             fault.clear()
             let names = routes.map(\.name).joined(separator: ",")
             logger.notice(
-                "the partners were read again",
+                "the partners were reloaded",
                 metadata: ["partners": "\(names.isEmpty ? "none" : names)"])
             for name in routes.map(\.name) where !known.contains(name) {
                 logger.notice(
-                    "documents that wait for a new partner are sent now, and weir-postbacks makes further ones from its next start on: restart it",
+                    "waiting documents of a new partner are sent now; restart weir-postbacks to publish new documents for it",
                     metadata: ["partner": "\(name)"])
             }
             known = Set(routes.map(\.name))
             return (KnownPartners(partners), routes)
         } catch {
             watch.tryAgain()
-            if fault.isNews("\(error)") { logger.warning("\(error): what is in force stays") }
+            if fault.isNews("\(error)") {
+                logger.warning("\(error): the previous configuration stays in force")
+            }
             return nil
         }
     }

@@ -177,7 +177,8 @@ package final class DeliveryLoop {
             guard record.value != nil else { throw UnreadableDocument("the value is null") }
             guard bytes.count <= settings.maxRecordBytes else {
                 throw UnreadableDocument(
-                    "the value has \(bytes.count) bytes, \(settings.maxRecordBytes) are allowed")
+                    "the value has \(bytes.count) bytes, but at most \(settings.maxRecordBytes) are allowed"
+                )
             }
             if let type = record.headers.first(named: "ce_type"),
                 !type.elementsEqual("partner.postback".utf8)
@@ -217,7 +218,7 @@ package final class DeliveryLoop {
         let count = try store.bringBack(nowMilliseconds: now)
         guard count > 0 else { return }
         logger.warning(
-            "deliveries waited for longer than the schedule allows, since the clock was ahead: they are due",
+            "deliveries waited longer than the schedule allows, because the clock was ahead: they are due now",
             metadata: ["count": "\(count)"])
     }
 
@@ -272,7 +273,7 @@ extension DeliveryLoop {
                 ?? bounds.earliestOffset
             if let lost {
                 logger.warning(
-                    "this store is an older copy: what came after it is taken over again, and may be sent again",
+                    "this store is an older copy: later documents are ingested again and may be sent again",
                     metadata: [
                         "partition": "\(partition)", "from_offset": "\(lost)",
                         "to_offset": "\(group?.next ?? lost)",
@@ -283,7 +284,7 @@ extension DeliveryLoop {
             let start = lost == nil ? next : max(next, bounds.earliestOffset)
             if let lost, lost < start {
                 logger.warning(
-                    "the log no longer has what came after this older copy: what was pending of it is sent by nobody",
+                    "the log no longer contains documents that this older copy lacks: pending ones among them are never sent",
                     metadata: [
                         "partition": "\(partition)", "from_offset": "\(lost)",
                         "to_offset": "\(start)",
@@ -302,7 +303,7 @@ extension DeliveryLoop {
             if start > group?.next ?? 0 { follower.hasUncommittedOffsets = true }
             try reader.seek(partition: partition, to: start)
             logger.info(
-                "partition taken",
+                "partition assigned",
                 metadata: [
                     "partition": "\(partition)", "next_offset": "\(next)",
                     "end": "\(bounds.endOffset)",
@@ -314,11 +315,11 @@ extension DeliveryLoop {
                 continue
             }
             logger.warning(
-                "this store is an older copy, and is not given the partition: what it lacks may never be sent",
+                "this store is an older copy and was not assigned the partition: documents that it lacks may never be sent",
                 metadata: [
                     "partition": "\(partition)", "from_offset": "\(lost)",
                     "to_offset": "\(group.next)",
-                    "remedy": "let this instance run alone until it has caught up",
+                    "remedy": "run only this instance until it has caught up",
                 ])
         }
         guard !partitions.isEmpty else { return }

@@ -161,29 +161,30 @@ private struct PartnerSeries {
 
 extension DeliveryMetrics {
     static let descriptions = [
-        MetricDescription("weir_records_total", "Records read, by what became of them."),
+        MetricDescription("weir_records_total", "Records read, by outcome."),
         MetricDescription(
-            "weir_delivery_attempts_total", "Requests to partners, by what came of them."),
+            "weir_delivery_attempts_total", "Requests to partners, by result."),
         MetricDescription(
             "weir_delivery_duration_seconds", "Seconds from a request to its answer or failure."),
-        MetricDescription("weir_deliveries_pending", "Documents that a partner does not have yet."),
+        MetricDescription(
+            "weir_deliveries_pending", "Documents that a partner has not received yet."),
         MetricDescription(
             "weir_delivery_oldest_pending_seconds",
-            "Seconds since the oldest of them was taken over; 0 when there is none."),
+            "Seconds since the oldest pending document was ingested; 0 if there is none."),
         MetricDescription(
-            "weir_delivery_breaker_open", "1 while a partner gets probes only, else 0."),
+            "weir_delivery_breaker_open", "1 while a partner receives only probes, otherwise 0."),
         MetricDescription(
             "weir_delivery_partner_disabled",
-            "1 while nothing is sent to a partner, since it answered 410, 401 or 403, else 0."),
+            "1 while a partner is disabled because it answered 410, 401 or 403, otherwise 0."),
         MetricDescription(
             "kafka_consumergroup_lag", "Records between the next offset and the end of the log."),
         MetricDescription(
             "kafka_consumergroup_current_offset",
-            "Offset of the first record not taken over yet."),
+            "Offset of the first record that is not ingested yet."),
         MetricDescription("weir_partitions_assigned", "Partitions that this worker delivers."),
         MetricDescription(
             "weir_broker_wait_seconds",
-            "Seconds that the worker has waited for a log that does not answer; 0 while it answers."
+            "Seconds of waiting for a log that does not answer; 0 while it answers."
         ),
     ]
 }

@@ -51,7 +51,7 @@ final class Dispatcher {
     /// A disabled partner needs an operator, so it is logged.
     private func say(_ partner: DisabledPartner) {
         logger.warning(
-            "nothing is sent to a partner: it \(partner.explanation)",
+            "deliveries to a partner are stopped: it \(partner.explanation)",
             metadata: [
                 "partner": "\(partner.name)",
                 "remedy":

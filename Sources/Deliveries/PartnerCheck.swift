@@ -39,19 +39,20 @@ package struct PartnerCheck: Sendable {
                 // A partner that is off may not have its secrets yet.
                 note(try RequestTemplate(partner.delivery), of: partner)
                 doubtful.append(
-                    "\(url.file): partner \(partner.name) is off: what is for it is held until "
-                        + "delivery.url says where to send it; without use for it remove the file")
+                    "\(url.file): partner \(partner.name) is off, and its documents are held: set delivery.url, "
+                        + "or delete the file if you do not need it")
                 return
             }
             let route = try PartnerRoute(partner, directory: directory)
             do throws(ResolutionFault) {
                 let addresses = try resolver.addresses(ofHost: route.destination.host)
                 if let refusal = route.destination.refusal(of: addresses) {
-                    wrong.append(url.fault("is sent nothing: \(refusal)").description)
+                    wrong.append(url.fault("cannot be used: \(refusal)").description)
                 }
             } catch {
                 doubtful.append(
-                    url.fault("has no address now: \(error): documents wait for one").description)
+                    url.fault("cannot be resolved now: \(error): documents wait until it can")
+                        .description)
             }
             note(route.template, of: partner)
         } catch {
@@ -76,15 +77,15 @@ package struct PartnerCheck: Sendable {
                     }
                 }
             } catch {
-                wrong.append("the sample of \(sample.kind) is no document: \(error)")
+                wrong.append("the sample of \(sample.kind) is not a document: \(error)")
             }
         }
         for (fault, kinds) in faults {
             let place = "\(partner.delivery.url.file): \(fault)"
             let kinds = kinds.joined(separator: ", ")
             switch fault {
-            case .held: doubtful.append("\(place), and is held, in documents of: \(kinds)")
-            case .unusable: wrong.append("\(place), in documents of: \(kinds)")
+            case .held: doubtful.append("\(place), so these documents are held: \(kinds)")
+            case .unusable: wrong.append("\(place), in these documents: \(kinds)")
             }
         }
     }

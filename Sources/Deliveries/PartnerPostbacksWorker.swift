@@ -30,10 +30,10 @@ package struct PartnerPostbacksWorker: CommandLineProgram {
         commandName: programName,
         abstract: "Delivers decoded postbacks to partners over HTTP.",
         discussion: """
-            Takes the documents of partner-postbacks over into deliveries.sqlite and sends each to its \
-            partner as partners/<name>.yaml says, at least once, under a stable Idempotency-Key, again \
-            and again while the partner is away: \(RetrySchedule.explanation). Stop it at any time: it goes on \
-            where it was.
+            Ingests the documents of partner-postbacks into deliveries.sqlite and sends each to its \
+            partner as configured in partners/<name>.yaml, at least once, with a stable Idempotency-Key. \
+            It retries while the partner is unavailable: \(RetrySchedule.explanation). You can stop it \
+            at any time. After a restart it continues where it stopped.
 
               weir partners preview acme        what would be sent
               weir-partner-postbacks --until-end
@@ -110,7 +110,7 @@ package struct PartnerPostbacksWorker: CommandLineProgram {
         let known = KnownPartners(configuration.partners)
         for name in known.off.sorted() {
             logger.info(
-                "a partner is off: its file has no url, and what is for it is held",
+                "a partner is off, because its file has no url: its documents are held",
                 metadata: ["partner": "\(name)"])
         }
         let untilEnd = try options.stopsAtEnd

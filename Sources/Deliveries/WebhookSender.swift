@@ -83,7 +83,9 @@ package final class WebhookSender {
                 waiting[place] = next
                 heldIDs.insert(next.document.id)
                 place += 1
-                failure = (fault.words, "sent again in \(pause / 1000) s, \(waiting.count) waiting")
+                failure = (
+                    fault.words, "next attempt in \(pause / 1000) s, \(waiting.count) waiting"
+                )
             } else {
                 waiting.remove(at: place)
                 failure = (fault.words, "given up after \(counted(next.attempts, "attempt"))")
@@ -124,7 +126,7 @@ package final class WebhookSender {
         case .failed(let fault, let detail):
             return Fault("\(route.url): \(fault.rawValue): \(detail)")
         case .addressRefused(let detail):
-            return Fault("\(route.url) is sent nothing: \(detail)")
+            return Fault("\(route.url) cannot be used: \(detail)")
         }
     }
 }

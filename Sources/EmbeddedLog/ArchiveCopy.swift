@@ -155,23 +155,24 @@ extension ArchiveCopy {
 
     private func endsEarlier(_ bounds: PartitionBounds, _ held: EmbeddedPartition) -> LogError {
         misfit(
-            "holds \(place(held)) up to offset \(held.endOffset), and the log ends at "
-                + "\(bounds.endOffset): the topic was created anew or truncated; archive it to "
+            "contains \(place(held)) up to offset \(held.endOffset), but the log ends at "
+                + "\(bounds.endOffset): the topic was recreated or truncated; archive it to "
                 + "another file")
     }
 
     private func startsLater(_ bounds: PartitionBounds, _ held: EmbeddedPartition) -> LogError {
         misfit(
-            "ends at offset \(held.endOffset) of \(place(held)), and the log now begins at "
-                + "\(bounds.earliestOffset): the records between are gone. What it holds stays "
-                + "good; archive what is left to another file, and more often than records expire")
+            "ends at offset \(held.endOffset) of \(place(held)), but the log now starts at "
+                + "\(bounds.earliestOffset): the records between were deleted. The archive stays "
+                + "valid; archive the remaining records to another file, and archive before records expire"
+        )
     }
 
     private func beginsElsewhere(_ held: EmbeddedPartition, _ wanted: Int64) -> LogError {
         misfit(
-            "holds offsets \(held.earliestOffset) to \(held.endOffset) of \(place(held)), and "
-                + "cannot begin at \(wanted): leave --from-offset and --from-time out to go on "
-                + "where it ends, or archive to another file")
+            "contains offsets \(held.earliestOffset) to \(held.endOffset) of \(place(held)) and "
+                + "cannot begin at \(wanted): remove --from-offset and --from-time to continue "
+                + "at its end, or archive to another file")
     }
 
     private func misfit(_ detail: String) -> LogError {
@@ -201,9 +202,9 @@ extension ArchiveCopy {
             guard batch.position(index).offset == seam.offset else { continue }
             guard RecordCopy(batch[index]) == seam else {
                 throw misfit(
-                    "holds another record at offset \(seam.offset) of "
+                    "contains another record at offset \(seam.offset) of "
                         + "\(TopicPartition(topic: source.topic, partition: number)) than the log: "
-                        + "the topic was created anew or truncated; archive it to another file")
+                        + "the topic was recreated or truncated; archive it to another file")
             }
             batch.remove(at: index)
         }
@@ -239,8 +240,8 @@ extension ArchiveCopy {
         lastCount = .now
         guard let now = try? source.partitionCount(), now != partitionCount else { return }
         throw misfit(
-            "has all that was read of topic '\(source.topic)', which now has \(now) partitions and "
-                + "had \(partitionCount): start weir archive again to copy them too")
+            "is complete for the \(partitionCount) partitions of topic '\(source.topic)', which now has \(now): "
+                + "run weir archive again to copy the new ones")
     }
 }
 

@@ -37,8 +37,8 @@ final class ArchiveWriter {
             guard count <= partitionCount else {
                 throw LogError.badArchive(
                     address: log.address,
-                    detail: "has \(count) partitions of '\(topic)', and the topic has "
-                        + "\(partitionCount): it was created anew; archive it to another file")
+                    detail: "has \(count) partitions of '\(topic)', but the topic has "
+                        + "\(partitionCount): it was recreated; archive it to another file")
             }
             try EmbeddedLog.addPartitions(
                 count..<partitionCount, to: topic, in: db, address: log.address)
@@ -52,15 +52,15 @@ final class ArchiveWriter {
         guard try EmbeddedSchema.isArchive(db, topic: topic) else {
             throw LogError.badArchive(
                 address: address,
-                detail: "has a topic '\(topic)' of its own, with records that were published to "
-                    + "it: archive to another file")
+                detail: "has its own topic '\(topic)' with published records: "
+                    + "archive to another file")
         }
         let found = try String.fetchOne(
             db, sql: "SELECT identity FROM topics WHERE name = ?", arguments: [topic])
         guard found == identity else {
             throw LogError.badArchive(
                 address: address,
-                detail: "holds topic '\(topic)' of another log, or of before it was created anew "
+                detail: "contains topic '\(topic)' of another log, or from before it was recreated "
                     + "(\(found ?? ""), not \(identity)): archive to another file")
         }
     }
@@ -147,7 +147,8 @@ final class ArchiveWriter {
         guard end == partition.endOffset else {
             throw LogError.badArchive(
                 address: log.address,
-                detail: "is written by another process too: let one at a time archive '\(topic)'")
+                detail:
+                    "is also written by another process: archive '\(topic)' with only one process")
         }
     }
 
@@ -155,6 +156,8 @@ final class ArchiveWriter {
         let place = TopicPartition(topic: topic, partition: record.partition)
         return .badArchive(
             address: log.address,
-            detail: "ends at offset \(end) of \(place), and cannot take offset \(record.offset)")
+            detail:
+                "ends at offset \(end) of \(place) and cannot continue with offset \(record.offset)"
+        )
     }
 }

@@ -30,18 +30,18 @@ package final class ArchivedLogReader: LogReader {
             guard case .unknownTopic = error else { throw error }
             throw .badArchive(
                 address: archive.address,
-                detail: "holds no topic '\(live.topic)': write it with weir archive")
+                detail: "has no topic '\(live.topic)': write it with weir archive")
         }
         let (found, wanted) = (try self.archive.identity(), try live.identity())
         guard found == wanted else {
             throw misfit(
-                "is of another log, or of topic '\(topic)' before it was created anew (\(found), "
-                    + "not \(wanted)): give the archive of this one")
+                "belongs to another log, or to topic '\(topic)' before it was recreated (\(found), "
+                    + "not \(wanted)): give the archive of this log")
         }
         guard try self.archive.partitionCount() <= live.partitionCount() else {
             throw misfit(
-                "has more partitions of '\(topic)' than the log: the topic was created anew; "
-                    + "give the archive of this one")
+                "has more partitions of '\(topic)' than the log: the topic was recreated; "
+                    + "give the archive of this log")
         }
         try self.archive.subscribe(.all)
         _ = try self.archive.read(
@@ -152,9 +152,9 @@ package final class ArchivedLogReader: LogReader {
             }
             guard RecordCopy(batch[index]) == seam else {
                 throw misfit(
-                    "holds another record at offset \(offset) of \(place(partition)) than the "
-                        + "log: the topic was created anew or truncated; give the archive of "
-                        + "this one")
+                    "contains another record at offset \(offset) of \(place(partition)) than the "
+                        + "log: the topic was recreated or truncated; give the archive of "
+                        + "this log")
             }
             batch.remove(at: index)
         }
@@ -194,7 +194,7 @@ extension ArchivedLogReader {
             switch error {
             case .noLog(let address):
                 throw .badArchive(
-                    address: address, detail: "is not there: write it with weir archive")
+                    address: address, detail: "does not exist: write it with weir archive")
             case .emptyLog(let address):
                 throw .badArchive(address: address, detail: "is empty: write it with weir archive")
             default: throw error
@@ -247,7 +247,7 @@ extension ArchivedLogReader {
     func cross(_ partition: Int32) throws(LogError) {
         let seam = seams[partition]
         guard let held = try held(partition) else {
-            throw misfit("no longer holds \(place(partition)), which was read: start again")
+            throw misfit("no longer contains \(place(partition)), which was being read: restart")
         }
         // The archive may have grown during the read.
         if let last = archived[partition], held.lastOffset > last {
@@ -327,18 +327,18 @@ extension ArchivedLogReader {
         guard log.earliestOffset <= held.endOffset else { throw hole(held, log) }
         guard log.endOffset >= held.endOffset else {
             throw misfit(
-                "holds \(place(held.partition)) up to offset \(held.endOffset), and the log ends "
-                    + "at \(log.endOffset): the topic was created anew or truncated; give the "
-                    + "archive of this one")
+                "contains \(place(held.partition)) up to offset \(held.endOffset), but the log ends "
+                    + "at \(log.endOffset): the topic was recreated or truncated; give the "
+                    + "archive of this log")
         }
     }
 
     private func hole(_ held: PartitionBounds, _ log: PartitionBounds) -> LogError {
         misfit(
-            "ends at offset \(held.endOffset) of \(place(held.partition)), and the log begins at "
-                + "\(log.earliestOffset): the records between are in neither. Give an archive that "
-                + "reaches further, or fold this one alone (--log \(archive.log.address)) into a "
-                + "--data directory of its own")
+            "ends at offset \(held.endOffset) of \(place(held.partition)), but the log starts at "
+                + "\(log.earliestOffset): neither contains the records between. Give an archive that "
+                + "reaches further, or fold only this archive (--log \(archive.log.address)) into a "
+                + "separate --data directory")
     }
 }
 

@@ -190,7 +190,7 @@ final class EmbeddedLogReader: LogReader {
             throw LogError.backend(
                 operation: "read",
                 address: log.address,
-                detail: "topic '\(topic)' was deleted and created again meanwhile; start again"
+                detail: "topic '\(topic)' was recreated in the meantime; restart"
             )
         }
     }

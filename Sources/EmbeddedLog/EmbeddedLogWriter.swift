@@ -98,7 +98,7 @@ struct EmbeddedAppend {
         guard try !EmbeddedSchema.isArchive(db, topic: topic) else {
             throw LogError.badArchive(
                 address: address,
-                detail: "is a copy of topic '\(topic)' of another log: append to that log, "
+                detail: "contains a copy of topic '\(topic)' from another log: append to that log, "
                     + "and run weir archive again"
             )
         }
@@ -131,7 +131,7 @@ struct EmbeddedAppend {
         .backend(
             operation: "append to",
             address: address,
-            detail: "a partition of '\(topic)' has used up its offsets"
+            detail: "a partition of '\(topic)' has no offsets left"
         )
     }
 }

@@ -100,7 +100,7 @@ enum EmbeddedSchema {
     static let archivesTable = """
         CREATE TABLE IF NOT EXISTS archives ( -- topics that were copied from another log
             name TEXT NOT NULL,               -- topics.name
-            identity TEXT NOT NULL,           -- topics.identity, which is that of the other log
+            identity TEXT NOT NULL,           -- topics.identity of the other log
             PRIMARY KEY (name, identity)
         ) WITHOUT ROWID
         """
@@ -109,23 +109,23 @@ enum EmbeddedSchema {
         CREATE TABLE topics (
             id INTEGER PRIMARY KEY,
             name TEXT NOT NULL UNIQUE,
-            identity TEXT NOT NULL,       -- random: tells it from a deleted topic of the same name
+            identity TEXT NOT NULL,       -- random; differs from a deleted topic of the same name
             created_ms INTEGER NOT NULL   -- milliseconds since 1970 (UTC)
         );
         CREATE TABLE partitions (
-            ref INTEGER PRIMARY KEY AUTOINCREMENT, -- never given twice
+            ref INTEGER PRIMARY KEY AUTOINCREMENT, -- never reused
             topic_id INTEGER,                      -- NULL: the topic was deleted, records may remain
             partition INTEGER NOT NULL,            -- from 0
-            earliest_offset INTEGER NOT NULL,      -- records below were trimmed away
+            earliest_offset INTEGER NOT NULL,      -- records below were trimmed
             end_offset INTEGER NOT NULL,           -- the offset that the next record gets
             UNIQUE (topic_id, partition)
         );
         CREATE TABLE records (
             position INTEGER PRIMARY KEY, -- partitions.ref << 40 | offset
             timestamp_ms INTEGER NOT NULL,
-            \(checksumColumn),             -- over the offset and all that follows; NULL: of before there were any
+            \(checksumColumn),             -- of the offset and all following columns; NULL: written without checksums
             key BLOB,                     -- NULL: none
-            headers BLOB,                 -- NULL: none; else for each: length of the name (4 bytes,
+            headers BLOB,                 -- NULL: none; otherwise for each: length of the name (4 bytes,
                                           -- little endian), name, length of the value (4 bytes,
                                           -- little endian, -1: null), value
             value BLOB                    -- NULL: a tombstone
@@ -139,7 +139,7 @@ enum EmbeddedSchema {
         CREATE TABLE group_offsets (
             consumer_group TEXT NOT NULL,
             ref INTEGER NOT NULL,         -- partitions.ref
-            next_offset INTEGER NOT NULL, -- everything below was dealt with
+            next_offset INTEGER NOT NULL, -- all records below are processed
             PRIMARY KEY (consumer_group, ref)
         ) WITHOUT ROWID;
         CREATE VIEW log AS                -- for people, who open the file with sqlite3 -readonly:

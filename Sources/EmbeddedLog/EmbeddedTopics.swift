@@ -23,7 +23,8 @@ extension EmbeddedLog {
             throw .backend(
                 operation: operation,
                 address: address,
-                detail: "a topic has a name of 1 to \(Self.longestName) of a-z A-Z 0-9 . _ - "
+                detail:
+                    "a topic needs a name of 1 to \(Self.longestName) characters from a-z A-Z 0-9 . _ - "
                     + "and 1 to \(Self.mostPartitions) partitions"
             )
         }
@@ -65,7 +66,7 @@ extension EmbeddedLog {
             throw LogError.backend(
                 operation: "create topic '\(topic)' in",
                 address: address,
-                detail: "the log has had too many partitions; begin a new one"
+                detail: "the log has had too many partitions; create a new log"
             )
         }
     }

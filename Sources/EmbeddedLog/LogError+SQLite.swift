@@ -16,7 +16,7 @@ extension LogError {
         }
         switch FileFault(error, path: Self.path(address)) {
         case .damaged(let detail): self = .damaged(address: address, detail: detail)
-        case .noDatabase: self = .notALog(address: address, detail: "no SQLite database")
+        case .noDatabase: self = .notALog(address: address, detail: "not an SQLite database")
         case .refused(let detail):
             self = .disk(operation: operation, address: address, detail: detail)
         case .moved(let detail):

@@ -61,7 +61,7 @@ package enum HistoryFault: Equatable, Sendable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .rules(let folded, let present):
-            "it was folded under rules \(folded), and this version of Weir folds under rules \(present)"
+            "it was folded with rules \(folded), but this version of Weir uses rules \(present)"
         case .model(let detail): detail
         }
     }
@@ -109,8 +109,8 @@ struct ConfigurationChange {
             {
                 let time = UTC.text(milliseconds: version.effectiveFromMilliseconds)
                 return
-                    "conversion-models/\(app).yaml: version '\(Self.text(id))' takes effect at \(time), before "
-                    + "\(UTC.text(milliseconds: folded)) up to which partition \(state.partition) is folded"
+                    "conversion-models/\(app).yaml: version '\(Self.text(id))' takes effect at \(time), but "
+                    + "partition \(state.partition) is already folded up to \(UTC.text(milliseconds: folded))"
             }
         }
         return nil

@@ -50,8 +50,8 @@ final class EmissionPatience {
         if isTold { metrics?.setBrokerWait(began.duration(to: .now) / .seconds(1)) }
         if began.duration(to: .now) > Self.usualWait {
             tell(
-                "\(address) does not take partner postbacks or dead letters: a partition's leader is "
-                    + "away, or too few copies are in sync")
+                "\(address) does not accept partner postbacks or dead letters: a partition's leader is "
+                    + "unavailable, or too few replicas are in sync")
         }
         guard stop.isRequested else { return true }
         let seen = stopSeen ?? .now
@@ -63,13 +63,13 @@ final class EmissionPatience {
         metrics?.wait(for: reason)
         guard !isTold else { return }
         isTold = true
-        logger.warning("what is to be published waits", metadata: ["reason": "\(reason)"])
+        logger.warning("publishing waits", metadata: ["reason": "\(reason)"])
     }
 
     private func endWait() {
         guard isTold else { return }
         isTold = false
         metrics?.goOn()
-        logger.notice("publishing goes on, or was given up")
+        logger.notice("publishing no longer waits")
     }
 }

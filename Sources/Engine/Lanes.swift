@@ -14,7 +14,7 @@ final class Lanes<Fold: StreamFold>: @unchecked Sendable {
     private let queues: [DispatchQueue]
     private let group = DispatchGroup()
     private let failure = Mutex<(any Error)?>(nil)
-    private var upcoming: (batch: RecordBatch, prepared: Fold.Prepared)?
+    private var upcoming: Fold.Prepared?
 
     init(_ folds: FoldLanes<Fold>) {
         self.folds = folds
@@ -25,20 +25,20 @@ final class Lanes<Fold: StreamFold>: @unchecked Sendable {
     private var isBeside: Bool { Fold.hasWindow }
 
     /// Begins to fold a batch, which must not change until `finish`.
-    func start(_ batch: RecordBatch, _ prepared: Fold.Prepared) {
-        upcoming = (batch, prepared)
+    func start(_ prepared: Fold.Prepared) {
+        upcoming = prepared
         guard isBeside else { return }
-        nonisolated(unsafe) let (batch, prepared) = (batch, prepared)
+        nonisolated(unsafe) let prepared = prepared
         for lane in queues.indices {
-            queues[lane].async(group: group) { self.fold(batch, prepared, in: lane) }
+            queues[lane].async(group: group) { self.fold(prepared, in: lane) }
         }
     }
 
     /// Folds the batch to its end. Throws a lane's read error.
     func finish() throws {
-        guard let (batch, prepared) = upcoming else { return }
+        guard let prepared = upcoming else { return }
         upcoming = nil
-        if isBeside { group.wait() } else { fold(batch, prepared, in: 0) }
+        if isBeside { group.wait() } else { fold(prepared, in: 0) }
         if let failure = failure.withLock({ $0.take() }) { throw failure }
     }
 
@@ -47,16 +47,16 @@ final class Lanes<Fold: StreamFold>: @unchecked Sendable {
         group.wait()
     }
 
-    private func fold(_ batch: RecordBatch, _ prepared: Fold.Prepared, in lane: Int) {
+    private func fold(_ prepared: Fold.Prepared, in lane: Int) {
         let fold = folds.folds[lane]
+        let batch = prepared.batch
         do {
-            fold.begin(prepared)
             if queues.count == 1 {
-                for index in 0..<batch.count { try fold.fold(index) }
+                for index in 0..<batch.count { try fold.fold(index, of: prepared) }
             } else {
                 for index in 0..<batch.count
                 where folds.lane(of: batch.position(index).partition) == lane {
-                    try fold.fold(index)
+                    try fold.fold(index, of: prepared)
                 }
             }
         } catch {

@@ -82,7 +82,7 @@ extension PartnerDocument {
         do {
             return try body(self)
         } catch {
-            throw .unexpected("a published document is not understood: \(stored)")
+            throw .unexpected("a published document cannot be parsed: \(stored)")
         }
     }
 }

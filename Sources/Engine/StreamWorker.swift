@@ -29,7 +29,7 @@ package struct StreamWorker<Fold: StreamFold>: CommandLineProgram {
 
     @Option(
         help: ArgumentHelp(
-            "How many partitions are folded at the same time, 1 to 64. Default one a core. [WEIR_LANES]",
+            "The number of partitions to fold at the same time, 1 to 64. Default: one per core. [WEIR_LANES]",
             valueName: "count"))
     var lanes: Int?
 
@@ -92,9 +92,9 @@ extension StreamFold {
             guard !stop.isRequested else { return false }
             if !isTold {
                 isTold = true
-                Logger(label: programName).notice("a promotion is under way: waiting for it")
+                Logger(label: programName).notice("a promotion is running: waiting until it ends")
             }
-            metrics?.wait(for: "a promotion is under way")
+            metrics?.wait(for: "a promotion is running")
             usleep(20_000)
         }
         return true

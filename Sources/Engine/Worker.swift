@@ -24,8 +24,7 @@ package final class Worker<Fold: StreamFold> {
     private var interruption: Interruption
     private var configurationFiles: FollowedConfiguration?
     /// The batch that lanes fold, and since when.
-    private var pending:
-        (batch: RecordBatch, prepared: Fold.Prepared, since: ContinuousClock.Instant)?
+    private var pending: (prepared: Fold.Prepared, since: ContinuousClock.Instant)?
     /// One batch is folded while the next is read and its signatures are verified.
     private let batches = [RecordBatch(), RecordBatch()]
     private var filling = 0
@@ -158,8 +157,8 @@ package final class Worker<Fold: StreamFold> {
             let prepared = lanes.folds.folds[0].prepare(batch)
             filling = 1 - filling
             try foldPending()
-            pending = (batch, prepared, .now)
-            lanes.start(batch, prepared)
+            pending = (prepared, .now)
+            lanes.start(prepared)
             if batch.count < settings.batchRecords, batch.byteCount < reader.batchBytes {
                 try foldPending()
                 if reader.isCaughtUp {
@@ -182,24 +181,22 @@ package final class Worker<Fold: StreamFold> {
     }
 
     private func foldPending() throws {
-        guard let (batch, prepared, start) = pending else { return }
+        guard let (prepared, start) = pending else { return }
         pending = nil
-        try follower.confirm(batch)
-        try store(batch, prepared, since: start)
+        try follower.confirm(prepared.batch)
+        try store(prepared, since: start)
     }
 
     /// Folds and commits a batch, then publishes, then commits offsets, in this order. If there is nothing to
     /// publish, the commit waits for the disk while the next batch is read and folded.
-    private func store(
-        _ batch: RecordBatch, _ prepared: Fold.Prepared, since start: ContinuousClock.Instant
-    ) throws {
+    private func store(_ prepared: Fold.Prepared, since start: ContinuousClock.Instant) throws {
         try lanes.finish()
         let folded = ContinuousClock.now
         try finishCommit()
         let hasEmissions = lanes.folds.hasEmissions
         let partitions = lanes.folds.progress
         let verifications = lanes.folds.folds.reduce(0) { $0 + $1.verifications(in: prepared) }
-        let stored = try store.store(lanes.folds, batch: batch)
+        let stored = try store.store(lanes.folds, prepared)
         awaited = AwaitedBatch(
             stored: stored, partitions: partitions,
             verifications: verifications, began: start, folded: folded)
@@ -315,7 +312,7 @@ extension Worker {
                 partition, at: bounds.earliestOffset, logStart: bounds.logStart, emitFrom: emitted)
             if bounds.earliestOffset > 0 {
                 logger.warning(
-                    "the log no longer has its beginning: what came before is not counted",
+                    "the beginning of the log was deleted: earlier records are not counted",
                     metadata: [
                         "partition": "\(partition)", "first_offset": "\(bounds.earliestOffset)",
                     ])
@@ -328,7 +325,7 @@ extension Worker {
             let rows = try store.dueCount(partition: partition, below: emitted)
             if rows > 0 {
                 logger.warning(
-                    "taken as published by another store of this group: postbacks for partners",
+                    "another store of this group has already published these partner postbacks",
                     metadata: [
                         "partition": "\(partition)", "count": "\(rows)",
                         "below_offset": "\(emitted)",
@@ -352,7 +349,7 @@ extension Worker {
             try reader.seek(partition: partition, to: state.nextOffset)
         }
         logger.info(
-            "partition taken",
+            "partition assigned",
             metadata: [
                 "partition": "\(partition)", "next_offset": "\(state.nextOffset)",
                 "end": "\(bounds.endOffset)",
@@ -394,6 +391,6 @@ extension Worker {
         lanes.folds[partition: partition].forget(partition: partition)
         follower.drop(partition)
         metrics?.drop(partition)
-        logger.info("partition given up", metadata: ["partition": "\(partition)"])
+        logger.info("partition released", metadata: ["partition": "\(partition)"])
     }
 }

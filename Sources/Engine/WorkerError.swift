@@ -36,13 +36,13 @@ package enum WorkerError: OperatorError {
         case .store(let error): error.description
         case .changed(let change): change.description
         case .historyChanged(.rules(let folded, let present), let store):
-            "\(store) was folded under rules \(folded), and this version of Weir folds under rules \(present): fold it again (weir replay --topic TOPIC --into DIR --configuration present, then weir promote DIR), or use the version of Weir that folded it"
+            "\(store) was folded with rules \(folded), but this version of Weir uses rules \(present): fold it again (weir replay --topic TOPIC --into DIR --configuration present, then weir promote DIR), or use the version of Weir that folded it"
         case .historyChanged(.model(let detail), let store):
-            "\(detail), and \(store) has folded records under the old text: take the change back, or replay (weir replay --into DIR --configuration present) and promote what that gives (weir promote DIR)"
+            "\(detail), but \(store) has folded records under the old text: undo the change, or replay (weir replay --into DIR --configuration present) and promote the result (weir promote DIR)"
         case .dedupeMemoryFull(let ids, let bound, let stream):
-            "the dedupe memory of \(stream) holds \(ids) ids and dedupe_max_ids is \(bound): raise it in the pipeline's file (32 bytes of memory an id), then start again: nothing is lost"
+            "the dedupe memory of \(stream) contains \(ids) ids, but dedupe_max_ids is \(bound): raise it in the pipeline's file (32 bytes of memory per id), then restart. Nothing is lost"
         case .offsetsAgain(let partition, let offset, let expected):
-            "\(partition) gave offset \(offset) where \(expected) was to come: nothing of it was folded; see weir lag and the cluster, then start again"
+            "\(partition) returned offset \(offset), but \(expected) was expected: no record was folded; check weir lag and the cluster, then restart"
         case .unexpected(let detail): detail
         }
     }

@@ -43,34 +43,36 @@ final class WorkerMonitor {
     }
 
     private static let descriptions = [
-        MetricDescription("weir_records_total", "Records read, by what became of them."),
+        MetricDescription("weir_records_total", "Records read, by outcome."),
         MetricDescription("weir_rejected_total", "Records rejected, by reason."),
         MetricDescription(
             "weir_batch_records", "Records folded and committed together.",
             bounds: MetricDescription.countBounds),
         MetricDescription(
             "weir_fold_duration_seconds",
-            "Seconds that folding a batch took, waiting for its signatures included."),
+            "Seconds to fold a batch, including the wait for its signatures."),
         MetricDescription(
-            "weir_commit_duration_seconds", "Seconds that committing a batch to the store took."),
+            "weir_commit_duration_seconds", "Seconds to commit a batch to the store."),
         MetricDescription(
             "kafka_consumergroup_lag", "Records between the next offset and the end of the log."),
         MetricDescription(
-            "kafka_consumergroup_current_offset", "Offset of the first record not folded yet."),
+            "kafka_consumergroup_current_offset",
+            "Offset of the first record that is not folded yet."),
         MetricDescription(
             "weir_lag_seconds",
             "Seconds since the timestamp of the newest folded record; 0 when caught up."),
         MetricDescription(
             "weir_outbox_depth",
-            "Partner postbacks and dead letters in the store that are not published yet."),
+            "Unpublished partner postbacks and dead letters in the store."),
         MetricDescription(
-            "weir_verifications_total", "Signatures and shared secrets that were verified."),
-        MetricDescription("weir_dedupe_ids", "Ids that are remembered to tell duplicates."),
+            "weir_verifications_total", "Verified signatures and shared secrets."),
+        MetricDescription("weir_dedupe_ids", "Ids in memory to detect duplicates."),
         MetricDescription("weir_partitions_assigned", "Partitions that this worker folds."),
         MetricDescription(
             "weir_broker_wait_seconds",
-            "Seconds that the worker has waited for a log that does not answer; 0 while it answers."
+            "Seconds of waiting for a log that does not answer; 0 while it answers."
         ),
-        MetricDescription("weir_build_info", "1; the label is the version of the worker."),
+        MetricDescription(
+            "weir_build_info", "Always 1; the label contains the version of the worker."),
     ]
 }

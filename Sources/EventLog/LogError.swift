@@ -40,20 +40,20 @@ package enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .badAddress(let text):
-            "log address '\(text)' is not understood: use sqlite:PATH or kafka://HOST:PORT"
-                + (text.contains("@") ? "; how to sign in stands in kafka.yaml" : "")
+            "log address '\(text)' is invalid: use sqlite:PATH or kafka://HOST:PORT"
+                + (text.contains("@") ? "; put user name and password in kafka.yaml" : "")
         case .noLog(let address):
             "no log at \(address): publish to it first (weir publish), or give --log"
         case .emptyLog(let address):
-            "the file of \(address) is there and empty: if a log was there, bring it back (ops/runbooks/damaged-file.md); else publish to it first (weir publish), or give --log"
+            "the file of \(address) is empty: if it contained a log, restore it (ops/runbooks/damaged-file.md); otherwise publish to it first (weir publish), or give --log"
         case .notALog(let address, let detail):
             "\(address) is not a log (\(detail)): give --log the file that weir publish writes"
         case .damaged(let address, let detail):
-            "\(address) is damaged (\(detail)): nothing read from it can be trusted; ops/runbooks/damaged-file.md says how to get it back"
+            "\(address) is damaged (\(detail)), so its content cannot be trusted: to restore it, see ops/runbooks/damaged-file.md"
         case .damagedRecord(let partition, let offset, let address):
-            "the record at offset \(offset) of \(partition) in \(address) is damaged: its checksum is wrong, and it was not read; ops/runbooks/damaged-file.md says how to get it back"
+            "the record at offset \(offset) of \(partition) in \(address) is damaged: its checksum is wrong, and it was not read; to restore it, see ops/runbooks/damaged-file.md"
         case .newerVersion(let address, let found, let known):
-            "\(address) has format \(found) and this program knows \(known): use the newer program"
+            "\(address) has format \(found), but this program knows only \(known): use the newer program"
         case .unknownTopic(let topic, let address):
             "no topic '\(topic)' in \(address): create it with weir topics apply"
         case .unknownPartition(let partition, let count):
@@ -65,14 +65,14 @@ package enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
             "cannot \(operation) \(address): other processes keep it locked; try again"
         case .badSetting(let subject, let detail): "\(subject) \(detail)"
         case .offsetGone(let partition, let offset):
-            "\(partition) does not hold offset \(offset) any more: see weir lag for what it holds"
+            "\(partition) no longer contains offset \(offset): weir lag shows the offsets that it contains"
         case .corrupt(let partition, let offset, let address):
-            "\(partition) holds a damaged batch of records at offset \(offset) in \(address): nothing of it was read; look at the disk of its leader, and bring an intact copy to lead"
+            "\(partition) contains a damaged batch of records at offset \(offset) in \(address), which was not read: check the disk of the leader, and make an intact replica the leader"
         case .badArchive(let address, let detail): "the archive \(address) \(detail)"
         case .notTaken(let topic, let address, let detail):
-            "all is folded and published, and the group's offsets of '\(topic)' in \(address) were not taken (\(detail)): a fresh store would publish it again; stop the group's members, wait for session.timeout.ms, then start again"
+            "all records are folded and published, but the group's offsets of '\(topic)' in \(address) were not committed (\(detail)), so a new store would publish again: stop the members of the group, wait for session.timeout.ms, then restart"
         case .fenced(let address, let detail):
-            "another process has taken this one's place in \(address) (\(detail)): stop one of both, or give each a --member name of its own"
+            "another process has replaced this one in \(address) (\(detail)): stop one of them, or give each its own --member name"
         case .unavailable(let operation, let address, let detail),
             .backend(let operation, let address, let detail):
             "cannot \(operation) \(address): \(detail)"

@@ -29,7 +29,7 @@ extension Explainer {
             throw ExplanationError.file(
                 operation: "write", path: path,
                 detail:
-                    "it is there already, and evidence is never written over; give --out a new file"
+                    "the file already exists, and evidence is never overwritten; give --out a new file"
             )
         }
         let proved = measure.flatMap { ProvedMeasure($0, of: figure.name) }
@@ -182,8 +182,8 @@ final class EvidenceBundle {
         let manifest = EvidenceManifest(
             format: proved == nil ? EvidenceManifest.formatOfAll : EvidenceManifest.currentFormat,
             weir: WeirVersion.current, dump: figure.name, measure: proved?.name,
-            where: figure.query.conditions.map { "\($0.column)=\($0.value)" },
-            sinceMs: figure.query.sinceMilliseconds, untilMs: figure.query.untilMilliseconds,
+            where: figure.request.conditions.map { "\($0.column)=\($0.value)" },
+            sinceMs: figure.request.sinceMilliseconds, untilMs: figure.request.untilMilliseconds,
             number: Dictionary(
                 explanation.measures.map { ($0.name, $0.stored.description) },
                 uniquingKeysWith: { first, _ in first }),
@@ -206,7 +206,7 @@ final class EvidenceBundle {
             guard file.bytes <= TarHeader.maxSize else {
                 throw ExplanationError.file(
                     operation: "write", path: path,
-                    detail: "\(file.name) has more than 8 GiB: ask for less with --where")
+                    detail: "\(file.name) is larger than 8 GiB: select fewer rows with --where")
             }
             try tar.add(file.name, from: "\(directory)/\(file.name)", size: file.bytes)
         }

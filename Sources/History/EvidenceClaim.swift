@@ -36,7 +36,7 @@ struct EvidenceClaim {
     /// The contradictions.
     var faults: [String] {
         guard let figure else {
-            return ["no dump is asked for with \(manifest.dump) \(manifest.where)"]
+            return ["\(manifest.dump) \(manifest.where) does not select a dump"]
         }
         let rowFaults = rows.compactMap { fault($0, figure) }
         let unknown = manifest.number.keys.filter { !figure.measures.contains($0) }.sorted()
@@ -50,26 +50,26 @@ struct EvidenceClaim {
             report?.catalogColumns.contains { text.hasPrefix("\($0)=") } ?? false
         }
         let rows =
-            "the question asks for every row (\(counted(rows.count, "row"))), and each has its value"
+            "the query selects every row (\(counted(rows.count, "row"))), and each has its value"
         return isOfCatalog
-            ? "\(rows); campaign, name and media_source go by the catalog, which is not in the file"
+            ? "\(rows); campaign, name and media_source depend on the catalog, which is not in the file"
             : rows
     }
 
-    private static func query(
+    private static func request(
         _ manifest: EvidenceManifest, without columns: Set<String> = []
-    ) -> DumpQuery? {
-        var query = DumpQuery(
+    ) -> ReportRequest? {
+        var request = ReportRequest(
             name: manifest.dump, grouping: .total, sinceMilliseconds: manifest.sinceMs,
             untilMilliseconds: manifest.untilMs)
         for text in manifest.where {
             guard let sign = text.firstIndex(of: "=") else { return nil }
             let column = String(text[..<sign])
             guard !columns.contains(column) else { continue }
-            query.conditions.append(
+            request.conditions.append(
                 .init(column: column, value: String(text[text.index(after: sign)...])))
         }
-        return query
+        return request
     }
 
     /// The manifest's query, without conditions on some columns and on those of the catalog, which is not in the file.
@@ -78,14 +78,15 @@ struct EvidenceClaim {
         of report: (any Report)?, _ manifest: EvidenceManifest, _ rows: [EvidenceRow],
         without columns: Set<String> = []
     ) -> (any Figure)? {
-        guard let report, let query = query(manifest, without: columns.union(report.catalogColumns))
+        guard let report,
+            let request = request(manifest, without: columns.union(report.catalogColumns))
         else { return nil }
-        let asked = query.conditions.first { $0.column == "app_id" }.flatMap { Int64($0.value) }
+        let asked = request.conditions.first { $0.column == "app_id" }.flatMap { Int64($0.value) }
         var apps: [String: Int64] = [:]
         let app = asked ?? rows.lazy.compactMap { $0.columns["app_id"]?.asInteger }.first ?? 0
         for case .text(let bundle)? in rows.map({ $0.columns["bundle_id"] }) { apps[bundle] = app }
         return try? report.provableFigure(
-            query,
+            request,
             ReportConfiguration(
                 catalog: Catalog(), trustsDevelopment: true, appsByBundle: apps))
     }
@@ -107,13 +108,13 @@ struct EvidenceClaim {
         let isBrought = table.name == ConversionValuesKey.table.name && table.name != manifest.dump
         let asked = isBrought ? broughtFigure ?? figure : figure
         guard let terms = asked.terms(of: table, columns: columns) else {
-            return "\(row.aggregate) \(row.description) is not asked for"
+            return "the query does not select \(row.aggregate) \(row.description)"
         }
         let proved = manifest.measure.flatMap { ProvedMeasure($0, of: manifest.dump) }
         let gives = terms.map { [table.measures[$0.rowMeasure], asked.measures[$0.measure]] }
             .filter { proved?.includes($0[1]) ?? true }
         return gives == row.gives
-            ? nil : "\(row.aggregate) \(row.description) gives something else to \(manifest.dump)"
+            ? nil : "\(row.aggregate) \(row.description) adds other measures to \(manifest.dump)"
     }
 
     private var doubled: [String] {
@@ -121,7 +122,7 @@ struct EvidenceClaim {
         var known: Set<StoredValue> = []
         return rows.compactMap { row in
             known.insert(.text("\(row.stream) \(row.aggregate) \(row.description)")).inserted
-                ? nil : "\(row.aggregate) \(row.description) is there twice"
+                ? nil : "\(row.aggregate) \(row.description) occurs twice"
         }
     }
 
@@ -135,7 +136,7 @@ struct EvidenceClaim {
             }
         }
         return currencies.filter { $0.value.count > 1 }.sorted { $0.key < $1.key }.map {
-            "\($0.key) adds up \(MoneyByCurrency.list($0.value))"
+            "\($0.key) adds amounts in different currencies: \(MoneyByCurrency.list($0.value))"
         }
     }
 }

@@ -70,7 +70,7 @@ struct EvidenceRefold {
     mutating func fold(_ records: [EvidenceRecord]) {
         // The largest offset has no next offset.
         let atNoOffset = records.filter { !(0..<Int64.max).contains($0.offset) }
-        faults += atNoOffset.map { "\($0.description) is at an offset that no log has" }
+        faults += atNoOffset.map { "\($0.description) has an impossible offset" }
         guard atNoOffset.isEmpty else { return }
         let places = Dictionary(grouping: records) {
             StreamPartition(stream: $0.stream, partition: $0.partition)
@@ -98,7 +98,7 @@ struct EvidenceRefold {
                         text: $0.text, dedupeWindowMilliseconds: $0.dedupeWindowMs))
             }, rules: .masked(roots: roots))
         for (record, next) in zip(records, records.dropFirst()) where record.offset == next.offset {
-            faults.append("\(record.description) is there twice")
+            faults.append("\(record.description) occurs twice")
         }
         let known = notes[place] ?? RefoldNotes()
         // Each part gets only its own answers.
@@ -112,7 +112,7 @@ struct EvidenceRefold {
             answered = answered[end...]
             let batch = RecordBatch()
             for record in part where !record.append(to: batch) {
-                faults.append("\(record.description) has bytes that are no base64")
+                faults.append("\(record.description) has bytes that are not base64")
             }
             var byOffset: [Int64: EvidenceRecord] = [:]
             for record in part { byOffset[record.offset] = record }
@@ -135,7 +135,8 @@ struct EvidenceRefold {
         guard "\(folded.outcome.name)" == record.outcome else {
             let why = folded.refusal.map { " (\($0.reason): \($0.detail))" } ?? ""
             faults.append(
-                "\(record.description) is \(folded.outcome.name)\(why), and was \(record.outcome)")
+                "\(record.description) is \(folded.outcome.name)\(why), but the file has \(record.outcome)"
+            )
             return
         }
         if let refusal = folded.refusal, record.leftOut == nil,
@@ -146,7 +147,7 @@ struct EvidenceRefold {
         if folded.outcome == .accepted, folded.answers == nil {
             let place = StreamPartition(stream: record.stream, partition: record.partition)
             for id in folded.newIDs where !ids.insert(NewID(place: place, id: id)).inserted {
-                faults.append("\(record.description) has the id of another that is there")
+                faults.append("\(record.description) has the id of another record in the file")
             }
         }
         for addition in folded.additions { add(addition.measures, to: addition.row, record) }
@@ -176,7 +177,7 @@ struct EvidenceRefold {
         var checks = [
             EvidenceVerifier.Check(
                 "signatures", Self.limited(faults),
-                "\(counted(folded, "record")) \(folded == 1 ? "was" : "were") verified and folded again, with the same result"
+                "\(counted(folded, "record")) \(folded == 1 ? "was" : "were") verified and folded again with the same result"
             ),
             EvidenceVerifier.Check(
                 "aggregate", Self.limited(rowFaults),
@@ -186,8 +187,8 @@ struct EvidenceRefold {
             checks.append(
                 EvidenceVerifier.Check(
                     "masked", [],
-                    "\(counted(maskedCount, "record")) \(maskedCount == 1 ? "holds" : "hold") a masked password or receipt, which cannot be "
-                        + "verified again: that they were trusted is taken as it was noted"))
+                    "\(counted(maskedCount, "record")) \(maskedCount == 1 ? "contains" : "contain") a masked password or receipt, which cannot be "
+                        + "verified again: the recorded verdict is used"))
         }
         return checks
     }
@@ -214,8 +215,8 @@ struct EvidenceRefold {
             let stored = Int128(row.measures[measure] ?? 0)
             if found != stored {
                 return
-                    "\(row.aggregate) \(row.description): the records add \(found) to \(measure), the row "
-                    + "says \(stored)"
+                    "\(row.aggregate) \(row.description): the records add \(found) to \(measure), but the row "
+                    + "has \(stored)"
             }
         }
         return nil

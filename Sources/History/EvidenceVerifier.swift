@@ -36,7 +36,7 @@ package struct EvidenceVerifier {
             archive = try Data(contentsOf: URL(fileURLWithPath: path), options: .mappedIfSafe)
         } catch {
             throw ExplanationError.file(
-                operation: "read", path: path, detail: "give a file that is there and readable")
+                operation: "read", path: path, detail: "give an existing file that you may read")
         }
         do throws(TarFault) {
             for (name, bytes) in try TarReader.files(in: archive) { files[name] = bytes }
@@ -47,13 +47,13 @@ package struct EvidenceVerifier {
             let manifest = try? EvidenceCoding.decode(EvidenceManifest.self, bytes)
         else {
             throw ExplanationError.noEvidence(
-                path: path, detail: "it has no \(EvidenceManifest.name) that is understood")
+                path: path, detail: "its \(EvidenceManifest.name) is missing or invalid")
         }
         let known = EvidenceManifest.formatOfAll...EvidenceManifest.currentFormat
         guard known.contains(manifest.format) else {
             throw ExplanationError.noEvidence(
                 path: path,
-                detail: "its form is \(manifest.format), written by Weir \(manifest.weir)")
+                detail: "it has format \(manifest.format), written by Weir \(manifest.weir)")
         }
         self.manifest = manifest
         manifestDigest = bytes.sha256
@@ -106,7 +106,7 @@ package struct EvidenceVerifier {
                 continue
             }
             if bytes.count != file.bytes || bytes.sha256 != file.sha256 {
-                faults.append("\(file.name) is not what the manifest says")
+                faults.append("\(file.name) does not match the manifest")
             }
         }
         let known = Set(manifest.files.map(\.name) + [EvidenceManifest.name])
@@ -146,13 +146,13 @@ package struct EvidenceVerifier {
             if recorded.hash != configuration.sha256 {
                 faults.append(
                     "the configuration of \(configuration.stream) \(configuration.partition) from offset "
-                        + "\(configuration.fromOffset) on does not have its SHA-256")
+                        + "\(configuration.fromOffset) does not match its SHA-256")
             }
             known.formUnion((try? EvidenceModel.all(in: recorded)) ?? [])
         }
         if known != Set(models) {
             faults.append(
-                "\(EvidenceFile.models.rawValue) lists other models than the configurations have")
+                "\(EvidenceFile.models.rawValue) lists other models than the configurations")
         }
         note(
             "configurations", faults,
@@ -188,7 +188,7 @@ package struct EvidenceVerifier {
         var roots: [AppStoreRoot] = []
         for (fingerprint, pem) in keys.roots.sorted(by: { $0.key < $1.key }) {
             guard let root = try? AppStoreRoot(pem: pem), root.fingerprint == fingerprint else {
-                faults.append("the root certificate \(fingerprint) is another one")
+                faults.append("the root certificate \(fingerprint) does not match its fingerprint")
                 continue
             }
             roots.append(root)
@@ -202,9 +202,9 @@ package struct EvidenceVerifier {
             + roots.count { $0.fingerprint != AppStoreRoot.appleRootCAG3.fingerprint }
         let trusted =
             others == 0
-            ? "nobody else's are trusted"
-            : "the configuration also trusts \(Wording.counted(others, "key or certificate", plural: "keys and certificates")) not from Apple"
-        note("keys", faults, "Apple's keys are those built into this program; \(trusted)")
+            ? "no other keys are trusted"
+            : "the configuration also trusts \(Wording.counted(others, "key or certificate", plural: "keys and certificates")) that are not Apple's"
+        note("keys", faults, "Apple's keys match those built into this program; \(trusted)")
         return roots
     }
 
@@ -227,7 +227,7 @@ package struct EvidenceVerifier {
         note(
             "number",
             differing.map {
-                "\($0): the rows add up to \(sums[$0] ?? 0), \(claimed[$0] ?? 0) is claimed"
+                "\($0): the rows add up to \(sums[$0] ?? 0), but the file claims \(claimed[$0] ?? 0)"
             }, "the rows add up to the number: \(claim)")
     }
 }
@@ -243,16 +243,16 @@ extension EvidenceVerifier {
         let claimed = Int128(manifest.leftOut) + Int128(manifest.untold)
         var faults: [String] = []
         if counted != manifest.counted || Int128(leftOut) != claimed {
-            faults.append("the manifest says \(manifest.counted) and \(claimed)")
+            faults.append("the manifest has \(manifest.counted) and \(claimed)")
         }
         let masked = records.count { $0.masked == true }
         if manifest.masked != Int64(masked) {
-            faults.append("\(masked) are masked, the manifest says \(manifest.masked)")
+            faults.append("\(masked) are masked, but the manifest has \(manifest.masked)")
         }
         let addsUp = checks.allSatisfy { !["aggregate", "number"].contains($0.name) || $0.holds }
         if manifest.addsUp != addsUp {
             faults.append(
-                "they \(addsUp ? "add up" : "do not add up"), the manifest says something else")
+                "they \(addsUp ? "add up" : "do not add up"), but the manifest claims the opposite")
         }
         let streams = Set(rows.map(\.stream) + records.map(\.stream))
         let topics = Set(
@@ -260,7 +260,7 @@ extension EvidenceVerifier {
         if Set(manifest.logs.map(\.stream)) != streams
             || !topics.isSubset(of: manifest.logs.map { [$0.stream, $0.topic] })
         {
-            faults.append("they are of other logs than the manifest says")
+            faults.append("they belong to other logs than in the manifest")
         }
         let found =
             "\(Wording.counted(counted, "record")) \(counted == 1 ? "counts" : "count") and \(leftOut) \(leftOut == 1 ? "was" : "were") left out"

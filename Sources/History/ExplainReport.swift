@@ -64,7 +64,7 @@ package struct ExplainReport {
             guard counted.count < limit else { return false }
             entry.reason =
                 record.folded.refusal.map { hidesUntold ? $0.reason : "\($0.reason): \($0.detail)" }
-                ?? record.folded.replacedOffset.map { "in place of offset \($0)" }
+                ?? record.folded.replacedOffset.map { "replaces offset \($0)" }
             counted.append(entry)
         case .leftOut(let reason):
             leftOutCount += 1
@@ -89,7 +89,7 @@ package struct ExplainReport {
             several: "records were left out")
         for untold in hidesUntold ? [] : explanation.untold {
             notices.append(
-                "left out of \(untold.topic) in these hours, whatever they are about: \(untold.records) "
+                "left out of \(untold.topic) in these hours, for all campaigns: \(untold.records) "
                     + untold.reason)
         }
         notices += additions(explanation)

@@ -5,13 +5,13 @@ extension Explainer {
     ///
     /// - Throws: `ExplanationError.noFigure` for rows without sums.
     package static func figure(
-        _ query: DumpQuery, _ configuration: ReportConfiguration
+        _ request: ReportRequest, _ configuration: ReportConfiguration
     ) throws -> any Figure {
-        let report = try knownReport(query.name)
+        let report = try knownReport(request.name)
         if let reason = report.reasonWithoutNumber {
-            throw ExplanationError.noFigure(dump: query.name, explanation: reason)
+            throw ExplanationError.noFigure(dump: request.name, explanation: reason)
         }
-        return try report.figure(query, configuration)
+        return try report.figure(request, configuration)
     }
 
     /// The measures of a figure for a name; nil for all. A rate gives the measures that it is computed from.

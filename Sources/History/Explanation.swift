@@ -64,17 +64,17 @@ package struct Explanation: Sendable {
     /// A line for each measure: whether it adds up, and why not.
     package var summary: [String] {
         guard !measures.isEmpty else {
-            return ["adds up: no record adds anything, the store says 0"]
+            return ["adds up: no record adds anything, the store has 0"]
         }
         return measures.map { measure in
             let records =
                 measure.records == 1 ? "1 record adds" : "\(measure.records) records add"
             guard measure.stored != measure.found else {
                 return
-                    "adds up: \(records) \(measure.found) to \(measure.name), the store says \(measure.stored)"
+                    "adds up: \(records) \(measure.found) to \(measure.name), the store has \(measure.stored)"
             }
             return
-                "does not add up: \(records) \(measure.found) to \(measure.name), the store says \(measure.stored), "
+                "does not add up: \(records) \(measure.found) to \(measure.name), the store has \(measure.stored), "
                 + "which is \(Self.difference(measure)): \(reason)"
         }
     }
@@ -91,14 +91,14 @@ package struct Explanation: Sendable {
                 if case .beforeBegin = $0.place { true } else { false }
             }
             return missing.map(Self.explanation).joined(separator: "; ")
-                + (hasBegin ? "; give --archive a copy that has them" : "")
+                + (hasBegin ? "; give --archive a copy that contains them" : "")
         }
         guard foldedOn.isEmpty else {
             return
-                "a worker has folded on in \(foldedOn.joined(separator: ", ")) meanwhile: ask again, and with the worker stopped if that gives the same"
+                "a worker has folded further records of \(foldedOn.joined(separator: ", ")) in the meantime: repeat the command, and if the result stays the same, stop the worker and repeat it"
         }
         return
-            "every record of these hours is in the log, so the store or the log is damaged or was changed by hand: see weir check, then fold again with weir replay and compare"
+            "every record of these hours is in the log, so the store or the log is damaged or was changed by hand: run weir check, then fold again with weir replay and compare"
     }
 
     private static func explanation(_ missing: Missing) -> String {
@@ -107,16 +107,16 @@ package struct Explanation: Sendable {
         switch missing.place {
         case .beforeBegin(let offsets):
             return
-                "offsets \(offsets.lowerBound) to \(offsets.upperBound - 1) of \(partition) are gone from the log, which begins later now (\(records))"
+                "the log no longer contains offsets \(offsets.lowerBound) to \(offsets.upperBound - 1) of \(partition) and now starts later (\(records))"
         case .afterEnd(let offsets):
             return
-                "\(partition) ends at offset \(offsets.lowerBound), before \(offsets.upperBound) that was folded (\(records)): the log lost its end or is another one; give --log the one that was folded"
+                "\(partition) ends at offset \(offsets.lowerBound), but was folded up to \(offsets.upperBound) (\(records)): the log lost its end or is another log; give --log the log that was folded"
         case .between where missing.records < 0:
             return
-                "\(partition) has \(Wording.counted(-missing.records, "record")) of these hours more than were folded: it is another log, or was written on where it was folded; give --log the one that was folded"
+                "\(partition) contains \(Wording.counted(-missing.records, "record")) of these hours more than were folded: it is another log, or it was overwritten; give --log the log that was folded"
         case .between:
             return
-                "\(records) of \(partition) \(missing.records == 1 ? "is" : "are") gone from the log, which has none at \(missing.records == 1 ? "its offset" : "their offsets"): it was compacted, is another one or is damaged; see weir check, or give --archive a copy that has them"
+                "\(records) of \(partition) \(missing.records == 1 ? "is" : "are") missing from the log: it was compacted, is another log or is damaged; run weir check, or give --archive a copy that contains them"
         }
     }
 }
@@ -172,37 +172,37 @@ package enum ExplanationError: OperatorError, Equatable, Sendable {
     package var description: String {
         switch self {
         case .unknownEpoch(let topic, let partition, let offset):
-            "the store has no configuration for offset \(offset) of \(topic)/\(partition): it is damaged; move it away and fold again"
+            "the store has no configuration for offset \(offset) of \(topic)/\(partition), so it is damaged: move it away and fold again"
         case .silentLog(let topic, let partition, let offset, let end, let seconds):
-            "\(topic)/\(partition) gave nothing from offset \(offset) on within \(seconds) s, and the stretch ends at \(end): its broker does not answer; see weir lag and the cluster, then ask again"
+            "\(topic)/\(partition) returned no records from offset \(offset) within \(seconds) s, and the range ends at \(end): its broker does not answer; check weir lag and the cluster, then try again"
         case .recordsGone(let topic, let partition, let offsets):
             "\(Self.gone([GoneRecords(topic: topic, partition: partition, offsets: offsets)]))"
         case .gone(let records):
             "the log no longer has "
                 + records.map {
                     "offsets \($0.offsets.lowerBound) to \($0.offsets.upperBound - 1) of \($0.topic)/\($0.partition)"
-                }.joined(separator: ", ") + ": name an archive that has them with --archive"
+                }.joined(separator: ", ") + ": give --archive an archive that contains them"
         case .postbacksMissing(let topic, let partition, let offsets, let found, let accepted):
-            "the log has \(found) of \(accepted) accepted postbacks among offsets \(offsets.lowerBound) to \(offsets.upperBound - 1) of \(topic)/\(partition): records are missing in between, or after its end; name an archive that has them with --archive, or give --log the one that was folded"
+            "the log contains \(found) of \(accepted) accepted postbacks in offsets \(offsets.lowerBound) to \(offsets.upperBound - 1) of \(topic)/\(partition): records are missing in between or at the end; give --archive an archive that contains them, or give --log the log that was folded"
         case .replacedLater(let topic, let partition, let offset, let replaced):
-            "\(topic)/\(partition) has at offset \(offset) a record of before the instant that replaced or repeated one of after it, at offset \(replaced): its timestamps go back, and what it said at the instant is not known; give a later one"
+            "\(topic)/\(partition) has out-of-order timestamps: the record at offset \(offset) is earlier than the requested time, but replaced or repeated the later record at offset \(replaced). The state at that time is unknown: give a later time"
         case .otherLog(let topic, let address):
-            "\(topic) of \(address) is not the topic that the stores were folded from: give --log that one"
+            "\(topic) of \(address) is not the topic that the stores were folded from: give --log the log that was folded"
         case .otherRecords(let topic, let partition, let offset):
-            "\(topic)/\(partition) holds another record at offset \(offset) than the store has folded: the topic was created anew, or its log lost its end and was written on; give --log the one that was folded (ops/runbooks/topic-made-anew.md)"
+            "\(topic)/\(partition) contains another record at offset \(offset) than the store has folded: the topic was recreated, or its log lost its end and was overwritten; give --log the log that was folded (ops/runbooks/topic-made-anew.md)"
         case .unknownStream(let stream):
-            "this version of Weir knows no stream '\(stream)': use the one that wrote it"
+            "this version of Weir does not know the stream '\(stream)': use the version that wrote it"
         case .unknownMeasure(let measure, let dump, let known):
             "no measure '\(measure)' in \(dump): \(UnknownName(measure, known: known))"
         case .noSum(let measure, let dump, let explanation):
             "\(measure) of \(dump) \(explanation)"
         case .noFigure(let dump, let explanation): "\(dump) \(explanation)"
         case .severalCurrencies(let measure, let dump, let currencies):
-            "\(measure) of \(dump) is of \(MoneyByCurrency.list(currencies)) here, which are never added up: give --where currency=\(currencies.last ?? ""), one after the other"
+            "\(measure) of \(dump) has amounts in \(MoneyByCurrency.list(currencies)), which cannot be added: select one currency, for example with --where currency=\(currencies.last ?? "")"
         case .file(let operation, let path, let detail):
             "cannot \(operation) \(path): \(detail)"
         case .noEvidence(let path, let detail):
-            "\(path) is no evidence that this version of Weir reads: \(detail)"
+            "this version of Weir cannot read \(path) as evidence: \(detail)"
         }
     }
 }

@@ -264,16 +264,17 @@ final class RecalledFold<Fold: StreamFold>: RecordFold {
         guard !batch.isEmpty else { return }
         memory.removeAll()
         for recollection in notes.recollections { memory.add(recollection) }
-        fold.begin(fold.prepare(batch))
+        let prepared = fold.prepare(batch)
         for index in 0..<batch.count {
             let record = batch[index]
-            try fold.fold(index)
+            try fold.fold(index, of: prepared)
             let hasOverflowed =
                 !notes.overflows.isEmpty && notes.overflows.contains(record.offset)
             if hasOverflowed || !skipsOthers || isWanted {
                 try body(
                     folded(
-                        record, index, hasOverflowed: hasOverflowed, looksAtLeftOut: looksAtLeftOut)
+                        record, index, of: prepared, hasOverflowed: hasOverflowed,
+                        looksAtLeftOut: looksAtLeftOut)
                 )
             }
             fold.clear()
@@ -295,7 +296,8 @@ final class RecalledFold<Fold: StreamFold>: RecordFold {
     }
 
     private func folded(
-        _ record: RecordView, _ index: Int, hasOverflowed: Bool, looksAtLeftOut: Bool
+        _ record: RecordView, _ index: Int, of prepared: Fold.Prepared, hasOverflowed: Bool,
+        looksAtLeftOut: Bool
     ) throws -> FoldedRecord {
         let answers = fold.effects.recollections.first?.answers
         var newIDs: [RecordID] = []
@@ -308,7 +310,7 @@ final class RecalledFold<Fold: StreamFold>: RecordFold {
         if hasOverflowed {
             // A record that overflows on its own has no amounts.
             leftOut = fold.hasOverflowed ? [] : additions(in: tables)
-            fold.rejectOverflow(index)
+            fold.rejectOverflow(index, of: prepared)
         }
         let refusal = fold.effects.refused.first
         let outbox = fold.outbox
@@ -320,7 +322,7 @@ final class RecalledFold<Fold: StreamFold>: RecordFold {
             fold.clear()
             memory.isSilent = true
             defer { memory.isSilent = false }
-            try fold.fold(index)
+            try fold.fold(index, of: prepared)
             leftOut = additions(in: tables)
         }
         let known = answers.flatMap(Fold.originalOffset(in:))

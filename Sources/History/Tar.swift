@@ -148,11 +148,11 @@ enum TarFault: Error, Equatable {
 
     var description: String {
         switch self {
-        case .noTar: "it is no tar archive of the form ustar"
-        case .badChecksum: "the header of a file in it does not have its checksum"
-        case .noPlainFile: "it holds something else than plain files"
+        case .noTar: "it is not a ustar archive"
+        case .badChecksum: "a file header in it has a wrong checksum"
+        case .noPlainFile: "it contains entries that are not plain files"
         case .cutOff: "it ends within a file"
-        case .twice(let name): "it holds \(name) twice"
+        case .twice(let name): "it contains \(name) twice"
         }
     }
 }

@@ -91,9 +91,9 @@ package struct TopicReading {
 
     private func silence(_ partition: Int32, end: Int64, from offset: Int64) -> CommandError {
         .failure(
-            "\(reader.topic)/\(partition) gave nothing from offset \(offset) on within "
+            "\(reader.topic)/\(partition) returned no records from offset \(offset) within "
                 + "\(patience.components.seconds) s, and ends at \(end): its broker does not answer; "
-                + "see weir lag and the cluster, then read on with --from \(offset)")
+                + "check weir lag and the cluster, then continue with --from \(offset)")
     }
 
     /// Calls `body` with each record after the range, indefinitely, and `pause` after each batch.

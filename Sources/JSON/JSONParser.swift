@@ -96,7 +96,7 @@ struct JSONInspection {
             try afterValue()
         }
         skipSpace()
-        guard position == bytes.count else { throw fault("text behind the document") }
+        guard position == bytes.count else { throw fault("text after the document") }
     }
 
     static func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {

@@ -27,7 +27,7 @@ package struct JSONScanner {
     /// Moves to the end of the text; throws if anything but space is left.
     package mutating func skipToEnd() throws(Fault) {
         skipSpace()
-        guard isAtEnd else { throw fault("text behind the object") }
+        guard isAtEnd else { throw fault("text after the object") }
     }
 
     /// Moves past the value that begins here and returns its range.

@@ -39,7 +39,7 @@ final class KafkaClient {
             else {
                 rd_kafka_conf_destroy(configuration)
                 throw .badSetting(
-                    owner.subject(name), detail: "is not accepted: \(Self.explanation(text))")
+                    owner.subject(name), detail: "is invalid: \(Self.explanation(text))")
             }
         }
         rd_kafka_conf_set_opaque(configuration, Unmanaged.passUnretained(events).toOpaque())
@@ -74,7 +74,7 @@ final class KafkaClient {
         guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
         return code == RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID
             ? .fenced(address: address, detail: Self.explanation(text))
-            : .backend(operation: "go on with", address: address, detail: Self.explanation(text))
+            : .backend(operation: "continue with", address: address, detail: Self.explanation(text))
     }
 
     func check(_ code: rd_kafka_resp_err_t, _ operation: String) throws(LogError) {
@@ -130,7 +130,7 @@ extension KafkaClient {
         let deadline = ContinuousClock.now + Self.closingPatience
         while rd_kafka_consumer_closed(handle) == 0 {
             guard ContinuousClock.now < deadline else {
-                events.logger.warning("the group's coordinator does not answer: not waited for")
+                events.logger.warning("the group's coordinator does not answer: closing without it")
                 abandon()
                 return
             }

@@ -46,7 +46,7 @@ final class KafkaCommits {
         try takeAnswer(waitMilliseconds: Self.patienceMilliseconds)
         if underWay != nil {
             client.events.logger.warning(
-                "the group's coordinator does not answer: offsets are told later")
+                "the group's coordinator does not answer: offsets are committed later")
         }
     }
 
@@ -126,7 +126,7 @@ final class KafkaCommits {
             // The partitions belong to another member, or the cluster is busy.
             refusal = String(cString: rd_kafka_err2str(code))
             client.events.logger.notice(
-                "offsets were not taken: \(String(cString: rd_kafka_err2str(code)))")
+                "offsets were not committed: \(String(cString: rd_kafka_err2str(code)))")
         }
     }
 }

@@ -176,7 +176,7 @@ extension KafkaLog {
             return .backend(
                 operation: operation, address: address,
                 detail:
-                    "the brokers let nobody in: \(explanation): check the sasl and ssl settings of "
+                    "the brokers reject the connection: \(explanation): check the sasl and ssl settings in "
                     + "kafka.yaml")
         }
         return .unavailable(

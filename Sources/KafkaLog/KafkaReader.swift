@@ -296,7 +296,8 @@ extension KafkaReader {
             RD_KAFKA_RESP_ERR_INVALID_SESSION_TIMEOUT:
             failure = LogError(message.err, operation: "read", address: log.address)
         case RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED:
-            log.logger.warning("a batch took longer than max.poll.interval.ms: the group goes on")
+            log.logger.warning(
+                "a batch took longer than max.poll.interval.ms: the group reassigns the partitions")
         default:
             // librdkafka retries by itself.
             isDoubtful = true
@@ -333,7 +334,7 @@ extension KafkaReader {
         let explanation = String(cString: rd_kafka_err2str(message.err))
         return .backend(
             operation: "read", address: log.address,
-            detail: "\(place) at offset \(offset), which it holds: \(explanation)")
+            detail: "\(place) at offset \(offset), which exists: \(explanation)")
     }
 
     private static func view(_ message: UnsafeMutablePointer<rd_kafka_message_t>) -> RecordView {

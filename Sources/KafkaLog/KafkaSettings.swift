@@ -60,7 +60,7 @@ package struct KafkaSettings: Sendable {
             throw .badSetting(
                 subject(name),
                 detail:
-                    "is \(security), and sasl.mechanism is missing: add it with the mechanism of your cluster, "
+                    "is \(security), but sasl.mechanism is missing: add it with the mechanism of your cluster, "
                     + "for example SCRAM-SHA-512 or PLAIN (GSSAPI for Kerberos)")
         }
         let isByName =
@@ -69,7 +69,7 @@ package struct KafkaSettings: Sendable {
         guard !isByName || missing.isEmpty else {
             throw .badSetting(
                 subject("sasl.mechanism"),
-                detail: "is \(mechanism), and \(missing.joined(separator: " and ")) "
+                detail: "is \(mechanism), but \(missing.joined(separator: " and ")) "
                     + "\(missing.count == 1 ? "is" : "are") missing: add \(missing.count == 1 ? "it" : "both")"
             )
         }
@@ -83,27 +83,32 @@ package struct KafkaSettings: Sendable {
     }
 
     private static let reserved = [
-        "bootstrap.servers": "is what --log names: remove it",
-        "metadata.broker.list": "is what --log names: remove it",
-        "group.id": "is what `group` of a program's file names: remove it",
-        "group.instance.id": "is what --member names: remove it",
-        "enable.auto.commit": "is off: offsets follow the store's commits; remove it",
-        "auto.commit.enable": "is off: offsets follow the store's commits; remove it",
-        "enable.auto.offset.store": "is off: offsets follow the store's commits; remove it",
+        "bootstrap.servers": "is set by --log: remove it",
+        "metadata.broker.list": "is set by --log: remove it",
+        "group.id": "is set by `group` in the program's file: remove it",
+        "group.instance.id": "is set by --member: remove it",
+        "enable.auto.commit":
+            "is always off, because offsets follow the store's commits: remove it",
+        "auto.commit.enable":
+            "is always off, because offsets follow the store's commits: remove it",
+        "enable.auto.offset.store":
+            "is always off, because offsets follow the store's commits: remove it",
         "auto.offset.reset":
-            "is error: offsets come from the store, and are never reset; remove it",
-        "enable.partition.eof": "is on: it tells where a partition ends; remove it",
-        "enable.idempotence": "is on: nothing is published twice by a retry; remove it",
-        "acks": "is all: what is published is durable; remove it",
-        "request.required.acks": "is all: what is published is durable; remove it",
-        "delivery.report.only.error": "is off: every record is waited for; remove it",
+            "is always error, because offsets come from the store and are never reset: remove it",
+        "enable.partition.eof":
+            "is always on, because it reports the end of a partition: remove it",
+        "enable.idempotence": "is always on, so that a retry publishes nothing twice: remove it",
+        "acks": "is always all, so that published records are durable: remove it",
+        "request.required.acks": "is always all, so that published records are durable: remove it",
+        "delivery.report.only.error":
+            "is always off, because Weir waits for every record: remove it",
         "allow.auto.create.topics":
-            "is off: topics are created as topics/ describes them; remove it",
-        "transactional.id": "is not used: nothing is published within a transaction; remove it",
+            "is always off, because topics are created as described in topics/: remove it",
+        "transactional.id": "is not used, because Weir does not publish in transactions: remove it",
     ]
 
     private static let isolationReason =
-        "is read_committed: what a producer took back is never counted; remove it"
+        "is always read_committed, so that aborted records are never counted: remove it"
 
     private static let secrets: Set = [
         "sasl.password", "sasl.oauthbearer.client.secret", "ssl.key.password", "ssl.key.pem",
@@ -135,7 +140,7 @@ package struct KafkaSettings: Sendable {
         }
         guard !secrets.contains(name) else {
             throw .badSetting(
-                subject, detail: "is a secret: write env:NAME or file:PATH instead of it")
+                subject, detail: "is a secret: write env:NAME or file:PATH instead")
         }
         return text
     }

@@ -66,7 +66,7 @@ final class KafkaWriter: LogWriter {
         let waiting = client.events.deliveries.gaps.map { records[$0] }
         return .unavailable(
             operation: "append to", address: log.address,
-            detail: "\(Self.topics(of: waiting)): not acknowledged when it was given up")
+            detail: "\(Self.topics(of: waiting)): not acknowledged in time")
     }
 
     private static func topics(of records: [OutgoingRecord]) -> String {

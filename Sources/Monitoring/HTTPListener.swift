@@ -110,7 +110,7 @@ package struct HTTPListeningError: Error {
             switch error {
             case let error as HTTPListeningError: error.detail
             case let error as IOError: String(cString: strerror(error.errnoCode))
-            case is SocketAddressError.UnknownHost: "the host is not known"
+            case is SocketAddressError.UnknownHost: "the host is unknown"
             default: "\(error)".split(separator: "\n").joined(separator: " ")
             }
     }

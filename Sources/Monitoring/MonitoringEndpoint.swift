@@ -51,9 +51,9 @@ extension MonitoringEndpoint {
             connections,
             refuse: { refusal, _, _ in
                 switch refusal {
-                case .otherMethod: response(.methodNotAllowed, "not allowed: ask with GET\n")
+                case .otherMethod: response(.methodNotAllowed, "not allowed: use GET\n")
                 case .notFound, .tooManyRequests:
-                    response(.notFound, "not found: ask for /metrics, /livez or /readyz\n")
+                    response(.notFound, "not found: use /metrics, /livez or /readyz\n")
                 }
             },
             add: { router in
@@ -125,7 +125,7 @@ package final class Health: Sendable {
     func stall(now: ContinuousClock.Instant = .now) -> String? {
         let rested = state.withLock { $0.lastTurn }.duration(to: now)
         guard rested > allowed else { return nil }
-        return "the worker's loop has not turned for \(rested.components.seconds) s"
+        return "the worker's loop has been stuck for \(rested.components.seconds) s"
     }
 
     /// Nil if the worker is ready.

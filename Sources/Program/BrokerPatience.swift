@@ -50,14 +50,14 @@ package final class BrokerPatience {
                 guard waited < .seconds(seconds) else {
                     throw LogError.unavailable(
                         operation: operation, address: address,
-                        detail: "\(detail); waited \(waited.components.seconds) s, as long as "
-                            + "broker_patience_seconds allows")
+                        detail: "\(detail); waited \(waited.components.seconds) s, the limit of "
+                            + "broker_patience_seconds")
                 }
                 guard !isStopped() else { throw Stopped() }
                 if !isWaiting {
                     isWaiting = true
                     logger.warning(
-                        "the log does not answer: waiting for it",
+                        "the log does not answer: waiting until it answers",
                         metadata: [
                             "reason": "cannot \(operation) \(address): \(detail)",
                             "at_most_seconds": "\(seconds)",

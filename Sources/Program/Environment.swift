@@ -38,7 +38,7 @@ package struct Environment {
         guard let text = option ?? self["WEIR_ARCHIVE"], text != Self.off else { return nil }
         guard case .sqlite(let path)? = try? LogAddress(text) else {
             throw UsageError(
-                "--archive '\(LogAddress.masked(text))' is no archive: write sqlite:PATH")
+                "--archive '\(LogAddress.masked(text))' is not an archive: write sqlite:PATH")
         }
         return path
     }

@@ -26,7 +26,7 @@ package enum FileAccess {
 package struct FileAccessOptions: ParsableArguments {
     @Flag(
         help: ArgumentHelp(
-            "Let the owning group read created files: modes 0640 and 0750 instead of 0600 and 0700. [WEIR_GROUP=1]"
+            "Let the owning group read created files: modes 0640 and 0750, not 0600 and 0700. [WEIR_GROUP=1]"
         ))
     package var group = false
 

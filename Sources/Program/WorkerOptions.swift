@@ -38,7 +38,7 @@ extension PlaceOptions {
     package static func listenAddress(_ text: String, option: String) throws -> ListenAddress {
         guard let address = ListenAddress(text) else {
             throw ValidationError(
-                "\(option) '\(text)' is not understood: write HOST:PORT, as 127.0.0.1:\(examplePort) or [::1]:\(examplePort)"
+                "\(option) '\(text)' is not an address: write HOST:PORT, for example 127.0.0.1:\(examplePort) or [::1]:\(examplePort)"
             )
         }
         return address
@@ -67,60 +67,61 @@ package struct WorkerOptions: ParsableArguments, PlaceOptions {
         help: ArgumentHelp(
             "The event log: sqlite:PATH or kafka://HOST:PORT[,HOST:PORT].",
             discussion:
-                "Default sqlite:<data>/log.sqlite. How to reach Kafka stands in kafka.yaml. [WEIR_LOG]",
+                "Default sqlite:<data>/log.sqlite. kafka.yaml contains the settings for Kafka. [WEIR_LOG]",
             valueName: "address"))
     package var log: String?
 
     @Option(
         help: ArgumentHelp(
-            "Where stores live, one file a worker. Default data. [WEIR_DATA]",
+            "The directory of the stores, one file for each worker. Default data. [WEIR_DATA]",
             valueName: "directory"))
     package var data: String?
 
     @Option(
         help: ArgumentHelp(
-            "Configuration. Default pipelines. [WEIR_PIPELINES]", valueName: "directory"))
+            "The directory of the configuration. Default pipelines. [WEIR_PIPELINES]",
+            valueName: "directory"))
     package var pipelines: String?
 
     @Flag(
         help:
-            "Stop once everything that was in the log at the start is folded and published. [WEIR_UNTIL_END=1]"
+            "Stop after everything that was in the log at the start is folded and published. [WEIR_UNTIL_END=1]"
     )
     var untilEnd = false
 
     @Option(
         help: ArgumentHelp(
-            "Own these partitions only, as 0,2-3, or all. Default all of the topic; on Kafka what the consumer group shares out, but for --until-end. [WEIR_PARTITIONS]",
+            "Own only these partitions, for example 0,2-3, or all. Default all of the topic; on Kafka those that the consumer group assigns, except with --until-end. [WEIR_PARTITIONS]",
             valueName: "list"))
     package var partitions: String?
 
     @Option(
         help: ArgumentHelp(
-            "An archive of the topic, as weir archive writes it, to read first, or off: sqlite:PATH.",
+            "An archive of weir archive to read before the log: sqlite:PATH, or off.",
             discussion:
-                "Default off. The worker goes on with the log where it ends. [WEIR_ARCHIVE]",
+                "Default off. The worker continues with the log at the end of the archive. [WEIR_ARCHIVE]",
             valueName: "address"))
     var archive: String?
 
     @Option(
         help: ArgumentHelp(
-            "Serve /metrics for Prometheus, /livez and /readyz here, or off.",
+            "The address for /metrics of Prometheus, /livez and /readyz, or off.",
             discussion: """
-                Default off. An IPv6 address stands in brackets; port 0 picks a free one, which \
-                the log names. [WEIR_METRICS]
+                Default off. Write an IPv6 address in brackets. Port 0 picks a free port, which the worker logs. \
+                [WEIR_METRICS]
                 """,
             valueName: "host:port"))
     package var metrics: String?
 
     @Option(
         help: ArgumentHelp(
-            "Name of this instance in the consumer group: with it the instance keeps its partitions over a restart. [WEIR_MEMBER]",
+            "The name of this instance in the consumer group. With a name, the instance keeps its partitions over a restart. [WEIR_MEMBER]",
             valueName: "name"))
     var member: String?
 
     @Option(
         help: ArgumentHelp(
-            "Go on although the topic now has this many partitions, and had others when it was folded. [WEIR_ACCEPT_PARTITION_COUNT]",
+            "Continue after the topic's number of partitions has changed to this number. [WEIR_ACCEPT_PARTITION_COUNT]",
             valueName: "count"))
     package var acceptPartitionCount: Int32?
 
@@ -161,7 +162,7 @@ package struct WorkerOptions: ParsableArguments, PlaceOptions {
         } catch let error as UsageError {
             throw ValidationError("\(error)")
         }
-        try checkDataDirectory(remedy: "a worker has one, give --data")
+        try checkDataDirectory(remedy: "a worker uses one directory, give --data")
     }
 
     package var stopsAtEnd: Bool {
@@ -210,7 +211,8 @@ package struct WorkerOptions: ParsableArguments, PlaceOptions {
                 bounds.count <= 2, first >= 0, first <= last, last < 1_000_000
             else {
                 throw ValidationError(
-                    "--partitions '\(text)' is not understood: write numbers and ranges, as 0,2-3")
+                    "--partitions '\(text)' is not a list of partitions: write numbers and ranges, for example 0,2-3"
+                )
             }
             numbers.formUnion(first...last)
         }

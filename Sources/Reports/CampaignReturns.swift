@@ -18,17 +18,17 @@ package struct CampaignReturns: Sendable {
     /// The streams without a store. Values that need one of them are null.
     package let missingStreams: [String]
 
-    /// Moves the ages out of the query, leaving a query for the funnel.
+    /// Moves the ages out of the request, leaving a request for the funnel.
     ///
     /// - Throws: `badCondition` for an age without rows.
     fileprivate static func days(
-        askedIn query: inout DumpQuery
+        askedIn request: inout ReportRequest
     ) throws(InspectionError) -> [Int] {
-        let conditions = query.conditions.filter { $0.column == throughDay }
-        query.conditions.removeAll { $0.column == throughDay }
-        if case .columns(let names) = query.grouping {
+        let conditions = request.conditions.filter { $0.column == throughDay }
+        request.conditions.removeAll { $0.column == throughDay }
+        if case .columns(let names) = request.grouping {
             let rest = names.filter { $0 != throughDay }
-            query.grouping = rest.isEmpty ? .total : .columns(rest)
+            request.grouping = rest.isEmpty ? .total : .columns(rest)
         }
         if let unknown = conditions.first(where: { condition in
             !days.contains { "\($0)" == condition.value }
@@ -41,14 +41,18 @@ package struct CampaignReturns: Sendable {
 
     /// The figure that explains a number of the report.
     ///
-    /// - Throws: as `returns`; `noThroughDay` when the query does not name the last day.
-    package static func figure(_ query: FunnelQuery) throws(InspectionError) -> FunnelFigure {
-        var query = query
-        query.dateRule = .install
-        let isAsked = query.query.conditions.contains { $0.column == throughDay }
-        let asked = try days(askedIn: &query.query)
-        guard isAsked, let day = asked.first else { throw .noThroughDay(query.query.name) }
-        return try FunnelFigure(query, bounds: .through(day: day))
+    /// - Throws: as `returns`; `noThroughDay` when the request does not name the last day.
+    package static func figure(
+        _ request: ReportRequest, _ configuration: ReportConfiguration
+    ) throws -> FunnelFigure {
+        var request = request
+        request.dateRule = .install
+        let isAsked = request.conditions.contains { $0.column == throughDay }
+        let asked = try days(askedIn: &request)
+        guard isAsked, let day = asked.first else {
+            throw InspectionError.noThroughDay(request.name)
+        }
+        return try FunnelFigure(request, configuration, bounds: .through(day: day))
     }
 }
 
@@ -72,13 +76,14 @@ extension OpenStores {
     ///
     /// - Throws: as `funnel`.
     package func returns(
-        _ query: FunnelQuery, converting conversion: CurrencyConversion? = nil
-    ) throws(InspectionError) -> CampaignReturns {
-        var query = query
-        query.dateRule = .install
-        query.tellsWindows = true
-        let days = try CampaignReturns.days(askedIn: &query.query)
-        let figure = try FunnelFigure(query, isConverted: conversion != nil)
+        _ request: ReportRequest, _ configuration: ReportConfiguration,
+        converting conversion: CurrencyConversion? = nil
+    ) throws -> CampaignReturns {
+        var request = request
+        request.dateRule = .install
+        let days = try CampaignReturns.days(askedIn: &request)
+        let figure = try FunnelFigure(
+            request, configuration, isConverted: conversion != nil, tellsWindows: true)
         return try view(of: figure.streams) { view in
             var fold = FunnelFold(figure)
             try fold.add(view.slices)
@@ -182,10 +187,10 @@ extension FunnelSums {
 
 struct ReturnsReport: Report {
     var name: String { CampaignReturns.name }
-    let note = "What campaigns cost and brought, by cohort and age."
+    let note = "Cost and revenue of campaigns, by cohort and age."
     let help: String? =
-        "roas has what campaigns brought for their cost by the day of the install, up to the days 0, 3, 7 and 30 "
-        + "since, as bounds: docs/reference/returns.md."
+        "roas reports revenue and cost of campaigns by day of install, up to day 0, 3, 7 and 30 after it, "
+        + "as bounds: docs/reference/returns.md."
     var columnNames: [String] { CampaignReturns.columnNames }
     var measureNames: [String] { CampaignReturns.measureNames }
     var streams: [String] { FunnelSource.streams }
@@ -196,23 +201,22 @@ struct ReturnsReport: Report {
         as format: DumpFormat
     ) throws -> DumpAnswer {
         let conversion = try request.conversion(configuration)
-        let returns = try stores.returns(
-            request.funnelQuery(configuration), converting: conversion)
+        let returns = try stores.returns(request, configuration, converting: conversion)
         return try request.answer(
             returns.table, [missingNotice(returns.missingStreams), conversion?.notice], of: self,
             as: format)
     }
 
     func figure(
-        _ query: DumpQuery, _ configuration: ReportConfiguration
-    ) throws -> any Figure { try CampaignReturns.figure(configuration.funnelQuery(query)) }
+        _ request: ReportRequest, _ configuration: ReportConfiguration
+    ) throws -> any Figure { try CampaignReturns.figure(request, configuration) }
 
     func isExplained(_ measure: String, in _: ReportRequest) -> Bool { measure != "maturity" }
 
     func division(
-        of measure: String, _ query: DumpQuery, _ stores: OpenStores,
+        of measure: String, _ request: ReportRequest, _ stores: OpenStores,
         _ configuration: ReportConfiguration
     ) throws -> FunnelDivision? {
-        try stores.division(of: measure, inReturns: configuration.funnelQuery(query))
+        try stores.division(of: measure, inReturns: request, configuration)
     }
 }

@@ -97,9 +97,9 @@ private struct AdColumns<Key: RowKey>: ReadColumns {
 extension OpenStores {
     /// Reads the rates from the stores.
     ///
-    /// - Throws: `noStore` when both stores are missing; `unknownColumn` and `badCondition` for an invalid query.
-    package func clickRates(_ query: DumpQuery) throws(InspectionError) -> ClickRates {
-        let selection = try RowSelection(query, of: ClickRates.columns)
+    /// - Throws: `noStore` when both stores are missing; `unknownColumn` and `badCondition` for an invalid request.
+    package func clickRates(_ request: ReportRequest) throws(InspectionError) -> ClickRates {
+        let selection = try RowSelection(request, of: ClickRates.columns)
         let streams = ClickSource.all.map(\.stream)
         return try view(of: streams) { view in
             var rows = RowGroups(
@@ -152,14 +152,14 @@ extension ClickRates {
 /// The rows of impressions and clicks that count in the selected rows of the click rates.
 package final class ClickRatesFigure: Figure {
     package let name = ClickRates.name
-    package let query: DumpQuery
+    package let request: ReportRequest
     package let measures = ClickRates.counts.map(\.name)
     private let selection: RowSelection
     private let hours = HourTexts()
 
-    package init(_ query: DumpQuery) throws(InspectionError) {
-        self.query = query
-        selection = try RowSelection(query, of: ClickRates.columns)
+    package init(_ request: ReportRequest) throws(InspectionError) {
+        self.request = request
+        selection = try RowSelection(request, of: ClickRates.columns)
     }
 
     package var sources: [(stream: String, tables: [AggregateTable])] {
@@ -202,10 +202,10 @@ package final class ClickRatesFigure: Figure {
 
 struct ClickRatesReport: Report {
     var name: String { ClickRates.name }
-    let note = "Ads that were shown, and what was clicked of them, by format and placement."
+    let note = "Ads shown and clicks on them, by format and placement."
     let help: String? =
-        "click-rates has the ads that were shown and what was clicked of them by format and placement, with "
-        + "the rate: docs/reference/funnel.md."
+        "click-rates reports ads shown, clicks and click rates by format and placement: "
+        + "docs/reference/funnel.md."
     var columnNames: [String] { ClickRates.columnNames }
     var measureNames: [String] { ClickRates.measureNames }
     var streams: [String] { ClickSource.all.map(\.stream) }
@@ -215,18 +215,18 @@ struct ClickRatesReport: Report {
         _ request: ReportRequest, _ stores: OpenStores, _: ReportConfiguration,
         as format: DumpFormat
     ) throws -> DumpAnswer {
-        let rates = try stores.clickRates(request.query)
+        let rates = try stores.clickRates(request)
         return try request.answer(
             rates.table, [missingNotice(rates.missingStreams)], of: self, as: format)
     }
 
     func figure(
-        _ query: DumpQuery, _: ReportConfiguration
-    ) throws -> any Figure { try ClickRatesFigure(query) }
+        _ request: ReportRequest, _: ReportConfiguration
+    ) throws -> any Figure { try ClickRatesFigure(request) }
 
     func isExplained(_: String, in _: ReportRequest) -> Bool { true }
 
     func division(
-        of measure: String, _ query: DumpQuery, _ stores: OpenStores, _: ReportConfiguration
-    ) throws -> FunnelDivision? { try stores.division(of: measure, inClickRates: query) }
+        of measure: String, _ request: ReportRequest, _ stores: OpenStores, _: ReportConfiguration
+    ) throws -> FunnelDivision? { try stores.division(of: measure, inClickRates: request) }
 }

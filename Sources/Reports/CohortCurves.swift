@@ -96,23 +96,23 @@ extension OpenStores {
     ///
     /// - Throws: `noCurves` for another dump; otherwise as `dump`.
     package func curves(
-        _ query: DumpQuery, converting conversion: CurrencyConversion? = nil
+        _ request: ReportRequest, converting conversion: CurrencyConversion? = nil
     ) throws(InspectionError) -> ReportTable {
-        guard let rule = CurveRule.all.first(where: { $0.dump == query.name }) else {
-            throw .noCurves(query.name, known: CurveRule.all.map(\.dump))
+        guard let rule = CurveRule.all.first(where: { $0.dump == request.name }) else {
+            throw .noCurves(request.name, known: CurveRule.all.map(\.dump))
         }
-        guard !query.conditions.contains(where: { $0.column == rule.column }) else {
+        guard !request.conditions.contains(where: { $0.column == rule.column }) else {
             throw .curveColumn(rule.column)
         }
-        let figure = try DumpFigure(query)
-        if let unknown = query.measures?.first(where: { !figure.measures.contains($0) }) {
+        let figure = try DumpFigure(request)
+        if let unknown = request.measures?.first(where: { !figure.measures.contains($0) }) {
             throw .unknownMeasure(unknown, known: figure.measures)
         }
         let all = figure.description.columns
         guard let cohort = all.first(where: { $0.kind == .day })?.name else {
             preconditionFailure("\(rule.dump) has no cohorts")
         }
-        var increments = query
+        var increments = request
         increments.measures = nil
         increments.grouping = .columns(
             (figure.selection.columns.map(\.name) + [rule.column, cohort]
@@ -125,7 +125,7 @@ extension OpenStores {
             }
             return dump.curves(
                 rule, cohort: cohort, by: figure.selection.columns.map(\.name),
-                shown: figure.query.measures, newestMilliseconds: try view.newestMilliseconds,
+                shown: figure.request.measures, newestMilliseconds: try view.newestMilliseconds,
                 models: try view.conversionModels())
         }
     }

@@ -1,5 +1,6 @@
 import ConfigurationFiles
 import ConfigurationValues
+import ConversionModels
 import Store
 
 /// Converts amounts into one currency at the rates of their days. Each amount of a row and day is rounded to a
@@ -99,15 +100,15 @@ package final class CurrencyConversion {
             return "\(currency) at \(rates) (\(span))"
         }
         return parts.isEmpty
-            ? "all amounts are in \(target): none had to be converted"
-            : "amounts are in \(target), by the rates of \(file): \(parts.joined(separator: ", "))"
+            ? "all amounts were already in \(target): no conversion was needed"
+            : "amounts are converted to \(target) with the rates in \(file): \(parts.joined(separator: ", "))"
     }
 }
 
-extension DumpQuery {
-    /// The query with the rows' day among its columns, because rates depend on it, and the name of that column if it
+extension ReportRequest {
+    /// The request with the rows' day among its columns, because rates depend on it, and the name of that column if it
     /// was added.
-    func withDay() throws(InspectionError) -> (query: DumpQuery, added: String?) {
+    func withDay() throws(InspectionError) -> (request: ReportRequest, added: String?) {
         let description = try DumpDescription.named(name)
         guard description.measures.contains(where: MoneyByCurrency.isMoney) else {
             return (self, nil)
@@ -123,19 +124,20 @@ extension DumpQuery {
             case .columns(let names): names
             }
         guard !names.contains(day) else { return (self, nil) }
-        var query = self
-        query.grouping = .columns(names + [day])
-        return (query, day)
+        var request = self
+        request.grouping = .columns(names + [day])
+        return (request, day)
     }
 }
 
 extension OpenStores {
     /// Reads an aggregate with its amounts in one currency.
     package func dump(
-        _ query: DumpQuery, converting conversion: CurrencyConversion
+        _ request: ReportRequest, models: [ConversionModel] = [],
+        converting conversion: CurrencyConversion
     ) throws(InspectionError) -> Dump {
-        let (query, added) = try query.withDay()
-        return try dumpByCurrency(query).converted(by: conversion, dropping: added)
+        let (request, added) = try request.withDay()
+        return try dumpByCurrency(request, models).converted(by: conversion, dropping: added)
     }
 }
 

@@ -22,7 +22,7 @@ package struct DeadLetterQuery: Sendable {
     package var sinceMilliseconds: Int64?
     package var untilMilliseconds: Int64?
     /// Further conditions on the columns of the dump `rejected`.
-    package var conditions: [DumpQuery.Condition] = []
+    package var conditions: [ReportRequest.Condition] = []
 
     package init() {}
 
@@ -34,8 +34,8 @@ package struct DeadLetterQuery: Sendable {
         reasons.isEmpty ? RefusedRecord.isRejection(reason) : reasons.contains(reason)
     }
 
-    fileprivate var dumpQuery: DumpQuery {
-        DumpQuery(
+    fileprivate var dumpQuery: ReportRequest {
+        ReportRequest(
             name: RefusalKind.rejected.rawValue, sinceMilliseconds: sinceMilliseconds,
             untilMilliseconds: untilMilliseconds, conditions: conditions)
     }

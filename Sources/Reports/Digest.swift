@@ -23,7 +23,8 @@ extension OpenStores {
                 if case .aggregate(let table) = description.source {
                     try view.hashRows(of: table, streams: description.streams, into: &lines)
                 } else {
-                    let figure = try DumpFigure(DumpQuery(name: description.name), of: description)
+                    let figure = try DumpFigure(
+                        ReportRequest(name: description.name), of: description)
                     for row in Self.rows(of: try view.dump(figure)) {
                         lines.add("\(description.name) ", row)
                     }

@@ -2,13 +2,13 @@ import ConversionModels
 import Store
 import Streams
 
-// Reports answers queries about stores: their contents (`dump`, `funnel`, `export`, `deadLetters`, `digest`),
+// Reports answers requests about stores: their contents (`dump`, `funnel`, `export`, `deadLetters`, `digest`),
 // differences between two sets (`diff`), changes over time (`StoreChanges`), and the effect of other conversion models
 // (`whatIf`). It reads one consistent state of the stores of some data directories, for each partition the copy folded
 // furthest, and never writes. A `Figure` is the single definition of the rows of a number.
 //
 //     let stores = try OpenStores(directories: ["data"])
-//     let dump = try stores.dump(DumpQuery(name: "bids", grouping: .columns(["day", "seat"])))
+//     let dump = try stores.dump(ReportRequest(name: "bids", grouping: .columns(["day", "seat"])))
 //     try dump.write(as: .csv) { piece in print(String(decoding: piece, as: UTF8.self), terminator: "") }
 
 /// The rows of a dump, sorted by their columns.
@@ -20,7 +20,7 @@ package struct Dump: Sendable {
         package internal(set) var measures: [Int128]
         /// The kinds of campaign ids in the grouped rows.
         var campaignIDKinds: CampaignIDKinds = []
-        /// The install days with their apps and kinds of ids, if `DumpQuery.notesMaturity`.
+        /// The install days with their apps and kinds of ids, if `ReportRequest.maturity`.
         var days = InstallDays()
     }
 
@@ -32,9 +32,9 @@ package struct Dump: Sendable {
     var onlyCurrency: String?
     /// The measures that are sums of prices per thousand impressions.
     var thousandPrices: Set<String> = []
-    /// The largest timestamp of a folded postback, in milliseconds since 1970, if `DumpQuery.notesMaturity`.
+    /// The largest timestamp of a folded postback, in milliseconds since 1970, if `ReportRequest.maturity`.
     var watermarkMilliseconds: Int64?
-    /// The models of the apps, if `DumpQuery.notesMaturity`.
+    /// The models of the apps, if `ReportRequest.maturity`.
     var models: [Int64: ConversionModel] = [:]
 }
 
@@ -42,14 +42,20 @@ extension OpenStores {
     /// Reads an aggregate from the stores.
     ///
     /// - Throws: `noStore` when no store can have it; `unknownDump`, `unknownColumn` and `badCondition` for an invalid
-    ///   query.
-    package func dump(_ query: DumpQuery) throws(InspectionError) -> Dump {
-        try dumpByCurrency(query).withoutAddedCurrency(query)
+    ///   request.
+    ///
+    /// - Parameter models: determine the versions of values in postbacks, for `conversion-updates`.
+    package func dump(
+        _ request: ReportRequest, models: [ConversionModel] = []
+    ) throws(InspectionError) -> Dump {
+        try dumpByCurrency(request, models).withoutAddedCurrency(request)
     }
 
     /// Like `dump`, but keeps the currency column even when all amounts have the same currency.
-    func dumpByCurrency(_ query: DumpQuery) throws(InspectionError) -> Dump {
-        let figure = try DumpFigure(query)
+    func dumpByCurrency(
+        _ request: ReportRequest, _ models: [ConversionModel]
+    ) throws(InspectionError) -> Dump {
+        let figure = try DumpFigure(request, models: models)
         return try view(of: figure.streams) { try $0.dump(figure) }
     }
 }
@@ -215,8 +221,8 @@ extension Dump {
     }
 
     /// The dump without the currency column that was added, if all amounts have one currency.
-    fileprivate func withoutAddedCurrency(_ query: DumpQuery) -> Dump {
-        guard query.tellsCurrenciesApart, !query.grouping.names(Self.currency),
+    fileprivate func withoutAddedCurrency(_ request: ReportRequest) -> Dump {
+        guard request.tellsCurrenciesApart, !request.grouping.names(Self.currency),
             let place = columns.firstIndex(where: { $0.name == Self.currency })
         else { return self }
         let money = measures.indices.filter { MoneyByCurrency.isMoney(measures[$0]) }
@@ -262,7 +268,7 @@ extension Dump {
     /// days, from 0 to 1. `final_after` is the time after which no postback counts for an install on these days. As in
     /// the funnel: `docs/reference/funnel.md`.
     ///
-    /// The query needs `DumpQuery.notesMaturity`.
+    /// The request needs `ReportRequest.maturity`.
     package func withMaturity(forPeople: Bool) -> ReportTable {
         let table = report(forPeople: forPeople)
         return ReportTable(

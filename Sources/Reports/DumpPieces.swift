@@ -1,3 +1,4 @@
+import ConversionModels
 import Store
 import Streams
 
@@ -23,10 +24,10 @@ extension OpenStores {
     ///
     /// - Throws: as `dump`; `temporaryFile` when rows cannot be sorted; errors of `body`.
     package func forEachPiece(
-        of query: DumpQuery, memoryBytes: Int = SortedSums.defaultBytes,
-        _ body: (Dump) throws -> Void
+        of request: ReportRequest, models: [ConversionModel] = [],
+        memoryBytes: Int = SortedSums.defaultBytes, _ body: (Dump) throws -> Void
     ) throws {
-        let pieces = try DumpPieces(query, memoryBytes: memoryBytes)
+        let pieces = try DumpPieces(request, models, memoryBytes: memoryBytes)
         try view(of: pieces.figure.streams) { try pieces.read($0) }
         try pieces.forEach(body)
     }
@@ -35,14 +36,14 @@ extension OpenStores {
     ///
     /// - Returns: the kept rows, and the total number of rows.
     package func dump(
-        _ query: DumpQuery, keeping bound: RowBound
+        _ request: ReportRequest, models: [ConversionModel] = [], keeping bound: RowBound
     ) throws -> (dump: Dump, rowCount: Int) {
         var kept: KeptRows?
-        try forEachPiece(of: query) { piece in
+        try forEachPiece(of: request, models: models) { piece in
             if kept == nil { kept = KeptRows(piece, bound) }
             kept?.add(piece.rows)
         }
-        guard let kept else { return (try dump(query), 0) }
+        guard let kept else { return (try dump(request, models: models), 0) }
         return (kept.dump, kept.rowCount)
     }
 
@@ -52,12 +53,12 @@ extension OpenStores {
     ///   - format: any but a table, because its widths depend on all rows.
     ///   - change: transforms some rows at a time.
     package func write(
-        _ query: DumpQuery, as format: DumpFormat, isRaw: Bool = false,
-        memoryBytes: Int = SortedSums.defaultBytes,
+        _ request: ReportRequest, models: [ConversionModel] = [], as format: DumpFormat,
+        isRaw: Bool = false, memoryBytes: Int = SortedSums.defaultBytes,
         changing change: (Dump) throws -> Dump = { $0 }, to sink: ([UInt8]) throws -> Void
     ) throws {
         var writer: RowWriter?
-        try forEachPiece(of: query, memoryBytes: memoryBytes) { piece in
+        try forEachPiece(of: request, models: models, memoryBytes: memoryBytes) { piece in
             let piece = try change(piece)
             if writer == nil {
                 writer = RowWriter(piece.reportColumns.map(\.name), format, isRaw: isRaw)
@@ -86,14 +87,16 @@ private final class DumpPieces {
     /// Rows per piece.
     private static let pieceRows = 1000
 
-    init(_ query: DumpQuery, memoryBytes: Int) throws(InspectionError) {
-        precondition(!query.notesMaturity, "windows of postbacks are of a whole dump")
-        let figure = try DumpFigure(query)
+    init(
+        _ request: ReportRequest, _ models: [ConversionModel], memoryBytes: Int
+    ) throws(InspectionError) {
+        precondition(!request.maturity, "windows of postbacks are of a whole dump")
+        let figure = try DumpFigure(request, models: models)
         self.figure = figure
         self.memoryBytes = memoryBytes
         rule = CampaignIDRule(figure.description.columns)
         let currency = figure.description.columns.firstIndex { $0.name == Dump.currency }
-        let isOwn = query.tellsCurrenciesApart && !query.grouping.names(Dump.currency)
+        let isOwn = request.tellsCurrenciesApart && !request.grouping.names(Dump.currency)
         ownCurrency =
             isOwn ? currency.flatMap { figure.selection.places.contains($0) ? $0 : nil } : nil
         moneyPlaces = figure.measures.indices.filter {

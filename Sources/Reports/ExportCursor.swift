@@ -63,7 +63,7 @@ package struct ExportCursor: Equatable, Sendable, CustomStringConvertible {
     func check(_ slices: [StoreSlice], of query: ExportQuery) throws {
         guard Self.subject(slices, query) == subject else {
             throw InspectionError.staleCursor(
-                "it is of another log, topic, --partner or --profile, or of a version that exported only what partners were sent"
+                "it belongs to another log, topic, --partner or --profile, or to a version that exported only published postbacks"
             )
         }
         var missing = Set(partitions.keys)
@@ -73,20 +73,20 @@ package struct ExportCursor: Equatable, Sendable, CustomStringConvertible {
                 missing.remove(state.partition)
                 guard known.nextOffset <= state.nextOffset else {
                     throw InspectionError.staleCursor(
-                        "partition \(state.partition) is folded to \(state.nextOffset), and was to "
-                            + "\(known.nextOffset)")
+                        "partition \(state.partition) is folded up to \(state.nextOffset), and was folded up to "
+                            + "\(known.nextOffset) at the last export")
                 }
                 let history = try Self.history(
                     of: state.partition, below: known.nextOffset, in: slice.snapshot)
                 guard history == known.history else {
                     throw InspectionError.staleCursor(
-                        "partition \(state.partition) has other records than then, or was folded again "
-                            + "under another configuration")
+                        "partition \(state.partition) contains other records than at the last export, or was folded "
+                            + "again under another configuration")
                 }
             }
         }
         if let partition = missing.min() {
-            throw InspectionError.staleCursor("partition \(partition) is in no store here")
+            throw InspectionError.staleCursor("no store contains partition \(partition)")
         }
     }
 

@@ -19,7 +19,7 @@ package struct FigureTerm: Sendable {
     }
 }
 
-/// The rows of a dump, or of the funnel, that a query selects.
+/// The rows of a dump, or of the funnel, that a request selects.
 ///
 /// A figure decides whether a single row counts and what it adds. Dumps sum the rows of stores with it, and
 /// explanations sum the rows of single records, so both use the same rows.
@@ -27,7 +27,7 @@ package protocol Figure: AnyObject {
     /// Name of the dump.
     var name: String { get }
     /// The conditions and the time range.
-    var query: DumpQuery { get }
+    var request: ReportRequest { get }
     /// The aggregates of its rows, by stream; a stream without aggregates supplies rejected records.
     var sources: [(stream: String, tables: [AggregateTable])] { get }
     /// Names of the measures that are sums. Reading rows may add more.
@@ -97,41 +97,49 @@ package final class DumpFigure: Figure {
     let description: DumpDescription
     let selection: RowSelection
     package let sources: [(stream: String, tables: [AggregateTable])]
-    package let query: DumpQuery
+    package let request: ReportRequest
     /// The models that determine the versions of values, by app.
     private let models: [Int64: ConversionModel]
     private let hours = HourTexts()
 
-    /// Selects rows of a dump. Throws for an invalid query.
-    package convenience init(_ query: DumpQuery) throws(InspectionError) {
-        try self.init(query, of: .named(query.name))
+    /// Selects rows of a dump. Throws for an invalid request.
+    ///
+    /// - Parameter models: determine the versions of values in postbacks, for `conversion-updates`.
+    package convenience init(
+        _ request: ReportRequest, models: [ConversionModel] = []
+    ) throws(InspectionError) {
+        try self.init(request, of: .named(request.name), models: models)
     }
 
-    init(_ query: DumpQuery, of description: DumpDescription) throws(InspectionError) {
+    init(
+        _ request: ReportRequest, of description: DumpDescription, models: [ConversionModel] = []
+    ) throws(InspectionError) {
         self.description = description
         sources = description.sources
-        self.query = query
+        self.request = request
         let isByCurrency =
-            query.tellsCurrenciesApart
+            request.tellsCurrenciesApart
             && description.measures.contains { measure in
-                MoneyByCurrency.isMoney(measure) && query.measures?.contains(measure) ?? true
+                MoneyByCurrency.isMoney(measure) && request.measures?.contains(measure) ?? true
             }
-        selection = try RowSelection(query, of: description.columns, isByCurrency: isByCurrency)
-        guard !query.notesMaturity || description.hasWindows else {
+        selection = try RowSelection(request, of: description.columns, isByCurrency: isByCurrency)
+        guard !request.maturity || description.hasWindows else {
             throw .noMaturity(description.name, known: reportNames(.maturity))
         }
-        models = Dictionary(
-            query.conversionModels.map { ($0.app, $0) }, uniquingKeysWith: { first, _ in first })
+        self.models = Dictionary(
+            models.map { ($0.app, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
     /// Counts rejected records regardless of the shown columns.
-    convenience init(counting query: DumpQuery) throws(InspectionError) {
-        let description = try DumpDescription.named(query.name)
-        var query = query
-        if case .refusals = description.source, query.grouping == .all {
-            query.grouping = .columns(description.columns.filter(\.isDefault).map(\.name))
+    convenience init(
+        counting request: ReportRequest, models: [ConversionModel] = []
+    ) throws(InspectionError) {
+        let description = try DumpDescription.named(request.name)
+        var request = request
+        if case .refusals = description.source, request.grouping == .all {
+            request.grouping = .columns(description.columns.filter(\.isDefault).map(\.name))
         }
-        try self.init(query, of: description)
+        try self.init(request, of: description, models: models)
     }
 
     package var name: String { description.name }
@@ -140,7 +148,7 @@ package final class DumpFigure: Figure {
 
     /// The measures that its dump shows. Ungrouped rejected records are listed one by one, without measures.
     var shownMeasures: [String] {
-        if case .refusals = description.source, query.grouping == .all { return [] }
+        if case .refusals = description.source, request.grouping == .all { return [] }
         return measures
     }
 
@@ -156,7 +164,7 @@ package final class DumpFigure: Figure {
     func countsByHour(_ table: AggregateTable) -> Bool { isBrought(table) }
 
     /// Whether rows note the windows of their postbacks.
-    var notesMaturity: Bool { query.notesMaturity }
+    var notesMaturity: Bool { request.maturity }
 
     package var isLimitedInTime: Bool { selection.isLimitedInTime }
 
@@ -205,7 +213,7 @@ package final class DumpFigure: Figure {
                 : [column.name == "sequence_index" ? indexColumn : column.name]
         }
         guard isOfInstalls || selection.includes(timeMilliseconds: time) else { return false }
-        return query.conditions.allSatisfy { condition in
+        return request.conditions.allSatisfy { condition in
             guard !["verdict", "did_win"].contains(condition.column),
                 let place = names.firstIndex(of: condition.column)
             else { return true }
@@ -224,8 +232,8 @@ package final class DumpFigure: Figure {
         let isOfRefusals = sources.allSatisfy(\.tables.isEmpty)
         let rest = isOfRefusals ? Hour.milliseconds - 1 : 0
         let last = min(start, .max - rest) + rest
-        if let since = query.sinceMilliseconds, last < since { return false }
-        if let until = query.untilMilliseconds, start >= until { return false }
+        if let since = request.sinceMilliseconds, last < since { return false }
+        if let until = request.untilMilliseconds, start >= until { return false }
         return selection.includes(.text(hour.text), ofColumn: "hour")
             && selection.includes(.text(hour.day), ofColumn: dayColumn)
     }
@@ -314,7 +322,7 @@ final class HourTexts {
 
     subscript(text: String) -> (milliseconds: Int64, day: String) {
         if let hour = known[text] { return hour }
-        // Years of five digits and more are later than any query, negative years are earlier.
+        // Years of five digits and more are later than any request, negative years are earlier.
         let beyond: Int64 = text.hasPrefix("-") ? .min : .max
         let hour = (UTC.milliseconds(text: text) ?? beyond, String(text.prefix { $0 != "T" }))
         known[text] = hour

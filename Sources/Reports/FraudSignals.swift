@@ -103,13 +103,14 @@ extension OpenStores {
     ///
     /// - Parameters:
     ///   - trustsDevelopment: whether postbacks of the verdict `development` are trusted.
-    /// - Throws: `noStore` without any store; `unknownColumn` and `badCondition` for an invalid query.
+    /// - Throws: `noStore` without any store; `unknownColumn` and `badCondition` for an invalid request.
     package func fraudSignals(
-        _ query: DumpQuery, trustsDevelopment: Bool
+        _ request: ReportRequest, trustsDevelopment: Bool
     ) throws(InspectionError) -> FraudSignals {
-        var query = query
-        let wanted = query.conditions.filter { $0.column == FraudSignals.signalColumn }.map(\.value)
-        query.conditions.removeAll { $0.column == FraudSignals.signalColumn }
+        var request = request
+        let wanted = request.conditions.filter { $0.column == FraudSignals.signalColumn }.map(
+            \.value)
+        request.conditions.removeAll { $0.column == FraudSignals.signalColumn }
         let signals = FraudSignals.Signal.allCases.filter { signal in
             wanted.allSatisfy { $0 == signal.rawValue }
         }
@@ -119,7 +120,7 @@ extension OpenStores {
                 wanted: "one of "
                     + FraudSignals.Signal.allCases.map(\.rawValue).joined(separator: ", "))
         }
-        let selection = try RowSelection(query, of: FraudSignals.columns)
+        let selection = try RowSelection(request, of: FraudSignals.columns)
         return try view(of: SignalFold.streams) { view in
             var fold = SignalFold(selection, trustsDevelopment: trustsDevelopment)
             for slice in view.slices { try fold.addAds(slice) }
@@ -362,25 +363,25 @@ private struct PostbackClaim {
 
 struct FraudSignalsReport: Report {
     var name: String { FraudSignals.name }
-    let note = "Shares that fraud shows in, with their intervals; no verdict."
+    let note = "Shares that can indicate fraud, with intervals. They are not a verdict."
     let help: String? =
-        "fraud-signals has shares that point at fraud by network, publisher and app, each with its counts and "
-        + "an interval of 95 %: docs/concepts/fraud-signals.md."
+        "fraud-signals reports shares that can indicate fraud by network, publisher and app, with counts and "
+        + "95 % intervals: docs/concepts/fraud-signals.md."
     var columnNames: [String] { FraudSignals.columnNames }
     var measureNames: [String] { FraudSignals.measureNames }
     var streams: [String] { SignalFold.streams }
     let abilities: ReportAbilities = [.groups, .scopes, .endsWithEvents]
     let reasonWithoutNumber: String? =
-        "holds shares of several dumps with their intervals: explain postbacks (--where verdict=...), "
-        + "overlay-clicks, bid-signatures, conflicts or outcomes, whose sums it divides"
+        "contains shares of sums in other dumps: explain postbacks (--where verdict=...), "
+        + "overlay-clicks, bid-signatures, conflicts or outcomes instead"
 
     func answer(
         _ request: ReportRequest, _ stores: OpenStores, _ configuration: ReportConfiguration,
         as format: DumpFormat
     ) throws -> DumpAnswer {
         let signals = try stores.fraudSignals(
-            request.query, trustsDevelopment: configuration.trustsDevelopment())
-        let notice = missingNotice(signals.missingStreams, "what they would show is not known")
+            request, trustsDevelopment: configuration.trustsDevelopment())
+        let notice = missingNotice(signals.missingStreams, "their signals are unknown")
         return try request.answer(signals.table, [notice], of: self, as: format)
     }
 }

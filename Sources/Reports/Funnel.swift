@@ -16,7 +16,7 @@ package struct Funnel: Sendable {
 
     /// Names of the columns that group rows.
     package static var columnNames: [String] { columns.map(\.name) }
-    /// Names of all other columns, including those that only some queries have.
+    /// Names of all other columns, including those that only some requests have.
     package static var measureNames: [String] { FunnelColumn.all.map(\.name) }
 
     static let columns = [
@@ -33,7 +33,7 @@ package struct Funnel: Sendable {
         watermarkMilliseconds: Int64?, missingStreams: [String]
     ) throws(InspectionError) {
         let figure = fold.figure
-        let shown = FunnelColumn.shown(figure.question)
+        let shown = FunnelColumn.shown(figure.request)
         self.missingStreams = missingStreams
         unknownBundles = figure.unknownBundles.sorted {
             $0.utf8.lexicographicallyPrecedes($1.utf8)
@@ -60,13 +60,14 @@ package struct Funnel: Sendable {
 extension OpenStores {
     /// Reads the funnel from the stores.
     ///
-    /// - Throws: `noStore` without any store; `unknownColumn` and `badCondition` for an invalid query.
+    /// - Throws: `noStore` without any store; `unknownColumn` and `badCondition` for an invalid request.
     ///
     /// - Parameter conversion: converts all amounts into one currency.
     package func funnel(
-        _ query: FunnelQuery, converting conversion: CurrencyConversion? = nil
-    ) throws(InspectionError) -> Funnel {
-        let figure = try FunnelFigure(query, isConverted: conversion != nil)
+        _ request: ReportRequest, _ configuration: ReportConfiguration,
+        converting conversion: CurrencyConversion? = nil
+    ) throws -> Funnel {
+        let figure = try FunnelFigure(request, configuration, isConverted: conversion != nil)
         return try view(of: figure.streams) { try $0.funnel(figure, converting: conversion) }
     }
 }
@@ -81,39 +82,6 @@ extension StoreView {
         return try Funnel(
             fold, converting: conversion, watermarkMilliseconds: try postbacksWatermark,
             missingStreams: FunnelSource.streams.filter { !streams.contains($0) })
-    }
-}
-
-package struct FunnelQuery: Sendable {
-    /// The day of a postback in the funnel.
-    package enum DateRule: String, CaseIterable, Sendable {
-        case arrival
-        /// The estimated day of the install.
-        case install
-    }
-
-    package var query: DumpQuery
-    package var dateRule: DateRule
-    package var catalog: Catalog
-    /// Whether postbacks of the verdict `development` are trusted.
-    package var trustsDevelopment: Bool
-    /// App Store ids by bundle id, for notifications of the store.
-    package var appsByBundle: [String: Int64]
-    /// Whether rows have an estimate of the revenue in addition to its bounds.
-    package var estimates = false
-    /// Whether sums are also kept by window.
-    var tellsWindows = false
-
-    /// The name of the query is ignored.
-    package init(
-        query: DumpQuery = DumpQuery(name: Funnel.name), dateRule: DateRule = .arrival,
-        catalog: Catalog, trustsDevelopment: Bool = false, appsByBundle: [String: Int64] = [:]
-    ) {
-        self.query = query
-        self.dateRule = dateRule
-        self.catalog = catalog
-        self.trustsDevelopment = trustsDevelopment
-        self.appsByBundle = appsByBundle
     }
 }
 
@@ -229,10 +197,10 @@ struct FunnelColumn: Sendable {
     /// day than its import.
     var eventStreams: [String] { streams + (hasCost ? [BidsFold.streamName] : []) }
 
-    /// The columns of a query, in order.
-    static func shown(_ query: FunnelQuery) -> [FunnelColumn] {
-        sums + (query.dateRule == .install ? installs : []) + maturity
-            + (query.estimates ? estimates : [])
+    /// The columns of a request, in order.
+    static func shown(_ request: ReportRequest) -> [FunnelColumn] {
+        sums + (request.dateRule == .install ? installs : []) + maturity
+            + (request.estimates ? estimates : [])
     }
 
     static let all = sums + installs + maturity + estimates
@@ -359,9 +327,9 @@ extension Dictionary {
 
 struct FunnelReport: Report {
     var name: String { Funnel.name }
-    let note = "Each campaign from the bid to the revenue."
+    let note = "Campaigns from bid to revenue."
     let help: String? =
-        "funnel joins all streams to a row a day and campaign: docs/reference/funnel.md has its columns."
+        "funnel joins all streams into one row per day and campaign: docs/reference/funnel.md lists its columns."
     let pageNote = ""
     let pageColumns = ["day"]
     var columnNames: [String] { Funnel.columnNames }
@@ -381,8 +349,7 @@ struct FunnelReport: Report {
         as format: DumpFormat
     ) throws -> DumpAnswer {
         let conversion = try request.conversion(configuration)
-        let funnel = try stores.funnel(
-            request.funnelQuery(configuration), converting: conversion)
+        let funnel = try stores.funnel(request, configuration, converting: conversion)
         // The app of a notification with an unknown bundle id is not known, so scoped readers do not see the notice.
         let bundles = request.isScoped ? nil : funnel.noticeOfBundles
         return try request.answer(
@@ -391,14 +358,14 @@ struct FunnelReport: Report {
     }
 
     func figure(
-        _ query: DumpQuery, _ configuration: ReportConfiguration
+        _ request: ReportRequest, _ configuration: ReportConfiguration
     ) throws -> any Figure {
-        try FunnelFigure(configuration.funnelQuery(query), bounds: .ofRevenue)
+        try FunnelFigure(request, configuration, bounds: .ofRevenue)
     }
 
     func provableFigure(
-        _ query: DumpQuery, _ configuration: ReportConfiguration
-    ) throws -> any Figure { try FunnelFigure(configuration.funnelQuery(query)) }
+        _ request: ReportRequest, _ configuration: ReportConfiguration
+    ) throws -> any Figure { try FunnelFigure(request, configuration) }
 
     func provedParts(of measure: String) -> [String]? {
         appMeasures.contains(measure) ? nil : FunnelColumn.named(measure)?.parts ?? [measure]
@@ -410,24 +377,24 @@ struct FunnelReport: Report {
     }
 
     func division(
-        of measure: String, _ query: DumpQuery, _ stores: OpenStores,
+        of measure: String, _ request: ReportRequest, _ stores: OpenStores,
         _ configuration: ReportConfiguration
     ) throws -> FunnelDivision? {
-        try stores.division(of: measure, configuration.funnelQuery(query))
+        try stores.division(of: measure, request, configuration)
     }
 
     func costInWords(
-        _ measure: String, _ query: DumpQuery, _ stores: OpenStores,
+        _ measure: String, _ request: ReportRequest, _ stores: OpenStores,
         _ configuration: ReportConfiguration
-    ) throws -> String? { try stores.costInWords(measure, configuration.funnelQuery(query)) }
+    ) throws -> String? { try stores.costInWords(measure, request, configuration) }
 
     func streams(of measure: String) -> [String] {
         FunnelColumn.named(measure)?.eventStreams ?? []
     }
 
     func comparedRows(
-        _ query: DumpQuery, _ configuration: ReportConfiguration
-    ) throws -> ComparedRows { ComparedRows(try FunnelFigure(configuration.funnelQuery(query))) }
+        _ request: ReportRequest, _ configuration: ReportConfiguration
+    ) throws -> ComparedRows { ComparedRows(try FunnelFigure(request, configuration)) }
 }
 
 extension Funnel {
@@ -435,7 +402,7 @@ extension Funnel {
     fileprivate var noticeOfBundles: String? {
         unknownBundles.isEmpty
             ? nil
-            : "notifications of \(unknownBundles.joined(separator: ", ")) are left out: no app of "
-                + "store-notifications.yaml has this bundle_id with its app_apple_id"
+            : "notifications of \(unknownBundles.joined(separator: ", ")) are not counted: add the bundle_id with its "
+                + "app_apple_id to store-notifications.yaml"
     }
 }

@@ -27,8 +27,14 @@ package final class FunnelFigure: Figure {
     package let name: String
     /// Counts, then the amounts by currency, in the order of discovery.
     package private(set) var measures: [String]
-    let question: FunnelQuery
+    package let request: ReportRequest
+    /// Whether postbacks of the verdict `development` are trusted.
+    private let trustsDevelopment: Bool
+    /// App Store ids by bundle id, for notifications of the store.
+    private let appsByBundle: [String: Int64]
     let isConverted: Bool
+    /// Whether sums are also kept by window.
+    let tellsWindows: Bool
     package let bounds: Bounds
     let selection: RowSelection
     let hours = HourTexts()
@@ -46,15 +52,20 @@ package final class FunnelFigure: Figure {
     ///
     /// - Parameters:
     ///   - isConverted: whether amounts will be converted at the rates of their days.
+    ///   - tellsWindows: whether sums are also kept by window.
     ///   - bounds: additional sums of explanations.
     package init(
-        _ query: FunnelQuery, isConverted: Bool = false, bounds: Bounds = .absent
-    ) throws(InspectionError) {
-        question = query
+        _ request: ReportRequest, _ configuration: ReportConfiguration, isConverted: Bool = false,
+        tellsWindows: Bool = false, bounds: Bounds = .absent
+    ) throws {
+        names = CampaignNames(try configuration.catalog())
+        trustsDevelopment = try configuration.trustsDevelopment()
+        appsByBundle = try configuration.appsByBundle()
+        self.request = request
         self.isConverted = isConverted
+        self.tellsWindows = tellsWindows
         self.bounds = bounds
-        selection = try RowSelection(query.query, of: Funnel.columns)
-        names = CampaignNames(query.catalog)
+        selection = try RowSelection(request, of: Funnel.columns)
         let counts: [FunnelMeasure]
         let appSums: [String]
         switch bounds {
@@ -67,8 +78,6 @@ package final class FunnelFigure: Figure {
         measures = counts.map(\.name) + appSums
         if bounds != .absent { measures.append(FunnelColumn.unbounded) }
     }
-
-    package var query: DumpQuery { question.query }
 
     package var sources: [(stream: String, tables: [AggregateTable])] {
         read.map { ($0.stream, $0.sources.map(\.stored)) }
@@ -101,7 +110,7 @@ package final class FunnelFigure: Figure {
 
     /// The source of the decoded revenue.
     var revenue: FunnelSource {
-        question.dateRule == .install ? .installCohorts : .decodedEvents
+        request.dateRule == .install ? .installCohorts : .decodedEvents
     }
 
     package func begin(_ slices: [StoreSlice]) throws {
@@ -142,7 +151,7 @@ package final class FunnelFigure: Figure {
         if case .through = bounds {
             guard name != CampaignReturns.throughDay, name != "maturity" else {
                 return .noSum(
-                    "is computed from dates, and no record adds to it: docs/reference/returns.md")
+                    "is computed from dates and is not a sum of records: docs/reference/returns.md")
             }
             let known = CampaignReturns.measureNames
             guard known.contains(name) || measures.contains(name), let parts = parts(of: name)
@@ -151,12 +160,12 @@ package final class FunnelFigure: Figure {
         }
         guard FunnelColumn.named(name)?.parts.isEmpty != true else {
             return .noSum(
-                "is worked out of dates or shares, and no record adds to it: docs/reference/funnel.md"
+                "is computed from dates or shares and is not a sum of records: docs/reference/funnel.md"
             )
         }
         guard bounds != .absent || name != FunnelColumn.unbounded else {
             return .noSum(
-                "follows from the models in the stores, which no stored row has: prove postbacks, or explain it"
+                "follows from the models and is not in a stored row: prove postbacks, or explain it"
             )
         }
         return parts(of: name).map { .measures($0) }
@@ -188,7 +197,7 @@ package final class FunnelFigure: Figure {
     }
 
     package func mayCount(in hour: Hour) -> Bool {
-        guard question.dateRule == .install else {
+        guard request.dateRule == .install else {
             return selection.includes(timeMilliseconds: hour.hoursSince1970 * Hour.milliseconds)
                 && selection.includes(.text(hour.day), ofColumn: "day")
         }
@@ -295,7 +304,7 @@ extension FunnelFigure {
         of row: PostbackRow, model: ConversionModel?
     ) -> (milliseconds: Int64?, day: String) {
         let arrival = hours[row.hour]
-        guard question.dateRule == .install else { return arrival }
+        guard request.dateRule == .install else { return arrival }
         guard row.hasInstall else { return (nil, "") }
         let install = row.timing.likelyInstall(received: arrival.milliseconds, model: model)
         let day = Hour(containing: install).startOfDay
@@ -326,7 +335,7 @@ extension FunnelFigure {
             hour: row.hour, network: row.network, campaign: row.campaign, app: row.app,
             kind: row.kind)
         entry.postback = row
-        guard row.didWin, row.isTrusted(trustsDevelopment: question.trustsDevelopment) else {
+        guard row.didWin, row.isTrusted(trustsDevelopment: trustsDevelopment) else {
             return entry
         }
         entry.isTrusted = true
@@ -346,7 +355,7 @@ extension FunnelFigure {
 
     /// The app of a bundle id. An unconfigured bundle id returns nil and is noted.
     func app(ofBundle bundle: String) -> Int64? {
-        if let app = question.appsByBundle[bundle] { return app }
+        if let app = appsByBundle[bundle] { return app }
         unknownBundles.insert(bundle)
         return nil
     }

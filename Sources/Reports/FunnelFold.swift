@@ -184,7 +184,7 @@ extension FunnelFold {
             let key = RowKeyBytes(partition, row.values(PostbackRow.columns))
             counts[key, default: Counts(partition: partition, row: postbacks)].add(row)
         }
-        let zeros = figure.question.dateRule == .install ? try fineZeros(slice) : [:]
+        let zeros = figure.request.dateRule == .install ? try fineZeros(slice) : [:]
         let recorded = try slice.recordedDecodings()
         for decoding in recorded.values { models.add(decoding.models) }
         for (key, counts) in counts.sorted(by: { $0.key < $1.key }) {
@@ -202,7 +202,7 @@ extension FunnelFold {
         let time = figure.time(of: row, model: model)
         let interval = installInterval(of: row, allAreZero: allAreZero)
         let received = figure.hours[row.hour].milliseconds
-        let tellsWindows = figure.question.tellsWindows
+        let tellsWindows = figure.tellsWindows
         add(entry, at: time) { sums in
             sums.addBounds(ofWindow: Int(row.sequenceIndex), tellsWindows: tellsWindows) {
                 $0.add(
@@ -237,7 +237,7 @@ extension FunnelFold {
             let model = recorded[partition]?.models[row.app]
             let received = figure.hours[row.hour].milliseconds
             let time = figure.time(of: row, model: model)
-            let tellsWindows = figure.question.tellsWindows
+            let tellsWindows = figure.tellsWindows
             add(entry, at: time) { sums in
                 sums.addBounds(ofWindow: Int(row.sequenceIndex), tellsWindows: tellsWindows) {
                     $0.add(
@@ -265,7 +265,7 @@ extension FunnelFold {
     }
 
     private func installInterval(of row: PostbackRow, allAreZero: Bool) -> InstallInterval {
-        guard figure.question.dateRule == .install, row.hasInstall else { return InstallInterval() }
+        guard figure.request.dateRule == .install, row.hasInstall else { return InstallInterval() }
         let window = row.timing.installWindow(
             received: figure.hours[row.hour].milliseconds, fineIsZero: allAreZero,
             reEngagement: false, development: false)

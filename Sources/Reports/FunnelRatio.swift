@@ -120,21 +120,21 @@ package struct FunnelDivision: Sendable {
         guard value == .null else { return nil }
         let terms = [over] + under
         if let none = terms.first(where: { $0.amount == Term.unknown }) {
-            return "not known: no \(none.name) is known"
+            return "not known: \(none.name) is missing"
         }
         let currencies = Set(terms.flatMap(\.currencies))
         guard currencies.count < 2 else {
             return
-                "not known: amounts of \(MoneyByCurrency.list(currencies)) have no common rate"
+                "not known: amounts in \(MoneyByCurrency.list(currencies)) cannot be divided by one another"
         }
-        return "not known: there is nothing to divide by"
+        return "not known: nothing to divide by"
     }
 
     /// A note on installs of campaigns without a known cost, which lower `cpi`; nil without such installs.
     package var noteOnInstalls: String? {
         guard installsWithoutCost > 0, let installs = under.first?.amount else { return nil }
         return
-            "\(installsWithoutCost) of the \(installs) installs \(installsWithoutCost == 1 ? "is" : "are") of campaigns without a known cost in these days: \(installsWithoutCost == 1 ? "it makes" : "they make") cpi smaller"
+            "\(installsWithoutCost) of the \(installs) installs \(installsWithoutCost == 1 ? "belongs" : "belong") to campaigns without a known cost in these days, which lowers cpi"
     }
 }
 
@@ -168,14 +168,14 @@ extension FunnelDivision.Term {
 extension OpenStores {
     /// Reads a rate of the funnel over all selected rows, with its terms; nil for a column that is not a rate.
     package func division(
-        of measure: String, _ query: FunnelQuery
-    ) throws(InspectionError) -> FunnelDivision? {
+        of measure: String, _ request: ReportRequest, _ configuration: ReportConfiguration
+    ) throws -> FunnelDivision? {
         guard let column = FunnelColumn.named(measure), let ratio = column.ratio else {
             return nil
         }
-        var query = query
-        query.query.grouping = .total
-        let figure = try FunnelFigure(query)
+        var request = request
+        request.grouping = .total
+        let figure = try FunnelFigure(request, configuration)
         var division = try view(of: figure.streams) { view in
             var fold = FunnelFold(figure)
             try fold.add(view.slices)
@@ -191,20 +191,20 @@ extension OpenStores {
                 value: column.value(row))
         }
         if measure == FunnelColumn.costPerInstall {
-            division.installsWithoutCost = try installsWithoutCost(query)
+            division.installsWithoutCost = try installsWithoutCost(request, configuration)
         }
         return division
     }
 
     /// The cost over all selected rows of the funnel, with a text that names the counted parts; nil for another column.
     package func costInWords(
-        _ measure: String, _ query: FunnelQuery
-    ) throws(InspectionError) -> String? {
+        _ measure: String, _ request: ReportRequest, _ configuration: ReportConfiguration
+    ) throws -> String? {
         guard measure == FunnelTerm.cost.name else { return nil }
-        var query = query
-        query.query.grouping = .total
-        query.query.measures = nil
-        let table = try funnel(query).table
+        var request = request
+        request.grouping = .total
+        request.measures = nil
+        let table = try funnel(request, configuration).table
         func text(_ name: String) -> String? {
             table.columns.firstIndex { $0.name == name }.flatMap { place in
                 table.rows.first.map { $0[place].plainText }
@@ -213,40 +213,42 @@ extension OpenStores {
         guard let source = text("cost_source") else { return nil }
         let rule =
             source == FunnelCost.Source.both.rawValue
-            ? ": on days of a campaign with billing, its reports do not count" : ""
+            ? ": on days with billed cost, a campaign's reported cost does not count" : ""
         return "\(measure) = \(text(measure) ?? "0"), \(source)\(rule)"
     }
 
     /// Reads a rate of `roas` over all selected rows up to one day, with its terms; nil for a column that is not a
     /// rate.
     package func division(
-        of measure: String, inReturns query: FunnelQuery
-    ) throws(InspectionError) -> FunnelDivision? {
+        of measure: String, inReturns request: ReportRequest, _ configuration: ReportConfiguration
+    ) throws -> FunnelDivision? {
         guard CampaignReturns.measureNames.contains(measure),
             let ratio = FunnelColumn.named(measure)?.ratio
         else { return nil }
-        var query = query
-        query.query.grouping = .total
-        return FunnelDivision(measure, ratio, try returns(query).table)
+        var request = request
+        request.grouping = .total
+        return FunnelDivision(measure, ratio, try returns(request, configuration).table)
     }
 
     /// Reads the click rate over all selected rows, with its terms; nil for a column that is not a rate.
     package func division(
-        of measure: String, inClickRates query: DumpQuery
+        of measure: String, inClickRates request: ReportRequest
     ) throws(InspectionError) -> FunnelDivision? {
         guard measure == ClickRates.rate, let ratio = FunnelColumn.named(measure)?.ratio else {
             return nil
         }
-        var query = query
-        query.grouping = .total
-        return FunnelDivision(measure, ratio, try clickRates(query).table)
+        var request = request
+        request.grouping = .total
+        return FunnelDivision(measure, ratio, try clickRates(request).table)
     }
 
-    private func installsWithoutCost(_ query: FunnelQuery) throws(InspectionError) -> Int128 {
-        var query = query
-        query.query.grouping = .columns(Funnel.campaignColumns)
-        query.query.measures = nil
-        return try funnel(query).table.installsWithoutCost
+    private func installsWithoutCost(
+        _ request: ReportRequest, _ configuration: ReportConfiguration
+    ) throws -> Int128 {
+        var request = request
+        request.grouping = .columns(Funnel.campaignColumns)
+        request.measures = nil
+        return try funnel(request, configuration).table.installsWithoutCost
     }
 }
 

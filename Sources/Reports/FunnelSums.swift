@@ -8,7 +8,7 @@ struct FunnelSums {
     private(set) var revenueMinMicros: [StoredValue: Int128] = [:]
     private(set) var revenueMaxMicros: [StoredValue: Int128] = [:]
     var bounds = RevenueBounds()
-    /// The bounds by window, if `FunnelQuery.tellsWindows`.
+    /// The bounds by window, if `FunnelFigure.tellsWindows`.
     private(set) var windowBounds: [RevenueBounds] = []
     private(set) var installsByDay = CohortSizes()
     /// The install days, with the data that determines the windows of their postbacks.

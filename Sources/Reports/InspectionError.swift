@@ -2,7 +2,7 @@ import Store
 import Streams
 import Wording
 
-/// Why a query of stores fails.
+/// Why a request to stores fails.
 package enum InspectionError: OperatorError, Equatable, Sendable {
     /// The data directories have no store of these streams.
     case noStore(streams: [String], directories: [String])
@@ -30,7 +30,7 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
     case tooManyCurves(Int)
     /// The sort order does not name a column with an optional direction.
     case badOrder(String)
-    /// The query does not name the day since the install that its numbers refer to.
+    /// The request does not name the day since the install that its numbers refer to.
     case noThroughDay(String)
     /// A column is compared with a value that it cannot have.
     case badCondition(column: String, value: String, wanted: String)
@@ -61,7 +61,7 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
         }
     }
 
-    /// True when the query is invalid, false for errors of the stores.
+    /// True when the request is invalid, false for errors of the stores.
     package var isUsage: Bool {
         switch self {
         case .noStore, .unreadableDirectory, .differentLogs, .nothingInCommon,
@@ -83,13 +83,13 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
                 + "\(directories.joined(separator: ", ")): run "
                 + "\(streams.map { "weir-\($0)" }.joined(separator: " or ")), or give --data"
         case .unreadableDirectory(let directory, let detail):
-            "cannot read \(directory): \(detail); give --data directories that hold stores"
+            "cannot read \(directory): \(detail); give --data directories with stores"
         case .differentLogs(let stream, let directories):
-            "the \(stream).sqlite of \(directories.joined(separator: ", ")) were folded from different "
-                + "logs or topics: their offsets mean other records, so give stores of one topic"
+            "the \(stream).sqlite files in \(directories.joined(separator: ", ")) were folded from different "
+                + "logs or topics, so their offsets cannot be compared: give stores of one topic"
         case .nothingInCommon(let streams, let directories):
-            "\(directories.joined(separator: " and ")) have no store of one stream in common, of "
-                + "\(streams.joined(separator: ", ")): give directories that hold the same stores"
+            "\(directories.joined(separator: " and ")) have no stream in common among "
+                + "\(streams.joined(separator: ", ")): give directories with stores of the same streams"
         case .unknownDump(let name, let known):
             "no dump '\(name)': \(UnknownName(name, known: known))"
         case .unknownColumn(let name, let dump, let known):
@@ -97,42 +97,42 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
         case .unknownMeasure(let name, let known):
             "no measure '\(name)' here: \(UnknownName(name, known: known))"
         case .curveColumn(let column):
-            "a curve adds up over \(column): leave --where \(column)=... out, and take the row that you want"
+            "a curve adds up over \(column): remove --where \(column)=... and read the row that you want"
         case .badTimes:
             "--to is before --from: give the earlier time first"
         case .noMaturity(let name, let known):
-            "\(name) has no maturity: \(known.dropLast().joined(separator: ", ")) and \(known.last ?? "") have"
+            "\(name) has no maturity: use \(known.dropLast().joined(separator: ", ")) or \(known.last ?? "")"
         case .noCurves(let name, let known):
-            "\(name) has no curves: \(known.joined(separator: " and ")) have"
+            "\(name) has no curves: use \(known.joined(separator: " or "))"
         case .noGrouping(let name):
-            "\(name) has intervals, which do not add up: leave --by out, and choose rows by --where"
+            "\(name) contains intervals, which cannot be added: remove --by, and select rows with --where"
         case .badColumns(let columns):
-            "'\(columns)' does not name columns: give column,column,..., each once; --by may be total alone"
+            "'\(columns)' is not a list of columns: write column,column,... with each column once, or only total with --by"
         case .tooManyCurves(let most):
-            "there are more than \(most) curves: give --by fewer columns, or --where"
+            "there are more than \(most) curves: use fewer columns with --by, or select rows with --where"
         case .badOrder(let order):
-            "'\(order)' is not an order of rows: write a column, with - before it or :desc after it for the largest first"
+            "'\(order)' is not a sort order: write a column, and put - before it or :desc after it to sort largest first"
         case .noThroughDay(let name):
-            "\(name) adds up to a day since the install: give --where through_day=0, 3, 7 or 30"
+            "\(name) needs a number of days since the install: give --where through_day=0, 3, 7 or 30"
         case .badCondition(let column, let value, let wanted):
             "\(column) is never '\(value)': give \(wanted)"
         case .incompleteExport(let found, let accepted):
-            "the export has \(found) postbacks, and the stores have accepted \(accepted): a store is damaged; see weir check, then restore it or fold again"
+            "the export contains \(found) postbacks, but the stores accepted \(accepted), so a store is damaged: run weir check, then restore the store or fold again"
         case .staleCursor(let reason):
-            "--changed-since cannot be gone on from: \(reason); export everything with --changed-since "
-                + "start, and replace what was loaded"
+            "--changed-since cannot continue from this cursor: \(reason); export everything with "
+                + "--changed-since start, and replace the loaded data"
         case .noRates(let file, let missing):
-            "no rate of \(missing): add lines of these days to \(file), or leave --in out"
+            "there is no rate for \(missing): add lines for these days to \(file), or remove --in"
         case .storeGone(let path, let instant):
-            "\(path), which was in force at \(instant), is gone: what it said is not known any more; "
-                + "put it back, or ask for a later time"
+            "\(path), which was in force at \(instant), is missing, so its numbers are unknown: "
+                + "restore it, or choose a later time"
         case .hourNotFolded(let stream, let hour, let detail):
             hour.map { hour in
-                "cannot tell what the records of \(stream) in the hour \(hour) had added by then: "
-                    + "\(detail); a whole hour needs no log"
+                "cannot compute the values of \(stream) within the hour \(hour): "
+                    + "\(detail); choose a full hour, which does not need the log"
             }
-                ?? "cannot tell what the records of \(stream) had added by then: \(detail); its rows are "
-                + "of days that records name, so that all of its log is needed"
+                ?? "cannot compute the values of \(stream) at that time: \(detail); its rows belong to "
+                + "days that records name, so the whole log is needed"
         case .unreadableConfiguration(let stream, let partition, let fault):
             "\(stream), partition \(partition): \(fault)"
         case .temporaryFile(let path, let detail):

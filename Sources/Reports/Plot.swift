@@ -116,7 +116,7 @@ package struct Plot: Sendable {
     // MARK: At a terminal
 
     private static let eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"]
-    private static let note = "* some of it can still come\n"
+    private static let note = "* not final: more can still arrive\n"
 
     /// Bars of Unicode blocks: filled up to the lower bound, shaded from there to the upper one.
     ///

@@ -19,10 +19,10 @@ package struct Reconciliation: Sendable {
     static let name = "reconcile"
 }
 
-/// The query for a reconciliation.
+/// The request for a reconciliation.
 package struct ReconciliationQuery: Sendable {
     /// Columns, conditions and time, which is that of a postback's first copy. The name is ignored.
-    package var query: DumpQuery
+    package var request: ReportRequest
     /// Whether to list each postback with the positions of its copies.
     package var showsRecords = false
     /// Whether to list matching postbacks too.
@@ -30,21 +30,21 @@ package struct ReconciliationQuery: Sendable {
     /// Whether postbacks of the verdict `development` are trusted.
     package var trustsDevelopment = false
 
-    package init(query: DumpQuery = DumpQuery(name: "reconcile")) {
-        self.query = query
+    package init(request: ReportRequest = ReportRequest(name: "reconcile")) {
+        self.request = request
     }
 }
 
 extension OpenStores {
     /// Compares the copies of postbacks from networks and from developers.
     ///
-    /// - Throws: `noStore` without a store of postbacks; `unknownColumn` and similar errors for an invalid query.
+    /// - Throws: `noStore` without a store of postbacks; `unknownColumn` and similar errors for an invalid request.
     package func reconciliation(
         _ question: ReconciliationQuery
     ) throws(InspectionError) -> Reconciliation {
-        var query = question.query
-        query.name = Reconciliation.name
-        let selection = try RowSelection(query, of: Reconciliation.columns)
+        var request = question.request
+        request.name = Reconciliation.name
+        let selection = try RowSelection(request, of: Reconciliation.columns)
         return try view(of: [PostbacksFold.streamName]) { view in
             var fold = ReconciliationFold(
                 question, selection, watermarkMilliseconds: try view.postbacksWatermark ?? 0)
@@ -150,8 +150,8 @@ extension ReconciliationFold {
     private var notices: [String] {
         guard isAnything, !hasDeveloperCopies else { return [] }
         return [
-            "no developer copy came at all: records that the collector takes on the developers' paths "
-                + "carry ce_via: developer-copy, docs/guides/analyse-campaigns.md says more"
+            "there are no developer copies. The collector marks them with ce_via: developer-copy on its "
+                + "developer paths: docs/guides/analyse-campaigns.md"
         ]
     }
 

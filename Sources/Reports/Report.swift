@@ -38,6 +38,11 @@ package protocol Report: Sendable {
         _ request: ReportRequest, _ stores: OpenStores, _ configuration: ReportConfiguration,
         as format: DumpFormat
     ) throws -> DumpAnswer
+    /// Reads the rows of a page: at most so many of a stored dump. Ignores options that the report does not have.
+    func shownRows(
+        _ request: ReportRequest, _ stores: OpenStores, _ configuration: ReportConfiguration,
+        keeping bound: RowBound
+    ) throws -> ShownRows
     /// Writes the rows while reading.
     ///
     /// - Returns: notices for the reader.
@@ -49,10 +54,10 @@ package protocol Report: Sendable {
     /// Why records do not add to its rows, and what to explain instead; nil for rows that `number` explains.
     var reasonWithoutNumber: String? { get }
     /// The figure that explains its rows.
-    func figure(_ query: DumpQuery, _ configuration: ReportConfiguration) throws -> any Figure
+    func figure(_ request: ReportRequest, _ configuration: ReportConfiguration) throws -> any Figure
     /// The figure that proves its rows: sums of stored rows only.
     func provableFigure(
-        _ query: DumpQuery, _ configuration: ReportConfiguration
+        _ request: ReportRequest, _ configuration: ReportConfiguration
     ) throws -> any Figure
     /// The measures that prove a measure with their rows; nil when other rows are needed too.
     func provedParts(of measure: String) -> [String]?
@@ -60,19 +65,19 @@ package protocol Report: Sendable {
     func isExplained(_ measure: String, in request: ReportRequest) -> Bool
     /// The terms of a rate over all rows; nil for a measure that is not a rate.
     func division(
-        of measure: String, _ query: DumpQuery, _ stores: OpenStores,
+        of measure: String, _ request: ReportRequest, _ stores: OpenStores,
         _ configuration: ReportConfiguration
     ) throws -> FunnelDivision?
     /// The parts of a cost that count over all rows; nil for another measure.
     func costInWords(
-        _ measure: String, _ query: DumpQuery, _ stores: OpenStores,
+        _ measure: String, _ request: ReportRequest, _ stores: OpenStores,
         _ configuration: ReportConfiguration
     ) throws -> String?
     /// The streams that a measure is computed from.
     func streams(of measure: String) -> [String]
     /// The rows by which two sets of stores, or two instants, are compared.
     func comparedRows(
-        _ query: DumpQuery, _ configuration: ReportConfiguration
+        _ request: ReportRequest, _ configuration: ReportConfiguration
     ) throws -> ComparedRows
 }
 
@@ -131,18 +136,31 @@ extension Report {
 
     func checkComputed(_ request: ReportRequest) throws(CommandError) {
         guard !request.curve, !request.maturity else {
-            throw .usage("\(name) stands without --curve and --maturity")
+            throw .usage("\(name) cannot be combined with --curve or --maturity: remove them")
         }
         try checkDates(request)
     }
 
     func checkDates(_ request: ReportRequest) throws(CommandError) {
         guard request.dateRule == nil else {
-            throw .usage("--date is of the funnel: \(name) goes by the hour of its records")
+            throw .usage("--date is an option of funnel: \(name) uses the hour of its records")
         }
         guard !request.estimates else {
-            throw .usage("--estimate is of the funnel: \(name) has no estimates")
+            throw .usage("--estimate is an option of funnel: \(name) has no estimates")
         }
+    }
+
+    package func shownRows(
+        _ request: ReportRequest, _ stores: OpenStores, _ configuration: ReportConfiguration,
+        keeping _: RowBound
+    ) throws -> ShownRows {
+        var request = request
+        request.curve = false
+        if !abilities.contains(.dates) { request.dateRule = nil }
+        let answer = try request.answer(stores, configuration, as: .json)
+        var rows = ShownRows(table: answer.report, keyCount: answer.report.keyCount)
+        rows.notices = answer.notices
+        return rows
     }
 
     package func write(
@@ -164,30 +182,30 @@ extension Report {
     package var reasonWithoutNumber: String? { nil }
 
     package func figure(
-        _ query: DumpQuery, _: ReportConfiguration
-    ) throws -> any Figure { try DumpFigure(query) }
+        _ request: ReportRequest, _: ReportConfiguration
+    ) throws -> any Figure { try DumpFigure(request) }
 
     package func provableFigure(
-        _ query: DumpQuery, _: ReportConfiguration
-    ) throws -> any Figure { try DumpFigure(query) }
+        _ request: ReportRequest, _: ReportConfiguration
+    ) throws -> any Figure { try DumpFigure(request) }
 
     package func provedParts(of measure: String) -> [String]? { [measure] }
 
     package func isExplained(_: String, in _: ReportRequest) -> Bool { false }
 
     package func division(
-        of _: String, _: DumpQuery, _: OpenStores, _: ReportConfiguration
+        of _: String, _: ReportRequest, _: OpenStores, _: ReportConfiguration
     ) throws -> FunnelDivision? { nil }
 
     package func costInWords(
-        _: String, _: DumpQuery, _: OpenStores, _: ReportConfiguration
+        _: String, _: ReportRequest, _: OpenStores, _: ReportConfiguration
     ) throws -> String? { nil }
 
     package func streams(of _: String) -> [String] { streams }
 
     package func comparedRows(
-        _ query: DumpQuery, _: ReportConfiguration
+        _ request: ReportRequest, _: ReportConfiguration
     ) throws -> ComparedRows {
-        throw InspectionError.unknownDump(query.name, known: reportNames(.sums))
+        throw InspectionError.unknownDump(request.name, known: reportNames(.sums))
     }
 }

@@ -80,15 +80,6 @@ package struct ReportConfiguration: Sendable {
     package func groups() throws(ConfigurationError) -> [String: String] {
         isConfigured ? try directory.groups() : [:]
     }
-
-    /// A query of the funnel with values from the configuration.
-    package func funnelQuery(
-        _ query: DumpQuery, dateRule: FunnelQuery.DateRule = .arrival
-    ) throws(ConfigurationError) -> FunnelQuery {
-        FunnelQuery(
-            query: query, dateRule: dateRule, catalog: try catalog(),
-            trustsDevelopment: try trustsDevelopment(), appsByBundle: try appsByBundle())
-    }
 }
 
 /// The parts of a configuration that were read.

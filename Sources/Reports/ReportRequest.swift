@@ -4,14 +4,75 @@ import Program
 import Streams
 import Wording
 
-/// A request for a report, from options, a saved report or a page.
-package struct ReportRequest {
-    /// The rows, the columns and the time range.
-    package var query: DumpQuery
-    /// For the funnel: the day of postbacks; nil if not given.
-    package var dateRule: FunnelQuery.DateRule?
+/// What a reader asks of a report: its rows, columns and time, and how they are shown.
+///
+/// Options (`SelectionOptions`), saved reports (`ReportCommand`) and addresses of pages (`ReportAddress`) make one, and
+/// `OpenStores` answers it. Values of the configuration, and the instant of the stores, are not part of it.
+package struct ReportRequest: Sendable {
+    package enum Grouping: Equatable, Sendable {
+        /// By every column, as stored.
+        case all
+        /// A single row without columns.
+        case total
+        case columns([String])
+
+        func names(_ column: String) -> Bool {
+            switch self {
+            case .all: true
+            case .total: false
+            case .columns(let names): names.contains(column)
+            }
+        }
+
+        /// Reads a comma-separated list of columns, or `total`. Throws `badColumns`.
+        package init(_ text: String) throws(InspectionError) {
+            let names = text.split(separator: ",", omittingEmptySubsequences: false).map(
+                String.init)
+            guard names != ["total"] else {
+                self = .total
+                return
+            }
+            guard names.allSatisfy({ !$0.isEmpty && $0 != "total" }) else {
+                throw .badColumns(text)
+            }
+            self = .columns(names)
+        }
+    }
+
+    package struct Condition: Equatable, Sendable {
+        package var column: String
+        /// The value as users write it.
+        package var value: String
+
+        package init(column: String, value: String) {
+            self.column = column
+            self.value = value
+        }
+    }
+
+    /// The day of a postback in the funnel.
+    package enum DateRule: String, CaseIterable, Sendable {
+        case arrival
+        /// The estimated day of the install.
+        case install
+    }
+
+    package var name: String
+    package var grouping: Grouping
+    /// Only rows of this time or later: the hour of rows, the timestamp of rejected records; milliseconds since 1970.
+    package var sinceMilliseconds: Int64?
+    package var untilMilliseconds: Int64?
+    /// All conditions must hold.
+    package var conditions: [Condition]
+    /// Limits the measures; nil for all.
+    package var measures: [String]?
+    /// Whether rows get a currency column when they would otherwise sum amounts of several currencies.
+    package var tellsCurrenciesApart = false
+    /// For the funnel: the day of postbacks; nil, the same as `arrival`, if not given.
+    package var dateRule: DateRule?
     package var showsNames = false
     package var estimates = false
+    /// Whether rows of postbacks note their windows, for `Dump.withMaturity`.
     package var maturity = false
     package var curve = false
     package var arrangement = TableArrangement()
@@ -24,23 +85,35 @@ package struct ReportRequest {
     /// Whether measures of whole apps are left out unless requested.
     package var hidesAppSums = false
 
-    package init(query: DumpQuery) { self.query = query }
+    package init(
+        name: String,
+        grouping: Grouping = .all,
+        sinceMilliseconds: Int64? = nil,
+        untilMilliseconds: Int64? = nil,
+        conditions: [Condition] = []
+    ) {
+        self.name = name
+        self.grouping = grouping
+        self.sinceMilliseconds = sinceMilliseconds
+        self.untilMilliseconds = untilMilliseconds
+        self.conditions = conditions
+    }
 
     /// Without an explicit grouping, groups rows by the requested columns, so that no two rows look alike, and keeps
     /// only the requested measures.
     package mutating func groupByShownColumns(isGrouped: Bool) throws {
         guard let shown = arrangement.columns else { return }
-        let report = try knownReport(query.name)
+        let report = try knownReport(name)
         // Rows that are not sums cannot be grouped.
         guard report.abilities.contains(.groups) else { return }
-        guard query.measures == nil else {
-            throw CommandError.usage("--columns names the measures too: leave --measures out")
+        guard measures == nil else {
+            throw CommandError.usage("--columns already names the measures: remove --measures")
         }
         if !isGrouped {
             let keys = shown.filter(report.columnNames.contains)
-            query.grouping = keys.isEmpty ? .total : .columns(keys)
+            grouping = keys.isEmpty ? .total : .columns(keys)
         }
-        query.measures = (shown + arrangement.orders.map(\.column))
+        measures = (shown + arrangement.orders.map(\.column))
             .filter(report.measureNames.contains)
     }
 
@@ -57,7 +130,7 @@ package struct ReportRequest {
     package func answer(
         _ stores: OpenStores, _ configuration: ReportConfiguration, as format: DumpFormat
     ) throws -> DumpAnswer {
-        let report = try knownReport(query.name)
+        let report = try knownReport(name)
         try check(report)
         return try report.answer(self, stores, configuration, as: format)
     }
@@ -69,7 +142,7 @@ package struct ReportRequest {
         _ stores: OpenStores, _ configuration: ReportConfiguration, as format: DumpFormat,
         isRaw: Bool, to sink: ([UInt8]) throws -> Void
     ) throws -> [String] {
-        let report = try knownReport(query.name)
+        let report = try knownReport(name)
         try check(report)
         return try report.write(
             self, stores, configuration, as: format, isRaw: isRaw, to: sink)
@@ -79,7 +152,7 @@ package struct ReportRequest {
     private func check(_ report: any Report) throws(CommandError) {
         try report.check(self)
         guard target == nil || report.abilities.contains(.amounts) else {
-            throw .usage("\(query.name) has no amounts: leave --in out")
+            throw .usage("\(name) has no amounts: remove --in")
         }
     }
 
@@ -92,7 +165,8 @@ package struct ReportRequest {
     func conversion(_ configuration: ReportConfiguration) throws -> CurrencyConversion? {
         guard let target else { return nil }
         guard target.wholeMatch(of: /[A-Z]{3}/) != nil else {
-            throw CommandError.usage("--in '\(target)' is no currency: write three capital letters")
+            throw CommandError.usage(
+                "--in '\(target)' is not a currency: write three capital letters")
         }
         let directory = configuration.directory
         return CurrencyConversion(to: target, by: try directory.rates(), of: directory.ratesPath)
@@ -110,7 +184,7 @@ package struct ReportRequest {
     }
 
     private func limited(_ table: ReportTable, of report: some Report) throws -> ReportTable {
-        guard let measures = query.measures else {
+        guard let measures = measures else {
             guard hidesAppSums, !report.appMeasures.isEmpty else { return table }
             return try table.limited(
                 toMeasures: table.columns.dropFirst(table.keyCount).map(\.name)
@@ -133,21 +207,14 @@ package struct ReportRequest {
             throw InspectionError.unknownColumn(name, dump: dump, known: all + added)
         }
     }
-
-    /// The request for the funnel with values from the configuration.
-    package func funnelQuery(_ configuration: ReportConfiguration) throws -> FunnelQuery {
-        var question = try configuration.funnelQuery(query, dateRule: dateRule ?? .arrival)
-        question.estimates = estimates
-        return question
-    }
 }
 
 /// The notice on streams without a store; nil when all have one.
 func missingNotice(
-    _ streams: [String], _ what: String = "what comes of them is not known"
+    _ streams: [String], _ what: String = "their values are unknown"
 ) -> String? {
     streams.isEmpty
-        ? nil : "no store of \(streams.joined(separator: ", ")): \(what), and empty here"
+        ? nil : "no store of \(streams.joined(separator: ", ")): \(what) and empty here"
 }
 
 /// The answer to a request.
@@ -199,14 +266,33 @@ package enum DumpAnswer {
             ("zero", zeros.filter { !unknown.contains($0) }), ("not known", unknown),
         ] where !names.isEmpty {
             notices.append(
-                "\(reason) in every row and not shown: \(names.joined(separator: ", ")) (--measures shows those that it names)"
+                "hidden, \(reason) in every row: \(names.joined(separator: ", ")) (--measures shows the measures that it names)"
             )
         }
         if zeroRows > 0 {
             notices.append(
-                "not shown: \(counted(zeroRows, "row")) in which every measure is zero (--format csv has all rows)"
+                "hidden: \(counted(zeroRows, "row")) with zero in every measure (--format csv has all rows)"
             )
         }
         return notices
+    }
+}
+
+/// The rows of a report on a page.
+package struct ShownRows {
+    package let table: ReportTable
+    /// The number of leading columns that identify a row.
+    package let keyCount: Int
+    /// The index of the first measure; names that explain a key may precede it.
+    package internal(set) var firstMeasure: Int
+    /// Notices for the reader.
+    package internal(set) var notices: [String] = []
+    /// The number of further rows.
+    package internal(set) var moreRows = 0
+
+    init(table: ReportTable, keyCount: Int) {
+        self.table = table
+        self.keyCount = keyCount
+        firstMeasure = keyCount
     }
 }

@@ -21,11 +21,11 @@ package struct StoreChanges: Sendable {
     /// - Throws: `storeGone` when a store that was in force no longer exists; `badTimes`; `noStore`, `unknownColumn`
     ///   and similar errors.
     package init(
-        _ query: DumpQuery, directories: [String], fromMilliseconds start: Int64,
+        _ request: ReportRequest, directories: [String], fromMilliseconds start: Int64,
         toMilliseconds end: Int64, hours: any HourFolding
     ) throws(InspectionError) {
         try self.init(
-            ComparedRows(DumpFigure(counting: query)), directories: directories,
+            ComparedRows(DumpFigure(counting: request)), directories: directories,
             fromMilliseconds: start, toMilliseconds: end, hours: hours)
     }
 
@@ -107,7 +107,7 @@ private struct Step {
 
     func notices(_ cause: Part) -> [String] {
         let time = UTC.text(milliseconds: atMilliseconds)
-        return promotions.map { "\(time): \($0): counted as \(cause)" }
+        return promotions.map { "\(time): \($0), included in \(cause)" }
     }
 
     /// The promotions after the start and up to the end, in order.

@@ -1,3 +1,4 @@
+import ConversionModels
 import Foundation
 import Store
 import Streams
@@ -13,17 +14,17 @@ package struct StoreComparison: Sendable {
 
 /// The options of a comparison.
 package struct ComparisonQuery: Sendable {
-    package var query: DumpQuery
+    package var request: ReportRequest
     package var showsEqual = false
     /// The maximum number of rows.
     package var limit: Int?
 
-    package init(_ query: DumpQuery) {
-        self.query = query
+    package init(_ request: ReportRequest) {
+        self.request = request
     }
 
     fileprivate func measures(of table: Dump) throws(InspectionError) -> [String] {
-        guard let measures = query.measures else { return table.measures }
+        guard let measures = request.measures else { return table.measures }
         return try table.limited(toMeasures: measures).measures
     }
 }
@@ -70,11 +71,11 @@ extension OpenStores {
     /// Streams in only one of them are left out, with a notice.
     ///
     /// - Throws: `noStore` when they share no stream of the aggregate; `differentLogs` when their offsets refer to
-    ///   different records; `unknownDump` and similar errors for an invalid query.
+    ///   different records; `unknownDump` and similar errors for an invalid request.
     package func diff(
         _ other: OpenStores, _ question: ComparisonQuery
     ) throws(InspectionError) -> StoreComparison {
-        try diff(other, ComparedRows(DumpFigure(counting: question.query)), question)
+        try diff(other, ComparedRows(DumpFigure(counting: question.request)), question)
     }
 
     package func diff(
@@ -91,17 +92,17 @@ extension OpenStores {
     ///
     /// - Parameters:
     ///   - other: the set called B.
-    ///   - query: the query of each dump; its name is replaced.
+    ///   - request: the request for each dump; its name is replaced.
     package func diff(
-        _ other: OpenStores, everyDumpBy query: DumpQuery
+        _ other: OpenStores, everyDumpBy request: ReportRequest, models: [ConversionModel] = []
     ) throws(InspectionError) -> StoreComparison {
         try views(with: other, of: Self.streams) { views in
             var rows: [[ReportValue]] = []
             for description in DumpDescription.all
             where !views.streams.isDisjoint(with: description.streams) {
-                var query = query
-                query.name = description.name
-                let figure = try DumpFigure(counting: query)
+                var request = request
+                request.name = description.name
+                let figure = try DumpFigure(counting: request, models: models)
                 let first = try views.first.dump(figure)
                 var tables = SideBySide(first.columns, first.measures, parts: 2)
                 tables.add(first, to: 0)
@@ -152,7 +153,9 @@ private struct ComparedViews {
         self.second = second.limited(to: streams)
         for (set, other, view) in [("A", "B", first), ("B", "A", second)] {
             for stream in view.streams.subtracting(streams).sorted() {
-                notices.append("\(stream) is left out: \(set) has a store of it, \(other) has none")
+                notices.append(
+                    "\(stream) is not compared, because \(set) has a store of it and \(other) does not"
+                )
             }
         }
         let pairs = zip(try self.first.foldedStreams(), try self.second.foldedStreams())
@@ -167,7 +170,7 @@ private struct ComparedViews {
     /// After a promotion both paths can lead to the same store.
     mutating func note(_ stream: String, isSame paths: [String], _ others: [String]) {
         guard !paths.isEmpty, paths.map(Self.standard) == others.map(Self.standard) else { return }
-        notices.append("\(stream): A and B are one store, \(paths.joined(separator: ", "))")
+        notices.append("\(stream): A and B are the same store, \(paths.joined(separator: ", "))")
     }
 
     private static func standard(_ path: String) -> String {
@@ -179,8 +182,8 @@ private struct ComparedViews {
         var notices: [String] = []
         if !differences.isEmpty {
             notices.append(
-                "\(own.stream): \(differences.joined(separator: "; ")): what only one of them has folded "
-                    + "is part of the difference")
+                "\(own.stream): \(differences.joined(separator: "; ")). Records that only one of them has "
+                    + "folded are part of the difference")
         }
         if own.differsInConfiguration(from: others) {
             notices.append("\(own.stream): A and B were folded under different configurations")
@@ -213,7 +216,7 @@ struct FoldedStream {
             guard own?.nextOffset != others?.nextOffset || own?.firstOffset != others?.firstOffset
             else { return nil }
             return
-                "partition \(number) holds \(Self.offsets(own)) in A and \(Self.offsets(others)) in B"
+                "partition \(number) contains \(Self.offsets(own)) in A and \(Self.offsets(others)) in B"
         }
     }
 

@@ -17,7 +17,7 @@ extension TextTable {
         let shortened = layout.shortened(toFit: width, places: Array(layout.isNumber.indices))
         if shortened.fits(width) { return captions + shortened.lines }
         if let blocks = layout.blocks(within: width) { return captions + blocks }
-        return captions + ["a line a value, without counts of zero and empty values", ""]
+        return captions + ["one line per value, without zero counts and empty values", ""]
             + varying.vertical(withoutZeros: true)
     }
 

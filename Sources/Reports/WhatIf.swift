@@ -11,33 +11,35 @@ extension OpenStores {
     /// out, with a notice. Postbacks keep the trust setting under which they were folded. A shortened source identifier
     /// counts as the campaign that it matches in the catalog, as in the funnel.
     ///
-    /// - Throws: `noStore` without a store of postbacks; `unknownColumn` and similar errors for an invalid query.
+    /// - Throws: `noStore` without a store of postbacks; `unknownColumn` and similar errors for an invalid request.
     package func whatIf(
         _ models: [ConversionModel], _ question: ComparisonQuery, catalog: Catalog = Catalog()
     ) throws(InspectionError) -> StoreComparison {
-        var query = question.query
-        query.name = DecodedEventsKey.table.name
+        var request = question.request
+        request.name = DecodedEventsKey.table.name
         // Conditions on the campaign apply to the resolved campaign.
-        var campaigns = ResolvedCampaigns(catalog, query.conditions)
-        query.conditions.removeAll { $0.column == ResolvedCampaigns.column }
-        let figure = try DumpFigure(query)
+        var campaigns = ResolvedCampaigns(catalog, request.conditions)
+        request.conditions.removeAll { $0.column == ResolvedCampaigns.column }
+        let figure = try DumpFigure(request)
         let byApp = Dictionary(models.map { ($0.app, $0) }, uniquingKeysWith: { first, _ in first })
         return try view(of: [PostbacksFold.streamName]) { view in
             var leftOut: Set<Int64> = []
             var stored = DumpGroups(figure)
-            let appPlace = figure.description.columns.firstIndex { $0.name == "app_id" } ?? 0
-            try view.forEachRow(of: figure) { values, measures, _ in
-                let app = values[appPlace].integer
-                if byApp[app] == nil {
-                    leftOut.insert(app)
-                } else if let values = campaigns.resolved(values, of: figure) {
-                    stored.add(values, measures)
+            let table = DecodedEventsKey.table
+            for slice in view.slices {
+                try slice.forEachRow(of: table, figure.choice(of: table)) { _, columns, measures in
+                    let app = ResolvedCampaigns.app(columns)
+                    if byApp[app] == nil {
+                        if figure.values(of: table, columns) != nil { leftOut.insert(app) }
+                    } else if let values = campaigns.values(columns, of: figure) {
+                        stored.add(values, measures)
+                    }
                 }
             }
             return try StoreComparison(
                 stored.dump,
-                view.candidateEvents(figure, models: byApp) { values in
-                    campaigns.resolved(values, of: figure)
+                view.candidateEvents(figure, models: byApp) { columns in
+                    campaigns.values(columns, of: figure)
                 }, question,
                 titles: ["stored", "candidate"],
                 notices: view.trustNotices() + Self.notices(leftOut: leftOut))
@@ -47,7 +49,7 @@ extension OpenStores {
     private static func notices(leftOut apps: Set<Int64>) -> [String] {
         guard !apps.isEmpty else { return [] }
         let names = apps.sorted().map { "\($0)" }.joined(separator: ", ")
-        return ["no candidate model of \(names): their events are left out, on both sides"]
+        return ["there is no candidate model of \(names): both sides exclude their events"]
     }
 }
 
@@ -56,7 +58,7 @@ extension StoreView {
     ///
     /// - Parameters:
     ///   - models: by app; values of other apps are left out.
-    ///   - resolve: replaces a row's campaign by the resolved one; nil for an unselected row.
+    ///   - resolve: the values of a row with its resolved campaign; nil for an unselected row.
     func candidateEvents(
         _ figure: DumpFigure, models: [Int64: ConversionModel],
         _ resolve: ([StoredValue]) -> [StoredValue]?
@@ -75,11 +77,8 @@ extension StoreView {
                 guard let decoding = valued.decoding(model, hourMilliseconds: hour.milliseconds)
                 else { return }
                 for event in decoding.events {
-                    let values = valued.row.eventColumns(decoding, event.event, day: hour.day)
-                    guard
-                        figure.selection.includes(values, timeMilliseconds: hour.milliseconds),
-                        let values = resolve(values)
-                    else { continue }
+                    let columns = valued.row.eventColumns(decoding, event.event)
+                    guard let values = resolve(columns) else { continue }
                     groups.add(values, valued.eventMeasures(decoding, event))
                 }
             }
@@ -94,8 +93,8 @@ extension StoreView {
                 continue
             }
             return [
-                "trust_development changed while these postbacks were folded: all are taken as the "
-                    + "last setting has it; a replay under one setting makes them exact"
+                "trust_development changed while these postbacks were folded. The last setting is used for "
+                    + "all of them. For exact numbers, replay under one setting"
             ]
         }
         return []
@@ -104,40 +103,45 @@ extension StoreView {
 
 /// Resolves the campaigns of rows of decoded events with the catalog.
 private struct ResolvedCampaigns {
-    static let column = "campaign"
+    static let column = DecodedEventsKey.table.columns[campaign.campaign.place].name
+
+    private static let campaign = CampaignColumns(\DecodedEventsKey.campaign)
+    private static let hasSourceIdentifier = DecodedEventsKey.column(\.hasSourceIdentifier)
 
     private var names: CampaignNames
     /// The campaigns that all conditions require.
     private let wanted: [String]
 
-    init(_ catalog: Catalog, _ conditions: [DumpQuery.Condition]) {
+    init(_ catalog: Catalog, _ conditions: [ReportRequest.Condition]) {
         names = CampaignNames(catalog)
         wanted = conditions.filter { $0.column == Self.column }.map(\.value)
     }
 
-    /// The values of a row with its resolved campaign; nil for an unselected campaign.
-    mutating func resolved(_ values: [StoredValue], of figure: DumpFigure) -> [StoredValue]? {
-        let columns = figure.description.columns
-        func place(_ name: String) -> Int { columns.firstIndex { $0.name == name } ?? 0 }
+    static func app(_ columns: [StoredValue]) -> Int64 {
+        TableRow<DecodedEventsKey>(AnyTableRow(columns))[campaign.app]
+    }
+
+    /// The values of the dump's columns in a stored row, with its resolved campaign; nil for an unselected row.
+    mutating func values(_ columns: [StoredValue], of figure: DumpFigure) -> [StoredValue]? {
+        let row = TableRow<DecodedEventsKey>(AnyTableRow(columns))
         let campaign = names.named(
-            network: values[place("ad_network_id")].text, app: values[place("app_id")].integer,
-            campaign: values[place(Self.column)].text,
-            as: CampaignIDKinds(CampaignIDRule(columns).kind(values))
+            network: row[Self.campaign.network], app: row[Self.campaign.app],
+            campaign: row[Self.campaign.campaign],
+            as: CampaignIDKinds(
+                CampaignIDKind(hasSourceIdentifier: row[Self.hasSourceIdentifier]))
         ).campaign
         guard wanted.allSatisfy({ $0 == campaign }) else { return nil }
-        var values = values
-        values[place(Self.column)] = .text(campaign)
-        return values
+        var columns = columns
+        columns[Self.campaign.campaign.place] = .text(campaign)
+        return figure.values(of: DecodedEventsKey.table, columns)
     }
 }
 
 extension PostbackRow {
-    /// The columns of `decoded-events`, with the day after the hour.
-    fileprivate func eventColumns(
-        _ decoding: ModelDecoding, _ event: String, day: String
-    ) -> [StoredValue] {
+    /// The columns of `decoded-events`.
+    fileprivate func eventColumns(_ decoding: ModelDecoding, _ event: String) -> [StoredValue] {
         [
-            .text(hour), .text(day), .text(network), .text(campaign), .integer(app),
+            .text(hour), .text(network), .text(campaign), .integer(app),
             .integer(sourceApp), .integer(sequenceIndex), .text(decoding.versionID), .text(event),
             .text(decoding.currency), .integer(kind == .campaignID ? 0 : 1),
         ]

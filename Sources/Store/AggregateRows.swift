@@ -12,6 +12,8 @@ final class AggregateRows {
     private var additions: [UInt64: StatementRow] = [:]
     // Most rows change in the same few measures as the previous one.
     private var lastAddition: (measures: UInt64, statement: StatementRow)?
+    private var keyInsertion: StatementRow?
+    private var keySelection: StatementRow?
 
     init(_ table: AggregateTable, _ db: Database) {
         self.table = table
@@ -63,11 +65,14 @@ final class AggregateRows {
     private func key(
         ofRow row: Int, of deltas: Deltas, _ symbols: SymbolTable
     ) throws -> Int64 {
-        let insertion = StatementRow(try db.cachedStatement(sql: table.insertKeySQL))
+        let insertion =
+            try keyInsertion ?? StatementRow(db.cachedStatement(sql: table.insertKeySQL))
+        keyInsertion = insertion
         Self.bind(row, of: deltas, symbols, to: insertion)
         try insertion.step()
         guard db.changesCount == 0 else { return db.lastInsertedRowID }
-        let select = StatementRow(try db.cachedStatement(sql: table.keySQL))
+        let select = try keySelection ?? StatementRow(db.cachedStatement(sql: table.keySQL))
+        keySelection = select
         Self.bind(row, of: deltas, symbols, to: select)
         return try select.stepForInteger()
     }

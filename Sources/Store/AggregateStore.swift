@@ -193,16 +193,17 @@ package final class AggregateStore {
     /// an error nothing of the batch is stored.
     ///
     /// - Returns: the outcomes of the batch's records.
-    package func store(
-        _ fold: some StreamFold, batch: RecordBatch
+    package func store<Fold: StreamFold>(
+        _ fold: Fold, _ prepared: Fold.Prepared
     ) throws(StoreError) -> StoredBatch {
-        try store(FoldLanes([fold]), batch: batch)
+        try store(FoldLanes([fold]), prepared)
     }
 
     /// Stores the results of a stream's lanes for a batch, as above.
     package func store<Fold: StreamFold>(
-        _ lanes: FoldLanes<Fold>, batch: RecordBatch
+        _ lanes: FoldLanes<Fold>, _ prepared: Fold.Prepared
     ) throws(StoreError) -> StoredBatch {
+        let batch = prepared.batch
         var next = positions
         var stored = StoredBatch()
         var newIDs = 0
@@ -218,7 +219,7 @@ package final class AggregateStore {
         } catch .overflow {
             stored.hasOverflowed = true
             next = positions
-            newIDs = try refold(lanes, batch: batch, positions: &next, stored: &stored)
+            newIDs = try refold(lanes, prepared, positions: &next, stored: &stored)
         }
         positions = next
         lanes.clear()
@@ -265,9 +266,10 @@ package final class AggregateStore {
 
     /// Folds a batch again, record by record. Returns the number of new ids.
     private func refold<Fold: StreamFold>(
-        _ lanes: FoldLanes<Fold>, batch: RecordBatch, positions: inout [Int32: Int64],
+        _ lanes: FoldLanes<Fold>, _ prepared: Fold.Prepared, positions: inout [Int32: Int64],
         stored: inout StoredBatch
     ) throws(StoreError) -> Int {
+        let batch = prepared.batch
         var newIDs = 0
         let partitions = Set(lanes.progress.map(\.partition))
         lanes.clear()
@@ -279,9 +281,9 @@ package final class AggregateStore {
                 db, batch: batch, rowNumbers: self.rowNumbers, memory: self, ids: self.ids)
             for index in 0..<batch.count {
                 let fold = lanes[partition: batch.position(index).partition]
-                try fold.fold(index)
+                try fold.fold(index, of: prepared)
                 if try !self.tryToWrite(fold, to: transaction, positions: &positions) {
-                    fold.rejectOverflow(index)
+                    fold.rejectOverflow(index, of: prepared)
                     try self.write(FoldLanes([fold]), to: transaction, positions: &positions)
                 }
                 stored.add(fold.effects)

@@ -112,7 +112,7 @@ package final class CorrectionStore {
 
     package static let fileName = "corrections.sqlite"
     private static let mark = StoreMark(
-        applicationID: 0x5765_6363, version: 1, foreign: "a database of something else")
+        applicationID: 0x5765_6363, version: 1, foreign: "the database of another program")
 
     /// Nil for a directory without corrections.
     package convenience init?(directory: String) throws(StoreError) {
@@ -262,20 +262,20 @@ package final class CorrectionStore {
 
     private static let schema = """
         CREATE TABLE corrections (
-          -- Where a promoted set of stores differs from what partners were told before.
+          -- Differences between a promoted set of stores and the documents that partners received.
           row INTEGER PRIMARY KEY,
           partition INTEGER NOT NULL, -- of the postback
           partner TEXT NOT NULL,
           id TEXT NOT NULL, -- of the partner postback, 32 hex digits
           kind TEXT NOT NULL, -- 'changed', 'added', 'withdrawn', 'unchanged' (only the revisions differ), 'not_compared'
           state TEXT NOT NULL, -- 'due', 'sending' (it may be in the log), 'sent', 'obsolete', 'none'
-          boundary INTEGER NOT NULL, -- the set itself publishes what comes of records from this offset on
-          own_revision INTEGER NOT NULL, -- the set's own last one below the boundary; 0 for none
-          published_revision INTEGER NOT NULL, -- the last one that was published before; 0 for none
-          published_document TEXT, -- what was published last, without the campaign's names
-          published_content BLOB, -- first 16 bytes of the SHA-256 of what it said; null: nothing, or not known
+          boundary INTEGER NOT NULL, -- the set itself publishes the results of records from this offset on
+          own_revision INTEGER NOT NULL, -- last revision of the set below the boundary; 0 for none
+          published_revision INTEGER NOT NULL, -- last revision published before; 0 for none
+          published_document TEXT, -- the last published document, without the campaign's names
+          published_content BLOB, -- first 16 bytes of the SHA-256 of its content; null: nothing, or unknown
           revision INTEGER NOT NULL, -- of the correction; later own revisions get revision - own_revision added
-          document TEXT NOT NULL, -- the set's own, or of a withdrawn one what was published
+          document TEXT NOT NULL, -- the document of the set; if withdrawn, the published one
           origin_offset INTEGER NOT NULL, -- of the postback
           ad_network_id TEXT NOT NULL,
           campaign TEXT NOT NULL,

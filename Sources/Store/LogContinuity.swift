@@ -126,41 +126,41 @@ package enum LogChange: OperatorError {
     }
 
     private static let wayOutOfOldOffset =
-        "the topic was created anew, or its log lost its end. Records below the offset would be left out. Stop the workers of the topic, delete the group's offsets of it (or set them to the end of what is left of a log that lost records), then start them again (ops/runbooks/topic-made-anew.md)"
+        "the topic was recreated, or its log lost its end, and records below the offset would be skipped. Stop the workers of the topic, delete the group's offsets for it (or, if the log lost records, set them to its new end), then start the workers (ops/runbooks/topic-made-anew.md)"
 
     private static let wayOutOfOtherDocuments =
-        "documents would not be sent. Stop all instances, have each store begin anew (weir deliveries reset), and start again; keep what is in it (ops/runbooks/topic-made-anew.md)"
+        "documents would not be sent. Stop all instances, reset each store with weir deliveries reset, which keeps its content, then start the instances (ops/runbooks/topic-made-anew.md)"
 
     package var description: String {
         switch self {
         case .logStartsLater(let partition, let next, let earliest, let store):
-            "\(partition) now starts at offset \(earliest), and \(store) has folded up to \(next): the records between are gone; give --archive a copy that has them, or fold what is left into a fresh --data directory"
+            "\(partition) now starts at offset \(earliest), but \(store) has folded up to \(next): the records between were deleted; give --archive a copy that contains them, or fold the remaining records into a new --data directory"
         case .documentsGone(let partition, let next, let earliest):
-            "\(partition) now starts at offset \(earliest), and documents were taken over up to \(next): those between are gone from the log, and nobody has sent them. Stop all instances, set the group's offset of the partition to \(earliest) to go on without them, and start again; keep deliveries.sqlite"
+            "\(partition) now starts at offset \(earliest), but documents were ingested only up to \(next): the documents between were deleted from the log and never sent. To continue without them, stop all instances, set the group's offset of the partition to \(earliest), and start the instances; keep deliveries.sqlite"
         case .documentsEndEarlier(let partition, let next, let end, let store):
-            "\(partition) ends at offset \(end), before \(next) up to which \(store) has taken documents over: the topic was created anew, or its log lost its end; \(Self.wayOutOfOtherDocuments)"
+            "\(partition) ends at offset \(end), but \(store) has ingested documents up to \(next): the topic was recreated, or its log lost its end; \(Self.wayOutOfOtherDocuments)"
         case .documentsOfOtherTopic(let topic, let store):
-            "topic '\(topic)' was created anew, or lies in another cluster, since \(store) began: \(Self.wayOutOfOtherDocuments)"
+            "topic '\(topic)' was recreated or is in another cluster since \(store) was created: \(Self.wayOutOfOtherDocuments)"
         case .otherDocuments(let partition, let offset, let store):
-            "\(partition) holds another document at offset \(offset) than \(store) has taken over: the topic was created anew, or its log lost its end and was written on; \(Self.wayOutOfOtherDocuments)"
+            "\(partition) contains another document at offset \(offset) than \(store) has ingested: the topic was recreated, or its log lost its end and was overwritten; \(Self.wayOutOfOtherDocuments)"
         case .logStartsEarlier(let partition, let expected, let earliest, let store):
-            "\(partition) starts at offset \(earliest), and started at \(expected) when \(store) began: the topic was created anew. Nothing of the partition is folded yet; start again, and it is folded from its new beginning"
+            "\(partition) starts at offset \(earliest), but started at \(expected) when \(store) was created: the topic was recreated. No record of the partition is folded yet. Restart the worker to fold it from its new beginning"
         case .groupBeyondEnd(let partition, let offset, let end):
-            "\(partition) ends at offset \(end), and the group's offset is \(offset): \(Self.wayOutOfOldOffset)"
+            "\(partition) ends at offset \(end), but the group's offset is \(offset): \(Self.wayOutOfOldOffset)"
         case .groupOfOther(let partition, let offset, let record):
-            "\(partition) holds another record at offset \(record) than the worker had read that told the group \(offset): \(Self.wayOutOfOldOffset)"
+            "\(partition) contains another record at offset \(record) than the one read by the worker that committed the group's offset \(offset): \(Self.wayOutOfOldOffset)"
         case .logEndsEarlier(let partition, let next, let end, let store):
-            "\(partition) ends at offset \(end), before \(next) that \(store) has folded: the log was truncated or is another one; give the right --log, or fold into a fresh --data directory"
+            "\(partition) ends at offset \(end), but \(store) has folded up to \(next): the log was truncated or is another log; give the right --log, or fold into a new --data directory"
         case .otherTopic(let topic, let store):
-            "topic '\(topic)' was created anew, or lies in another cluster, since \(store) began: its offsets mean other records; fold it into a fresh --data directory"
+            "topic '\(topic)' was recreated or is in another cluster since \(store) was created, so its offsets refer to other records: fold it into a new --data directory"
         case .topicRenamed(let store, let folded, let configured):
-            "\(store) folds topic '\(folded)', and the pipeline names '\(configured)': name the old topic, or fold into a fresh --data directory"
+            "\(store) folds topic '\(folded)', but the pipeline names '\(configured)': name the old topic, or fold into a new --data directory"
         case .unknownPartition(let partition, let topic):
-            "--partitions names \(partition), which topic '\(topic)' does not have: see weir topics list"
+            "--partitions names \(partition), but topic '\(topic)' does not have it: check weir topics list"
         case .otherRecords(let partition, let offset, let store):
-            "\(partition) holds another record at offset \(offset) than \(store) has folded: the topic was created anew, or its log lost its end and was written on; nothing more is folded. Give --log the one that was folded, or move the store away and fold again (ops/runbooks/topic-made-anew.md)"
+            "\(partition) contains another record at offset \(offset) than \(store) has folded: the topic was recreated, or its log lost its end and was overwritten. The worker stops. Give --log the log that was folded, or move the store away and fold again (ops/runbooks/topic-made-anew.md)"
         case .partitionCountChanged(let topic, let folded, let now, let store):
-            "topic '\(topic)' has \(counted(now, "partition")), and had \(folded) when \(store) folded it: the same key may now land in another partition, where its duplicates are not known. Nothing is lost. Start with --accept-partition-count \(now) to go on so (ids seen before the change are then not recognised in their new partition), or fold into a fresh --data directory"
+            "topic '\(topic)' has \(counted(now, "partition")), but had \(folded) when \(store) folded it: a key may now belong to another partition, which does not know its earlier ids. Nothing is lost. Start with --accept-partition-count \(now) to continue (ids from before the change are not recognised in their new partition), or fold into a new --data directory"
         }
     }
 }

@@ -164,6 +164,6 @@ extension LogError {
     package static func unanswered(_ place: TopicPartition) -> LogError {
         .unavailable(
             operation: "read", address: "\(place)",
-            detail: "it does not answer: see weir lag and the cluster")
+            detail: "it does not answer: check weir lag and the cluster")
     }
 }

@@ -187,11 +187,11 @@ package struct PromotionJournal: Sendable {
 
     private static func explanation(_ error: DecodingError) -> String {
         switch error {
-        case .keyNotFound(let key, _): "no '\(key.stringValue)' in it"
+        case .keyNotFound(let key, _): "'\(key.stringValue)' is missing"
         case .typeMismatch(_, let context), .valueNotFound(_, let context),
             .dataCorrupted(let context):
             context.debugDescription
-        @unknown default: "not understood"
+        @unknown default: "the format is unknown"
         }
     }
 }

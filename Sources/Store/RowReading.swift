@@ -252,7 +252,7 @@ private final class AggregateKeys {
         guard try StoreError.naming("read", path, row.next) else {
             throw StoreError.damaged(
                 path: path,
-                detail: "\(table.sqlName)_keys has no key \(key), and a row of sums has it")
+                detail: "\(table.sqlName)_keys has no key \(key), but a row of sums uses it")
         }
         let columns = kinds.indices.map { index -> StoredValue in
             switch kinds[index] {

@@ -41,39 +41,39 @@ package enum StoreError: OperatorError, Equatable, Sendable {
         case .noStore(let path):
             "no store at \(path): run the stream's worker first, or give --data"
         case .notAStore(let path, let detail):
-            "\(path) is not a store (\(detail)): give --data another directory, or move the file away and fold again"
+            "\(path) is not a store (\(detail)): give another --data directory, or move the file away and fold again"
         case .damaged(let path, let detail):
-            "\(path) is damaged (\(detail)). What reads the damaged part fails, and numbers of other parts are still printed. Restore the file from a backup, or delete it and fold again: ops/runbooks/damaged-file.md"
+            "\(path) is damaged (\(detail)). Numbers from the damaged part cannot be read; other numbers can. Restore the file from a backup, or delete it and fold again: ops/runbooks/damaged-file.md"
         case .emptied(let path):
-            "\(path) is damaged (it is empty): put it back from a backup; ops/runbooks/damaged-file.md says what to do without one"
+            "\(path) is damaged (it is empty): restore it from a backup; without a backup, see ops/runbooks/damaged-file.md"
         case .emptiedStore(let path):
-            "\(path) is damaged (it is empty): put it back from a backup, or remove it and fold the log anew (ops/runbooks/damaged-file.md)"
+            "\(path) is damaged (it is empty): restore it from a backup, or delete it and fold the log again (ops/runbooks/damaged-file.md)"
         case .otherStream(let path, let found, let wanted):
-            "\(path) is a store of '\(found)', not of '\(wanted)': give --data another directory"
+            "\(path) is a store of '\(found)', not of '\(wanted)': give another --data directory"
         case .newerVersion(let path, let found, let known):
-            "\(path) has schema \(found) and this program knows \(known): use the newer program"
+            "\(path) has schema \(found), but this program knows only \(known): use the newer program"
         case .olderVersion(let path, let found):
-            "\(path) has schema \(found): an earlier version of Weir folded it by other rules. Use that version, or move the file away and fold again"
+            "\(path) has schema \(found): an earlier version of Weir folded it with other rules. Use that version, or move the file away and fold again"
         case .otherColumns(let path, let table, let columns):
-            "\(path) was folded by another version of Weir: \(table) there differs in \(columns.joined(separator: ", ")); use that version, or move the file away and fold again"
+            "\(path) was folded by another version of Weir: its table \(table) differs in \(columns.joined(separator: ", ")); use that version, or move the file away and fold again"
         case .locked(let path, let owner):
-            "\(path) is in use by another worker\(owner): stop it, or give --data another directory"
+            "\(path) is in use by another worker\(owner): stop it, or give another --data directory"
         case .fenced(let path, let partition, let expected):
-            "\(path): partition \(partition) is no longer at offset \(expected), another worker has folded it; nothing of this batch was stored"
+            "\(path): partition \(partition) is no longer at offset \(expected), because another worker has folded it; this batch was not stored"
         case .badSets(let path, let detail):
-            "\(path) is not understood (\(detail)): bring it back from a backup; without it, the stores and numbers of before any promotion would be in force"
+            "\(path) cannot be read (\(detail)): restore it from a backup; without it, the stores from before any promotion would be in force"
         case .promotionUnderWay(let path):
-            "\(path) is held by another promotion: wait until it is done"
+            "\(path) is locked by another promotion: wait until it is done"
         case .promotedStoreGone(let path, let journal):
-            "\(path) is gone, and \(journal) says that it is in force: put it back (is its disk mounted?), or go back to the stores before (weir promote --back)"
+            "\(path) is missing, but it is in force according to \(journal): restore it (check that its disk is mounted), or return to the previous stores (weir promote --back)"
         case .correctionsGone(let path):
-            "\(path) is gone, which has the revisions that partners were told of this set: put it back from a backup; ops/runbooks/damaged-file.md says what to do without one"
+            "\(path) is missing. It contains the revisions of this set that partners received: restore it from a backup; without a backup, see ops/runbooks/damaged-file.md"
         case .disk(let operation, let path, let detail),
             .moved(let operation, let path, let detail),
             .backend(let operation, let path, let detail):
             "cannot \(operation) \(path): \(detail)"
         case .overflow:
-            "a sum would no longer fit 64 bits"
+            "a sum exceeds 64 bits"
         }
     }
 }
@@ -106,13 +106,13 @@ extension StoreError {
         }
         switch FileFault(error, path: path) {
         case .damaged(let detail): self = .damaged(path: path, detail: detail)
-        case .noDatabase: self = .notAStore(path: path, detail: "no SQLite database")
+        case .noDatabase: self = .notAStore(path: path, detail: "not an SQLite database")
         case .refused(let detail): self = .disk(operation: operation, path: path, detail: detail)
         case .moved(let detail): self = .moved(operation: operation, path: path, detail: detail)
         case .locked:
             self = .backend(
                 operation: operation, path: path,
-                detail: "another program keeps it locked; close that, then start again")
+                detail: "another program keeps it locked; close that program, then try again")
         case .other(let detail):
             self = .backend(operation: operation, path: path, detail: detail)
         }

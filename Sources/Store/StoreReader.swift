@@ -116,8 +116,8 @@ package final class StoreReader {
             ? "its hours add up to \(hours)" : "its outcomes add up to \(outcomes)"
         throw StoreError.damaged(
             path: path,
-            detail: "partition \(row[0] as Int64) has folded \(records) records, and \(other): "
-                + "the file and its -wal are of different states of it")
+            detail: "partition \(row[0] as Int64) has folded \(records) records, but \(other): "
+                + "the file and its -wal do not belong together")
     }
 
     static func partitionStates(_ db: Database) throws -> [PartitionState] {

@@ -6,7 +6,7 @@ import Streams
 enum StoreSchema {
     /// "Weir".
     static let mark = StoreMark(
-        applicationID: 0x5765_6972, version: 8, foreign: "a database of something else")
+        applicationID: 0x5765_6972, version: 8, foreign: "the database of another program")
     /// Rows of older versions count by other rules.
     private static let oldestVersion = 8
 
@@ -58,8 +58,8 @@ enum StoreSchema {
           -- One row: what this file is.
           stream TEXT NOT NULL, -- name of the stream
           topic TEXT NOT NULL, -- the topic that is folded
-          log_identity TEXT NOT NULL, -- tells the log from others; in an embedded one, the topic from one that was created anew
-          partition_count INTEGER NOT NULL -- how many partitions the topic had: with another number keys land elsewhere
+          log_identity TEXT NOT NULL, -- identifies the log; in an embedded log, changes if the topic is recreated
+          partition_count INTEGER NOT NULL -- number of partitions of the topic, which determines the partition of a key
         ) STRICT;
 
         CREATE TABLE partitions (
@@ -70,11 +70,11 @@ enum StoreSchema {
           next_offset INTEGER NOT NULL, -- the first record that is not folded yet
           watermark_ms INTEGER NOT NULL, -- largest record timestamp so far, ms since 1970
           records INTEGER NOT NULL, -- records folded
-          emit_from INTEGER NOT NULL, -- what comes of records below this offset was emitted by an earlier store
-          dead_letters_next INTEGER NOT NULL, -- refused records below this offset are published
+          emit_from INTEGER NOT NULL, -- an earlier store emitted the results of records below this offset
+          dead_letters_next INTEGER NOT NULL, -- rejected records below this offset are published
           outbox_next INTEGER NOT NULL, -- sequence that the next outbox row gets
           outbox_emitted INTEGER NOT NULL, -- outbox rows below this sequence are published
-          last_record TEXT NOT NULL -- of the last folded record: SHA-256 of timestamp, key and value, 32 hex digits; '' when none was
+          last_record TEXT NOT NULL -- of the last folded record: SHA-256 of timestamp, key and value, 32 hex digits; '' if there is none
         ) STRICT;
 
         CREATE TABLE epochs (
@@ -88,13 +88,13 @@ enum StoreSchema {
         ) STRICT, WITHOUT ROWID;
 
         CREATE TABLE refused (
-          -- Records that were kept instead of counted, with their bytes.
+          -- Records that were stored instead of counted, with their bytes.
           partition INTEGER NOT NULL,
           offset INTEGER NOT NULL,
           timestamp_ms INTEGER NOT NULL,
-          type TEXT NOT NULL, -- as the header said it
+          type TEXT NOT NULL, -- from the header
           reason TEXT NOT NULL, -- 'conflict', 'untrusted', or why it was rejected
-          detail TEXT NOT NULL, -- words for people
+          detail TEXT NOT NULL, -- explanation of the reason
           key BLOB,
           headers BLOB NOT NULL, -- for each: name length (4 bytes, little endian), name, value length (-1: null), value
           value BLOB, -- null for a tombstone, and for a record that was too large
@@ -103,8 +103,8 @@ enum StoreSchema {
         ) STRICT;
 
         CREATE TABLE recollections (
-          -- What memory answered about a record, where that was not that nothing is known: with it a
-          -- stretch of the log can be folded again without what came before it.
+          -- Answers of the memory about a record, except that nothing is known. With them, a range
+          -- of the log can be folded again without the earlier records.
           partition INTEGER NOT NULL,
           offset INTEGER NOT NULL,
           answers BLOB NOT NULL, -- numbers and texts by the stream: docs/reference/stores.md
@@ -112,8 +112,8 @@ enum StoreSchema {
         ) STRICT, WITHOUT ROWID;
 
         CREATE TABLE hours (
-          -- Where the records of an hour lie; those of other hours may lie among them. What the first and
-          -- the last of them were tells the log from one whose topic was made anew, or that lost its end.
+          -- Offsets of the records of an hour; records of other hours may be among them. The first and the
+          -- last record show whether the topic was recreated or its log lost its end.
           partition INTEGER NOT NULL,
           hour TEXT NOT NULL, -- of the record's timestamp, UTC
           first_offset INTEGER NOT NULL,
@@ -128,7 +128,7 @@ enum StoreSchema {
     /// The hours with rows of aggregates.
     private static let slots = """
         CREATE TABLE slots (
-          -- Hours of partitions, each with a number: the upper half of the numbers of the rows that count in it.
+          -- Hours of partitions with their numbers, which are the upper half of the row numbers.
           slot INTEGER PRIMARY KEY CHECK (slot < 2147483648),
           partition INTEGER NOT NULL,
           hour TEXT NOT NULL, -- of the record's timestamp, UTC
@@ -140,7 +140,7 @@ enum StoreSchema {
     /// The memory of streams that remember ids for a window.
     private static let dedupe = """
         CREATE TABLE dedupe (
-          -- Ids that were seen lately. An entry is 24 bytes: the first 16 of the SHA-256 of the id's
+          -- Recently seen ids. An entry is 24 bytes: the first 16 of the SHA-256 of the id's
           -- tuple, and the timestamp of its first sighting (ms, 8 bytes, little endian).
           partition INTEGER NOT NULL,
           first_offset INTEGER NOT NULL, -- of the batch that began the block
@@ -153,7 +153,7 @@ enum StoreSchema {
     /// Documents for partners, in streams that have them.
     private static let outbox = """
         CREATE TABLE outbox (
-          -- What is published to partners, in order.
+          -- Documents to publish to partners, in order.
           partition INTEGER NOT NULL,
           sequence INTEGER NOT NULL,
           partner TEXT NOT NULL,
@@ -162,7 +162,7 @@ enum StoreSchema {
           origin_offset INTEGER NOT NULL, -- of the postback
           ad_network_id TEXT NOT NULL,
           campaign TEXT NOT NULL,
-          has_source_identifier INTEGER NOT NULL, -- 1: campaign is one, 0: it is a campaign id
+          has_source_identifier INTEGER NOT NULL, -- 1: campaign is a source identifier, 0: it is a campaign id
           app_id INTEGER NOT NULL,
           source_app_id INTEGER NOT NULL,
           document TEXT NOT NULL, -- JSON, without the campaign's names

@@ -21,21 +21,22 @@ package struct EventToken: Equatable, Sendable {
         expiresAtSeconds: Int64
     ) throws(TokenFault) {
         guard use.types.contains(type) else {
-            throw .bad("type '\(type)' is none of \(use.types.joined(separator: ", "))")
+            throw .bad(
+                "type '\(type)' is not possible here: use \(use.types.joined(separator: ", "))")
         }
         if let unknown = openMembers.first(where: { !use.openMembers.contains($0) }) {
             let known = use.openMembers.joined(separator: ", ")
             throw .bad(
-                "'\(unknown)' cannot be left open: of this use \(known.isEmpty ? "nothing" : known) can"
+                "'\(unknown)' cannot be open: tokens of this use can open \(known.isEmpty ? "no members" : known)"
             )
         }
         if use == .click {
-            guard !target.isEmpty else { throw .bad("a click needs a target, and has none") }
+            guard !target.isEmpty else { throw .bad("a click needs a target") }
             guard Self.isTarget(target) else {
-                throw .bad("the target is no address: write it as https://example.com/landing")
+                throw .bad("the target is not an address: write it as https://example.com/landing")
             }
         } else if !target.isEmpty {
-            throw .bad("only a click has a target")
+            throw .bad("only a click can have a target")
         }
         self.use = use
         self.type = type
@@ -74,9 +75,9 @@ package enum TokenFault: Error, Equatable, Sendable, CustomStringConvertible {
         case .forged: "the token is not signed with a known key for this use"
         case .expired: "the token has expired"
         case .lastsTooLong(let seconds):
-            "the token holds for longer than its event is remembered: make it for at most \(seconds) s"
+            "the token is valid for longer than its event is remembered: create it for at most \(seconds) s"
         case .tooLong(let byteCount):
-            "the token is too long: it has \(byteCount) bytes, of at most \(TokenKeys.maxBytes)"
+            "the token is too long: it has \(byteCount) bytes, the limit is \(TokenKeys.maxBytes)"
         case .bad(let explanation): explanation
         }
     }
@@ -102,7 +103,8 @@ struct TokenClaims {
 
     func expirySeconds(of payload: JSONValue) throws(TokenFault) -> Int64 {
         guard case .exact(let seconds)? = payload.member(expiry)?.number?.asInteger else {
-            throw .bad("\(expiry) of the token, its end, is no whole number of seconds since 1970")
+            throw .bad(
+                "\(expiry) of the token, its expiry, is not a whole number of seconds since 1970")
         }
         return seconds
     }
@@ -128,19 +130,20 @@ extension EventToken {
     init(_ payload: JSONValue, _ names: TokenClaims, use: TokenUse) throws(TokenFault) {
         let expiry = try names.expirySeconds(of: payload)
         guard let type = payload.member(names.type)?.text else {
-            throw .bad("\(names.type) of the token, the type of its event, is no text")
+            throw .bad("\(names.type) of the token, the type of its event, is not a text")
         }
         guard let event = payload.member(names.event), event.isObject else {
-            throw .bad("\(names.event) of the token, its event, is no object")
+            throw .bad("\(names.event) of the token, its event, is not an object")
         }
         if let target = payload.member(names.target), target.text == nil {
-            throw .bad("\(names.target) of the token, its target, is no text")
+            throw .bad("\(names.target) of the token, its target, is not a text")
         }
         let open = payload.member(names.openMembers)
         let listed = open.map { Array($0.elements) } ?? []
         let openMembers = listed.compactMap(\.text)
         guard open?.isArray != false, openMembers.count == listed.count else {
-            throw .bad("\(names.openMembers) of the token, its open members, is no list of texts")
+            throw .bad(
+                "\(names.openMembers) of the token, its open members, is not a list of texts")
         }
         try Self.checkFixedMembers(of: event, use: use)
         var json = JSONText()
@@ -156,7 +159,7 @@ extension EventToken {
     package static func checkFixedMembers(of event: JSONValue, use: TokenUse) throws(TokenFault) {
         for name in use.fixedMembers where event.member(name)?.string?.isEmpty != false {
             throw .bad(
-                "the event has no \(name): a token of this use is for one event, and fixes it")
+                "the event has no \(name), which a token of this use must set")
         }
     }
 }

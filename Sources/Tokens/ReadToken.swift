@@ -44,7 +44,7 @@ package struct ReadToken: Equatable, Sendable {
     init(_ payload: JSONValue, _ names: TokenClaims) throws(TokenFault) {
         let expiry = try names.expirySeconds(of: payload)
         guard let wanted = payload.member(names.conditions), wanted.isObject else {
-            throw .bad("\(names.conditions) of the token, what it is limited to, is no object")
+            throw .bad("\(names.conditions) of the token, its limits, is not an object")
         }
         var conditions: [Condition] = []
         var isText = true
@@ -56,7 +56,9 @@ package struct ReadToken: Equatable, Sendable {
             conditions.append(
                 Condition(column: String(decoding: name, as: UTF8.self), value: text))
         }
-        guard isText else { throw .bad("a value in \(names.conditions) of the token is no text") }
+        guard isText else {
+            throw .bad("a value in \(names.conditions) of the token is not a text")
+        }
         self.init(conditions: conditions, expiresAtSeconds: expiry)
     }
 }

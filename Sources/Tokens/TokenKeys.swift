@@ -90,12 +90,12 @@ package struct TokenKeys: Sendable {
         else { throw .forged }
         // The signature is valid: errors from here on are for the signer.
         guard let payload = Self.bytes(parts[1]) else {
-            throw .bad("the token's payload is no base64url without padding")
+            throw .bad("the token's payload is not base64url without padding")
         }
         guard let value = payload.withUnsafeBytes({ try? parser.parse($0) }) else {
-            throw .bad("the token's payload is no JSON")
+            throw .bad("the token's payload is not JSON")
         }
-        guard value.isObject else { throw .bad("the token's payload is no JSON object") }
+        guard value.isObject else { throw .bad("the token's payload is not a JSON object") }
         guard oldKey == nil else { return try token(value, .old) }
         try Self.check(value, audience: audience, atSeconds: now)
         return try token(value, .jwt)
@@ -125,15 +125,16 @@ package struct TokenKeys: Sendable {
         guard audiences.contains(audience) else {
             let known = TokenUse.allCases.map(\.audience) + [ReadToken.audience]
             guard audiences.contains(where: known.contains) else {
-                throw .bad("aud of the token, its use, is none of \(known.joined(separator: ", "))")
+                throw .bad(
+                    "aud of the token, its use, is unknown: use \(known.joined(separator: ", "))")
             }
             throw .forged
         }
         guard let start = payload.member("nbf") else { return }
         guard case .exact(let seconds)? = start.number?.asInteger else {
-            throw .bad("nbf of the token, its start, is no whole number of seconds since 1970")
+            throw .bad("nbf of the token, its start, is not a whole number of seconds since 1970")
         }
-        if let now, now < seconds { throw .bad("the token holds later, from its nbf on") }
+        if let now, now < seconds { throw .bad("the token is not valid before its nbf") }
     }
 
     /// As text in a token.

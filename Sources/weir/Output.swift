@@ -124,7 +124,9 @@ enum Console {
 
     /// Reports that a limited list may have more rows.
     static func writeIfMore(than count: Int, limit: Int) {
-        if count >= limit { write("there may be more than these \(limit): give --limit") }
+        if count >= limit {
+            write("the first \(limit) are shown: give a larger --limit to see more")
+        }
     }
 
     /// Runs `body`, and removes its progress line.
@@ -196,8 +198,8 @@ struct DumpFormatOptions: ParsableArguments {
 struct RawOptions: ParsableArguments {
     @Flag(
         help: """
-            In CSV: every text as it is. Else backslashes, control characters and those that nobody sees are \
-            escaped, and an apostrophe stands before a text that a spreadsheet would run as a formula \
+            CSV: prints every text unchanged. By default, Weir escapes backslashes, control characters and \
+            invisible characters, and puts an apostrophe before a text that a spreadsheet would run as a formula \
             (WEIR_RAW).
             """)
     var raw = false

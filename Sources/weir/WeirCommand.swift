@@ -23,23 +23,25 @@ import Wording
 struct WeirCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "weir",
-        abstract: "Measures what advertising did, from the event streams of app advertising.",
+        abstract: "Measures app advertising from its event streams.",
         discussion: """
-            First steps, beside the folders topics and pipelines:
+            First steps, in a directory that contains the folders topics and pipelines:
 
-              weir demo                    all of it on sixty days of sample records
+              weir demo                    run the whole pipeline on 60 days of sample records
               weir topics apply            create the topics of topics/
-              weir publish --topic bids F  put records of the NDJSON file F there
+              weir publish --topic bids F  publish the records of the NDJSON file F
               weir-bids --until-end        fold them into data/bids.sqlite
-              weir dump bids --by day,seat see what was counted
-              weir lag                     how far behind each partition is
-              weir digest                  one line that is the same for equal states
+              weir dump bids --by day,seat print the counts
+              weir lag                     print the lag of each partition
+              weir digest                  print one line that is the same for equal states
 
-            The log is data/log.sqlite unless --log or WEIR_LOG names another; stores lie in data \
-            unless --data or WEIR_DATA says otherwise. What was asked for goes to standard output, \
-            everything else to standard error. Exit codes: 0 done, 1 failed, 64 bad usage. When nobody reads \
-            standard output any more, as with `| head`, a command ends with 0 and without a word; a \
-            standard error that nobody reads ends nothing.
+            The log is data/log.sqlite unless you give --log or WEIR_LOG. The stores are in data unless you give \
+            --data or WEIR_DATA. Commands write results to standard output and everything else to standard \
+            error.
+
+            Exit codes: 0 done, 1 failed, 64 bad usage. If the reader of standard output ends early, as with `| \
+            head`, the command ends with 0 and without a message. A closed standard error does not end a \
+            command.
             """,
         version: WeirVersion.current,
         groupedSubcommands: [

@@ -32,7 +32,7 @@ struct ConversionRouteTests {
         let again = try place.get(
             "/v1/conversion_value/?\(install)&conversion_value=5"
                 + "&total_revenue_by_currency=%7B%22USD%22%3A4.99%7D")
-        #expect(again.text == #"{"status":"ok","reason":"the value stays as it is"}"#)
+        #expect(again.text == #"{"status":"ok","reason":"the value does not change"}"#)
     }
 
     @Test(

@@ -42,12 +42,12 @@ struct FollowedKeysTests {
         #expect(try comesToBe("first", 200))
         #expect(
             Wait.until {
-                program.said.contains("the keys were read again producers=bidder token_keys=none")
+                program.said.contains("the keys were reloaded producers=bidder token_keys=none")
             })
 
         // A file that is wrong in one place changes nothing in any other.
         try write(lines(of: "second") + "token_keys:\n  - {id: new, file: token-new}\n")
-        #expect(Wait.until { program.said.contains("the keys that are in force stay") })
+        #expect(Wait.until { program.said.contains("the present keys remain in force") })
         #expect(try status("first") == 200)
         #expect(try status("second") == 401)
         // What it lacked comes, in a file that nothing has read yet.
@@ -65,10 +65,10 @@ struct FollowedKeysTests {
 
         // At SIGHUP it says so even when nothing has changed.
         kill(program.process.processIdentifier, SIGHUP)
-        #expect(Wait.until { program.said.contains("read again, and are the same") })
+        #expect(Wait.until { program.said.contains("reloaded, without changes") })
         #expect(program.process.isRunning)
         try write(lines(of: "second") + "max_body_bytes: 2048\n")
-        #expect(Wait.until { program.said.contains("restart to have that in force") })
+        #expect(Wait.until { program.said.contains("restart the collector to apply them") })
         #expect(try requests.get("/i?t=\(text)").status == 403, "a key that is gone")
     }
 
@@ -92,7 +92,7 @@ struct FollowedKeysTests {
         }
         #expect(try status() == 200)
         for (change, words) in [
-            ({ try FileManager.default.removeItem(atPath: file) }, "is not there any more"),
+            ({ try FileManager.default.removeItem(atPath: file) }, "no longer exists"),
             ({ try write("") }, "is empty"), ({ try write("# nothing\n\n") }, "is empty"),
             (
                 {
@@ -109,11 +109,11 @@ struct FollowedKeysTests {
             try change()
             kill(program.process.processIdentifier, SIGHUP)
             #expect(
-                Wait.until { isSaid(words) && isSaid("the keys that are in force stay") },
+                Wait.until { isSaid(words) && isSaid("the present keys remain in force") },
                 "\(program.said)")
             #expect(try status() == 200)
             try write(lines(of: "first"))
-            #expect(Wait.until { isSaid("read again, and are the same") }, "\(program.said)")
+            #expect(Wait.until { isSaid("reloaded, without changes") }, "\(program.said)")
         }
         // Whoever wants no keys says so.
         try write("keys: []\n")

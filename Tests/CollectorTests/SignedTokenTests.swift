@@ -44,7 +44,7 @@ struct SignedTokenTests {
             (payload(u: #""u":5,"#), "u of the token"), (payload(u: ""), "needs a target"),
             (payload(o: #""o":"presented_at_ms","#), "o of the token"),
             (payload(o: #""o":[1],"#), "o of the token"),
-            ("not json", "no JSON"), ("[]", "no JSON object"),
+            ("not json", "not JSON"), ("[]", "not a JSON object"),
         ])
     func wrong(_ payload: String, _ words: String) throws {
         let place = try CollectorPlace()
@@ -65,6 +65,6 @@ struct SignedTokenTests {
             e: #"{"auction_id":"a","bid_id":"b"}"#)
         let answer = try place.get("/v1/notices/win?t=\(sign(payload, use: "n"))")
         #expect(answer.status == 403)
-        #expect(answer.text.contains("of this use nothing can"), "\(answer.text)")
+        #expect(answer.text.contains("tokens of this use can open no members"), "\(answer.text)")
     }
 }

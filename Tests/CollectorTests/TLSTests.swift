@@ -46,7 +46,7 @@ struct TLSTests {
             "tls: {certificate: chain.pem, key: key.pem}\n", to: "pipelines/collector.yaml")
         let ended = try place.run(["--listen", "127.0.0.1:0"])
         #expect(ended.status == 1)
-        #expect(ended.error.contains("chain.pem is of no use for TLS"))
+        #expect(ended.error.contains("chain.pem cannot be used for TLS"))
         #expect(ended.error.split(separator: "\n").count == 1)
     }
 

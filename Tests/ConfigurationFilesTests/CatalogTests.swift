@@ -115,13 +115,13 @@ struct CatalogTests {
         arguments: [
             (
                 "networks:\n  a.b: x\n  A.B: y\n",
-                "catalog.yaml:3: networks.A.B: is the id of an earlier network in another case:"
+                "catalog.yaml:3: networks.A.B: is an earlier id in another case:"
                     + " keep one"
             ),
             (
                 "networks: {a b: x}",
-                "catalog.yaml:1: networks.a b: is no ad network: write its id,"
-                    + " as example.skadnetwork"
+                "catalog.yaml:1: networks.a b: is not an ad network: write its id,"
+                    + " for example example.skadnetwork"
             ),
             (
                 "networks:\n  a:\n    name: x\n    keys: []\n",
@@ -133,14 +133,14 @@ struct CatalogTests {
             ),
             (
                 "apps:\n  1: one\n  \"1\": again\n",
-                "catalog.yaml:2: apps.1: key '1' is given more than once, first here: keep one"
+                "catalog.yaml:2: apps.1: key '1' occurs more than once, first here: keep one"
             ),
             ("apps:\n  0: x\n", "catalog.yaml:2: apps.0: the key must be 1 or more"),
             (
                 "apps:\n  a: x\n",
                 "catalog.yaml:2: apps.a: the key must be a whole number in plain digits"
             ),
-            ("apps: {1: }", "catalog.yaml:1: apps.1: must be a name, and here is nothing"),
+            ("apps: {1: }", "catalog.yaml:1: apps.1: must be a name, but is empty"),
             (
                 "apps: {0123: x}",
                 "catalog.yaml:1: apps.0123: '0123' starts with 0:"
@@ -157,13 +157,13 @@ struct CatalogTests {
             (
                 "campaigns:\n  - {name: a, network: n, app: 1, source_identifier: 12345}\n",
                 "catalog.yaml:2: campaigns[0].source_identifier: is '12345':"
-                    + " write the source identifier, 1 to 4 digits"
+                    + " write a source identifier of 1 to 4 digits"
             ),
             (
                 "campaigns:\n  - {name: a, network: n, app: 1, campaign_id: 5}\n"
                     + "  - {name: b, network: N, app: 1, campaign_id: 5}\n",
                 "catalog.yaml:3: campaigns[1]: campaign_id '5' belongs to an earlier campaign of this"
-                    + " network and app: give every campaign its own"
+                    + " network and app: give each campaign its own"
             ),
             (
                 "campaigns:\n  - name: a\n    network: n\n    app: 1\n    offers: [code]\n",
@@ -173,8 +173,7 @@ struct CatalogTests {
             (
                 "campaigns:\n  - {name: a, network: n, app: 1, offers: [introductory]}\n"
                     + "  - {name: b, network: m, app: 1, offers: [introductory]}\n",
-                "catalog.yaml:3: campaigns[1]: offer 'introductory' is given to a campaign of this app"
-                    + " already: give an offer to one campaign"
+                "catalog.yaml:3: campaigns[1]: offer 'introductory' already belongs to a campaign of this app: give each offer to one campaign"
             ),
         ]
     )

@@ -49,11 +49,11 @@ struct CollectorFileTests {
             ("max_body_byte: 5", "collector.yaml:1: max_body_byte: unknown key"),
             ("max_body_bytes: 5", "max_body_bytes: is 5: write 1024 to 67108864"),
             ("trusted_proxies: [10.0.0.0/33]", "trusted_proxies[0]: is '10.0.0.0/33'"),
-            ("keys: [{name: a, sha256: 12, topics: [bids]}]", "keys[0].sha256: is no SHA-256"),
+            ("keys: [{name: a, sha256: 12, topics: [bids]}]", "keys[0].sha256: is not a SHA-256"),
             ("keys: [{name: a, topics: [bids]}]", "keys[0].sha256: is missing"),
             ("token_keys: [{id: a.b, file: k}]", "token_keys[0].id: is no id"),
             ("token_keys: [{id: a, file: nowhere}]", "token_keys[0].file: the file"),
-            ("token_keys: [{id: a, file: short}]", "'short' holds fewer than 32 characters"),
+            ("token_keys: [{id: a, file: short}]", "'short' has fewer than 32 characters"),
             ("tls: {certificate: short}", "tls.key: is missing"),
         ])
     func faults(_ yaml: String, _ words: String) throws {
@@ -65,7 +65,7 @@ struct CollectorFileTests {
     @Test("lets producers to their own topics only")
     func topics() throws {
         let said = try fault("keys: [{name: a, sha256: \(digest), topics: [postbacks]}]")
-        #expect(said?.contains("keys[0].topics[0]: is no topic that producers send to") == true)
+        #expect(said?.contains("keys[0].topics[0]: is not a topic for producers") == true)
     }
 }
 

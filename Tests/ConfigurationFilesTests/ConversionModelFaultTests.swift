@@ -46,10 +46,10 @@ struct ConversionModelFaultTests {
         #expect(try fault(revenue("[0, 0]", "4.99")) == nil)
         #expect(
             try fault(revenue("[\"0\", 0]", "4.99"))
-                == "6: versions[0].fine.fields[0].bits[0]: must be a whole number, and here is the"
+                == "6: versions[0].fine.fields[0].bits[0]: must be a whole number, but is the"
                 + " text '0': remove the quotes or the tag")
         #expect(
-            try fault(revenue("[0, 0]", "'4.99'"))?.contains(".max: must be an amount, and") == true
+            try fault(revenue("[0, 0]", "'4.99'"))?.contains(".max: must be an amount, but") == true
         )
     }
 
@@ -58,21 +58,22 @@ struct ConversionModelFaultTests {
         let first = "app: 7\nversions:\n" + version("one", "2026-01-01T00:00:00Z")
         #expect(
             try fault(first + version("\"one\"", "2026-02-01T00:00:00Z"))
-                == "7: versions[1].id: is the id of an earlier version: give every version its own")
+                == "7: versions[1].id: is the id of an earlier version: give every version its own id"
+        )
         for from in ["2026-01-01T00:00:00Z", "2025-12-31T23:00:00Z"] {
             #expect(
                 try fault(first + version("two", from))
-                    == "8: versions[1].effective_from: is not after the version before it:"
-                    + " append versions in the order they take effect")
+                    == "8: versions[1].effective_from: is not later than the previous version:"
+                    + " append versions in the order in which they take effect")
         }
         #expect(
             try fault("app: 7\nversions:\n" + version("one", "2026-01-01T00:30:00Z"))
-                == "4: versions[0].effective_from: is not a whole hour of UTC:"
-                + " write it as 2026-01-31T05:00:00Z")
+                == "4: versions[0].effective_from: is not a full hour in UTC:"
+                + " write it like 2026-01-31T05:00:00Z")
         #expect(
             try fault(first.replacing("USD", with: "usd"))
-                == "5: versions[0].currency: is no currency:"
-                + " write the three capital letters of ISO 4217, as USD")
+                == "5: versions[0].currency: is not a currency:"
+                + " write the three capital letters of ISO 4217, for example USD")
     }
 
     /// The fault of one field, without `versions[0].fine.fields`; the field starts in line 8.
@@ -94,12 +95,12 @@ struct ConversionModelFaultTests {
             ("[0,\n            -1]", "10", "10: [0].buckets[1]: is negative: write 0 or more"),
             (
                 "[0,\n            5,\n            5.0000001]", "10",
-                "11: [0].buckets[2]: is not above the bucket before it: write the bounds ascending"
+                "11: [0].buckets[2]: is not above the previous bucket: write the bounds in ascending order"
             ),
             (
                 "[0, 1, 2, 3, 4]", "10",
-                "9: [0].buckets: has more buckets than the field's 4 numbers:"
-                    + " add bits or drop buckets"
+                "9: [0].buckets: has more buckets than the field has numbers (4):"
+                    + " add bits or remove buckets"
             ),
             (
                 "[0, 5]", "4.999999",
@@ -107,7 +108,7 @@ struct ConversionModelFaultTests {
             ),
             (
                 "[0, five]", "10",
-                "9: [0].buckets[1]: must be an amount in plain digits, as 4.99, and here is 'five'"
+                "9: [0].buckets[1]: must be an amount in plain digits, for example 4.99, but is 'five'"
             ),
             ("[0, 5]", "1e13", "10: [0].max: is too large: its millionths must fit into 64 bits"),
         ])
@@ -125,7 +126,10 @@ struct ConversionModelFaultTests {
         "a fault of an event is at the line of its key",
         arguments: [
             ("", "event: is missing: add it", 10),
-            ("event: ''", "event: is no name: write 1 to 255 bytes without control characters", 10),
+            (
+                "event: ''",
+                "event: is not a name: write 1 to 255 bytes without control characters", 10
+            ),
             ("event: a\n              count_min: -1", "count_min: is -1: write 0 or more", 11),
             (
                 "event: a\n              count_min: 2\n              count_max: 1",
@@ -133,7 +137,7 @@ struct ConversionModelFaultTests {
             ),
             (
                 "event: a\n              count_min: 1.0",
-                "count_min: must be a whole number in plain digits, and here is '1.0'", 11
+                "count_min: must be a whole number in plain digits, but is '1.0'", 11
             ),
             (
                 "event: a\n              revenue_max: 1\n              revenue_min: 2",

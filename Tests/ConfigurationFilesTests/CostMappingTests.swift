@@ -29,21 +29,24 @@ struct CostMappingTests {
             ("source: s\ncurrency: EUR\ncolumns: {day: D}\n", "amount is missing"),
             (
                 "source: s\ncurrency: EUR\ncolumns: {day: D, amount: A, source: S}\n",
-                "source: has a column too, or a line above"
+                "source: is also given as a column or a line above"
             ),
             (good.replacing("EUR", with: "eur"), "write three capital letters"),
-            (good + "day_format: yyyy-MMM-dd\n", "day_format: is no form of days"),
-            (good + "day_format: yyyy-MM\n", "day_format: is no form of days"),
+            (good + "day_format: yyyy-MMM-dd\n", "day_format: is not a day format"),
+            (good + "day_format: yyyy-MM\n", "day_format: is not a day format"),
             (good + "separator: \"|\"\n", "write comma, semicolon or tab"),
-            (good + "thousands: \".\"\n", "is the decimal point too"),
+            (good + "thousands: \".\"\n", "equals decimal_point"),
             (good + "skip: [{column: Day}]\n", "needs either values or a prefix"),
             (good + "repeated_rows: keep\n", "write one of refuse, add_up"),
             (
                 "source: s\ncurrency: EUR\ncolumns: {day: [], amount: A}\n",
-                "columns.day: names no column"
+                "columns.day: is empty: name a column"
             ),
             (good + "above: {day: Day}\n", "above.day: is not a field for all lines"),
-            (good + "above: {currency: Currency}\n", "currency: has a column too, or a line above"),
+            (
+                good + "above: {currency: Currency}\n",
+                "currency: is also given as a column or a line above"
+            ),
             (good + "app_id: x\n", "app_id: must be a whole number"),
         ] {
             let found = try fault(yaml) ?? ""

@@ -24,7 +24,7 @@ struct CurrencyRatesTests {
     func faults() throws {
         let line = "2026-11-20,EUR,USD,1.0841\n"
         for (text, words) in [
-            (line, "rates.csv:1: must begin with the line day,currency,base,rate"),
+            (line, "rates.csv:1: must start with the line day,currency,base,rate"),
             (header, "has no rate"),
             (header + "2026-11-20,EUR,USD\n", "rates.csv:2: has 3 fields"),
             (header + line + "20.11.2026,EUR,USD,1\n", "rates.csv:3: day: is '20.11.2026'"),
@@ -34,7 +34,7 @@ struct CurrencyRatesTests {
             (header + "2026-11-20,EUR,USD,0\n", "rates.csv:2: rate: is '0'"),
             (header + "2026-11-20,EUR,USD,1e3\n", "rates.csv:2: rate: is '1e3'"),
             (header + "2026-11-20,EUR,USD,1.0000000000001\n", "rates.csv:2: rate: is"),
-            (header + line + line, "rates.csv:3: day: EUR has a rate of 2026-11-20"),
+            (header + line + line, "rates.csv:3: day: EUR has a rate for 2026-11-20"),
         ] {
             let pipelines = try TemporaryPipelines(["rates.csv": text])
             let found = pipelines.fault { directory throws(ConfigurationError) in

@@ -98,7 +98,7 @@ struct PartnerTests {
         let pipelines = try TemporaryPipelines(["partners/some-1.yaml": text])
         let fault = pipelines.fault { dir throws(ConfigurationError) in try dir.partners() }
         #expect(
-            fault == "partners/some-1.yaml:4: delivery.url: is no address:"
+            fault == "partners/some-1.yaml:4: delivery.url: is not an address:"
                 + " write it as https://example.com/postbacks")
     }
 }

@@ -22,11 +22,12 @@ struct PipelineDirectoryTests {
         let pipelines = try TemporaryPipelines()
         #expect(
             pipelines.fault { directory throws(ConfigurationError) in try directory.bids() }
-                == "bids.yaml: does not exist: copy the one that Weir ships as pipelines/bids.yaml")
+                == "bids.yaml: does not exist: copy the file that Weir ships as pipelines/bids.yaml"
+        )
         #expect(
             pipelines.fault { directory throws(ConfigurationError) in try directory.postbacks() }
                 == "postbacks.yaml: does not exist:"
-                + " copy the one that Weir ships as pipelines/postbacks.yaml")
+                + " copy the file that Weir ships as pipelines/postbacks.yaml")
     }
 
     @Test("a missing directory is an error for everything that is read from it")
@@ -34,7 +35,7 @@ struct PipelineDirectoryTests {
         let directory = PipelineDirectory("/nowhere/pipelines")
         let fault = ConfigurationError(
             kind: .missingFile, file: "/nowhere/pipelines",
-            explanation: "is no directory: give --pipelines the directory of the configuration")
+            explanation: "is not a directory: give --pipelines the directory of the configuration")
         #expect(throws: fault) { try directory.bids() }
         #expect(throws: fault) { try directory.catalog() }
         #expect(throws: fault) { try directory.conversionModels() }
@@ -84,7 +85,7 @@ struct PipelineDirectoryTests {
         #expect(try pipelines.read { try $0.partners() } == [])
         try pipelines.write("topic: a", to: "bidz.yaml")
         let words =
-            "bidz.yaml: nothing reads it; known here: bids.yaml, impressions.yaml,"
+            "bidz.yaml: Weir does not read this file; known here: bids.yaml, impressions.yaml,"
             + " overlay-clicks.yaml, postbacks.yaml, store-notifications.yaml,"
             + " conversion-updates.yaml, costs.yaml, partner-postbacks.yaml, catalog.yaml, collector.yaml,"
             + " kafka.yaml, watch.yaml"
@@ -129,7 +130,7 @@ struct PipelineDirectoryTests {
         }
         #expect(
             places == [
-                "typo.yaml nothing reads it; known here", "bids.yaml:1 a",
+                "typo.yaml Weir does not read this file; known here", "bids.yaml:1 a",
                 "catalog.yaml:1 networks", "conversion-models/1.yaml:1 app",
                 "conversion-models/2.yaml:2 versions", "partners/a.yaml:1 name",
                 "partners/c.yaml:1 name",

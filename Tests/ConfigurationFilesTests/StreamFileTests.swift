@@ -148,7 +148,7 @@ struct StreamFileTests {
                 + " write the number without leading zeros")
         #expect(
             try bidsFault("\(key): \"17\"")
-                == "bids.yaml:1: \(key): must be a whole number, and here is the text '17':"
+                == "bids.yaml:1: \(key): must be a whole number, but is the text '17':"
                 + " remove the quotes or the tag")
     }
 
@@ -157,7 +157,7 @@ struct StreamFileTests {
         for word in ["yes", "True", "1", "on", "~", "[true]", "'true'"] {
             let fault = try #require(try postbacksFault("trust_development: \(word)"))
             #expect(
-                fault.hasPrefix("postbacks.yaml:1: trust_development: must be true or false, and"))
+                fault.hasPrefix("postbacks.yaml:1: trust_development: must be true or false, but"))
         }
         #expect(try postbacksFault("trust_development: false") == nil)
     }
@@ -166,7 +166,8 @@ struct StreamFileTests {
     func topics() throws {
         for name in ["''", "a b", "..", ".", "ä", "a/b", String(repeating: "a", count: 250)] {
             #expect(
-                try bidsFault("topic: \(name)")?.hasPrefix("bids.yaml:1: topic: is no topic")
+                try bidsFault("topic: \(name)")?.hasPrefix(
+                    "bids.yaml:1: topic: is not a name of a topic")
                     == true)
         }
         #expect(try bidsFault("topic: " + String(repeating: "a", count: 249)) == nil)
@@ -194,12 +195,12 @@ struct StreamFileTests {
         let deep = String(repeating: "[", count: 2000) + String(repeating: "]", count: 2000)
         #expect(
             try bidsFault("topic: " + deep)
-                == "bids.yaml:1: not YAML: lists or mappings lie in one another too deep; mend it here"
+                == "bids.yaml:1: not YAML: lists or mappings are nested too deep; correct it here"
         )
         #expect(
             try bidsFault("topic: a\n---\ntopic: b\n")
-                == "bids.yaml:2: not YAML: a second document begins (---), and there may be one;"
-                + " mend it here")
+                == "bids.yaml:2: not YAML: a second document begins (---), but a file has one document;"
+                + " correct it here")
     }
 
     @Test("bytes that are not UTF-8 are refused")

@@ -25,13 +25,13 @@ struct WatchFileTests {
                 "silence: [{name: n, dump: bids, by: seat, measures: [bids]}]\n",
                 "by: must be a list"
             ),
-            ("rates: [{\(rate)}]\n", "rates[0]: needs either 'of' (the part is of it"),
+            ("rates: [{\(rate)}]\n", "rates[0]: needs either 'of' (it includes the part"),
             ("rates: [{\(rate), of: [a], per: [b]}]\n", "rates[0]: needs either 'of'"),
             (
                 "rates: [{\(rate), of: [a], least: 2}]\n",
-                "least: is no difference of rates: write 0 to 1"
+                "least: is not a difference of rates: write 0 to 1"
             ),
-            ("budgets: [{\(budget.replacing("5", with: "0"))}]\n", "amount: is nothing"),
+            ("budgets: [{\(budget.replacing("5", with: "0"))}]\n", "amount: is 0"),
             (
                 "budgets: [{\(budget.replacing("day", with: "year"))}]\n",
                 "write one of day, week, month"
@@ -59,6 +59,6 @@ struct WatchFileTests {
         let missing = try TemporaryPipelines([:]).fault { directory throws(ConfigurationError) in
             _ = try directory.watch()
         }
-        #expect(missing == "watch.yaml: does not exist: copy the one that Weir ships in pipelines")
+        #expect(missing == "watch.yaml: does not exist: copy the file that Weir ships in pipelines")
     }
 }

@@ -125,6 +125,6 @@ struct ConversionModelVersionTests {
             .overlappingBits(field: 0))
         #expect(
             fault.description == "fine.fields[1].bits: overlap the bits of fields[0]:"
-                + " give every bit to one field")
+                + " assign every bit to only one field")
     }
 }

@@ -16,7 +16,7 @@ struct EngineTests {
         device.set(answer, at: Time.noon + 10_000)
         let next = try device.ask(at: Time.noon + Time.day - 1)
         #expect(next.fine == nil)
-        #expect(next.reason == "the value stays as it is")
+        #expect(next.reason == "the value does not change")
         device.lastCall = Time.noon + 10_000
         #expect(try device.ask(at: Time.noon + Time.day).fine == 1 << 4 | 5)
         #expect(device.updates.map(\.outcome) == [.told, .told, .unchanged, .told])
@@ -82,7 +82,9 @@ struct EngineTests {
         device.totals = ["EUR": 50]
         let answer = try device.ask(at: Time.noon)
         #expect(answer.fine == 0)
-        #expect(answer.reason == "revenue in EUR does not count: the model is in another currency")
+        #expect(
+            answer.reason
+                == "revenue in EUR does not count, because the model uses another currency")
         #expect(device.updates[0].uncountedCurrencies == ["EUR"])
     }
 

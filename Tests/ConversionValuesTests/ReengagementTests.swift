@@ -36,12 +36,12 @@ struct ReengagementTests {
         #expect(try conversion(["conversion_type": ""]) == .install)
         #expect(
             refusal(["conversion_type": "re-engagement"])
-                == "re-engagements are of AdAttributionKit: give framework=adattributionkit")
+                == "re-engagements exist only in AdAttributionKit: give framework=adattributionkit")
         #expect(refusal(["conversion_tag": "a", "framework": "skadnetwork"]) != nil)
         #expect(
             refusal(
                 Self.words.merging(["conversion_type": "install", "conversion_tag": "a"]) { $1 })
-                == "conversion_tag is of a re-engagement, and conversion_type is install")
+                == "conversion_tag belongs to a re-engagement, but conversion_type is install")
         #expect(
             refusal(Self.words.merging(["conversion_type": "download"]) { $1 })
                 == "conversion_type is neither install nor re-engagement")

@@ -45,7 +45,7 @@ struct ReinstallTests {
         late.state = again.state
         late.totals = ["USD": 90]
         let answer = try late.ask("ride", at: Time.noon + Time.hour)
-        #expect(answer.reason == "it is of an earlier install under this idfv")
+        #expect(answer.reason == "the request belongs to an earlier install with this idfv")
         #expect(late.state?.totalRevenueMicros == again.state?.totalRevenueMicros)
         #expect(late.state?.windows == again.state?.windows)
         #expect(late.state?.firstCallMilliseconds == again.state?.firstCallMilliseconds)

@@ -110,7 +110,7 @@ struct RequestTests {
             nowMilliseconds: Time.noon)
         #expect(request.fine == 5)
         #expect(request.totalRevenueMicros == ["USD": 1_500_000])
-        #expect(throws: Rejection(.wrongType, "the body is no object")) {
+        #expect(throws: Rejection(.wrongType, "the body is not an object")) {
             try ConversionParameters(json: Array("[]".utf8))
         }
     }

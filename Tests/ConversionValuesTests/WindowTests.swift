@@ -110,7 +110,8 @@ struct WindowTests {
         old.state = again.state
         #expect(
             try old.ask("ride", at: Time.noon + 36 * Time.day)
-                == ConversionAnswer(reason: "it is of an earlier install under this idfv"))
+                == ConversionAnswer(
+                    reason: "the request belongs to an earlier install with this idfv"))
         #expect(old.state?.windows == again.state?.windows)
         #expect(old.state?.firstCallMilliseconds == again.state?.firstCallMilliseconds)
     }

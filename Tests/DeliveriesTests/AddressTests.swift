@@ -71,7 +71,7 @@ struct AddressTests {
         try place.sendAll()
         #expect(
             try place.delivery().reason
-                == "address: name.example is 10.1.2.3, private: allow_private would allow it")
+                == "address: name.example is 10.1.2.3, private: set allow_private to allow it")
     }
 
     @Test(

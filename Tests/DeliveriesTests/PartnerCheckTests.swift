@@ -36,10 +36,10 @@ struct PartnerCheckTests {
     @Test(
         "what delivery would find out with the first document is said before, with its place",
         arguments: [
-            ("url: http://10.0.0.1/", "4: delivery.url: is sent nothing: 10.0.0.1, private"),
+            ("url: http://10.0.0.1/", "4: delivery.url: cannot be used: 10.0.0.1, private"),
             (
                 "url: http://inside.example/",
-                "4: delivery.url: is sent nothing: inside.example is 10.1.2.3, private"
+                "4: delivery.url: cannot be used: inside.example is 10.1.2.3, private"
             ),
             (
                 "url: https://well.example/\nheaders: {Authorization: \"env:WEIR_TEST_NOT_SET\"}",
@@ -61,13 +61,13 @@ struct PartnerCheckTests {
     @Test("a name without an address, an url that is not set and what would be held are doubtful")
     func doubtful() throws {
         let unknown = try check("url: https://unknown.example/")
-        #expect(unknown.doubtful.first?.contains("has no address now: unknown.example") == true)
+        #expect(unknown.doubtful.first?.contains("cannot be resolved now: unknown.example") == true)
         let off = try check("headers: {Authorization: \"env:WEIR_TEST_NOT_SET\"}")
         #expect(off.doubtful.first?.contains("partner acme is off") == true)
         let held = try check("url: https://well.example/{postback.source_identifier}")
         #expect(
             held.doubtful.first?.hasSuffix(
-                "path: {postback.source_identifier} has no value, and is held, in documents of: SKAdNetwork 1.0, SKAdNetwork 2.0, SKAdNetwork 2.1, SKAdNetwork 2.2, SKAdNetwork 3.0"
+                "path: {postback.source_identifier} has no value, so these documents are held: SKAdNetwork 1.0, SKAdNetwork 2.0, SKAdNetwork 2.1, SKAdNetwork 2.2, SKAdNetwork 3.0"
             ) == true, "\(held.doubtful)")
         for check in [unknown, off, held] {
             #expect(check.wrong == [] && check.doubtful.count == 1)

@@ -246,7 +246,7 @@ struct RestTests {
                       -- Partners that answered 410.
                       name TEXT PRIMARY KEY,
                       disabled_ms INTEGER NOT NULL,
-                      url TEXT NOT NULL -- the address, as the file had it
+                      url TEXT NOT NULL -- the address in the partner's file
                     ) STRICT, WITHOUT ROWID;
                     INSERT INTO disabled_partners VALUES ('gone', 0, 'x');
                     PRAGMA user_version = \(version)

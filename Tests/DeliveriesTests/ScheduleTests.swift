@@ -20,7 +20,7 @@ struct ScheduleTests {
         let text = try Repository.text(page)
         let line = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         #expect(
-            RetrySchedule.explanation == "10 attempts over 3 days and 3 hours, up to a tenth longer"
+            RetrySchedule.explanation == "10 attempts over 3 days and 3 hours, plus up to 10 %"
         )
         #expect(line.contains(RetrySchedule.explanation))
         #expect(!line.contains("four days"))

@@ -45,11 +45,11 @@ struct TLSTests {
         arguments: [
             (
                 "other.example", true, "name.example",
-                "tls: the certificate is for another name than that of the url"
+                "tls: the certificate is for another name than the host in the url"
             ),
             (
                 "name.example", false, "name.example",
-                "tls: the certificate is not trusted: no authority that this machine knows"
+                "tls: the certificate is not trusted: no authority known to this machine"
             ),
             (
                 "name.example", true, "expired",
@@ -57,7 +57,7 @@ struct TLSTests {
             ),
             (
                 "name.example", true, "future",
-                "tls: the certificate is not valid yet: it is from 2120-01-01T00:00:00Z on"
+                "tls: the certificate is not valid yet: it is valid from 2120-01-01T00:00:00Z"
             ),
         ])
     func otherCertificate(

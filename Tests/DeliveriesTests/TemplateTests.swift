@@ -151,8 +151,8 @@ struct TemplateTests {
         arguments: [
             ("{", "a member's name is missing at byte 1"), ("[]", "id: is not 32 hex digits"),
             (Documents.install(id: "../../x"), "id: is not 32 hex digits"),
-            (Documents.install(revision: 0), "revision: is no number from 1"),
-            (Documents.install(partner: ""), "partner: is no name"),
+            (Documents.install(revision: 0), "revision: is not a number from 1"),
+            (Documents.install(partner: ""), "partner: is not a name"),
         ])
     func unreadable(text: String, words: String) throws {
         do {

@@ -63,7 +63,7 @@ struct WebhookSenderTests {
         var now: Int64 = 1_795_219_200_000
         let fault = try #require(sender.send(nowMilliseconds: now))
         #expect(fault.fault.hasSuffix("/alerts answered 503"))
-        #expect(fault.next == "sent again in 5 s, 2 waiting")
+        #expect(fault.next == "next attempt in 5 s, 2 waiting")
         #expect(sender.send(nowMilliseconds: now + 1000)?.fault == nil)
         #expect(receiver.requests.count == 1)
         now += 6000

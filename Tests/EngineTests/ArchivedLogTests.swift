@@ -78,7 +78,7 @@ struct ArchivedLogTests {
         }
         let worker = try fold(place, "holed")
         #expect(worker.status == 1)
-        #expect(worker.error.contains("the records between are in neither"))
+        #expect(worker.error.contains("neither contains the records between"))
         #expect(try place.states("bids", data: "holed").isEmpty)
         // What is past the hole already needs nothing of the archive.
         #expect(try fold(place, "once").status == 0)

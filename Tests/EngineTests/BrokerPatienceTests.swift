@@ -44,7 +44,7 @@ struct BrokerPatienceTests {
         #expect {
             try patience(seconds: 1).wait { throw away }
         } throws: {
-            "\($0)".contains("waited 1 s, as long as broker_patience_seconds allows")
+            "\($0)".contains("waited 1 s, the limit of broker_patience_seconds")
         }
         #expect(began.duration(to: .now) >= .seconds(1))
         var asked = 0
@@ -127,7 +127,7 @@ struct BrokerPatienceTests {
                     try #require(worker.process.isRunning, "\(worker.error)")
                 }
                 #expect(longest > 5, "\(worker.error)")
-                #expect(worker.error.contains("the log does not answer: waiting for it"))
+                #expect(worker.error.contains("the log does not answer: waiting until it answers"))
                 try place.cluster.setBroker(-1, isUp: true)
                 #expect(
                     Wait.until { worker.error.contains("the log answers again") }, "\(worker.error)"
@@ -153,7 +153,7 @@ struct BrokerPatienceTests {
             }
             try catchingUp(patience: 600) { _, worker, _ in
                 #expect(
-                    Wait.until(seconds: 60) { worker.error.contains("waiting for it") },
+                    Wait.until(seconds: 60) { worker.error.contains("waiting until it answers") },
                     "\(worker.error)")
                 let status = try worker.stop(seconds: 60)
                 #expect(status == 0, "\(worker.error)")

@@ -53,7 +53,7 @@ struct JudgedConfigurationTests {
                 try PostbacksFold.work(options, stop: StopSignal())
             }
             #expect("\(try #require(error))".contains("version 'second' takes effect at"))
-            #expect("\(try #require(error))".contains("up to which partition 1 is folded"))
+            #expect("\(try #require(error))".contains("partition 1 is already folded up to"))
         }
         #expect(try place.contents("postbacks") == before)
         #expect("\(try #require(try refusal))".contains("version 'second' takes effect at"))

@@ -165,7 +165,7 @@ struct MembersBesideTests {
             #expect(worker.status == 1)
             let last = worker.error.split(separator: "\n").last.map(String.init) ?? ""
             #expect(last.contains("the group's offsets of 'bids'"), "\(worker.error)")
-            #expect(last.contains("stop the group's members"), "\(worker.error)")
+            #expect(last.contains("stop the members of the group"), "\(worker.error)")
             #expect(
                 try place.contents("bids", data: "beside")
                     == place.contents("bids", data: "member"))
@@ -194,7 +194,7 @@ struct AbsentLeaderTests {
             var unready: Answer?
             Wait.until {
                 unready = try? requests.get("/readyz")
-                return unready?.status == 503 && unready?.text.contains("does not take") == true
+                return unready?.status == 503 && unready?.text.contains("does not accept") == true
             }
             #expect(unready?.status == 503 && unready?.text.contains(place.address) == true)
             #expect(try requests.get("/livez").status == 200)

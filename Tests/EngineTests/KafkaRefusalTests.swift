@@ -24,7 +24,7 @@ struct KafkaRefusalTests {
 
     @Test("A store of another cluster is not folded on, and the words say so")
     func otherCluster() async throws {
-        try await refuses("lies in another cluster") {
+        try await refuses("is in another cluster") {
             try other.makeTopic("bids")
             try other.publish(Samples.bids(80, seed: 31))
         }
@@ -32,7 +32,7 @@ struct KafkaRefusalTests {
 
     @Test("A topic that was created anew with other records is noticed by the last record folded")
     func otherRecords() async throws {
-        try await refuses("holds another record at offset") {
+        try await refuses("contains another record at offset") {
             try other.makeTopic("bids")
             try other.publish(Samples.bids(400, seed: 32))
             try takeForTheSameCluster()
@@ -41,7 +41,7 @@ struct KafkaRefusalTests {
 
     @Test("A log that ends before what was folded is not folded on")
     func truncated() async throws {
-        try await refuses("the log was truncated or is another one") {
+        try await refuses("the log was truncated or is another log") {
             try other.makeTopic("bids")
             try other.publish(Array(Samples.bids(80, seed: 31)[..<20]))
             try takeForTheSameCluster()
@@ -50,7 +50,7 @@ struct KafkaRefusalTests {
 
     @Test("A log whose first records are gone is not folded on")
     func startsLater() async throws {
-        try await refuses("the records between are gone") {
+        try await refuses("the records between were deleted") {
             try other.makeTopic("bids")
             // The mock cluster keeps 5 MiB of a partition; these bytes do not get smaller.
             var generator = SystemRandomNumberGenerator()

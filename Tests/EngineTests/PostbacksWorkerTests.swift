@@ -264,8 +264,8 @@ struct SharedClusterTests {
     @Test(
         "a name that is none is refused with its line",
         arguments: [
-            ("group: \"\"\n", "postbacks.yaml:1: group: is no group"),
-            ("batch_records: 1\ngroup: a b\n", "postbacks.yaml:2: group: is no group"),
+            ("group: \"\"\n", "postbacks.yaml:1: group: is not a name of a group"),
+            ("batch_records: 1\ngroup: a b\n", "postbacks.yaml:2: group: is not a name of a group"),
             ("groups: a\n", "postbacks.yaml:1: groups: unknown key"),
         ])
     func badNames(_ text: String, _ words: String) throws {

@@ -72,8 +72,8 @@ struct ReconcileTests {
             ])
         #expect(found.notices.isEmpty)
         let total = try reconciliation(place) {
-            $0.query.grouping = .total
-            $0.query.untilMilliseconds = Samples.start + day
+            $0.request.grouping = .total
+            $0.request.untilMilliseconds = Samples.start + day
         }
         #expect(text(total.table).last == "6,1,1,2,1,1,0,2")
     }
@@ -83,7 +83,7 @@ struct ReconcileTests {
         let place = try makePlace()
         let found = try reconciliation(place) {
             $0.showsRecords = true
-            $0.query.untilMilliseconds = Samples.start + day
+            $0.request.untilMilliseconds = Samples.start + day
         }
         let rows = text(found.table).dropFirst().map { line in
             let fields = line.split(separator: ",", omittingEmptySubsequences: false)

@@ -173,7 +173,7 @@ struct AdSigningKeysTests {
             let fault = #expect(throws: ConfigurationError.self) { try keys(key) }
             #expect(
                 fault?.description.hasSuffix(
-                    "catalog.yaml:5: networks.A.example.ad_signing_keys[0]: is no P-192 or P-256 "
+                    "catalog.yaml:5: networks.A.example.ad_signing_keys[0]: is not a P-192 or P-256 "
                         + "public key: give its SubjectPublicKeyInfo (DER) in base64") == true,
                 "\(fault?.description ?? "")")
         }

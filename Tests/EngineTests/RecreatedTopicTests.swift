@@ -88,7 +88,7 @@ struct RecreatedTopicTests {
             try foldWhileRecreated(
                 with: Self.records(0..<6000, "b"), from: 1499, every: .seconds(1))
         }
-        #expect(words.contains("holds another record at offset 1499"))
+        #expect(words.contains("contains another record at offset 1499"))
         #expect(words.contains("move the store away and fold again"))
     }
 
@@ -96,10 +96,10 @@ struct RecreatedTopicTests {
         "is noticed at a sign of it before any of its records is folded, and refused for ever",
         arguments: [
             // The client has seen that the topic was away.
-            (true, 6000, 0, "holds another record at offset"),
+            (true, 6000, 0, "contains another record at offset"),
             (true, 100, 0, "ends at offset 50, before 1500"),
             // Times jump back.
-            (false, 6000, -2 * 86_400_000, "holds another record at offset"),
+            (false, 6000, -2 * 86_400_000, "contains another record at offset"),
         ])
     func noticedAtSign(isHeard: Bool, count: Int, later: Int64, words: String) throws {
         topic.isHeard = isHeard
@@ -134,13 +134,13 @@ struct RecreatedTopicTests {
     }
 
     private func expectRefusals() throws {
-        #expect(try refusal { try fold() }.contains("holds another record at offset"))
+        #expect(try refusal { try fold() }.contains("contains another record at offset"))
         let log = IdentifiedLog(topic)
         #expect(try place.states("bids").count == 2)
         var report = CheckReport()
         let check = try #require(try StoreCheck("bids", in: place.path + "/data"))
         check.run(log, topic: "bids", into: &report)
-        #expect(report.wrongCount == 2 && report.text.contains("holds another record at offset"))
+        #expect(report.wrongCount == 2 && report.text.contains("contains another record at offset"))
         let lag = try LagReport(
             directories: [place.path + "/data"], log: log, nowMilliseconds: Samples.start)
         #expect(lag.streams.first?.partitions.allSatisfy { $0.lag == nil } == true)
@@ -150,10 +150,10 @@ struct RecreatedTopicTests {
             address: log.address, rules: .pipelines(PipelineDirectory(place.pipelines)))
         let words = try refusal {
             _ = try explainer.explain(
-                DumpFigure(DumpQuery(name: "outcomes", grouping: .total, conditions: []))
+                DumpFigure(ReportRequest(name: "outcomes", grouping: .total, conditions: []))
             ) { _ in }
         }
-        #expect(words.contains("holds another record at offset"))
+        #expect(words.contains("contains another record at offset"))
     }
 
     /// Trims all that there is of the topic, so that a store begins behind it and has nothing to fold.
@@ -192,7 +192,7 @@ struct RecreatedTopicTests {
                     return ContinuousClock.now > deadline
                 })
         }
-        #expect(words.contains("starts at offset 0, and started at 1500 when"), "\(words)")
+        #expect(words.contains("starts at offset 0, but started at 1500 when"), "\(words)")
         #expect(try records == 0)
         try fold()
         #expect(try records == 4000)
@@ -226,13 +226,13 @@ struct RecreatedTopicTests {
             let words = try refusal { try fold() }
             #expect(
                 words.contains(
-                    "bids/0 holds another record at offset 1480 than the worker had read that told the group 1500"
+                    "bids/0 contains another record at offset 1480 than the one read by the worker that committed the group's offset 1500"
                 ), "\(words)")
         }
         topic.groupOffsets = [1: 2001]
         #expect(
             try refusal { try fold() }
-                .contains("bids/1 ends at offset 2000, and the group's offset is 2001"))
+                .contains("bids/1 ends at offset 2000, but the group's offset is 2001"))
         topic.groupOffsets = [:]
         try fold()
         #expect(try records == 4000)
@@ -253,7 +253,7 @@ struct RecreatedTopicTests {
                     return reader
                 })
         }
-        #expect(words.contains("bids/0 holds another record at offset 1480"), "\(words)")
+        #expect(words.contains("bids/0 contains another record at offset 1480"), "\(words)")
         #expect(try records == 0)
         topic.groupOffsets = [:]
         try fold()
@@ -321,7 +321,7 @@ struct RecreatedTopicTests {
                     return ContinuousClock.now > deadline
                 })
         }
-        #expect(words.contains("topic 'bids' was created anew"))
+        #expect(words.contains("topic 'bids' was recreated"))
         #expect(folded == 3000)
     }
 
@@ -342,7 +342,7 @@ struct RecreatedTopicTests {
             #expect(worker.status == 1)
             let again = try cluster.place.run("weir-bids", log: cluster.address)
             #expect(again.status == 1)
-            #expect(again.error.contains("holds another record at offset"), "\(again.error)")
+            #expect(again.error.contains("contains another record at offset"), "\(again.error)")
         }
     }
 }

@@ -38,7 +38,7 @@ struct RefusalToWorkTests {
         try place.publishAuctions("a")
         try place.foldBids()
         try place.execute("ALTER TABLE bids_sums RENAME COLUMN wins TO won", stream: "bids")
-        let refusal = "was folded by another version of Weir: bids there differs in wins, won"
+        let refusal = "was folded by another version of Weir: its table bids differs in wins, won"
         #expect(try words { try place.foldBids() }.contains(refusal))
         #expect(try words { _ = try place.stores() }.contains(refusal))
         try place.execute("ALTER TABLE bids_sums RENAME COLUMN won TO wins", stream: "bids")
@@ -65,7 +65,7 @@ struct RefusalToWorkTests {
             stream: name)
         let before = try place.contents(name)
         let text = try words { try fold() }
-        #expect(text.contains("\(name).sqlite was folded under rules 1, and this version"))
+        #expect(text.contains("\(name).sqlite was folded with rules 1, but this version"))
         #expect(text.contains("weir replay --topic TOPIC --into DIR --configuration present"))
         #expect(try place.contents(name) == before)
     }
@@ -89,7 +89,7 @@ struct RefusalToWorkTests {
         try Data().write(to: URL(fileURLWithPath: path))
         #expect(throws: StoreError.emptiedStore(path: path)) { try place.foldBids() }
         let refusal =
-            "bids.sqlite is damaged (it is empty): put it back from a backup, or remove it and fold the log anew"
+            "bids.sqlite is damaged (it is empty): restore it from a backup, or delete it and fold the log again"
         #expect(try words { try place.foldBids() }.contains(refusal))
         #expect(try words { _ = try place.stores() }.contains(refusal))
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)).isEmpty)
@@ -108,7 +108,7 @@ struct RefusalToWorkTests {
         try place.execute("PRAGMA user_version = 7", stream: "bids")
         #expect(
             try words { try place.foldBids() }.contains(
-                "schema 7: an earlier version of Weir folded it by other rules"))
+                "schema 7: an earlier version of Weir folded it with other rules"))
         try place.execute("PRAGMA application_id = 7", stream: "bids")
         #expect(try words { try place.foldBids() }.contains("is not a store"))
         let data = place.path + "/swapped"
@@ -167,7 +167,7 @@ struct RefusalToWorkTests {
         #expect(try words { try place.foldBids() }.contains("ends at offset 10"))
         _ = try place.openLog().deleteTopic("bids")
         try place.publish("bids", records)
-        #expect(try words { try place.foldBids() }.contains("created anew"))
+        #expect(try words { try place.foldBids() }.contains("recreated"))
     }
 
     @Test("A new store begins at the oldest record of a trimmed log and remembers where that was")

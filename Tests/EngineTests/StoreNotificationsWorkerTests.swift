@@ -302,7 +302,7 @@ struct StoreNotificationsWorkerTests {
         let error = #expect(throws: (any Error).self) { try place.foldNotifications() }
         #expect(
             "\(try #require(error))".contains(
-                "store-notifications.yaml:3: roots[0]: holds no certificate"))
+                "store-notifications.yaml:3: roots[0]: contains no certificate"))
         _ = samples
     }
 }

@@ -88,7 +88,7 @@ struct WhatIfTests {
         for columns in columns {
             for showsEqual in [false, true] {
                 var question = ComparisonQuery(
-                    DumpQuery(
+                    ReportRequest(
                         name: "decoded-events", grouping: try .init(columns),
                         conditions: columns == "day,currency"
                             ? [.init(column: "app_id", value: "525463029")] : []))
@@ -108,8 +108,8 @@ struct WhatIfTests {
         let ambiguous = try stored.whatIf(
             candidates,
             {
-                var question = ComparisonQuery(DumpQuery(name: "", grouping: .total))
-                question.query.measures = ["ambiguous"]
+                var question = ComparisonQuery(ReportRequest(name: "", grouping: .total))
+                question.request.measures = ["ambiguous"]
                 return question
             }())
         #expect(ambiguous.differs)
@@ -131,14 +131,15 @@ struct WhatIfTests {
             """)
         let candidates = try PipelineDirectory(place.pipelines).candidateModels()
         let catalog = try PipelineDirectory(place.pipelines).catalog()
-        func rows(_ conditions: [DumpQuery.Condition] = [], _ catalog: Catalog) throws -> [[String]]
-        {
+        func rows(
+            _ conditions: [ReportRequest.Condition] = [], _ catalog: Catalog
+        ) throws -> [[String]] {
             var question = ComparisonQuery(
-                DumpQuery(
+                ReportRequest(
                     name: "decoded-events", grouping: .columns(["app_id", "campaign"]),
                     conditions: conditions))
             question.showsEqual = true
-            question.query.measures = ["count_min"]
+            question.request.measures = ["count_min"]
             return try place.stores().whatIf(candidates, question, catalog: catalog)
                 .table.rows.map { $0.map(\.plainText) }
         }
@@ -161,7 +162,7 @@ struct WhatIfTests {
         let place = try makePlace(trustsDevelopment: false, seed: 3)
         let stored = try place.stores()
         let models = try PipelineDirectory(place.pipelines).candidateModels()
-        let question = ComparisonQuery(DumpQuery(name: "decoded-events"))
+        let question = ComparisonQuery(ReportRequest(name: "decoded-events"))
         let same = try stored.whatIf(models, question)
         #expect(!same.differs)
         #expect(same.table.rows.isEmpty)
@@ -169,7 +170,7 @@ struct WhatIfTests {
         #expect(!partly.differs)
         #expect(
             partly.notices == [
-                "no candidate model of 525463030: their events are left out, on both sides"
+                "there is no candidate model of 525463030: both sides exclude their events"
             ])
     }
 
@@ -179,13 +180,13 @@ struct WhatIfTests {
         try place.foldPostbacks(data: "again")
         let stored = try place.stores()
         let again = try place.stores("again")
-        let comparison = try stored.diff(again, everyDumpBy: DumpQuery(name: ""))
+        let comparison = try stored.diff(again, everyDumpBy: ReportRequest(name: ""))
         #expect(!comparison.differs)
         #expect(comparison.table.rows.isEmpty)
         #expect(comparison.notices.isEmpty)
         let itself = try stored.diff(
-            OpenStores(directories: [place.path + "/./data"]), everyDumpBy: DumpQuery(name: ""))
-        #expect(itself.notices.first?.contains("are one store") == true)
+            OpenStores(directories: [place.path + "/./data"]), everyDumpBy: ReportRequest(name: ""))
+        #expect(itself.notices.first?.contains("are the same store") == true)
     }
 
     @Test("what only one set has folded is said, and part of the difference")
@@ -198,9 +199,9 @@ struct WhatIfTests {
         try place.foldPostbacks()
         let before = try place.stores("before")
         let now = try place.stores()
-        let comparison = try before.diff(now, everyDumpBy: DumpQuery(name: ""))
+        let comparison = try before.diff(now, everyDumpBy: ReportRequest(name: ""))
         let notice = try #require(comparison.notices.first)
-        #expect(notice.contains("partition 0 holds offsets 0 to "))
+        #expect(notice.contains("partition 0 contains offsets 0 to "))
         #expect(
             comparison.table.rows.contains { row in
                 row.first == .text("outcomes") && row[1] == .text("accepted")
@@ -213,7 +214,7 @@ struct WhatIfTests {
         let places = try [7, 8].map { try makePlace(trustsDevelopment: false, seed: $0) }
         let sets = try places.map { try OpenStores(directories: [$0.path + "/data"]) }
         #expect(throws: InspectionError.self) {
-            try sets[0].diff(sets[1], everyDumpBy: DumpQuery(name: ""))
+            try sets[0].diff(sets[1], everyDumpBy: ReportRequest(name: ""))
         }
     }
 }

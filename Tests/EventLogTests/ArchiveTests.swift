@@ -150,7 +150,7 @@ struct ArchiveTests {
         source.records = (12..<20).map { ReadRecord("\($0)", offset: $0) }
         source.earliest = [0: 12]
         let words = try refusal(source)
-        #expect(words.contains("ends at offset 10 of bids/0, and the log now begins at 12"))
+        #expect(words.contains("ends at offset 10 of bids/0, but the log now starts at 12"))
         #expect(try bounds()[0] == [0, 10])
         source.earliest = [0: 10]
         #expect(try copy(source) == 8)
@@ -163,7 +163,7 @@ struct ArchiveTests {
         source.onRead = { [unowned source] in
             if source.reads == 4 { source.earliest = [0: 15] }
         }
-        #expect(try refusal(source).contains("the log now begins at 15"))
+        #expect(try refusal(source).contains("the log now starts at 15"))
         #expect(try archive.allRecords(of: "bids").map(\.offset) == [0, 1, 2, 3, 4, 5])
     }
 
@@ -188,7 +188,7 @@ struct ArchiveTests {
         try copy(source)
         let writer = try archive.writer()
         #expect { try writer.append([record("b")]) } throws: {
-            "\($0)".contains("is a copy of topic 'bids' of another log")
+            "\($0)".contains("contains a copy of topic 'bids' from another log")
         }
         try archive.createTopic("own", partitionCount: 1)
         #expect(try writer.append([record("c", topic: "own")]).map(\.offset) == [0])

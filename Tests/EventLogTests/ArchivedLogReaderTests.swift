@@ -181,7 +181,7 @@ struct ArchivedLogReaderTests {
         let reader = try ArchivedLogReader(archive, before: live)
         for offset in [0, 10, 11] as [Int64] {
             let words = try refusal { _ = try read(reader, from: offset) }
-            #expect(words.contains("ends at offset 10 of bids/0, and the log begins at 12"))
+            #expect(words.contains("ends at offset 10 of bids/0, but the log starts at 12"))
         }
         #expect(sorted(try read(reader, from: 12)) == all.filter { $0.offset >= 12 })
         // A partition that is read from the log has the log's bounds.
@@ -211,7 +211,7 @@ struct ArchivedLogReaderTests {
         let empty = try other.open()
         #expect(
             try refusal { _ = try ArchivedLogReader(empty, before: live) }
-                .contains("holds no topic 'bids'"))
+                .contains("has no topic 'bids'"))
         #expect(
             try refusal { _ = try ArchivedLogReader(path: "/nowhere/a.sqlite", before: live) }
                 .contains("write it with weir archive"))

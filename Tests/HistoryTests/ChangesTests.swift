@@ -66,8 +66,8 @@ struct ChangesTests {
         row.suffix(5).map { if case .integer(let integer) = $0 { integer } else { 0 } }
     }
 
-    private func query(_ name: String, _ columns: String) throws -> DumpQuery {
-        DumpQuery(name: name, grouping: try .init(columns))
+    private func query(_ name: String, _ columns: String) throws -> ReportRequest {
+        ReportRequest(name: name, grouping: try .init(columns))
     }
 
     @Test("as of an instant, a dump is that of a store that has read nothing later")
@@ -92,8 +92,13 @@ struct ChangesTests {
                 let wanted = try sums(known.dump(query(name, columns)))
                 #expect(try sums(asked.dump(query(name, columns))) == wanted, "\(name) \(part)")
             }
-            let funnel = FunnelQuery(catalog: Catalog(), trustsDevelopment: true)
-            #expect(try asked.funnel(funnel).table.rows == known.funnel(funnel).table.rows)
+            func funnel(_ stores: OpenStores) throws -> [[ReportValue]] {
+                try stores.funnel(
+                    ReportRequest(name: Funnel.name),
+                    ReportConfiguration(catalog: Catalog(), trustsDevelopment: true)
+                ).table.rows
+            }
+            #expect(try funnel(asked) == funnel(known))
         }
     }
 
@@ -122,7 +127,7 @@ struct ChangesTests {
             let asked = try set(measured.place, asOf: instant)
             var found: [[String]: Int128] = [:]
             for table in try measured.tables {
-                for (key, sum) in try sums(asked.dump(DumpQuery(name: table.name))) {
+                for (key, sum) in try sums(asked.dump(ReportRequest(name: table.name))) {
                     found[[table.name] + key] = sum
                 }
             }
@@ -204,7 +209,7 @@ struct ChangesTests {
     }
 
     private func check(
-        _ place: Workplace, _ query: DumpQuery, _ start: Int64, _ end: Int64
+        _ place: Workplace, _ query: ReportRequest, _ start: Int64, _ end: Int64
     ) throws {
         let changes = try StoreChanges(
             query, directories: [place.path + "/data"], fromMilliseconds: start,

@@ -40,14 +40,19 @@ struct ComputedExplainTests {
         return place
     }
 
-    private func query(_ name: String, _ conditions: [DumpQuery.Condition] = []) -> DumpQuery {
-        DumpQuery(name: name, grouping: .total, conditions: conditions)
+    private let configuration = ReportConfiguration(catalog: Catalog())
+
+    private func query(
+        _ name: String, _ conditions: [ReportRequest.Condition] = []
+    ) -> ReportRequest {
+        ReportRequest(name: name, grouping: .total, conditions: conditions)
     }
 
     /// The values of a row's keys, as conditions.
-    private func conditions(_ table: ReportTable, _ row: [ReportValue]) -> [DumpQuery.Condition] {
+    private func conditions(_ table: ReportTable, _ row: [ReportValue]) -> [ReportRequest.Condition]
+    {
         zip(table.columns, row).prefix(table.keyCount).map {
-            DumpQuery.Condition(column: $0.name, value: $1.plainText)
+            ReportRequest.Condition(column: $0.name, value: $1.plainText)
         }
     }
 
@@ -84,12 +89,11 @@ struct ComputedExplainTests {
         let names = ["revenue_bound_min_micros", "revenue_bound_max_micros", "unbounded_postbacks"]
         var query = query(Funnel.name)
         query.grouping = .columns(["day", "app_id"])
-        let table = try stores.funnel(FunnelQuery(query: query, catalog: Catalog())).table
+        let table = try stores.funnel(query, configuration).table
         var unbounded = 0
         for row in table.rows {
             let cell = try FunnelFigure(
-                FunnelQuery(
-                    query: self.query(Funnel.name, conditions(table, row)), catalog: Catalog()),
+                self.query(Funnel.name, conditions(table, row)), configuration,
                 bounds: .ofRevenue)
             var counted: Int128 = 0
             let explanation = try explainer.explain(cell) { record in
@@ -118,14 +122,12 @@ struct ComputedExplainTests {
         let explainer = try place.explainer(stores)
         var query = query(CampaignReturns.name)
         query.grouping = .columns(["day", "ad_network_id", "app_id", "campaign"])
-        let table = try stores.returns(FunnelQuery(query: query, catalog: Catalog())).table
+        let table = try stores.returns(query, configuration).table
         let names = ["installs", "revenue_min_micros", "revenue_max_micros"]
         var known: Set<String> = []
         for row in table.rows {
             let cell = try CampaignReturns.figure(
-                FunnelQuery(
-                    query: self.query(CampaignReturns.name, conditions(table, row)),
-                    catalog: Catalog()))
+                self.query(CampaignReturns.name, conditions(table, row)), configuration)
             let explanation = try explainer.explain(cell) { _ in }
             #expect(explanation.addsUp, "\(explanation.summary)")
             var expected: [String: Int128] = [:]
@@ -150,8 +152,7 @@ struct ComputedExplainTests {
         }
         #expect(known.count > 2, "\(known)")
         #expect(throws: InspectionError.noThroughDay("roas")) {
-            try CampaignReturns.figure(
-                FunnelQuery(query: self.query(CampaignReturns.name), catalog: Catalog()))
+            try CampaignReturns.figure(self.query(CampaignReturns.name), configuration)
         }
     }
 

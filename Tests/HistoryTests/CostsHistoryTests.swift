@@ -37,7 +37,7 @@ struct CostsHistoryTests {
             report("10"), report("10"), report("7", hour: 30),
             report("1", hour: 31, day: "2026-11-22"),
             report("8", hour: 60))
-        let query = DumpQuery(
+        let query = ReportRequest(
             name: "costs", grouping: .total, conditions: [.init(column: "day", value: "2026-11-20")]
         )
         var lines: [String] = []
@@ -74,12 +74,12 @@ struct CostsHistoryTests {
         let stores = try OpenStores(
             directories: [place.place.path + "/data"],
             asOf: AsOf(milliseconds: Samples.start + hour * 3_600_000, hours: hours))
-        return try stores.dump(DumpQuery(name: "costs", grouping: .total)).rows.first?.measures
+        return try stores.dump(ReportRequest(name: "costs", grouping: .total)).rows.first?.measures
             .first.map { $0 / 1_000_000 }
     }
 
     @Test(
-        "where timestamps go back, and a report has replaced or repeated a later one, nothing wrong is said"
+        "where out-of-order timestamps, and a report has replaced or repeated a later one, nothing wrong is said"
     )
     func timesGoBack() throws {
         for amount in ["7", "10"] {
@@ -90,7 +90,7 @@ struct CostsHistoryTests {
                 #expect {
                     _ = try micros(place, asOfHour: hour)
                 } throws: {
-                    "\($0)".contains("timestamps go back")
+                    "\($0)".contains("out-of-order timestamps")
                 }
             }
             #expect(try micros(place, asOfHour: 6) == (amount == "7" ? 7 : 10))
@@ -104,7 +104,7 @@ struct CostsHistoryTests {
             "costs", #"{"source":"s","day":"2026-11-20","currency":"EUR","amount":5,"clicks":2}"#,
             key: "s:", partition: 0, at: Samples.start)
         let stores = try place(report("10"), euros).stores()
-        var total = DumpQuery(name: "costs", grouping: .total)
+        var total = ReportRequest(name: "costs", grouping: .total)
         total.tellsCurrenciesApart = true
         let apart = try stores.dump(total)
         #expect(apart.columns.map(\.name) == ["currency"])
@@ -122,7 +122,7 @@ struct CostsHistoryTests {
         let stores = try place.stores()
         func days(_ since: String?, _ until: String?) throws -> [StoredValue] {
             try stores.dump(
-                DumpQuery(
+                ReportRequest(
                     name: "costs", grouping: .columns(["day"]),
                     sinceMilliseconds: since.flatMap { UTC.milliseconds(text: $0) },
                     untilMilliseconds: until.flatMap { UTC.milliseconds(text: $0) })
@@ -133,9 +133,9 @@ struct CostsHistoryTests {
         #expect(try days("2026-11-20", nil) == [.text("2026-11-20")])
         #expect(try days(nil, "2026-11-20") == [.text("1969-12-31"), .text("2026-11-19")])
         #expect(throws: InspectionError.self) {
-            try stores.dump(DumpQuery(name: "costs", grouping: .columns(["hour"])))
+            try stores.dump(ReportRequest(name: "costs", grouping: .columns(["hour"])))
         }
-        let all = try stores.dump(DumpQuery(name: "costs"))
+        let all = try stores.dump(ReportRequest(name: "costs"))
         #expect(all.columns.first?.name == "day" && !all.columns.contains { $0.name == "hour" })
     }
 

@@ -16,7 +16,7 @@ struct EvidenceTests {
         }
         let evidence = try WrittenEvidence()
         let explanation = try place.explainer(place.stores()).writeEvidence(
-            of: DumpFigure(DumpQuery(name: dump ?? stream)), to: evidence.path
+            of: DumpFigure(ReportRequest(name: dump ?? stream)), to: evidence.path
         ) { record in
             guard let value = record.folded.record.value else { return nil }
             let text = String(decoding: value, as: UTF8.self)
@@ -46,12 +46,12 @@ struct EvidenceTests {
         let place = try MeasuredPlace(stream)
         try place.fold(place.records(60, seed: 11))
         let stores = try place.stores()
-        let table = try stores.dump(DumpQuery(name: stream, grouping: .total))
+        let table = try stores.dump(ReportRequest(name: stream, grouping: .total))
         var known = 0
         for measure in table.measures where !MoneyByCurrency.isMoney(measure) {
             let evidence = try WrittenEvidence()
             let explanation = try place.explainer(stores).writeEvidence(
-                of: DumpFigure(DumpQuery(name: stream)), measure: measure, to: evidence.path,
+                of: DumpFigure(ReportRequest(name: stream)), measure: measure, to: evidence.path,
                 measures: { _ in [measure] }
             ) { record in
                 guard let value = record.folded.record.value else { return nil }
@@ -81,7 +81,7 @@ struct EvidenceTests {
         try place.place.publish("bids", WindowedStream.bids.records(100, seed: 6))
         try place.place.fold(.bids)
         let evidence = try WrittenEvidence()
-        let query = DumpQuery(
+        let query = ReportRequest(
             name: "rejected", conditions: [.init(column: "topic", value: "postbacks")])
         let explanation = try place.explainer(place.stores()).writeEvidence(
             of: DumpFigure(query), to: evidence.path
@@ -108,7 +108,7 @@ struct EvidenceTests {
         try place.fold(records)
         let evidence = try WrittenEvidence()
         let explanation = try place.explainer(place.stores()).writeEvidence(
-            of: DumpFigure(DumpQuery(name: "impressions")), to: evidence.path
+            of: DumpFigure(ReportRequest(name: "impressions")), to: evidence.path
         ) { _ in nil }
         #expect(explanation.addsUp && explanation.counted == 2)
         #expect(try failures(evidence).isEmpty)
@@ -153,7 +153,7 @@ struct EvidenceTests {
         try place.fold(place.records(6000, seed: 3))
         let evidence = try WrittenEvidence()
         let explanation = try place.explainer(place.stores()).writeEvidence(
-            of: DumpFigure(DumpQuery(name: "impressions")), to: evidence.path
+            of: DumpFigure(ReportRequest(name: "impressions")), to: evidence.path
         ) { _ in nil }
         #expect(explanation.addsUp)
         #expect(try failures(evidence).isEmpty)
@@ -212,8 +212,8 @@ struct EvidenceTests {
     }
 
     @Test(
-        "with a record that is there twice does not hold, at its offset or at another",
-        arguments: [(3, "is there twice"), (3000, "has the id of another that is there")])
+        "with a record that occurs twice does not hold, at its offset or at another",
+        arguments: [(3, "occurs twice"), (3000, "has the id of another record in the file")])
     func doubledRecord(offset: Int, words: String) throws {
         let evidence = try write("postbacks")
         try change(evidence, .records) { records in
@@ -272,7 +272,7 @@ struct EvidenceTests {
             $0.replacing(/"offset":\d+/, with: "\"offset\":\(offset)")
         }
         let check = try #require(try checks(evidence).first { $0.name == "signatures" })
-        #expect(check.explanation.contains("is at an offset that no log has"))
+        #expect(check.explanation.contains("has an impossible offset"))
     }
 
     @Test("with a key that was changed does not hold")
@@ -321,7 +321,7 @@ struct EvidenceTests {
         try kept.write(to: URL(fileURLWithPath: evidence.path))
         #expect(throws: ExplanationError.self) {
             try place.explainer(place.stores()).writeEvidence(
-                of: DumpFigure(DumpQuery(name: "bids")), to: evidence.path
+                of: DumpFigure(ReportRequest(name: "bids")), to: evidence.path
             ) { _ in nil }
         }
         #expect(try Data(contentsOf: URL(fileURLWithPath: evidence.path)) == kept)

@@ -28,7 +28,7 @@ struct ExplainTests {
             guard !rows.isEmpty else { continue }
             for _ in 0..<4 {
                 let row = rows[Int.random(in: 0..<rows.count, using: &generator)]
-                let query = DumpQuery(
+                let query = ReportRequest(
                     name: table.name, grouping: .total,
                     conditions: Self.conditions(of: row.key, table, &generator))
                 let dump = try stores.dump(query)
@@ -62,7 +62,7 @@ struct ExplainTests {
         }
         try place.fold(records)
         let explanation = try place.explainer(place.stores()).explain(
-            DumpFigure(DumpQuery(name: dump))
+            DumpFigure(ReportRequest(name: dump))
         ) { _ in }
         #expect(explanation.addsUp && explanation.counted > 0, "\(explanation.summary)")
         #expect(explanation.missing.isEmpty)
@@ -90,7 +90,7 @@ struct ExplainTests {
             address: path, rules: .pipelines(PipelineDirectory(place.place.pipelines)))
         for table in try place.tables {
             let explanation = try explainer.explain(
-                DumpFigure(DumpQuery(name: table.name, grouping: .total)),
+                DumpFigure(ReportRequest(name: table.name, grouping: .total)),
                 measures: { figure in figure.measures.filter { !MoneyByCurrency.isMoney($0) } }
             ) { _ in }
             #expect(explanation.addsUp && explanation.missing.isEmpty)
@@ -100,7 +100,7 @@ struct ExplainTests {
     /// Some of a row's columns, as a person writes them.
     private static func conditions(
         of row: StoredRowKey, _ table: AggregateTable, _ generator: inout SeededGenerator
-    ) -> [DumpQuery.Condition] {
+    ) -> [ReportRequest.Condition] {
         zip(table.columns, row.columns).compactMap { column, value in
             guard Int.random(in: 0..<3, using: &generator) == 0 else { return nil }
             return switch value {
@@ -134,9 +134,11 @@ struct ExplainTests {
         try place.fold()
         let explainer = try place.explainer(place.stores())
         func explain(_ currency: String?, _ measure: String) throws -> Explanation {
-            let conditions = currency.map { [DumpQuery.Condition(column: "currency", value: $0)] }
+            let conditions = currency.map {
+                [ReportRequest.Condition(column: "currency", value: $0)]
+            }
             return try explainer.explain(
-                DumpFigure(DumpQuery(name: "decoded-events", conditions: conditions ?? [])),
+                DumpFigure(ReportRequest(name: "decoded-events", conditions: conditions ?? [])),
                 measures: { _ in [measure] }
             ) { _ in }
         }
@@ -160,7 +162,7 @@ struct ExplainTests {
             Samples.signed("c"),
         ])
         let cell = try DumpFigure(
-            DumpQuery(
+            ReportRequest(
                 name: "postbacks",
                 conditions: [
                     .init(column: "verdict", value: "valid"),
@@ -176,7 +178,7 @@ struct ExplainTests {
                 2: .leftOut("conflict with offset 0"), 3: .leftOut("verdict invalid"),
                 4: .untold("rejected: malformed_json"), 5: .counted,
             ])
-        #expect(explanation.summary == ["adds up: 2 records add 2 to postbacks, the store says 2"])
+        #expect(explanation.summary == ["adds up: 2 records add 2 to postbacks, the store has 2"])
         #expect(explanation.untold.map(\.records) == [1])
     }
 
@@ -194,7 +196,7 @@ struct ExplainTests {
             record("c", campaign: 2), record("c", campaign: 2), record("a", campaign: 1),
         ])
         let cell = try DumpFigure(
-            DumpQuery(name: "impressions", conditions: [.init(column: "campaign", value: "1")]))
+            ReportRequest(name: "impressions", conditions: [.init(column: "campaign", value: "1")]))
         var roles: [Int64: ExplainedRecord.Role] = [:]
         _ = try place.explainer(place.stores()).explain(cell, measures: { _ in ["presented"] }) {
             roles[$0.folded.record.offset] = $0.role
@@ -209,7 +211,7 @@ struct ExplainTests {
         let earliest = try place.place.openLog().trim(topic: "bids", partition: 0, before: 9000)
         #expect(earliest > 0)
         let explanation = try place.explainer(place.stores()).explain(
-            DumpFigure(DumpQuery(name: "bids")), measures: { _ in ["auctions"] }
+            DumpFigure(ReportRequest(name: "bids")), measures: { _ in ["auctions"] }
         ) { _ in }
         #expect(!explanation.addsUp)
         #expect(explanation.missing.first?.place == .beforeBegin(0..<earliest))
@@ -225,7 +227,8 @@ struct ExplainTests {
         let other = try MeasuredPlace("bids")
         for one in [place, other] { try one.fold([Samples.bid("a")]) }
         #expect(throws: ExplanationError.self) {
-            try other.explainer(place.stores()).explain(DumpFigure(DumpQuery(name: "bids"))) { _ in
+            try other.explainer(place.stores()).explain(DumpFigure(ReportRequest(name: "bids"))) {
+                _ in
             }
         }
     }
@@ -246,8 +249,9 @@ struct FunnelExplainTests {
         try place.foldPostbacks()
         let stores = try place.stores()
         let explainer = try place.explainer(stores)
-        let catalog = try PipelineDirectory(place.pipelines).catalog()
-        let all = try FunnelFigure(FunnelQuery(catalog: catalog))
+        let configuration = ReportConfiguration(
+            catalog: try PipelineDirectory(place.pipelines).catalog())
+        let all = try FunnelFigure(ReportRequest(name: Funnel.name), configuration)
         let whole = try explainer.explain(all) { _ in }
         #expect(whole.missingStreams == ["store-notifications"])
         #expect(throws: InspectionError.self, "without a store nobody knows") {
@@ -257,7 +261,7 @@ struct FunnelExplainTests {
         let counts = [
             "bids", "presented", "clicks", "installs", "postbacks", "null_values", "wins",
         ]
-        let funnel = try stores.funnel(FunnelQuery(catalog: catalog)).table
+        let funnel = try stores.funnel(ReportRequest(name: Funnel.name), configuration).table
         #expect(funnel.rows.count > 5)
         for row in funnel.rows {
             func words(_ name: String) -> String {
@@ -268,10 +272,10 @@ struct FunnelExplainTests {
                 default: ""
                 }
             }
-            let query = DumpQuery(
+            let query = ReportRequest(
                 name: Funnel.name, grouping: .total,
                 conditions: columns.map { .init(column: $0, value: words($0)) })
-            let cell = try FunnelFigure(FunnelQuery(query: query, catalog: catalog))
+            let cell = try FunnelFigure(query, configuration)
             let explanation = try explainer.explain(cell, measures: { _ in counts }) { _ in }
             #expect(explanation.addsUp, "\(explanation.summary)")
             for measure in explanation.measures {

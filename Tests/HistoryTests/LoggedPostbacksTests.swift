@@ -43,7 +43,7 @@ struct LoggedPostbacksTests {
 
     /// What a dump counts over all of its rows.
     private func total(_ dump: String, _ measure: String, topic: String? = nil) throws -> Int64 {
-        let query = DumpQuery(
+        let query = ReportRequest(
             name: dump, grouping: .total,
             conditions: topic.map { [.init(column: "topic", value: $0)] } ?? [])
         let table = try place.stores().dump(query)
@@ -191,7 +191,7 @@ struct LoggedPostbacksTests {
         } throws: { error in
             "\(error)".hasPrefix("the log no longer has offsets ")
                 && "\(error)".contains(" to 19 of postbacks/0, offsets ")
-                && "\(error)".contains(" to 9 of postbacks/2: name an archive")
+                && "\(error)".contains(" to 9 of postbacks/2: give --archive an archive")
         }
         #expect(pieces == 0)
         #expect(try export(archive: archive).lines == whole)

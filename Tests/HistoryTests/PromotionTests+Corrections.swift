@@ -200,7 +200,9 @@ extension PromotionTests {
         }
         try place.replay(["postbacks"], place.order(mode: .present))
         let error = #expect(throws: PromotionError.self) { try place.promote() }
-        #expect("\(try #require(error))".contains("weir cannot say which documents partners have"))
+        #expect(
+            "\(try #require(error))".contains("weir cannot determine which documents partners have")
+        )
         #expect(throws: PromotionError.self) {
             try place.promotion(.directory(place.path + "/set")).check()
         }

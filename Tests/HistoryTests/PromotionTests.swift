@@ -166,7 +166,7 @@ struct PromotionTests {
         #expect(try place.inForce("postbacks") == "data")
     }
 
-    @Test("No worker takes a store while a promotion is under way, though its lock is free")
+    @Test("No worker takes a store while a promotion is running, though its lock is free")
     func notTaken() throws {
         let place = try makePlace(postbacks(8))
         try place.write(Samples.modelFile, Samples.model)
@@ -339,7 +339,7 @@ struct PromotionTests {
             store: place.path + "/set/postbacks.sqlite", partition: 0, next: 2, wanted: end,
             earliest: end)
         #expect(throws: error) { try place.promote() }
-        #expect(error.description.contains("the log now begins at offset \(end)"))
+        #expect(error.description.contains("the log now starts at offset \(end)"))
         #expect(try place.inForce("postbacks") == "data")
     }
 
@@ -358,7 +358,7 @@ struct PromotionTests {
         let lock = try StoreLock(storePath: place.path + "/data/postbacks.sqlite")
         let promotion = try place.promotion(.directory(place.path + "/second"), patienceSeconds: 0)
         let error = #expect(throws: PromotionError.self) { try promotion.run(stop: StopSignal()) }
-        #expect("\(try #require(error))".contains("was not given up within 0 s"))
+        #expect("\(try #require(error))".contains("was not released within 0 s"))
         #expect(try place.inForce("postbacks") == "data")
         withExtendedLifetime(lock) {}
     }

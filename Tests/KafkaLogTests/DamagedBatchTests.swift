@@ -27,7 +27,7 @@ struct DamagedBatchTests {
             #expect(failure == .corrupt(place, offset: 2, address: log.log.address))
             #expect(
                 failure?.description.hasPrefix(
-                    "\(topic)/0 holds a damaged batch of records at offset 2") == true)
+                    "\(topic)/0 contains a damaged batch of records at offset 2") == true)
         }
     }
 

@@ -70,8 +70,8 @@ struct SecretTests {
             let words = try #require(failure).description
             #expect(
                 words.hasPrefix(
-                    "pipelines/kafka.yaml:3: settings.\(name): the Kafka setting \(name) is not "
-                        + "accepted: "), "\(words)")
+                    "pipelines/kafka.yaml:3: settings.\(name): the Kafka setting \(name) is "
+                        + "invalid: "), "\(words)")
             #expect(words.split(whereSeparator: \.isNewline).count == 1, "\(words)")
         }
     }
@@ -86,12 +86,12 @@ struct SecretTests {
         #expect(
             failure?.description
                 == "pipelines/kafka.yaml:3: settings.security.protocol: the Kafka setting security.protocol is SASL_SSL, "
-                + "and sasl.mechanism is missing: add it with the mechanism of your cluster, for example "
+                + "but sasl.mechanism is missing: add it with the mechanism of your cluster, for example "
                 + "SCRAM-SHA-512 or PLAIN (GSSAPI for Kerberos)")
         let plain = ["security.protocol": "sasl_plaintext", "sasl.mechanisms": "plain"]
         #expect(
             try words(plain).contains(
-                "sasl.mechanism is plain, and sasl.username and sasl.password are missing"))
+                "sasl.mechanism is plain, but sasl.username and sasl.password are missing"))
         let named = plain.merging(["sasl.username": "weir"]) { $1 }
         #expect(try words(named).contains("sasl.password is missing: add it"))
         _ = try KafkaSettings(
@@ -131,7 +131,7 @@ struct SecretTests {
             // The mock cluster knows no passwords: whatever comes of it is in the log.
             let failure = #expect(throws: LogError.self) { try log.topics() }
             #expect(failure?.description.contains(secret) == false)
-            #expect(failure?.description.contains("the brokers let nobody in: ") == true)
+            #expect(failure?.description.contains("the brokers reject the connection: ") == true)
             let text = lines.text
             #expect(text.contains("sasl.password"))
             #expect(!text.contains(secret))

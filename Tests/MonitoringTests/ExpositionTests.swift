@@ -180,7 +180,7 @@ struct HealthTests {
         let health = Health(waitMilliseconds: 500, now: start)
         #expect(health.stall(now: start + .milliseconds(60_500)) == nil)
         #expect(
-            health.stall(now: start + .seconds(61)) == "the worker's loop has not turned for 61 s")
+            health.stall(now: start + .seconds(61)) == "the worker's loop has been stuck for 61 s")
         health.turn(now: start + .seconds(61))
         #expect(health.stall(now: start + .seconds(121)) == nil)
     }

@@ -54,7 +54,7 @@ struct AdDumpTests {
         let stores = SampleStores()
         try stores.fold(ImpressionsFold.self, impressions)
         try stores.fold(OverlayClicksFold.self, [record(0, "outbrain.click", click)])
-        var query = DumpQuery(name: "impressions")
+        var query = ReportRequest(name: "impressions")
         query.grouping = .columns(["format", "placement"])
         let lines = try stores.stores("data").lines(query)
         #expect(lines.count == 3)
@@ -62,7 +62,7 @@ struct AdDumpTests {
         #expect(lines[0].contains(#""viewed":2"#))
         #expect(
             lines[1].contains(#""presented":1"#) && lines[1].contains(#""fidelity_storekit":1"#))
-        let clicks = try stores.stores("data").lines(DumpQuery(name: "overlay-clicks"))
+        let clicks = try stores.stores("data").lines(ReportRequest(name: "overlay-clicks"))
         #expect(clicks.count == 1)
         #expect(clicks[0].contains(#""altered_urls":1"#))
     }

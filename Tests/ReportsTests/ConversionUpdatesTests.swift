@@ -27,9 +27,8 @@ struct ConversionUpdatesTests {
     }
 
     private func rows(by columns: [String], models: [ConversionModel] = []) throws -> [String] {
-        var query = DumpQuery(name: "conversion-updates", grouping: .columns(columns))
-        query.conversionModels = models
-        let dump = try stores.stores("data").dump(query)
+        let dump = try stores.stores("data").dump(
+            ReportRequest(name: "conversion-updates", grouping: .columns(columns)), models: models)
         let shown = dump.measures.indices.filter {
             ["told", "postbacks"].contains(dump.measures[$0])
         }

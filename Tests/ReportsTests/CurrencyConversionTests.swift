@@ -31,7 +31,7 @@ struct CurrencyConversionTests {
     private func costs(
         by columns: [String], _ conversion: CurrencyConversion
     ) throws -> [[String]] {
-        var query = DumpQuery(name: "costs", grouping: .columns(columns))
+        var query = ReportRequest(name: "costs", grouping: .columns(columns))
         query.tellsCurrenciesApart = true
         query.measures = ["cost_micros"]
         return try stores.sample.stores("data").dump(query, converting: conversion)
@@ -56,7 +56,7 @@ struct CurrencyConversionTests {
         #expect(try costs(by: [], dollars) == [["USD", "USD 4.700011"]])
         #expect(
             dollars.notice
-                == "amounts are in USD, by the rates of rates.csv: EUR at 0.500000 to 1.500000 (2026-11-20 to 2026-11-21), JPY at 0.006400 (2026-11-20)"
+                == "amounts are converted to USD with the rates in rates.csv: EUR at 0.500000 to 1.500000 (2026-11-20 to 2026-11-21), JPY at 0.006400 (2026-11-20)"
         )
         #expect(
             try costs(by: ["day"], conversion(to: "USD", rates[0], rates[1], rates[2]))
@@ -80,7 +80,7 @@ struct CurrencyConversionTests {
             reported("CHF", day: "2026-11-20", micros: 0),
             reported("EUR", day: "2026-11-21", micros: 2),
             reported("USD", day: "2026-11-21", micros: 3))
-        var query = DumpQuery(name: "costs", grouping: .columns(["day"]))
+        var query = ReportRequest(name: "costs", grouping: .columns(["day"]))
         query.tellsCurrenciesApart = true
         query.measures = ["cost_micros"]
         query.untilMilliseconds = UTC.milliseconds(text: "2026-11-21")
@@ -110,7 +110,7 @@ struct CurrencyConversionTests {
         } throws: { error in
             let words = "\(error)"
             // Nothing is nothing in every currency.
-            return words.contains("no rate of EUR on 2026-11-20") && !words.contains("CHF")
+            return words.contains("no rate for EUR on 2026-11-20") && !words.contains("CHF")
         }
     }
 
@@ -131,14 +131,14 @@ struct CurrencyConversionTests {
                 "revenue_max_micros": 8_000_000,
             ])
         let rates = ["2026-11-20,EUR,USD,1", "2026-11-21,EUR,USD,1.5"]
-        let query = FunnelQuery(
-            query: DumpQuery(name: "funnel", grouping: .columns(["campaign"])), catalog: Catalog())
+        let request = ReportRequest(name: "funnel", grouping: .columns(["campaign"]))
+        let configuration = ReportConfiguration(catalog: Catalog())
         let funnel = try stores.sample.stores("data").funnel(
-            query, converting: conversion(to: "USD", rates[0], rates[1]))
+            request, configuration, converting: conversion(to: "USD", rates[0], rates[1]))
         #expect(
             funnel.rows("campaign", "postbacks", "cost_micros", "revenue_max_micros", "roas_max")
                 == [["5239", "1", "USD 6.00", "USD 12.00", "2.000000"]])
-        let apart = try stores.sample.stores("data").funnel(query)
+        let apart = try stores.sample.stores("data").funnel(request, configuration)
         #expect(apart.rows("cost_micros") == [["EUR 4.00; USD 1.00"]])
     }
 }

@@ -91,10 +91,10 @@ struct DamageTests {
     @Test(
         "a store whose records do not add up to their outcomes, or to those of its hours, gives no numbers",
         arguments: [
-            ("UPDATE partitions SET records = 7", "7 records, and its outcomes add up to 3"),
-            ("UPDATE hours SET records = 2", "3 records, and its hours add up to 2"),
-            ("DELETE FROM hours", "3 records, and its hours add up to 0"),
-            ("DELETE FROM partitions", "0 records, and its outcomes add up to 3"),
+            ("UPDATE partitions SET records = 7", "7 records, but its outcomes add up to 3"),
+            ("UPDATE hours SET records = 2", "3 records, but its hours add up to 2"),
+            ("DELETE FROM hours", "3 records, but its hours add up to 0"),
+            ("DELETE FROM partitions", "0 records, but its outcomes add up to 3"),
         ])
     func contradictions(change: String, words: String) throws {
         let record = { SampleStores.Record(offset: $0, type: "auction", value: "{") }
@@ -105,11 +105,11 @@ struct DamageTests {
         let expected = StoreError.damaged(
             path: path,
             detail:
-                "partition 0 has folded \(words): the file and its -wal are of different states of it"
+                "partition 0 has folded \(words): the file and its -wal do not belong together"
         )
         #expect(throws: InspectionError.store(expected)) { try sample.stores("data").digest() }
         #expect(throws: InspectionError.store(expected)) {
-            try sample.stores("data").dump(DumpQuery(name: "outcomes"))
+            try sample.stores("data").dump(ReportRequest(name: "outcomes"))
         }
         // As the worker opens it.
         #expect(throws: expected) { try sample.foldBids([record(3)]) }

@@ -13,13 +13,13 @@ struct DumpFormatTests {
                 .billing(0, Int64($0.offset), id: "\($0.offset)", seat: $0.element)
             })
         return try sample.stores("data").dump(
-            DumpQuery(name: "bids", grouping: .columns(["seat", "app_id"]))
+            ReportRequest(name: "bids", grouping: .columns(["seat", "app_id"]))
         ).text(as: format)
     }
 
     private func empty(_ format: DumpFormat) throws -> String {
         try sample.foldBids([.billing(0, 0, id: "a")])
-        return try sample.stores("data").dump(DumpQuery(name: "bid-faults")).text(as: format)
+        return try sample.stores("data").dump(ReportRequest(name: "bid-faults")).text(as: format)
     }
 
     @Test("json is one array with a row a line")

@@ -36,8 +36,8 @@ struct DumpPiecesTests {
             let columns = try DumpDescription.named(name).columns.map(\.name)
             guard by == "all" || by == "total" || name == "bids" else { continue }
             #expect(!columns.isEmpty)
-            var query = DumpQuery(
-                name: name, grouping: try by == "all" ? .all : DumpQuery.Grouping(by))
+            var query = ReportRequest(
+                name: name, grouping: try by == "all" ? .all : ReportRequest.Grouping(by))
             for tellsApart in [false, true] {
                 query.tellsCurrenciesApart = tellsApart
                 let whole = try stores.dump(query)
@@ -61,7 +61,7 @@ struct DumpPiecesTests {
             records[number].value = records[number].value?.replacing("\"USD\"", with: "\"EUR\"")
         }
         try sample.foldBids(records)
-        var query = DumpQuery(name: "bids", grouping: .columns(["seat", "skan_version"]))
+        var query = ReportRequest(name: "bids", grouping: .columns(["seat", "skan_version"]))
         query.tellsCurrenciesApart = true
         let stores = try sample.stores("data")
         var text = ""
@@ -75,7 +75,7 @@ struct DumpPiecesTests {
     func bound() throws {
         try fold()
         let stores = try sample.stores("data")
-        let query = DumpQuery(name: "bids", grouping: .columns(["seat", "app_id"]))
+        let query = ReportRequest(name: "bids", grouping: .columns(["seat", "app_id"]))
         let all = try stores.dump(query).rows
         let place = try #require(
             try stores.dump(query).measures.firstIndex(of: "billed_price_micros"))
@@ -123,7 +123,8 @@ struct DumpPiecesTests {
         struct Full: Error {}
         let stores = try sample.stores("data")
         #expect(throws: Full.self) {
-            try stores.write(DumpQuery(name: "bids"), as: .csv, memoryBytes: 1) { _ in throw Full()
+            try stores.write(ReportRequest(name: "bids"), as: .csv, memoryBytes: 1) { _ in
+                throw Full()
             }
         }
     }

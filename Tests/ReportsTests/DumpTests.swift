@@ -12,9 +12,9 @@ struct DumpTests {
     private func query(
         _ name: String, by: String? = nil, since: Int64? = nil, until: Int64? = nil,
         _ conditions: (String, String)...
-    ) throws -> DumpQuery {
-        DumpQuery(
-            name: name, grouping: try by.map { try DumpQuery.Grouping($0) } ?? .all,
+    ) throws -> ReportRequest {
+        ReportRequest(
+            name: name, grouping: try by.map { try ReportRequest.Grouping($0) } ?? .all,
             sinceMilliseconds: since, untilMilliseconds: until,
             conditions: conditions.map { .init(column: $0.0, value: $0.1) })
     }
@@ -224,7 +224,7 @@ struct DumpTests {
     func faults() throws {
         try sample.foldBids([.billing(0, 0, id: "a")])
         let stores = try sample.stores("data")
-        func fault(_ query: DumpQuery) -> InspectionError? {
+        func fault(_ query: ReportRequest) -> InspectionError? {
             do throws(InspectionError) {
                 _ = try stores.dump(query)
                 return nil
@@ -242,9 +242,9 @@ struct DumpTests {
         #expect(faults.allSatisfy { $0?.isUsage == true })
         #expect(faults[1]?.description.contains("source_app_id") == true)
         #expect(throws: InspectionError.badColumns("total,seat")) {
-            try DumpQuery.Grouping("total,seat")
+            try ReportRequest.Grouping("total,seat")
         }
-        #expect(throws: InspectionError.badColumns("seat,")) { try DumpQuery.Grouping("seat,") }
+        #expect(throws: InspectionError.badColumns("seat,")) { try ReportRequest.Grouping("seat,") }
     }
 
     @Test("one of several data directories that is missing is an error, not a smaller sum")
@@ -286,7 +286,7 @@ struct MeasureTests {
             loss(0, reason: 102), loss(1, reason: 214), loss(2, reason: 1000), loss(3, reason: 50),
         ])
         let dump = try sample.stores("data").dump(
-            DumpQuery(name: "loss-reasons", grouping: .columns(["reason"])))
+            ReportRequest(name: "loss-reasons", grouping: .columns(["reason"])))
         #expect(dump.columns.map(\.name) == ["reason"])
         let named = dump.withLossReasonNames()
         #expect(named.columns.map(\.name) == ["reason", "reason_name"])
@@ -297,14 +297,14 @@ struct MeasureTests {
                 [.integer(1000), .text("exchange's own")],
             ])
         #expect(named.rows.map(\.measures) == [[1], [1], [1], [1]])
-        let rejected = try sample.stores("data").dump(DumpQuery(name: "rejected"))
+        let rejected = try sample.stores("data").dump(ReportRequest(name: "rejected"))
         #expect(rejected.withLossReasonNames().columns.map(\.name).contains("reason_name") == false)
     }
 
     @Test("a dump is limited to measures in its own order, and an unknown one is refused")
     func limited() throws {
         try sample.foldBids([.billing(0, 0, id: "a"), loss(1, reason: 102)])
-        let dump = try sample.stores("data").dump(DumpQuery(name: "bids", grouping: .total))
+        let dump = try sample.stores("data").dump(ReportRequest(name: "bids", grouping: .total))
         let some = try dump.limited(toMeasures: ["billed", "losses"])
         #expect(some.measures == ["losses", "billed"])
         #expect(some.rows.map(\.measures) == [[1, 1]])

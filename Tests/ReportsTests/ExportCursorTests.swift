@@ -137,23 +137,25 @@ struct ExportCursorTests {
         }
         #expect(
             reason { _ = try rows(since: cursor, partner: "acme") }
-                == "--changed-since cannot be gone on from: it is of another log, topic, --partner "
-                + "or --profile, or of a version that exported only what partners were sent; export everything with --changed-since start, and replace what was loaded"
+                == "--changed-since cannot continue from this cursor: it belongs to another log, topic, --partner "
+                + "or --profile, or to a version that exported only published postbacks; export everything with --changed-since start, and replace the loaded data"
         )
         try stores.change("UPDATE partitions SET next_offset = 1", stream: "postbacks")
         #expect(
             reason { _ = try rows(since: cursor) }
-                .contains("partition 0 is folded to 1, and was to 2;"))
+                .contains(
+                    "partition 0 is folded up to 1, and was folded up to 2 at the last export;"))
         try stores.change(
             "UPDATE partitions SET next_offset = 2; UPDATE epochs SET configuration = '{\"a\":1}'",
             stream: "postbacks")
         #expect(
             reason { _ = try rows(since: cursor) }
                 .contains(
-                    "partition 0 has other records than then, or was folded again under another"))
+                    "partition 0 contains other records than at the last export, or was folded again under another"
+                ))
         try stores.change(
             "UPDATE partitions SET partition = 2; UPDATE slots SET partition = 2;"
                 + "UPDATE hours SET partition = 2", stream: "postbacks")
-        #expect(reason { _ = try rows(since: cursor) }.contains("partition 0 is in no store here;"))
+        #expect(reason { _ = try rows(since: cursor) }.contains("no store contains partition 0;"))
     }
 }

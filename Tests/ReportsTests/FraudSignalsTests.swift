@@ -16,7 +16,7 @@ struct FraudSignalsTests {
     private func signals(
         by columns: String? = nil, _ signal: String? = nil
     ) throws -> [[String]] {
-        var query = DumpQuery(name: FraudSignals.name)
+        var query = ReportRequest(name: FraudSignals.name)
         if let columns { query.grouping = try .init(columns) }
         if let signal { query.conditions = [.init(column: "signal", value: signal)] }
         return try stores.sample.stores("data")

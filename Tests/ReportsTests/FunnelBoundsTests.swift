@@ -133,11 +133,11 @@ struct FunnelBoundsTests {
             try ConversionModel(app: 1, versions: [version("only", from: 0, max: 20)])
         ])
         func returns(_ campaign: String) throws -> [[String]] {
-            let query = DumpQuery(
+            let query = ReportRequest(
                 name: "roas", grouping: .total,
                 conditions: [.init(column: "campaign", value: campaign)])
             return try stores.sample.stores("data")
-                .returns(FunnelQuery(query: query, catalog: stores.catalog)).table.rows
+                .returns(query, ReportConfiguration(catalog: stores.catalog)).table.rows
                 .map { $0.map(\.plainText) }
         }
         // [4, 10] of the first window, then [6, 8] and one without a value of the second.
@@ -162,8 +162,8 @@ struct FunnelBoundsTests {
             watermark: day + 7 * 24 * SampleStores.hour,
             row(["version": "3.0", "campaign": "1"]), row(["campaign": "2"]))
         func rows(_ name: String, by: String) throws -> [[String]] {
-            var query = DumpQuery(name: name, grouping: try .init(by))
-            query.notesMaturity = true
+            var query = ReportRequest(name: name, grouping: try .init(by))
+            query.maturity = true
             let table = try stores.sample.stores("data").dump(query).withMaturity(
                 forPeople: false)
             let text = table.text(as: .csv)

@@ -19,12 +19,11 @@ struct FunnelRatioTests {
     }
 
     private func division(_ measure: String, campaign: String? = nil) throws -> FunnelDivision? {
-        let conditions = campaign.map { [DumpQuery.Condition(column: "campaign", value: $0)] } ?? []
+        let conditions =
+            campaign.map { [ReportRequest.Condition(column: "campaign", value: $0)] } ?? []
         return try stores.sample.stores("data").division(
-            of: measure,
-            FunnelQuery(
-                query: DumpQuery(name: Funnel.name, conditions: conditions),
-                catalog: stores.catalog))
+            of: measure, ReportRequest(name: Funnel.name, conditions: conditions),
+            ReportConfiguration(catalog: stores.catalog))
     }
 
     @Test(
@@ -40,7 +39,7 @@ struct FunnelRatioTests {
         #expect(all.text == "cpi = cost_micros / installs = USD 2.00 / 7 = USD 0.285714")
         #expect(
             all.noteOnInstalls
-                == "4 of the 7 installs are of campaigns without a known cost in these days: they make cpi smaller"
+                == "4 of the 7 installs belong to campaigns without a known cost in these days, which lowers cpi"
         )
         let funnel = try stores.funnel(by: "total")
         #expect(funnel.rows("cpi").map { $0[0] } == [all.value.plainText])
@@ -55,13 +54,13 @@ struct FunnelRatioTests {
         try stores.postbacks(installed("2", 1), installed("3", 1))
         #expect(
             try division("cpi", campaign: "1")?.reasonUnknown
-                == "not known: there is nothing to divide by")
+                == "not known: nothing to divide by")
         #expect(
             try division("cpi", campaign: "2")?.reasonUnknown
-                == "not known: amounts of EUR and USD have no common rate")
+                == "not known: amounts in EUR and USD cannot be divided by one another")
         #expect(
             try division("cpi", campaign: "3")?.reasonUnknown
-                == "not known: no cost_micros is known")
+                == "not known: cost_micros is missing")
         #expect(try division("installs") == nil)
         #expect(try division("cost_micros") == nil)
         #expect(
@@ -83,7 +82,7 @@ struct FunnelRatioTests {
             try division("ctr")?.text
                 == "ctr = clicks / (presented + viewed) = 11 / (35 + 3) = 0.289474")
         let rates = try stores.sample.stores("data").clickRates(
-            DumpQuery(name: ClickRates.name, grouping: .columns(["format"])))
+            ReportRequest(name: ClickRates.name, grouping: .columns(["format"])))
         #expect(
             rates.table.text(as: .csv)
                 == "format,presented,viewed,clicks,user_clicks,paid_clicks,organic_clicks,ctr\r\noutbrain,0,3,0,0,0,0,0.000000\r\nskoverlay,35,0,11,0,0,0,0.314286\r\n"
@@ -94,7 +93,7 @@ struct FunnelRatioTests {
     func withoutClicks() throws {
         try stores.store("impressions", ["format": "skoverlay", "presented": 5])
         let rates = try stores.sample.stores("data").clickRates(
-            DumpQuery(name: ClickRates.name, grouping: .total))
+            ReportRequest(name: ClickRates.name, grouping: .total))
         #expect(rates.missingStreams == ["overlay-clicks"])
         #expect(
             rates.table.text(as: .csv)

@@ -78,19 +78,20 @@ final class FunnelStores {
 
     func funnel(
         by: String? = nil, where conditions: [(String, String)] = [],
-        date: FunnelQuery.DateRule = .arrival, since: Int64? = nil, until: Int64? = nil,
+        date: ReportRequest.DateRule = .arrival, since: Int64? = nil, until: Int64? = nil,
         trustsDevelopment: Bool = false, estimates: Bool = false,
         apps: [String: Int64] = ["com.example": 1], directories: [String] = ["data"]
     ) throws -> Funnel {
-        let query = DumpQuery(
-            name: "funnel", grouping: try by.map { try DumpQuery.Grouping($0) } ?? .all,
+        var request = ReportRequest(
+            name: "funnel", grouping: try by.map { try ReportRequest.Grouping($0) } ?? .all,
             sinceMilliseconds: since, untilMilliseconds: until,
             conditions: conditions.map { .init(column: $0.0, value: $0.1) })
-        var question = FunnelQuery(
-            query: query, dateRule: date, catalog: catalog, trustsDevelopment: trustsDevelopment,
-            appsByBundle: apps)
-        question.estimates = estimates
-        return try OpenStores(directories: directories.map(sample.directory)).funnel(question)
+        request.dateRule = date
+        request.estimates = estimates
+        return try OpenStores(directories: directories.map(sample.directory)).funnel(
+            request,
+            ReportConfiguration(
+                catalog: catalog, trustsDevelopment: trustsDevelopment, appsByBundle: apps))
     }
 
     private func path(_ stream: String) throws -> String {

@@ -307,8 +307,9 @@ struct FunnelTests {
             try stores.funnel(by: "day,app_id").rows(names[0], names[1], names[2], names[3]) == [
                 ["2026-11-21", "5", "2", "0.250000"], ["2026-11-22", "1", "2", "-0.083333"],
             ])
-        let query = FunnelQuery(catalog: Catalog(), appsByBundle: ["com.example": 1])
-        let division = try stores.sample.stores("data").division(of: "app_refund_rate", query)
+        let division = try stores.sample.stores("data").division(
+            of: "app_refund_rate", ReportRequest(name: Funnel.name),
+            ReportConfiguration(catalog: Catalog(), appsByBundle: ["com.example": 1]))
         #expect(
             division?.text
                 == "app_refund_rate = (app_refunds - app_refund_reversals) / app_sales = (6 - 4) / 24 = 0.083333"
@@ -317,10 +318,9 @@ struct FunnelTests {
 
     @Test("refunds are explained by the rows that the funnel counts")
     func explainedRefunds() throws {
-        let query = FunnelQuery(
-            query: DumpQuery(name: "funnel", grouping: .total), catalog: Catalog(),
-            appsByBundle: ["com.example": 1])
-        let cell = try FunnelFigure(query)
+        let cell = try FunnelFigure(
+            ReportRequest(name: "funnel", grouping: .total),
+            ReportConfiguration(catalog: Catalog(), appsByBundle: ["com.example": 1]))
         let table = StoreNotificationsKey.table
         func terms(_ ownership: String) -> Int? {
             let known = [

@@ -9,7 +9,7 @@ struct NamesTests {
 
     private func lines(_ name: String, by: String) throws -> [String] {
         let dump = try stores.sample.stores("data").dump(
-            DumpQuery(name: name, grouping: DumpQuery.Grouping(by)))
+            ReportRequest(name: name, grouping: ReportRequest.Grouping(by)))
         let text = dump.named(by: stores.catalog, appsByBundle: [:]).text(as: .csv)
         return text.split(separator: "\r\n").map(String.init)
     }
@@ -86,7 +86,7 @@ struct NamesTests {
         ]
         try stores.decoded(
             "decoded-events", event, event.merging(["has_source_identifier": 0]) { $1 })
-        let all = try stores.sample.stores("data").lines(DumpQuery(name: "decoded-events"))
+        let all = try stores.sample.stores("data").lines(ReportRequest(name: "decoded-events"))
         #expect(all.count == 1)
         #expect(all.first?.contains("has_source_identifier") == false)
         #expect(all.first?.contains(#""count_max":2,"#) == true)

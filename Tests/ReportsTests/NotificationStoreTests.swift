@@ -26,7 +26,7 @@ struct NotificationStoreTests {
             cancellation(2, transaction: "5", date: 2),
         ])
         let set = try stores.stores("data")
-        var query = DumpQuery(name: "store-notifications")
+        var query = ReportRequest(name: "store-notifications")
         query.grouping = try .init("bundle_id,product_id,currency")
         let line = try #require(try set.lines(query).first)
         #expect(
@@ -34,9 +34,9 @@ struct NotificationStoreTests {
                 #"{"bundle_id":"com.example.puzzle","product_id":"monthly","currency":"","#))
         #expect(line.contains(#""refunds":2,"upgrade_cancellations":0"#))
         #expect(line.hasSuffix(#""gross_micros":0,"refunded_micros":0}"#))
-        let untrusted = try set.lines(DumpQuery(name: "untrusted"))
+        let untrusted = try set.lines(ReportRequest(name: "untrusted"))
         #expect(untrusted.count == 1)
-        #expect(untrusted.first?.contains("password: is no shared secret of the bundle") == true)
+        #expect(untrusted.first?.contains("password: is not a shared secret of the bundle") == true)
     }
 
     @Test("the digest is that of the log, whatever the batches, and covers ids and refunds")
@@ -88,8 +88,8 @@ struct NotificationStoreTests {
         try stores.foldNotifications(records, into: "one", atOnce: 1)
         let set = try stores.stores("data")
         #expect(try set.digest() == stores.stores("one").digest())
-        func cohorts(_ change: (inout DumpQuery) -> Void) throws -> [String] {
-            var query = DumpQuery(name: "cohorts", grouping: .columns(["cohort"]))
+        func cohorts(_ change: (inout ReportRequest) -> Void) throws -> [String] {
+            var query = ReportRequest(name: "cohorts", grouping: .columns(["cohort"]))
             change(&query)
             return try set.dump(query).rows.map {
                 "\($0.columns[0].explanation) \($0.measures[0]) \($0.measures[8])"
@@ -119,7 +119,7 @@ struct NotificationStoreTests {
             try cohorts { $0.conditions = [.init(column: "cohort", value: "soon")] }
         }
         #expect(
-            try set.lines(DumpQuery(name: "cohorts")).first?.hasPrefix(
+            try set.lines(ReportRequest(name: "cohorts")).first?.hasPrefix(
                 #"{"cohort":"","age":"","bundle_id":"com.example.puzzle","product_id":"monthly","storefront":"","currency":"","offer":"","buyers":0,"trials":0,"trial_conversions":0,"renewals":0,"expirations":0,"refunds":0,"gross_micros":0,"refunded_micros":0,"undated":1}"#
             ) == true)
         let view = try stores.texts(
@@ -141,7 +141,7 @@ struct NotificationStoreTests {
         try stores.foldNotifications(records)
         let set = try stores.stores("data")
         func curves(_ columns: [String]) throws -> [[String]] {
-            var query = DumpQuery(name: "cohorts", grouping: .columns(columns))
+            var query = ReportRequest(name: "cohorts", grouping: .columns(columns))
             query.measures = ["buyers"]
             return try set.curves(query).rows.map { $0.map(\.plainText) }
         }
@@ -162,15 +162,15 @@ struct NotificationStoreTests {
             all.map { $0[2] }.prefix(4) == ["0.500000", "0.500000", "0.250000", "0.250000"])
         #expect(try curves(["age", "cohort"]) == curves(["cohort"]))
         #expect(throws: InspectionError.self) {
-            try set.curves(DumpQuery(name: "store-notifications"))
+            try set.curves(ReportRequest(name: "store-notifications"))
         }
         // Of one age alone, nothing is added up to it.
         #expect(throws: InspectionError.curveColumn("age")) {
             try set.curves(
-                DumpQuery(name: "cohorts", conditions: [.init(column: "age", value: "7")]))
+                ReportRequest(name: "cohorts", conditions: [.init(column: "age", value: "7")]))
         }
         #expect(throws: InspectionError.self) {
-            var query = DumpQuery(name: "cohorts")
+            var query = ReportRequest(name: "cohorts")
             query.measures = ["clicks"]
             _ = try set.curves(query)
         }
@@ -185,7 +185,7 @@ struct NotificationStoreTests {
         }
         for (name, size) in [("one", 1), ("all", 100)] {
             try stores.foldNotifications(records, into: name, atOnce: size)
-            var query = DumpQuery(name: "store-notifications")
+            var query = ReportRequest(name: "store-notifications")
             query.grouping = try .init("total")
             let line = try #require(try stores.stores(name).lines(query).first)
             #expect(line.contains(#""refunds":\#(ids.count),"#), "\(line)")

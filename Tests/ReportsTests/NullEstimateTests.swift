@@ -241,7 +241,7 @@ struct NullEstimateTests {
         try values("5239", "63", 1000, ["verdict": "invalid"])
         try values("5239", "62", 1000, ["did_win": 0])
         let opened = try stores.sample.stores("data")
-        let query = DumpQuery(name: NullEstimates.name)
+        let query = ReportRequest(name: NullEstimates.name)
         let report = try opened.nullEstimates(query, trustsDevelopment: false)
         let lines = report.table.text(as: .csv).split(separator: "\r\n").map(String.init)
         #expect(
@@ -276,12 +276,13 @@ struct NullEstimateTests {
         let stores = FunnelStores()
         try stores.postbacks(["app_id": 5, "campaign": "12", "postbacks": 9, "null_values": 9])
         let report = try stores.sample.stores("data").nullEstimates(
-            DumpQuery(name: NullEstimates.name), trustsDevelopment: false)
+            ReportRequest(name: NullEstimates.name), trustsDevelopment: false)
         #expect(report.table.rows.isEmpty && report.unknownCount == 9)
         #expect(
-            report.notices.first?.hasPrefix("9 null values are of apps and windows without") == true
+            report.notices.first?.hasPrefix("9 null values belong to apps and windows without")
+                == true
         )
-        let other = DumpQuery(
+        let other = ReportRequest(
             name: NullEstimates.name, conditions: [.init(column: "campaign", value: "13")])
         #expect(
             try stores.sample.stores("data").nullEstimates(other, trustsDevelopment: false)

@@ -44,7 +44,7 @@ struct PlotTests {
                 b: roas
                   0   ███████████████  4
                   30  ███▊             1 or more
-                * some of it can still come
+                * not final: more can still arrive
 
                 """)
         let svg = chart.svg

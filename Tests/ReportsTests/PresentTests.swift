@@ -67,13 +67,13 @@ struct PresentTests {
     @Test("a record that is dated ahead closes no window: maturity and curves are as without it")
     func maturity() throws {
         try stores.foldPostbacks([.postback(0)])
-        var query = DumpQuery(name: "postbacks", grouping: .columns(["day"]))
-        query.notesMaturity = true
+        var query = ReportRequest(name: "postbacks", grouping: .columns(["day"]))
+        query.maturity = true
         func texts() throws -> [String] {
             [
                 try opened().dump(query).withMaturity(forPeople: false).text(as: .csv),
                 try opened().curves(
-                    DumpQuery(name: "install-cohorts", grouping: .columns(["cohort"]))
+                    ReportRequest(name: "install-cohorts", grouping: .columns(["cohort"]))
                 ).text(as: .csv),
             ]
         }
@@ -111,7 +111,7 @@ struct PresentTests {
         #expect(warning.openedMilliseconds == last + 25 * Self.hour)
         #expect(
             warning.words
-                == "no records since 2026-11-24T11:00:00Z: 24 h silent; its usual gap is less than 1 h"
+                == "no records since 2026-11-24T11:00:00Z: silent for 24 h, usual gap less than 1 h"
         )
         // An outage of everything is never usual.
         #expect(try open(24 * 400).map(\.seriesText) == ["topic=bids"])

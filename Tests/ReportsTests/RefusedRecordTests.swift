@@ -20,7 +20,7 @@ struct RefusedRecordTests {
     @Test("rejected records of all streams are listed with their reasons")
     func rejected() throws {
         try foldSome()
-        let dump = try sample.stores("data").dump(DumpQuery(name: "rejected"))
+        let dump = try sample.stores("data").dump(ReportRequest(name: "rejected"))
         #expect(
             dump.columns.map(\.name) == [
                 "topic", "partition", "offset", "timestamp", "type", "reason", "detail",
@@ -47,7 +47,7 @@ struct RefusedRecordTests {
     func timesOfTables() throws {
         try foldSome()
         let dump = try sample.stores("data").dump(
-            DumpQuery(name: "rejected", grouping: .columns(["offset", "timestamp"])))
+            ReportRequest(name: "rejected", grouping: .columns(["offset", "timestamp"])))
         #expect(
             dump.text(as: .table) == """
                 offset  timestamp                 records
@@ -64,10 +64,10 @@ struct RefusedRecordTests {
     func conflicts() throws {
         try foldSome()
         let stores = try sample.stores("data")
-        let conflicts = try stores.dump(DumpQuery(name: "conflicts"))
+        let conflicts = try stores.dump(ReportRequest(name: "conflicts"))
         #expect(conflicts.rows.map { $0.columns[2] } == [.integer(1)])
         #expect(conflicts.rows.map { $0.columns[5] } == [.text("conflict")])
-        #expect(try stores.dump(DumpQuery(name: "untrusted")).rows.isEmpty)
+        #expect(try stores.dump(ReportRequest(name: "untrusted")).rows.isEmpty)
     }
 
     @Test("grouped, they are counted")
@@ -75,21 +75,25 @@ struct RefusedRecordTests {
         try foldSome()
         let stores = try sample.stores("data")
         #expect(
-            try stores.lines(DumpQuery(name: "rejected", grouping: .columns(["partition"]))) == [
-                #"{"partition":0,"records":2}"#, #"{"partition":1,"records":1}"#,
-            ])
+            try stores.lines(ReportRequest(name: "rejected", grouping: .columns(["partition"])))
+                == [
+                    #"{"partition":0,"records":2}"#, #"{"partition":1,"records":1}"#,
+                ])
         #expect(
-            try stores.lines(DumpQuery(name: "rejected", grouping: .columns(["day", "hour"]))) == [
-                #"{"hour":"1970-01-01T00:00:00Z","day":"1970-01-01","records":3}"#
-            ])
+            try stores.lines(ReportRequest(name: "rejected", grouping: .columns(["day", "hour"])))
+                == [
+                    #"{"hour":"1970-01-01T00:00:00Z","day":"1970-01-01","records":3}"#
+                ])
         #expect(
-            try stores.lines(DumpQuery(name: "conflicts", grouping: .total)) == [#"{"records":1}"#])
+            try stores.lines(ReportRequest(name: "conflicts", grouping: .total)) == [
+                #"{"records":1}"#
+            ])
     }
 
     @Test("times select by the record's timestamp")
     func times() throws {
         try foldSome()
-        let query = DumpQuery(
+        let query = ReportRequest(
             name: "rejected", grouping: .total, sinceMilliseconds: 5, untilMilliseconds: 7)
         #expect(try sample.stores("data").lines(query) == [#"{"records":2}"#])
     }

@@ -141,9 +141,9 @@ final class SampleStores {
                         headers: record.type.map { [.init("ce_type", $0)] } ?? [],
                         value: record.value.map { Array($0.utf8) }))
             }
-            fold.begin(fold.prepare(batch))
-            for index in 0..<batch.count { try fold.fold(index) }
-            _ = try store.store(fold, batch: batch)
+            let prepared = fold.prepare(batch)
+            for index in 0..<batch.count { try fold.fold(index, of: prepared) }
+            _ = try store.store(fold, prepared)
         }
     }
 }
@@ -190,7 +190,7 @@ extension SampleStores.Record {
 }
 
 extension OpenStores {
-    func lines(_ query: DumpQuery) throws -> [String] {
+    func lines(_ query: ReportRequest) throws -> [String] {
         try dump(query).text(as: .ndjson).split(separator: "\n").map(String.init)
     }
 }

@@ -63,7 +63,7 @@ struct TerminalTableTests {
         #expect(one.lines(within: 80).contains("overlay_click_tracked_12  0"))
         let keyless = ReportTable(columns: table.columns, rows: table.rows)
         let lines = keyless.lines(within: 40)
-        #expect(lines.contains("a line a value, without counts of zero and empty values"))
+        #expect(lines.contains("one line per value, without zero counts and empty values"))
         #expect(lines.contains("overlay_click_tracked_11  11000000"))
         #expect(!lines.contains { $0.hasPrefix("overlay_click_tracked_12") })
     }

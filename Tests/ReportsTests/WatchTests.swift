@@ -75,7 +75,7 @@ struct WatchTests {
         #expect(report.judgedCount == 6)
         // Two hours of silence, after hours that all spoke.
         #expect(report.open[0].openedMilliseconds == end - 28 * Self.hour)
-        #expect(report.open[0].words == "29 h silent; its usual gap is 1 h here")
+        #expect(report.open[0].words == "silent for 29 h, usual gap 1 h")
         let opened = try #require(report.open[1].openedMilliseconds)
         #expect(((end - 24 * Self.hour)...(end - 20 * Self.hour)).contains(opened))
         #expect(report.open[1].words.hasPrefix("0.900000 (54 of 60 in 6 h), outside 0.0"))
@@ -126,7 +126,7 @@ struct WatchTests {
             watch("silence: [{name: seats, dump: bids, by: [seat], measures: [wins]}]"),
             nowMilliseconds: Self.start + 30 * 24 * Self.hour)
         #expect(report.judgedCount == most && report.leftOut == ["seats": 1])
-        #expect(report.summary.contains("of seats the 1 smallest left out"))
+        #expect(report.summary.contains("the 1 smallest of seats not judged"))
     }
 
     @Test("a row that is known for less than four weeks is not judged, and counted as young")
@@ -231,15 +231,15 @@ struct WatchTests {
         #expect(try words("100", "day") == [])
         #expect(
             try words("85", "day") == [
-                "70 % of EUR 85.00 a day are spent: EUR 60.00, after 54 % of it"
+                "70 % of EUR 85.00 per day is spent: EUR 60.00 after 54 % of the day"
             ])
         #expect(
             try words("60", "day") == [
-                "100 % of EUR 60.00 a day are spent: EUR 60.00, after 54 % of it"
+                "100 % of EUR 60.00 per day is spent: EUR 60.00 after 54 % of the day"
             ])
         #expect(
             try words("100", "month") == [
-                "50 % of EUR 100.00 a month are spent: EUR 60.00, after 30 % of it"
+                "50 % of EUR 100.00 per month is spent: EUR 60.00 after 30 % of the month"
             ])
         #expect(try words("130", "month") == [])
     }
@@ -254,7 +254,7 @@ struct WatchTests {
             ),
             (
                 "silence: [{name: a, dump: bids, by: [day], measures: [bids]}]",
-                "silence[0].by[0]: is no row that goes on by the hour"
+                "silence[0].by[0]: does not identify rows that continue from hour to hour"
             ),
             (
                 "silence: [{name: a, dump: bids, measures: [bits]}]",

@@ -241,7 +241,7 @@ final class ModelFeed<Model: StreamModel>: Feed {
         for name in Model.dumps {
             let expected = (wanted.dumps[name] ?? [:])
                 .mapValues { $0.filter { $0.value != 0 } }.filter { !$0.value.isEmpty }
-            let found = try Self.rows(of: stores.dump(DumpQuery(name: name)))
+            let found = try Self.rows(of: stores.dump(ReportRequest(name: name)))
             for row in Set(expected.keys).union(found.keys).sorted()
             where expected[row] != found[row] {
                 return

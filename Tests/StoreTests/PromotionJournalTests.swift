@@ -57,7 +57,7 @@ struct PromotionJournalTests {
         let error = #expect(throws: StoreError.self) {
             try PromotionJournal(directory: place.path)
         }
-        #expect(try #require(error).description.contains("bring it back from a backup"))
+        #expect(try #require(error).description.contains("restore it from a backup"))
     }
 
     @Test("A request for promotion is held once, and what a dead one left means nothing")

@@ -140,18 +140,20 @@ struct BidSignatureTests {
         for (name, reason) in [
             ("nonce", "missing or malformed: nonce"),
             ("timestamp", "missing or malformed: timestamp"),
-            ("signature", "signature is missing, or no text"),
+            ("signature", "signature is missing or is not text"),
         ] {
             let broken = try inspect(fidelities([try fidelity(1).with([name: nil])]))
             #expect(broken.verdict == "incomplete" && broken.reason == reason, "\(name)")
         }
         let malformed = try inspect(fidelities([try fidelity(1).with(["signature": "!!!!"])]))
-        #expect(malformed.reason == "signature is no base64")
+        #expect(malformed.reason == "signature is not base64")
         let separated = try inspect(fidelities([try fidelity(1).with(["nonce": "a\u{2063}b"])]))
         #expect(separated.reason.hasPrefix("nonce contains U+2063"))
         let unknown = try inspect(
             fidelities([try fidelity(1)]).with([Auction.skadn + ".version": "9.0"]))
-        #expect(unknown.reason.hasPrefix("the version '9.0' is none") && unknown.fields.isEmpty)
+        #expect(
+            unknown.reason.hasPrefix("the signed fields of version '9.0' are unknown")
+                && unknown.fields.isEmpty)
     }
 
     @Test("any of a network's keys may have signed, and other networks' ads are not looked at")

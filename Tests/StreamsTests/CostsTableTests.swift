@@ -102,9 +102,9 @@ struct CostsTableTests {
     @Test("an identifier that a spreadsheet took for a number is an error that explains it")
     func spreadsheets() throws {
         for (changed, words) in [
-            ("1.47852E+09", "a spreadsheet took the identifier for a number"),
-            ("1,47852E+09", "a spreadsheet took the identifier for a number"),
-            ("5E+3", "a spreadsheet took the identifier for a number"),
+            ("1.47852E+09", "a spreadsheet converted the identifier to a number"),
+            ("1,47852E+09", "a spreadsheet converted the identifier to a number"),
+            ("5E+3", "a spreadsheet converted the identifier to a number"),
             ("1478523690.0", "a program wrote the identifier as a number"),
             ("1,478,523,690", "a program wrote the identifier as a number"),
         ] {
@@ -178,7 +178,7 @@ struct CostsTableTests {
         let wide = tabs.utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
         #expect(
             fault([0xFF, 0xFE] + wide)
-                == "1: a tab separates the columns (the file is UTF-16, as spreadsheets save Unicode Text): write separator: tab in the mapping"
+                == "1: a tab separates the columns (the file is UTF-16, which spreadsheets use for Unicode Text): write separator: tab in the mapping"
         )
         #expect(
             fault(Array(tabs.utf8))
@@ -326,9 +326,9 @@ struct CostsTableTests {
             ("", "1: the file is empty"), ("a,b\n1,2\n", "1: no line has all columns"),
             (
                 "x\nDay,Campaign\n",
-                "2: no line has all columns of the mapping; this one comes closest and lacks 'Cost'"
+                "2: no line has all columns of the mapping; this line has the most and lacks 'Cost'"
             ),
-            ("Day,Campaign,Cost,Cost\n", "1: column 'Cost' is there twice"),
+            ("Day,Campaign,Cost,Cost\n", "1: column 'Cost' occurs twice"),
             ("Day,Campaign,Cost\n2026-11-20,\"1,2\n", "2: a quote is not closed"),
             ("Day,Campaign,Cost\n2026-11-20,\"1\"x,2\n", "2: text comes after a closing quote"),
         ])
@@ -362,8 +362,8 @@ struct CostsTableTests {
         #expect(refused.skippedLines == 1)
         let found = amounts(refused)
         #expect(found.count == 4 && found[0] == "1" && found[3] == "4")
-        #expect(found[1].hasPrefix("3: has 2 fields, and the header has 3"))
-        #expect(found[2].hasPrefix("4: has the day, campaign, country and currency of line 2"))
+        #expect(found[1].hasPrefix("3: has 2 fields, but the header has 3"))
+        #expect(found[2].hasPrefix("4: has the same day, campaign, country and currency as line 2"))
         let added = try table(text.replacing("2026-11-20,2\n", with: "")) {
             $0.skip = [skip]
             $0.repeatedRows = .addUp
@@ -386,7 +386,7 @@ struct CostsTableTests {
         #expect(try faults("1", "-2") == ["3: has an amount that is not between 0 and 1000000000"])
         #expect(
             try faults("1", "600000000", "700000000") == [
-                "4: brings the amount of its cell, which begins in line 2, above 1000000000"
+                "4: raises the amount that line 2 begins above 1000000000"
             ])
     }
 }

@@ -67,10 +67,10 @@ struct FoldResult: Equatable {
 
     /// Folds a batch that was prepared, and takes what came of it.
     mutating func add<Fold: StreamFold>(
-        _ batch: RecordBatch, foldedBy fold: Fold, _ prepared: Fold.Prepared
+        _ prepared: Fold.Prepared, foldedBy fold: Fold
     ) throws {
-        fold.begin(prepared)
-        for index in 0..<batch.count { try fold.fold(index) }
+        let batch = prepared.batch
+        for index in 0..<batch.count { try fold.fold(index, of: prepared) }
         #expect(!fold.hasOverflowed)
         let effects = fold.effects
         for table in fold.deltas + [effects.outcomes] { add(table, effects.symbols) }

@@ -88,7 +88,7 @@ private func fold<Fold: WindowedFold>(
     var nextOffsets: [Int32: Int64] = [:]
     for records in batching.cut(records) {
         let batch = RecordBatch(records, from: &nextOffsets)
-        try result.add(batch, foldedBy: fold, fold.prepare(batch))
+        try result.add(fold.prepare(batch), foldedBy: fold)
         fold.clear()
         guard restarts else { continue }
         let old = fold
@@ -110,10 +110,10 @@ private func fold(
     var nextOffsets: [Int32: Int64] = [:]
     let batches = batching.cut(records).map { RecordBatch($0, from: &nextOffsets) }
     var upcoming = batches.first.map { fold.prepare($0) }
-    for (place, batch) in batches.enumerated() {
+    for place in batches.indices {
         guard let prepared = upcoming else { break }
         upcoming = place + 1 < batches.count ? fold.prepare(batches[place + 1]) : nil
-        try result.add(batch, foldedBy: fold, prepared)
+        try result.add(prepared, foldedBy: fold)
         try fold.writeMemory(to: memory)
         fold.clear()
     }
@@ -188,7 +188,7 @@ func foldCosts(
     var nextOffsets: [Int32: Int64] = [:]
     for records in batching.cut(records) {
         let batch = RecordBatch(records, from: &nextOffsets)
-        try result.add(batch, foldedBy: fold, fold.prepare(batch))
+        try result.add(fold.prepare(batch), foldedBy: fold)
         try fold.writeMemory(to: memory)
         guard restarts else {
             fold.clear()

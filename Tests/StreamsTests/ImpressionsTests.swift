@@ -223,17 +223,17 @@ struct ImpressionsTests {
         let records = [
             Outbrain.listings(0), Outbrain.listings(0, 1, 2), Outbrain.listings(0, 1, 2),
         ]
-        fold.begin(fold.prepare(RecordBatch(records)))
-        try fold.fold(0)
+        let prepared = fold.prepare(RecordBatch(records))
+        try fold.fold(0, of: prepared)
         fold.clear()
-        try fold.fold(1)
-        fold.rejectOverflow(1)
+        try fold.fold(1, of: prepared)
+        fold.rejectOverflow(1, of: prepared)
         #expect(fold.effects.refused.map(\.reason) == ["overflow"])
         #expect(fold.deltas[0].count == 0)
         #expect(fold.windows[0]?.heldCount == 1)
         #expect(fold.windows[0]?.admitted.isEmpty == true)
         fold.clear()
-        try fold.fold(2)
+        try fold.fold(2, of: prepared)
         #expect(fold.windows[0]?.admitted.count == 2)
     }
 }

@@ -43,7 +43,7 @@ struct StoreNotificationTrustTests {
         let text = try Notifications.chain().sign("[]".utf8)
         #expect(
             try distrust(TestRecord(["signedPayload": .string(text)] as Document))
-                == "signedPayload: its payload is no JSON object")
+                == "signedPayload: its payload is not a JSON object")
         for date: Document? in [nil, "1795238412500", 1.5, .null] {
             #expect(
                 try altered(["signedDate": date]) == "signedPayload: its payload has no signedDate")
@@ -118,8 +118,8 @@ struct StoreNotificationTrustTests {
     func bundles() throws {
         #expect(
             try altered(["data.bundleId": "com.example.unknown"])
-                == "bundleId: is none of the configured bundles")
-        #expect(try altered(["data": nil]) == "signedPayload: its payload speaks of no app")
+                == "bundleId: is not one of the configured bundles")
+        #expect(try altered(["data": nil]) == "signedPayload: its payload does not name an app")
         #expect(try altered(["data": "com.example.puzzle"])?.hasPrefix("bundleId: ") == true)
     }
 
@@ -156,7 +156,7 @@ struct StoreNotificationTrustTests {
             "data.signedRenewalInfo.environment": .string(name),
         ]
         let record = try v2("DID_RENEW", with: changes)
-        #expect(try distrust(record) == "environment: is none that the pipeline allows")
+        #expect(try distrust(record) == "environment: is not allowed by the pipeline")
         let all = Set(AppStoreEnvironment.allCases)
         #expect(try (distrust(record, environments: all) == nil) == (name != "Nowhere"))
         let signed = TestRecord(
@@ -202,7 +202,7 @@ struct StoreNotificationTrustTests {
 
     @Test("an environment that the pipeline does not list is untrusted in both versions")
     func unlistedEnvironment() throws {
-        let words = "environment: is none that the pipeline allows"
+        let words = "environment: is not allowed by the pipeline"
         let records = [
             try v2("DID_RENEW"), v1("DID_RENEW"),
             Notifications.receipt("10", [Notifications.listed]),
@@ -215,7 +215,7 @@ struct StoreNotificationTrustTests {
 
     @Test("a password has to be a secret of that very bundle, whole")
     func passwords() throws {
-        let wrong = "password: is no shared secret of the bundle"
+        let wrong = "password: is not a shared secret of the bundle"
         func words(_ password: Document?, bundle: String = Notifications.bundle) throws -> String? {
             try distrust(
                 v1(
@@ -232,14 +232,14 @@ struct StoreNotificationTrustTests {
         #expect(try words("", bundle: "com.example.secretless") == wrong)
         #expect(try words(nil) == "password: is missing")
         #expect(try words(5) == "password: is missing")
-        #expect(try words("before", bundle: "x") == "bid: is none of the configured bundles")
+        #expect(try words("before", bundle: "x") == "bid: is not one of the configured bundles")
     }
 
     @Test("a receipt is trusted when its bundle is known")
     func receipts() throws {
         let listed = [Notifications.listed]
         #expect(try distrust(Notifications.receipt("10", listed)) == nil)
-        let words = "receipt.bundle_id: is none of the configured bundles"
+        let words = "receipt.bundle_id: is not one of the configured bundles"
         #expect(
             try distrust(Notifications.receipt("10", listed, with: ["receipt.bundle_id": "x"]))
                 == words)

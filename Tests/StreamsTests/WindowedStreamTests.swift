@@ -132,13 +132,13 @@ struct BidsDedupeTests {
     func overflowLeavesNoEntry() throws {
         let batch = RecordBatch([win("a", noon), win("a", noon)])
         let fold = try OverflowTests.makeBidsFold()
-        fold.begin(fold.prepare(batch))
-        try fold.fold(0)
-        fold.rejectOverflow(0)
+        let prepared = fold.prepare(batch)
+        try fold.fold(0, of: prepared)
+        fold.rejectOverflow(0, of: prepared)
         #expect(fold.effects.refused.map(\.reason) == ["overflow"])
         #expect(fold.deltas[0].count == 0)
         fold.clear()
-        try fold.fold(1)
+        try fold.fold(1, of: prepared)
         #expect(fold.deltas[0].count == 1)
     }
 }

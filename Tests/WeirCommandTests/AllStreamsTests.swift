@@ -98,7 +98,7 @@ struct AllStreamsTests {
         let place = try Place(kind)
         _ = try place.digest(of: place.cluster.address, data: "data")
         let stores = try OpenStores(directories: ["\(place.directory.path)/data"])
-        let rejected = try stores.dump(DumpQuery(name: "rejected")).rows.count
+        let rejected = try stores.dump(ReportRequest(name: "rejected")).rows.count
         var letters = 0
         for (stream, _) in place.published {
             let topic = place.topic(stream)

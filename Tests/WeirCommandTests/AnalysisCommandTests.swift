@@ -25,11 +25,11 @@ struct AnalysisCommandTests {
             DiffCommand.self, "diff", "a", "b", "bids", "--by", "day", "--since", "1795318668500",
             "--measure", "bids", "--measure", "wins", "--all", "--limit", "3", "--exit-code")
         let question = command.comparison.question(
-            try command.selection.query(try #require(command.name)))
-        #expect([command.first, command.second, question.query.name] == ["a", "b", "bids"])
-        #expect(question.query.grouping == .columns(["day"]))
-        #expect(question.query.sinceMilliseconds == 1_795_318_668_500)
-        #expect(question.query.measures == ["bids", "wins"])
+            try command.selection.request(try #require(command.name)))
+        #expect([command.first, command.second, question.request.name] == ["a", "b", "bids"])
+        #expect(question.request.grouping == .columns(["day"]))
+        #expect(question.request.sinceMilliseconds == 1_795_318_668_500)
+        #expect(question.request.measures == ["bids", "wins"])
         #expect(question.showsEqual && command.exitCode)
         #expect(question.limit == 3)
     }

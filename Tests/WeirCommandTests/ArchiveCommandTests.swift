@@ -98,7 +98,7 @@ struct ArchiveCommandTests {
         let from = ["--from", "sqlite:\(place.path)/a"]
         #expect(try usage().contains("give --from"))
         #expect(try usage(from[0], from[1]).contains("give --to"))
-        #expect(try usage(from[0], from[1], "--to", "kafka://a:1").contains("is no archive"))
+        #expect(try usage(from[0], from[1], "--to", "kafka://a:1").contains("is not an archive"))
         #expect(
             try usage(
                 from[0], from[1], "--to",
@@ -106,7 +106,7 @@ struct ArchiveCommandTests {
             ).contains("the same file"))
         #expect(
             try usage(from[0], from[1], "--to", archive, "--follow", "--until-end")
-                .contains("--follow has no end"))
+                .contains("--follow and --until-end exclude each other"))
         #expect(
             try usage(
                 from[0], from[1], "--to", archive, "--from-offset", "1", "--from-time", "2026-11-21"

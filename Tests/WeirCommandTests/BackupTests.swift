@@ -163,9 +163,9 @@ struct BackupTests {
         }
         let missing = words("\(place.path)/typo.sqlite")
         #expect(missing.hasPrefix("no log at \(place.path)/typo.sqlite: "), "\(missing)")
-        #expect(missing.contains("--log the log that it follows (kafka://HOST:PORT when"))
+        #expect(missing.contains("--log its log (kafka://HOST:PORT for"))
         let empty = try place.write("", to: "empty.sqlite")
-        #expect(words(empty).hasPrefix("the file of sqlite:\(empty) is there and empty"))
+        #expect(words(empty).hasPrefix("the file of sqlite:\(empty) is empty"))
     }
 
     @Test("an empty directory is no backup")
@@ -173,7 +173,8 @@ struct BackupTests {
         try FileManager.default.createDirectory(
             atPath: "\(place.path)/empty", withIntermediateDirectories: true)
         #expect { try faults("empty") } throws: { error in
-            (error as? CommandError)?.explanation?.hasPrefix("no backup in \(place.path)/empty: ")
+            (error as? CommandError)?.explanation?.hasPrefix(
+                "\(place.path)/empty does not contain a backup: ")
                 == true
         }
     }
@@ -188,7 +189,7 @@ struct BackupTests {
         try DamagedBytes.each(1, in: store, seed: 1) { _ in
             let faults = try faults("backup")
             #expect(faults.count == 1)
-            #expect(faults.first?.hasPrefix("\(store) is not what was written") == true)
+            #expect(faults.first?.hasPrefix("\(store) is damaged or was changed") == true)
         }
         #expect(try faults("backup") == [])
         // A log that ends before the stores go on, although every file is whole.
@@ -223,16 +224,16 @@ struct BackupTests {
         let path = "\(place.path)/backup/backup.json"
         for (change, expected) in [
             ({ $0 = String($0.dropLast(20)) }, "it is not JSON"),
-            ({ $0 = "[]" }, "it is no JSON object"), ({ $0 = "{}" }, "it has no version"),
+            ({ $0 = "[]" }, "it is not a JSON object"), ({ $0 = "{}" }, "it has no version"),
             ({ $0.replace("\"files\"", with: "\"file\"") }, "it has no files"),
             (
                 { $0.replace("\"kind\" : \"log\"", with: "\"kind\" : \"lag\"") },
-                "files.1.kind is none of the words"
+                "files.1.kind has an unknown value"
             ),
             ({ $0.replace("\"sha256\"", with: "\"sha255\"") }, "it has no files.0.sha256"),
             (
                 { $0.replace("\"at_ms\" : ", with: "\"at_ms\" : \"x\", \"y\" : ") },
-                "at_ms is of another kind"
+                "at_ms has the wrong type"
             ),
             ({ $0.replace(digest, with: "sha256:0") }, "its own checksum"),
             ({ $0.replace("\"data\" : \"", with: "\"data\" : \"x") }, "its own checksum"),
@@ -260,14 +261,14 @@ struct BackupTests {
         }
         #expect(try words(earlier) == "")
         for (change, expected) in [
-            ({ $0.replace("\"digest\" : \"\(digest)\",", with: "") }, "has no digest of them"),
+            ({ $0.replace("\"digest\" : \"\(digest)\",", with: "") }, "but not their digest"),
             (
                 { $0.replace("\"log.sqlite\"", with: "\"../data/log.sqlite\"") },
-                "no path within the backup"
+                "is not a path in the backup"
             ),
             (
                 { $0.replace("\"log.sqlite\"", with: "\"/log.sqlite\"") },
-                "no path within the backup"
+                "is not a path in the backup"
             ),
             ({ $0.replace("\"log.sqlite\"", with: "\"bids.sqlite\"") }, "twice"),
             (
@@ -374,7 +375,7 @@ struct BackupTests {
         let sent = try place.sendCorrections {
             let error = #expect(throws: CommandError.self) { try copy() }
             let words = error?.explanation ?? ""
-            #expect(words.contains("are being sent (process \(getpid())): wait"), "\(words)")
+            #expect(words.contains("(process \(getpid())): wait"), "\(words)")
         }
         #expect(sent == 2)
         var refusals = 0

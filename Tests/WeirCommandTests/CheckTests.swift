@@ -76,7 +76,9 @@ struct CheckTests {
         #expect(report.wrongCount == 0)
         let warnings = report.text.split(separator: "\n").filter { $0.hasPrefix("warning: ") }
         #expect(warnings.count == 2)
-        #expect(warnings.first?.contains("'239' is ambiguous: 'one', 'two' end with it") == true)
+        #expect(
+            warnings.first?.contains(
+                "'239' is ambiguous: the identifiers of 'one', 'two' end with it") == true)
     }
 
     @Test("campaigns that nothing can be of are warned of, and nothing is wrong")
@@ -102,7 +104,7 @@ struct CheckTests {
         }
         let named = try warnings("networks: {Net: N}\napps: {1: App}\n")
         #expect(named.count == 3)
-        #expect(named[0].hasPrefix("campaign 'no id': names only what says no campaign"))
+        #expect(named[0].hasPrefix("campaign 'no id': it has no id of a campaign"))
         #expect(named[1].hasPrefix("campaign 'other network': its network nte is not under"))
         #expect(named[2].hasPrefix("campaign 'other app': its app 2 is not under apps"))
         #expect(try warnings("").count == 1)
@@ -123,7 +125,7 @@ struct CheckTests {
         let other = try TemporaryDirectory()
         try makeStore(other, identity: "other")
         #expect(
-            words(try check(other, other.log("bids"))).first?.contains("was created anew") == true)
+            words(try check(other, other.log("bids"))).first?.contains("was recreated") == true)
         let without = try TemporaryDirectory()
         #expect(words(try check(other, without.log("t"))).first?.contains("no topic") == true)
         let ahead = try TemporaryDirectory()
@@ -169,7 +171,7 @@ struct CheckTests {
         var report = CheckReport()
         try report.check(log, against: TopicDirectory("\(place.path)/topics"))
         #expect(report.wrongCount == 0)
-        #expect(report.text.contains(": 1 of 3 are in the log;"))
+        #expect(report.text.contains(": 1 of 3 are in the log. "))
         #expect(report.text.hasSuffix(": a, c\n"))
     }
 

@@ -60,6 +60,7 @@ struct ClusterReadingTests {
         let error = try #require(failure.flatMap(CommandError.init))
         #expect(error.exitCode == 1)
         #expect(
-            error.explanation?.hasPrefix("t/0 gave nothing from offset 0 on within 1 s") == true)
+            error.explanation?.hasPrefix("t/0 returned no records from offset 0 within 1 s") == true
+        )
     }
 }

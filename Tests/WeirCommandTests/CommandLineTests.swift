@@ -38,7 +38,7 @@ struct CommandLineTests {
                 "1795318668500",
                 "--where", "seat=a=b", "--where", "app_id=1", "--data", "x", "--data", "y",
             ]) as? DumpCommand)
-        let query = try command.question().query
+        let query = try command.request()
         #expect(query.name == "bids")
         #expect(query.grouping == .columns(["day", "seat"]))
         #expect(query.sinceMilliseconds == 86_400_000)
@@ -50,7 +50,7 @@ struct CommandLineTests {
         #expect(command.source.data.directories == ["x", "y"])
     }
 
-    @Test("the options of a funnel become its question, with the configuration's names and trust")
+    @Test("the options of a funnel become its request, beside the configuration's names and trust")
     func funnelOptions() throws {
         let place = try TemporaryDirectory()
         for (name, text) in [
@@ -59,22 +59,26 @@ struct CommandLineTests {
         ] {
             try place.write(text, to: name)
         }
-        func query(_ arguments: String...) throws -> FunnelQuery? {
-            let command = try WeirCommand.parseAsRoot(["dump", "funnel"] + arguments)
-            guard let command = command as? DumpCommand else { return nil }
-            return try command.question().funnelQuery(command.source.pipelines.configuration)
+        func command(_ arguments: String...) throws -> DumpCommand {
+            try #require(
+                try WeirCommand.parseAsRoot(["dump", "funnel"] + arguments) as? DumpCommand)
         }
-        let question = try #require(
-            try query("--by", "day,name", "--date", "install", "--pipelines", place.path))
-        #expect(question.query.grouping == .columns(["day", "name"]))
-        #expect(question.dateRule == .install)
-        #expect(question.trustsDevelopment)
-        #expect(question.catalog.appName(7) == "Seven")
-        #expect(try query("--pipelines", place.path)?.dateRule == .arrival)
+        let funnel = try command(
+            "--by", "day,name", "--date", "install", "--pipelines", place.path)
+        let request = try funnel.request()
+        #expect(request.grouping == .columns(["day", "name"]))
+        #expect(request.dateRule == .install)
+        let configuration = funnel.source.pipelines.configuration
+        #expect(try configuration.trustsDevelopment())
+        #expect(try configuration.catalog().appName(7) == "Seven")
+        #expect(try command("--pipelines", place.path).request().dateRule == nil)
         #expect(throws: CommandError.self) {
-            try query("--date", "noon", "--pipelines", place.path)
+            try command("--date", "noon", "--pipelines", place.path).request()
         }
-        #expect(throws: ConfigurationError.self) { try query("--pipelines", "\(place.path)/none") }
+        let absent = try command("--pipelines", "\(place.path)/none")
+        #expect(throws: ConfigurationError.self) {
+            try FunnelFigure(absent.request(), absent.source.pipelines.configuration)
+        }
     }
 
     @Test("an export reports how many postbacks it has, and how many it left out and why")
@@ -90,10 +94,10 @@ struct CommandLineTests {
             cursor: cursor, acceptedRecords: 12, replacedRecords: 2)
         #expect(
             command.notices(whole, isOfChanges: false) == [
-                "2 postbacks are left out: the profile has no columns for AdAttributionKit; the profile weir has",
-                "3 postbacks are left out: no production key fits the signature, and the profile has no column for that; the profile weir has",
-                "1 postback is left out: outside of --since and --until",
-                "exported 4 postbacks; the stores have accepted 12 records, 2 of which a better copy replaced",
+                "2 postbacks are left out: the profile has no columns for AdAttributionKit; the profile weir has them",
+                "3 postbacks are left out: no production key verifies the signature, and the profile has no column for this; the profile weir has one",
+                "1 postback is left out: outside --since and --until",
+                "exported 4 postbacks; the stores have accepted 12 records, 2 replaced by a better copy",
             ])
         let ofPartner = try #require(
             try WeirCommand.parseAsRoot([
@@ -154,7 +158,7 @@ struct CommandLineTests {
         let file = place.path + "/cursor"
         #expect(
             try fault("--changed-since", "start", "--until", "1795318668500", "--next-cursor", file)
-                .hasPrefix("--next-cursor goes with neither --since nor --until"))
+                .hasPrefix("--next-cursor excludes --since and --until"))
         #expect(try fault("--next-cursor", "").hasPrefix("--next-cursor is empty"))
         #expect(try fault("--next-cursor", place.path).contains("is no file"))
         #expect(mkfifo(file, 0o600) == 0)
@@ -183,7 +187,7 @@ struct CommandLineTests {
         for option in [["--where", "seat"], ["--where", "=1"], ["--since", "someday"]] {
             #expect {
                 try (WeirCommand.parseAsRoot(["dump", "bids"] + option) as? DumpCommand)?
-                    .question()
+                    .request()
             } throws: { ($0 as? CommandError)?.exitCode == 64 }
         }
     }

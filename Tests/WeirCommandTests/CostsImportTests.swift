@@ -42,7 +42,7 @@ struct CostsImportTests {
                 pipelines: Repository.path("pipelines"), untilEnd: true)
             try CostsFold.work(options, stop: StopSignal())
             return try OpenStores(directories: [path]).dump(
-                DumpQuery(name: "costs", grouping: .columns(["day", "currency"])))
+                ReportRequest(name: "costs", grouping: .columns(["day", "currency"])))
         }
     }
 
@@ -110,7 +110,8 @@ struct CostsImportTests {
             #expect(warnings.count == 1)
             #expect(
                 warnings.first?.contains(
-                    "costs of network 'com.exampel': pipelines/catalog.yaml does not have") == true)
+                    "costs of network 'com.exampel': pipelines/catalog.yaml does not contain")
+                    == true)
         }
         let alike = try run("weir costs import alike.csv --mapping networks --dry-run")
         #expect(alike.error.contains("costs of network 'com.ex\\u{430}mple': "), "\(alike.error)")

@@ -52,7 +52,7 @@ struct DamageCheckTests {
     func whole() throws {
         #expect(
             try check()
-                == "ok: all pages of 2 files, and 300 records of the log are what was written\n")
+                == "ok: all pages of 2 files, and 300 records of the log are undamaged\n")
     }
 
     @Test("a store that was emptied is damaged, in the words of its worker")
@@ -110,7 +110,7 @@ struct DamageCheckTests {
         let damaged = StoreError.damaged(
             path: path,
             detail:
-                "partition 0 has folded 7 records, and its outcomes add up to 3: the file and its -wal are of different states of it"
+                "partition 0 has folded 7 records, but its outcomes add up to 3: the file and its -wal do not belong together"
         )
         var report = CheckReport()
         try StoreCheck("bids", in: place.path)?.run(log, topic: nil, into: &report)
@@ -132,7 +132,7 @@ struct DamageCheckTests {
         }
         #expect(
             try check().hasPrefix(
-                "warning: DIR/conversions.sqlite is of before pages had checksums"))
+                "warning: DIR/conversions.sqlite has no checksums"))
     }
 
     @Test("a file that was emptied is wrong")
@@ -141,7 +141,7 @@ struct DamageCheckTests {
             let path = try place.write("", to: "\(name).sqlite")
             #expect(
                 try check().contains(
-                    "wrong: DIR/\(name).sqlite is damaged (it is empty): put it back from a"))
+                    "wrong: DIR/\(name).sqlite is damaged (it is empty): restore it from a"))
             try FileManager.default.removeItem(atPath: path)
         }
     }

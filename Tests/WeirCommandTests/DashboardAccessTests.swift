@@ -18,7 +18,7 @@ struct DashboardAccessTests {
     private func reader() throws -> PageAsker {
         PageAsker(
             source: try ExampleStores.source(),
-            scope: [DumpQuery.Condition(column: "campaign", value: "5240")])
+            scope: [ReportRequest.Condition(column: "campaign", value: "5240")])
     }
 
     @Test("whoever may see one campaign sees nothing of another, by no address")
@@ -61,7 +61,7 @@ struct DashboardAccessTests {
         }
         let records = try asker.page("/explain/bids.json?measure=bids")
         #expect(records.status == 200 && records.text.contains("\"untold\":[]"))
-        #expect(try asker.page("/dump/null-estimates").text.contains("does not say which"))
+        #expect(try asker.page("/dump/null-estimates").text.contains("null-estimates cannot be"))
         #expect(try asker.page("/changes/bids.csv?from=2026-11-01").status == 403)
         let own = try asker.page("/dump/bids.csv?by=campaign&measures=bids")
         #expect(
@@ -241,10 +241,10 @@ struct DashboardServerTests {
             let refused = try ask(port, "\(method) \(path) HTTP/1.1\r\nHost: localhost")
             #expect(refused.status == 405)
             #expect(refused.headers["allow"] == "GET, HEAD")
-            #expect(refused.text == "ask with GET\n")
+            #expect(refused.text == "use GET\n")
         }
         #expect(
-            try ask(port, "GET /sign-out HTTP/1.1\r\nHost: localhost").text == "ask with POST\n")
+            try ask(port, "GET /sign-out HTTP/1.1\r\nHost: localhost").text == "use POST\n")
         #expect(try ask(port, "GET //campaigns/ HTTP/1.1\r\nHost: localhost").status == 200)
         for path in ["/nowhere", "/campaigns/x", "/evidence/bids.csv", "/sign-in"] {
             let missing = try ask(port, "GET \(path) HTTP/1.1\r\nHost: localhost")
@@ -255,7 +255,7 @@ struct DashboardServerTests {
             port, "POST /sign-in HTTP/1.1\r\nHost: localhost",
             body: String(repeating: "x", count: 16_385))
         #expect(large.status == 413)
-        #expect(large.text == "a form may have 16384 bytes\n")
+        #expect(large.text == "the form is larger than 16384 bytes\n")
         let style = try ask(port, "GET /dashboard.css HTTP/1.1\r\nHost: localhost")
         #expect(style.headers["content-type"] == "text/css; charset=utf-8")
         let file = try ask(port, "GET /dump/bids.csv?by=campaign HTTP/1.1\r\nHost: localhost")
@@ -340,7 +340,7 @@ struct DashboardServerTests {
         // A page elsewhere has not the value of the form.
         #expect(try post("/sign-in", "token=\(token)&form=0", formCookie).status == 403)
         let wrong = try post("/sign-in", "token=x&form=\(value)", formCookie)
-        #expect(wrong.status == 401 && wrong.text.contains("The read token is not valid"))
+        #expect(wrong.status == 401 && wrong.text.contains("The read token is invalid"))
         let signed = try post(
             "/sign-in", "token=\(token)&form=\(value)", formCookie, "\r\nX-Forwarded-Proto: https")
         #expect(signed.status == 303)
@@ -452,7 +452,7 @@ struct DashboardServerTests {
             }
             for _ in 0..<10 { #expect(try signIn("x", from: "203.0.113.7").status == 401) }
             let throttled = try signIn(token, from: "203.0.113.7")
-            #expect(throttled.status == 429 && throttled.text.contains("wait a minute"))
+            #expect(throttled.status == 429 && throttled.text.contains("Wait a minute"))
             let seconds = throttled.headers["retry-after"].flatMap { Int($0) }
             #expect(seconds.map { (1...60).contains($0) } == true)
             let bearer = try ask(

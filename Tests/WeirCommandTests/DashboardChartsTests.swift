@@ -68,7 +68,7 @@ struct DashboardChartsTests {
         #expect(revenue.ranges(of: "class=\"line s0").count == 2)
         let spend = days(of: "spend", in: revenue)
         #expect(spend.map { String($0.prefix(5)) } == (20...25).map { "11-\($0)" })
-        #expect(page.text.contains("Where a line has a gap"))
+        #expect(page.text.contains("A gap in a line means"))
         // Thirty days are shown, and data began on the sixth last.
         #expect(!revenue.contains("11-19"))
         let installs = try figure("Installs by day", of: page)

@@ -50,12 +50,12 @@ struct DashboardFaultsTests {
         let asker = try asker(place)
         let page = try asker.page("/campaigns?period=all")
         #expect(page.status == 200)
-        #expect(page.text.contains("Not shown: a file of the configuration is broken: "))
+        #expect(page.text.contains("Not shown: a configuration file is invalid: "))
         #expect(page.text.contains("catalog.yaml"))
         #expect(page.text.contains(">EUR 5.00<"), "reported costs need no catalog")
         let today = try asker.page("/")
         #expect(today.status == 200 && today.text.contains("catalog.yaml"))
-        #expect(today.text.contains("What has come last"))
+        #expect(today.text.contains("Latest records"))
         // Nothing of these can be shown.
         for address in ["/dump/funnel?by=day", "/campaign?campaign=1"] {
             let page = try asker.page(address)
@@ -76,7 +76,7 @@ struct DashboardFaultsTests {
         #expect(page.text.contains("<td>acme</td>"))
         let scoped = PageAsker(
             source: try asker(place).source,
-            scope: [DumpQuery.Condition(column: "campaign", value: "1")])
+            scope: [ReportRequest.Condition(column: "campaign", value: "1")])
         #expect(!(try scoped.page("/campaigns").text.contains("partners/")))
     }
 

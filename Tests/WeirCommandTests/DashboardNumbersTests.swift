@@ -43,7 +43,7 @@ struct DashboardNumbersTests {
     func rates(_ rate: String) throws {
         let page = try asker.page("/explain/funnel?measure=\(rate)")
         let division = try #require(
-            page.text.firstMatch(of: #/<h2>How it is worked out<\/h2>(.*?)<\/p>/#)?.1)
+            page.text.firstMatch(of: #/<h2>Calculation<\/h2>(.*?)<\/p>/#)?.1)
         let terms = division.matches(of: #/<a href="([^"]*)" class="amount">([^<]*)<\/a>/#)
         #expect(terms.count >= 2)
         var numbers: [Double] = []
@@ -77,9 +77,9 @@ struct DashboardNumbersTests {
             #expect(cost.contains(part), "\(part)")
         }
         let none = try asker.page("/explain/funnel?campaign=5240&measure=cpi").text
-        #expect(none.contains("= not known: there is nothing to divide by"))
+        #expect(none.contains("= not known: nothing to divide by"))
         let unpaid = try asker.page("/explain/funnel?campaign=3&measure=cpi").text
-        #expect(unpaid.contains("= not known: no cost_micros is known"))
+        #expect(unpaid.contains("= not known: cost_micros is missing"))
     }
 
     @Test(
@@ -93,11 +93,11 @@ struct DashboardNumbersTests {
             .reduce(0) { $0 + integer($1["installs"]) }
         #expect(unpaid > 0)
         let today = try asker.page("/?period=all").text
-        #expect(today.contains("divides by all installs: \(unpaid) of them are of campaigns"))
+        #expect(today.contains("divides by all installs. \(unpaid) of them belong to campaigns"))
         let explained = try asker.page("/explain/funnel?measure=cpi").text
         #expect(explained.contains("\(unpaid) of the "))
         let one = try asker.page("/?period=all&campaign=5239").text
-        #expect(!one.contains("divides by all installs:"))
+        #expect(!one.contains("divides by all installs."))
         #expect(today.contains(">cpi is the cost divided by all installs of the row"))
         #expect(!one.contains(">cpi is the cost divided by all installs of the row"))
     }
@@ -114,14 +114,15 @@ struct DashboardNumbersTests {
             let record = try #require(
                 number.links.first { $0.address.hasPrefix("/record?topic=bids") })
             let page = try asker.page(record.address)
-            #expect(page.text.contains("keys that were configured when it folded the record"))
+            #expect(
+                page.text.contains("keys that were configured when the worker folded the record"))
             #expect(page.text.contains(words), "\(record.address)")
             for field in ["source-identifier", "itunes-item-id", "nonce", "fidelity-type"] {
                 #expect(page.text.contains("<td>\(field)</td>"), "\(field)")
             }
         }
         let other = try asker.page("/record?topic=postbacks&partition=1&offset=4")
-        #expect(!other.text.contains("Who signed the ads"))
+        #expect(!other.text.contains("Ad signatures"))
     }
 
     @Test("the click rate of a placement is its counted clicks by its presented and viewed ads")
@@ -171,7 +172,7 @@ struct DashboardNumbersTests {
             let explained = try asker.page(door.address)
             #expect(!explained.text.contains("does not add up"), "\(door.address)")
             let later = explained.text.matches(
-                of: #/<span>of it since [^<]*<\/span><span class="amount">([^<]*)</#
+                of: #/<span>since [^<]*<\/span><span class="amount">([^<]*)</#
             ).map { String($0.1) }
             // Cost is explained by prices for a thousand.
             guard !door.address.contains("cost_micros") else { continue }
@@ -234,7 +235,7 @@ struct DashboardNumbersTests {
         #expect(
             all.contains(">null rate of postbacks<") && all.contains("Postbacks without a value"))
         let publisher = try asker.page("/publisher").text
-        let start = try #require(publisher.range(of: "Signals of fraud")).upperBound
+        let start = try #require(publisher.range(of: "Fraud signals")).upperBound
         let rows = publisher[start...].split(separator: "<tr>").dropFirst(2)
         #expect(rows.count > 5)
         #expect(!rows.contains { $0.ranges(of: "class=\"unknown\"").count >= 5 })
@@ -255,6 +256,8 @@ struct DashboardNumbersTests {
         let three = try asker.page("/subscriptions?period=all&country=USA").text
         #expect(three.contains("storefront=USA") && !three.contains("<th scope=\"row\">DEU</th>"))
         let two = try asker.page("/subscriptions?period=all&country=US").text
-        #expect(two.contains("Of every storefront: ") && two.contains("<th scope=\"row\">DEU</th>"))
+        #expect(
+            two.contains("All storefronts are shown.") && two.contains("<th scope=\"row\">DEU</th>")
+        )
     }
 }

@@ -116,7 +116,7 @@ struct DashboardPeriodsTests {
     private func spend(_ page: ReadPage) -> [String] {
         page.text.matches(
             of:
-                #/Spend<\/span>.*?>([^<]*)<\/a>(?:<span class="before">before: (?:<[^>]*>)?([^<]*)<)?/#
+                #/Spend<\/span>.*?>([^<]*)<\/a>(?:<span class="before">Previous period: (?:<[^>]*>)?([^<]*)<)?/#
         ).first.map { [String($0.1), $0.2.map(String.init) ?? "none"] } ?? []
     }
 
@@ -148,7 +148,7 @@ struct DashboardPeriodsTests {
             for path in ["/", "/campaigns", "/dump/bids", "/dump/bids.csv"] {
                 let page = try asker.page("\(path)?\(query)")
                 #expect(page.status == 400, "\(path)?\(query)")
-                #expect(page.text.contains("no time lies from 2026-11-24 to before"), "\(path)")
+                #expect(page.text.contains("the range from 2026-11-24 to"), "\(path)")
             }
         }
     }
@@ -163,12 +163,12 @@ struct DashboardPeriodsTests {
         try place.foldBids()
         let asker = try asker(place, at: "2026-11-24T13:00:00Z")
         let today = try asker.page("/")
-        #expect(today.text.contains("<h1>The day of 2026-11-24</h1>"))
+        #expect(today.text.contains("<h1>24 November 2026</h1>"))
         #expect(spend(today) == ["USD 16.00", "USD 8.00"])
         #expect(today.text.contains("Records dated ahead of the clock: bids 1."))
         // Once the clock is there, it is the newest record.
         let later = try self.asker(place, at: "2030-03-18T00:00:00Z").page("/")
-        #expect(later.text.contains("<h1>The day of 2030-03-17</h1>"))
+        #expect(later.text.contains("<h1>17 March 2030</h1>"))
         #expect(!later.text.contains("dated ahead of the clock"))
     }
 
@@ -184,7 +184,7 @@ struct DashboardPeriodsTests {
         try place.fold("costs", place.options())
         let asker = try asker(place, at: "2026-11-26T13:00:00Z")
         let today = try asker.page("/")
-        #expect(today.text.contains("<h1>The day of 2026-11-24</h1>"))
+        #expect(today.text.contains("<h1>24 November 2026</h1>"))
         #expect(spend(today) == ["USD 16.00", "USD 8.00"])
         #expect(try asker.source.stores().newestMilliseconds(of: Funnel.name) == Self.noon)
         // Where there are only costs, the period ends with them.
@@ -197,7 +197,7 @@ struct DashboardPeriodsTests {
                 type: "cost.reported", partition: 0, at: Self.noon))
         try alone.fold("costs", alone.options())
         let page = try self.asker(alone, at: "2026-11-26T13:00:00Z").page("/")
-        #expect(page.text.contains("<h1>The day of 2026-11-24</h1>"))
+        #expect(page.text.contains("<h1>24 November 2026</h1>"))
     }
 
     @Test("a stream whose records are all ahead of the clock has no record so far")

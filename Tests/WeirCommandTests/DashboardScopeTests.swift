@@ -151,7 +151,7 @@ private enum MarkedStores {
 
 @Suite("What a reader of some rows sees", .timeLimit(.minutes(10)))
 struct DashboardScopeTests {
-    private func asker(_ scope: [DumpQuery.Condition]) throws -> PageAsker {
+    private func asker(_ scope: [ReportRequest.Condition]) throws -> PageAsker {
         let place = try MarkedStores.shared.get()
         return PageAsker(
             source: try Installation.parse([
@@ -201,7 +201,7 @@ struct DashboardScopeTests {
             ("ad_network_id", "own.example"),
         ])
     func marked(_ column: String, _ value: String) throws {
-        let asker = try asker([DumpQuery.Condition(column: column, value: value)])
+        let asker = try asker([ReportRequest.Condition(column: column, value: value)])
         var answered = 0
         // The records of all measures of a dump are selected by the same conditions.
         for address in addresses(everyMeasure: column == "campaign") {
@@ -239,7 +239,7 @@ struct DashboardScopeTests {
             "--data", "\(place.path)/data", "--log", place.logAddress.description, "--pipelines",
             place.pipelines,
         ])
-        let scope = [DumpQuery.Condition(column: "campaign", value: "1")]
+        let scope = [ReportRequest.Condition(column: "campaign", value: "1")]
         for address in [
             "/dump/funnel?by=day", "/dump/funnel.csv?by=day", "/explain/funnel?measure=bids",
         ] {

@@ -63,7 +63,7 @@ extension PageRoute {
 /// Asks for pages as the server does, without a server.
 struct PageAsker {
     var source: Installation
-    var scope: [DumpQuery.Condition] = []
+    var scope: [ReportRequest.Condition] = []
 
     private func making(_ address: String) throws -> PageBuilder {
         let parts = address.split(separator: "?", maxSplits: 1).map(String.init)
@@ -176,7 +176,7 @@ struct DashboardTests {
     func filters() throws {
         #expect(
             try asker.page("/live?campaign=5239").text.contains(
-                "This page is of everything: campaign does not limit it."))
+                "This page shows everything. It ignores campaign."))
         #expect(!(try asker.page("/live")).text.contains("limit it"))
         for address in ["/live?topic=none", "/campaigns?campain=5239", "/?since=a&since=b"] {
             #expect(try asker.page(address).status == 400, "\(address)")

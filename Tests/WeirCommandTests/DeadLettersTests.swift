@@ -107,7 +107,7 @@ struct DeadLettersTests {
 
         /// A measure of what became of all records.
         func outcome(_ measure: String) throws -> Int128 {
-            var query = DumpQuery(name: "outcomes")
+            var query = ReportRequest(name: "outcomes")
             query.grouping = .total
             let dump = try stores.dump(query)
             let index = try #require(dump.measures.firstIndex(of: measure))
@@ -196,7 +196,7 @@ struct DeadLettersTests {
         #expect(dry.status == 0 && dry.output.contains("due"), "\(dry.error)")
         #expect(
             dry.error.contains(
-                "\(place.place(1)) says that it is a copy of \(place.place(0)), and has another key, value or header"
+                "\(place.place(1)) claims to be a copy of \(place.place(0)), but has another key, value or header"
             ),
             "\(dry.error)")
         // Each is its own: the strangers are letters too, and none is a copy of another.
@@ -339,18 +339,18 @@ struct DeadLettersTests {
         #expect(try place.records(from: 2).isEmpty)
         let done = try up.weir(["dead-letters", "requeue", letter] + at)
         #expect(done.status == 0 && done.output.contains("\(place.topic)/1/2"))
-        #expect(done.error.contains("1 requeued, 0 were before, 0 cannot be"))
+        #expect(done.error.contains("1 requeued, 0 requeued before, 0 impossible"))
         let again = try up.weir(["dead-letters", "requeue", letter] + at)
-        #expect(again.status == 0 && again.error.contains("0 requeued, 1 were before"))
+        #expect(again.status == 0 && again.error.contains("0 requeued, 1 requeued before"))
 
         for (arguments, status, words) in [
             (["requeue"], 64, "say which"),
             (["requeue", "--all", "--topic", "x"], 64, "say which"),
             (["requeue", "x"], 64, "TOPIC/PARTITION/OFFSET"),
-            (["requeue", "\(place.topic)/1/9"], 1, "no refused record"),
+            (["requeue", "\(place.topic)/1/9"], 1, "no rejected record"),
             (["list", "--reason", "nonsense"], 64, "no reason 'nonsense'"),
             (["list", "--limit", "0"], 64, "--limit"),
-            (["show", "\(place.topic)/0/0"], 1, "no refused record"),
+            (["show", "\(place.topic)/0/0"], 1, "no rejected record"),
         ] as [([String], Int32, String)] {
             let said = try up.weir(["dead-letters"] + arguments + at)
             #expect(said.status == status && said.error.contains(words), "\(said.error)")

@@ -47,10 +47,10 @@ struct DeliveriesRetryTests {
     @Test("what is dead is to be sent now, and once more when it is pending already")
     func retried() throws {
         let place = try place()
-        #expect(try retry([id], in: place) == "1 to be sent now, 0 left as they are\n")
+        #expect(try retry([id], in: place) == "1 to be sent now, 0 unchanged\n")
         #expect(
-            try retry(["--partner", "acme"], in: place) == "1 to be sent now, 0 left as they are\n")
-        #expect(try retry(["--all-dead"], in: place) == "0 to be sent now, 0 left as they are\n")
+            try retry(["--partner", "acme"], in: place) == "1 to be sent now, 0 unchanged\n")
+        #expect(try retry(["--all-dead"], in: place) == "0 to be sent now, 0 unchanged\n")
     }
 
     @Test("a partner that has nothing is told so")
@@ -58,7 +58,7 @@ struct DeliveriesRetryTests {
         let place = try place()
         #expect(
             try retry(["--partner", "globex"], in: place)
-                == "nothing for globex is pending, dead or held\n")
+                == "globex has no pending, dead or held deliveries\n")
     }
 
     @Test(
@@ -93,13 +93,13 @@ struct DeliveriesRetryTests {
         }
         let said = try retry(["--all-dead"], in: place)
         #expect(
-            said.hasPrefix("0 to be sent now, 1 left as they are\nacme is left: there is no file"))
+            said.hasPrefix("0 to be sent now, 1 unchanged\nskipped acme: there is no file"))
         #expect(try state(in: place) == .dead)
         // Put back, it is sent.
         try place.write(
             "name: acme\ntrust: [valid]\ndelivery: {url: \"http://10.0.0.1/\"}\n",
             to: "partners/acme.yaml")
-        #expect(try retry(["--all-dead"], in: place) == "1 to be sent now, 0 left as they are\n")
+        #expect(try retry(["--all-dead"], in: place) == "1 to be sent now, 0 unchanged\n")
     }
 
     @Test("all that is dead is not sent to a partner that answered 410, which is named")
@@ -117,11 +117,11 @@ struct DeliveriesRetryTests {
         #expect(try state(in: place) == .dead)
         #expect(
             try retry(["--all-dead"], in: place)
-                == "0 to be sent now, 1 left as they are\nacme is left: it is disabled, since it answered 410: see weir deliveries retry --partner acme\n"
+                == "0 to be sent now, 1 unchanged\nskipped acme: it is disabled, because it answered 410; see weir deliveries retry --partner acme\n"
         )
         #expect(try state(in: place) == .dead)
         #expect(
             try retry(["--partner", "acme"], in: place)
-                == "1 to be sent now, 0 left as they are\nacme is enabled again\n")
+                == "1 to be sent now, 0 unchanged\nacme is enabled again\n")
     }
 }

@@ -92,7 +92,7 @@ struct DeliveryCheckTests {
         for (line, start) in zip(
             lines,
             [
-                "wrong: DIR/deliveries.sqlite: partner gone is disabled, since it answered 410",
+                "wrong: DIR/deliveries.sqlite: partner gone is disabled, because it answered 410",
                 "wrong: DIR/deliveries.sqlite: 1 for gone are dead",
                 "wrong: DIR/deliveries.sqlite: 1 for private are dead",
                 "warning: DIR/deliveries.sqlite: 1 for unknown are held",
@@ -113,7 +113,7 @@ struct DeliveryCheckTests {
         let other = try elsewhere.log("partner-postbacks", partitions: 2)
         var report = CheckReport()
         try #require(DeliveryCheck(in: place.path)).run(other, topic: nil, into: &report)
-        #expect(report.text.contains("was created anew, or lies in another cluster"))
+        #expect(report.text.contains("was recreated or is in another cluster"))
         #expect(DeliveryCheck(in: place.path + "/none") == nil)
     }
 

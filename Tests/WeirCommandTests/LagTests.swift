@@ -78,7 +78,7 @@ struct LagTests {
         let stream = try #require(try report("a").streams.first)
         #expect(stream.partitions.map(\.lag) == [6, 0, 10])
         #expect(
-            stream.partitions[0].note?.hasPrefix("goes on at 4, and its group has committed 7: ")
+            stream.partitions[0].note?.hasPrefix("continues at 4, but its group has committed 7: ")
                 == true)
         #expect(stream.partitions[1].note == nil)
         var report = CheckReport()
@@ -86,8 +86,8 @@ struct LagTests {
             log, topic: "bids", into: &report)
         #expect(
             report.text.contains(
-                "warning: \(place.path)/a/bids.sqlite: bids/0 goes on at 4, and its group has"))
-        #expect(!report.text.contains("bids/1 goes on"))
+                "warning: \(place.path)/a/bids.sqlite: bids/0 continues at 4, but its group has"))
+        #expect(!report.text.contains("bids/1 continues"))
     }
 
     @Test("of several stores, each has its lines, and the one that is furthest counts")
@@ -111,7 +111,7 @@ struct LagTests {
         #expect(partitions.map(\.lag) == [10, 10, 10])
         #expect(
             partitions[1].note
-                == "the topic was created anew before anything of it was folded: its worker begins at 0"
+                == "the topic was recreated before any record was folded: its worker starts at 0"
         )
         var report = CheckReport()
         try #require(try StoreCheck("bids", in: "\(place.path)/a"))
@@ -127,7 +127,7 @@ struct LagTests {
         try #require(try StoreCheck("bids", in: "\(place.path)/a"))
             .run(log, topic: "bids", into: &report)
         #expect(
-            report.text.contains("bids/0 ends at offset 10, and the group's offset is 11"),
+            report.text.contains("bids/0 ends at offset 10, but the group's offset is 11"),
             "\(report.text)")
     }
 
@@ -148,16 +148,17 @@ struct LagTests {
         try makeStore("a", [0: 4, 1: 11, 2: 10])
         let report = try report("a")
         let notes = report.streams[0].partitions.map { $0.note ?? "" }
-        #expect(notes[0].hasPrefix("the log starts later: up to 1 record is gone"))
+        #expect(notes[0].hasPrefix("the log now starts later: up to 1 record was deleted"))
         #expect(notes[1].hasPrefix("the log ends earlier"))
         #expect(notes[2].isEmpty)
         #expect(report.streams[0].partitions.map(\.lag) == [nil, nil, 0])
         #expect(
             report.text(.table).hasSuffix(
-                "bids: 0 records behind in 1 of 3 partitions; 2 cannot go on: see the note\n"))
+                "bids: 0 records behind in 1 of 3 partitions; 2 cannot continue: see the note\n"))
         try makeStore("b", [0: 4, 1: 11, 2: 12])
         #expect(
-            try self.report("b").text(.table).hasSuffix("\n\nbids: 3 cannot go on: see the note\n"))
+            try self.report("b").text(.table).hasSuffix(
+                "\n\nbids: 3 cannot continue: see the note\n"))
     }
 
     @Test("a store of another log is not compared with this one")
@@ -165,12 +166,14 @@ struct LagTests {
         try makeStore("a", [0: 4], identity: "other")
         let stream = try report("a").streams[0]
         #expect(stream.partitions.count == 4)
-        #expect(stream.partitions[0].note?.hasPrefix("read from another log than") == true)
+        #expect(stream.partitions[0].note?.hasPrefix("folded from another log than") == true)
         #expect(stream.partitions[0].lag == nil)
         let other = try TemporaryDirectory()
         let missing = try report("a", log: other.log("other")).streams[0]
         #expect(
-            missing.partitions.map(\.note).allSatisfy { $0?.hasPrefix("no topic 'bids'") == true })
+            missing.partitions.map(\.note).allSatisfy {
+                $0?.hasPrefix("topic 'bids' does not exist") == true
+            })
     }
 
     @Test("as JSON, every number has its name, and what is not known is null")
@@ -224,11 +227,11 @@ struct LagTests {
         #expect(partitions[0].note?.contains("bids/0: Broker: Leader not available") == true)
         #expect(
             report.text(.table).hasSuffix(
-                "1 not folded by any store; 1 not known now: see the note\n"))
+                "1 not folded by any store; 1 unknown now: see the note\n"))
         // Topics are listed all the same.
         let topics = try TopicsReport(log, [])
         #expect(topics.entries.map(\.records) == [nil])
-        #expect(topics.notices.first?.contains("records of bids are not known: ") == true)
+        #expect(topics.notices.first?.contains("cannot read the records of bids: ") == true)
     }
 
     @Test("of several stores on a cluster has an age for each")

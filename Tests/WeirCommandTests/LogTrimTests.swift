@@ -81,7 +81,7 @@ struct LogTrimTests {
         let rows = try trim.plan()
         #expect(rows.map(\.target) == [3, 2])
         #expect(rows[0].reason == "within 7 days")
-        #expect(rows[1].reason == "1 more are past 7 days, and \(data)/bids.sqlite goes on at 2")
+        #expect(rows[1].reason == "1 more are past 7 days, but \(data)/bids.sqlite continues at 2")
         try trim.run(rows)
         let bounds = try log.reader(topic: "bids", group: nil).bounds()
         #expect(bounds.map(\.earliestOffset) == [3, 2])
@@ -199,7 +199,7 @@ struct LogTrimTests {
                 == [8, 8])
         #expect(try rows(["retention.bytes": "10"]).map(\.target) == [10, 10])
         for (settings, words) in [
-            (["retention.ms": "-1"], "kept for ever"), ([:], "kept for ever"),
+            (["retention.ms": "-1"], "kept without a limit"), ([:], "kept without a limit"),
             (["cleanup.policy": "compact", "retention.ms": "1"], "compact"),
         ] {
             let rows = try rows(settings)
@@ -210,7 +210,7 @@ struct LogTrimTests {
             try rows(["cleanup.policy": "compact,delete", "retention.ms": "1"]).map(\.target)
                 == [10, 10])
         let undescribed = try trim(weeks(1)).plan(topics: ["other"])
-        #expect(undescribed[0].reason.contains("not described"))
+        #expect(undescribed[0].reason.contains("without a description"))
         #expect(throws: CommandError.self) { try rows(["retention.ms": "soon"]) }
     }
 
@@ -226,7 +226,7 @@ struct LogTrimTests {
         #expect(dry.error.contains("would trim 20 records"))
         let done = try up.weir(["log", "trim"] + at)
         #expect(done.error.contains("trimmed 20 records"), "\(done.error)")
-        #expect(done.output.contains("nothing is left"))
+        #expect(done.output.contains("nothing remains"))
         let bounds = try log.reader(topic: "bids", group: nil).bounds()
         #expect(bounds.map(\.earliestOffset) == [10, 10])
         let lost = try up.weir("read", "--topic", "bids", "--data", data)

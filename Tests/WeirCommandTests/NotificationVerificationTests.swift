@@ -102,7 +102,7 @@ struct NotificationVerificationTests {
         var altered = genuine.split(separator: ".").map(String.init)
         altered[1] = #"{"notificationType":"TEST","signedDate":1800000000000}"#.utf8.base64URL
         let broken = try judgements(verify(altered.joined(separator: ".")))
-        #expect(broken.map(\.reason) == ["the signature does not hold over what was received"])
+        #expect(broken.map(\.reason) == ["the signature does not match the received content"])
         #expect(try judgements(verify("a.b.c")).map(\.verdict) == [.invalid])
         #expect(try verify(#"{"signedPayload":1}"#).table.contains("rejected: wrong_type"))
         #expect(try verify(#"{"signedPayload":null}"#).table.contains("rejected: missing_field"))
@@ -116,9 +116,10 @@ struct NotificationVerificationTests {
         func note(_ trust: NotificationTrust) throws -> String {
             try judgements(verify(jws, trust)).first?.note ?? ""
         }
-        #expect(try note(trust(apps: [])).contains("its bundle is none"))
-        #expect(try note(trust(environments: [.production])).contains("its environment is none"))
-        #expect(try note(trust(apps: nil)).contains("are not judged"))
+        #expect(try note(trust(apps: [])).contains("its bundle is not in"))
+        #expect(
+            try note(trust(environments: [.production])).contains("does not allow its environment"))
+        #expect(try note(trust(apps: nil)).contains("are not checked"))
         let other = Self.transaction.replacingOccurrences(of: "com.a", with: "com.b")
         let found = try judgements(verify(notification(transaction: other)))
         #expect(found[1].verdict == .valid)
@@ -150,7 +151,7 @@ struct NotificationVerificationTests {
         let local = try trust(environments: [.xcode])
         let unsigned = try found("none", app: "1", local, environment: "Xcode")
         #expect(unsigned?.verdict == .invalid)
-        #expect(unsigned?.note?.contains("counts it all the same") == true)
+        #expect(unsigned?.note?.contains("counts it anyway") == true)
         #expect(try found("none", app: "1", environment: "Xcode")?.note == nil)
     }
 

@@ -20,7 +20,7 @@ struct OtherRulesTests {
             "UPDATE epochs SET configuration = replace(configuration, '\"rules\":2', '\"rules\":1'), configuration_hash = 'x'",
             stream: "bids")
         let warning =
-            "warning: \(place.path)/data/bids.sqlite was folded under rules 1, and this version of Weir folds under rules 2: fold it again (weir replay --topic TOPIC --into DIR --configuration present, then weir promote DIR), or use the version of Weir that folded it"
+            "warning: \(place.path)/data/bids.sqlite was folded with rules 1, but this version of Weir uses rules 2: fold it again (weir replay --topic TOPIC --into DIR --configuration present, then weir promote DIR), or use the version of Weir that folded it"
         for (arguments, first) in zip(asked, before) {
             let ran = try Program.run("weir", arguments)
             #expect(ran.status == 0)
@@ -33,7 +33,7 @@ struct OtherRulesTests {
         // The option is of replay alone.
         #expect(
             explained.error.contains(
-                "fold the log again under the present configuration (weir replay --into DIR --configuration present, then weir promote DIR)"
+                "fold the log again with the present configuration (weir replay --into DIR --configuration present, then weir promote DIR)"
             ), "\(explained.error)")
         // Other streams have no part in these numbers.
         let costs = try Program.run("weir", ["dump", "costs"] + all)

@@ -10,7 +10,7 @@ struct PartnersPageTests {
     private let place: UpPlace
 
     /// What the section has that lists them.
-    private static let none = "Partners to whom nothing is sent</h2><p class=\"empty\">None.</p>"
+    private static let none = "Partners with stopped deliveries</h2><p class=\"empty\">None.</p>"
 
     init() throws {
         place = try UpPlace()
@@ -57,11 +57,12 @@ struct PartnersPageTests {
         try work(line: 1)
         try FileManager.default.removeItem(atPath: "\(place.pipelines)/partners/gone.yaml")
         let page = try page()
-        #expect(page.contains("no: it has no url"))
+        #expect(page.contains("no: its file has no url"))
         #expect(!page.contains(Self.none))
         #expect(
-            page.contains("off: it has no url. 1 document waits. Add delivery.url to "), "\(page)")
-        #expect(page.contains("gone: it has no file. 1 document waits. Add "), "\(page)")
+            page.contains("off: its file has no url. 1 document waits. Add delivery.url to "),
+            "\(page)")
+        #expect(page.contains("gone: its file is missing. 1 document waits. Add "), "\(page)")
         #expect(page.contains("weir deliveries list --partner gone --state held"))
     }
 
@@ -74,7 +75,8 @@ struct PartnersPageTests {
         try addPartner("acme", url: "http://127.0.0.1:\(partner.port)/")
         #expect(
             try page().contains(
-                "acme: weir-postbacks does not make documents for it yet. Restart weir-postbacks"))
+                "acme: weir-postbacks does not publish documents for it yet. Restart weir-postbacks"
+            ))
         try work(line: 2)
         #expect(try page().contains(Self.none))
         #expect(try page().contains(">yes<"))
@@ -82,7 +84,7 @@ struct PartnersPageTests {
         try addPartner("acme", url: "http://127.0.0.1:\(partner.port)/", trust: "valid")
         #expect(
             try page().contains(
-                "acme: weir-postbacks still makes its documents by an earlier trust"))
+                "acme: weir-postbacks still uses an earlier trust"))
         try work(line: 3)
         #expect(try page().contains(Self.none))
     }

@@ -49,7 +49,7 @@ struct ProgramCheckTests {
         try place.write(
             "\(shipped)\nwebhook: {url: 'http://127.0.0.1:1/'}\n", to: "pipelines/watch.yaml")
         let found = wrong(check(place))
-        #expect(found.contains { $0.contains("webhook.url: is sent nothing: 127.0.0.1, loopback") })
+        #expect(found.contains { $0.contains("webhook.url: cannot be used: 127.0.0.1, loopback") })
     }
 
     @Test("what keeps a program from working is wrong, each with file, line and key, each once")
@@ -68,8 +68,8 @@ struct ProgramCheckTests {
             "kafka: {sasl.password: \"env:WEIR_TEST_NOT_SET\"}\n", to: "pipelines/bids.yaml")
         let found = wrong(check(place, log: .kafka(["127.0.0.1:1"])))
         for words in [
-            "bids.yaml:1: kafka.sasl.password", "chain.pem is of no use for TLS",
-            "partners/private.yaml:4: delivery.url: is sent nothing: 127.0.0.1, loopback",
+            "bids.yaml:1: kafka.sasl.password", "chain.pem cannot be used for TLS",
+            "partners/private.yaml:4: delivery.url: cannot be used: 127.0.0.1, loopback",
             "partners/secret.yaml:6: delivery.headers.A: names the file",
         ] {
             #expect(found.count { $0.contains(words) } == 1, "\(words) in \(found)")

@@ -50,14 +50,14 @@ struct PromotionReportTests {
         var report = try report()
         report.sent = 1
         let lines = report.text(.table).split(separator: "\n").map(String.init)
-        #expect(lines.first == "postbacks: data -> data/sets/a, 3 records folded on")
+        #expect(lines.first == "postbacks: data -> data/sets/a, 3 records folded in addition")
         #expect(lines.contains { $0.hasSuffix("conversion.revenue.max 100 -> 99.25") })
         #expect(
             lines.contains(
                 "corrections: 1 changed, 1 added, 1 withdrawn; 1 sent; 2 not sent: weir promote data/sets/a --emit sends them"
             ))
         #expect(lines.contains("revenue USD: 1..110 -> 1..100.25"))
-        #expect(lines.last == "back: weir promote --back --data data")
+        #expect(lines.last == "to undo this: weir promote --back --data data")
     }
 
     @Test("JSON has every correction with its numbers, and the totals exactly")
@@ -91,7 +91,7 @@ struct PromotionReportTests {
         #expect(text.contains("0-39"))
         #expect(
             text.contains(
-                "bids: 99960 records, 1000 a second in a sample: about 100 s; each under its recorded configuration; 40 offsets are gone"
+                "bids: 99960 records, 1000 a second in a sample, about 100 s; each under its recorded configuration; 40 offsets are gone"
             ))
     }
 }

@@ -155,7 +155,7 @@ struct PublishAndReadTests {
         let explanation = try #require(try doubt(.offset(1_795_140_000)))
         #expect(
             explanation.hasPrefix(
-                "--from 1795140000 is read as an offset, and t ends at offset 1: "))
+                "--from 1795140000 means an offset, but t ends at offset 1. "))
         // The end itself is where those begin who follow.
         #expect(try doubt(.offset(1)) == nil)
         #expect(try doubt(.time(1_795_140_000_000)) == nil)

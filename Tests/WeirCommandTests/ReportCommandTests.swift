@@ -98,11 +98,11 @@ struct ReportCommandTests {
             ("title: t\n", "dump: is missing"),
             ("dump: costs\nby: [day]\ncolumns: [x]\n", "spend.yaml:3: columns: no column 'x'"),
             ("dump: costs\nby: [x]\n", "spend.yaml:2: by: no column 'x'"),
-            ("dump: costs\nsort: a:up\n", "spend.yaml:2: sort: 'a:up' is not an order"),
+            ("dump: costs\nsort: a:up\n", "spend.yaml:2: sort: 'a:up' is not a sort order"),
             ("dump: costs\nwhere: {x: 1}\n", "spend.yaml:2: where: no column 'x'"),
             ("dump: costs\nperiod: last year\n", "spend.yaml:2: period: is 'last year'"),
             ("dump: costs\nformat: pdf\n", "spend.yaml:2: format: is 'pdf'"),
-            ("dump: costs\ndate: install\n", "spend.yaml:1: dump: --date is of the funnel"),
+            ("dump: costs\ndate: install\n", "spend.yaml:1: dump: --date is an option of funnel"),
         ] {
             try place.files.write(yaml, to: "pipelines/reports/spend.yaml")
             #expect {

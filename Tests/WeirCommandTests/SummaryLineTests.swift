@@ -17,7 +17,7 @@ struct SummaryLineTests {
             full.text == "bids 12345678  impressions 999999 (+12)  overlay-clicks 12345  "
                 + "postbacks 9999  store-notifications 7  conversion-updates 5  delivered 100  dead 2"
         )
-        #expect(SummaryLine().text == "nothing has come in yet")
+        #expect(SummaryLine().text == "no records yet")
     }
 
     @Test("a terminal has one line of it, and what matters most is first")

@@ -62,7 +62,7 @@ struct TimeTests {
             #expect { try command.run() } throws: { error in
                 let error = error as? CommandError
                 return error?.exitCode == 64
-                    && error?.explanation?.contains("nothing lies between") == true
+                    && error?.explanation?.contains("the range is empty") == true
             }
         }
         #expect {

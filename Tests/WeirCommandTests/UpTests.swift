@@ -97,14 +97,14 @@ struct UpTests {
 
         try name("New")
         try place.addPartner("acme", port: after.port)
-        #expect(Wait.until { up.said.contains("the partners were read again partners=acme") })
-        #expect(Wait.until { up.said.contains("the catalog's names were read again") })
+        #expect(Wait.until { up.said.contains("the partners were reloaded partners=acme") })
+        #expect(Wait.until { up.said.contains("the names of the catalog were reloaded") })
         #expect(try up.post("/v1/postbacks/skadnetwork", Self.postback("b")) == 200)
         #expect(Wait.until { after.requests.contains { $0.body.contains(#""network":"New""#) } })
-        #expect(!up.said.contains("restart to fold by it"), "an address is no part of it")
+        #expect(!up.said.contains("restart to apply it"), "an address is no part of it")
 
         try place.files.write("name: [", to: "pipelines/partners/broken.yaml")
-        #expect(Wait.until { up.said.contains("what is in force stays") })
+        #expect(Wait.until { up.said.contains("the previous configuration stays") })
         // Every service has looked by then.
         Thread.sleep(forTimeInterval: 4)
         #expect(
@@ -113,8 +113,10 @@ struct UpTests {
         try FileManager.default.removeItem(atPath: place.pipelines + "/partners/broken.yaml")
         // Whom it sends what is part of the fold.
         try place.addPartner("other", port: after.port)
-        #expect(Wait.until { up.said.contains("restart to fold by it") })
-        #expect(up.said.contains("the fold has changed (partner other is new), and"), "\(up.said)")
+        #expect(Wait.until { up.said.contains("restart to apply it") })
+        #expect(
+            up.said.contains("the fold has changed (partner other was added): restart"),
+            "\(up.said)")
         #expect(Wait.until { up.said.contains("partners=acme,other") })
         #expect(try up.post("/v1/postbacks/skadnetwork", Self.postback("c")) == 200)
         #expect(Wait.until { place.outcome("accepted", of: "postbacks") == 3 })
@@ -126,7 +128,7 @@ struct UpTests {
             atPath: place.pipelines + "/partners", toPath: place.files.path + "/partners")
         for name in ["catalog.yaml", "partners"] {
             #expect(
-                Wait.until { up.said.contains("\(name): is not there any more: ") }, "\(up.said)")
+                Wait.until { up.said.contains("\(name): no longer exists: ") }, "\(up.said)")
         }
         #expect(try up.post("/v1/postbacks/skadnetwork", Self.postback("d")) == 200)
         #expect(
@@ -166,7 +168,7 @@ struct UpTests {
             #expect(says.contains("in place of the line `keys: []`"))
             text.replace("\nkeys: []\n", with: "\n\(made.output)")
         default:
-            #expect(says.contains("right below the line `keys:`"))
+            #expect(says.contains("directly below the line `keys:`"))
             text.replace("\nkeys: # all\n", with: "\nkeys: # all\n\(made.output)")
         }
         try Data(text.utf8).write(to: URL(fileURLWithPath: file))
@@ -288,7 +290,7 @@ struct UpTests {
         #expect(tries.withLock { $0 } == errors.count)
         for service in services {
             let fault = try #require(service.fault)
-            #expect(fault.contains("x: was moved away; it is not begun again"), "\(fault)")
+            #expect(fault.contains("x: was moved away. It restarts only with weir up"), "\(fault)")
         }
         stop.request()
         for service in services { service.join() }
@@ -303,7 +305,7 @@ struct UpTests {
         let pages = Requests(port: try up.program.port(after: "dashboard http://127.0.0.1:"))
         let metrics = Requests(port: try up.program.port(after: "metrics http://127.0.0.1:"))
         let impressions = "/v1/events/impressions?ce_type=skoverlay.presented"
-        #expect(try !pages.get("/operation").text.contains("does not work"))
+        #expect(try !pages.get("/operation").text.contains("has failed"))
         #expect(try metrics.get("/readyz").status == 200)
         #expect(try up.post(impressions, #"{"impression_id":"i-1"}"#) == 200)
         #expect(Wait.until { place.outcome("accepted", of: "impressions") == 1 })
@@ -320,7 +322,7 @@ struct UpTests {
         // Pages and monitoring show it.
         for path in ["/", "/operation", "/campaigns", "/dumps", "/dump/outcomes", "/none"] {
             let page = try pages.get(path).text
-            #expect(page.contains("weir-impressions does not work, and"), "\(path): \(page)")
+            #expect(page.contains("weir-impressions has failed, and"), "\(path): \(page)")
             #expect(page.contains("impressions.sqlite"), "the reason is there")
         }
         #expect(Wait.until { (try? metrics.get("/readyz").status) == 503 })

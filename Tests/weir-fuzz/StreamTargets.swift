@@ -178,8 +178,8 @@ final class FoldedTwice<Fold: StreamFold> {
                 }
             }
         }
-        fold.begin(fold.prepare(batch))
-        for index in 0..<batch.count { try fold.fold(index) }
+        let prepared = fold.prepare(batch)
+        for index in 0..<batch.count { try fold.fold(index, of: prepared) }
         let effects = fold.effects
         let rejected = effects.refused.filter { RefusedRecord.isRejection($0.reason) }
         try require(

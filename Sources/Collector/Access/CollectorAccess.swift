@@ -72,13 +72,13 @@ final class Producers: Sendable {
         let digest = Array(SHA256.hash(data: Array(key.utf8)))
         var found: Producer?
         for producer in producers where Self.isEqual(producer.digest, digest) { found = producer }
-        guard let producer = found else { return Self.unauthorized("the key is not known") }
+        guard let producer = found else { return Self.unauthorized("the key is unknown") }
         guard producer.topics.contains(stream.streamName) else {
-            return .refusal(403, "forbidden", "the key is not for this topic")
+            return .refusal(403, "forbidden", "the key is not valid for this topic")
         }
         guard let seconds = producer.rate?.take() else { return nil }
         return .refusal(
-            429, "too_many_requests", "the key has sent more than it may",
+            429, "too_many_requests", "the key has reached its request limit",
             retryAfterSeconds: seconds)
     }
 
@@ -169,7 +169,7 @@ struct FollowedKeys {
             read = try pipelines.collector(isRequired: isFromFile)
         } catch {
             watch.tryAgain()
-            return say("\(error): the keys that are in force stay")
+            return say("\(error): the present keys remain in force")
         }
         isFromFile = pipelines.has(.collector)
         let access = read.access
@@ -181,7 +181,7 @@ struct FollowedKeys {
         }
         if isOther || said != nil || cause == .asked {
             logger.notice(
-                "the keys were read again\(isOther ? "" : ", and are the same")",
+                "the keys were reloaded\(isOther ? "" : ", without changes")",
                 metadata: [
                     "producers": "\(Self.list(access.keys.map(\.name)))",
                     "token_keys": "\(Self.list(access.tokenKeys.map(\.id)))",
@@ -190,7 +190,7 @@ struct FollowedKeys {
         said = nil
         if !read.isSameButForAccess(first) {
             say(
-                "\(pipelines.path)/collector.yaml has changed beside its keys: restart to have that in force"
+                "\(pipelines.path)/collector.yaml has changes outside its keys: restart the collector to apply them"
             )
         }
     }

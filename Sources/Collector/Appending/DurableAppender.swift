@@ -52,9 +52,9 @@ final class DurableAppender: Sendable {
     private func note(_ fault: LogError?) {
         guard commits.note(fault.map { .log($0) }) else { return }
         if let fault {
-            logger.error("the log refuses records: \(fault)")
+            logger.error("the log rejects records: \(fault)")
         } else {
-            logger.notice("the log takes records again")
+            logger.notice("the log accepts records again")
         }
     }
 }
@@ -78,7 +78,7 @@ enum AppendRefusal: Error, Equatable, Sendable {
     /// The reason in words for the sender, without the place of the log.
     var explanation: String {
         switch self {
-        case .full: "too much waits for the log: try again"
+        case .full: "too many records are waiting for the log: try again"
         case .late: "the log has not acknowledged in time: try again"
         case .log(.unknownTopic(let topic, _)): "the log has no topic '\(topic)'"
         case .log: "the log has not acknowledged: try again"

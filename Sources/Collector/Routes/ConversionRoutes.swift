@@ -79,7 +79,7 @@ struct ConversionRoutes: Sendable {
             return try ConversionParameters(json: request.body).filled(from: query)
         }
         guard let form = QueryParameters(String(decoding: request.body, as: UTF8.self)) else {
-            throw Rejection(.wrongType, "the body is no form")
+            throw Rejection(.wrongType, "the body is not a form")
         }
         return ConversionParameters(form).filled(from: query)
     }

@@ -53,7 +53,7 @@ struct EventRoutes: Sendable {
 
     private static var unknownTopic: CollectorResponse {
         let known = producedStreams.map { $0.streamName }.joined(separator: ", ")
-        return .refusal(404, "unknown_topic", "events are taken for \(known)")
+        return .refusal(404, "unknown_topic", "the topics for events are \(known)")
     }
 
     @Sendable private func answer(_ request: CollectorRequest) async throws -> CollectorResponse {
@@ -96,7 +96,7 @@ extension EventRoutes {
             take(Array(line), stream, type, request, into: &all, &lines)
         }
         guard !lines.isEmpty else {
-            return .refusal(400, "malformed_json", "the batch has no line")
+            return .refusal(400, "malformed_json", "the batch has no lines")
         }
         return Self.answer(lines, try await appender.append(all))
     }
@@ -113,7 +113,7 @@ extension EventRoutes {
         }
         guard table.lines.count <= Self.maxLines else { return Self.tooManyLines }
         guard !table.lines.isEmpty else {
-            return .refusal(400, Self.malformedTable, "no line comes after the header")
+            return .refusal(400, Self.malformedTable, "the table has no line after its header")
         }
         var all: [OutgoingRecord] = []
         var lines: [Line] = []
@@ -134,7 +134,7 @@ extension EventRoutes {
     private static let malformedTable = "malformed_csv"
 
     private static var tooManyLines: CollectorResponse {
-        .refusal(413, "too_large", "a batch may have \(maxLines) lines")
+        .refusal(413, "too_large", "the batch is too long: the limit is \(maxLines) lines")
     }
 
     /// Adds the records of an event, or the reason for its rejection.

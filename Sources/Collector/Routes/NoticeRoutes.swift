@@ -35,7 +35,7 @@ struct NoticeRoutes: Sendable {
         }
         guard access.rules.requiresNoticeTokens else { return nil }
         return .refusal(
-            403, "no_token", "a notice needs a token, the parameter t, or a producer's key")
+            403, "no_token", "a notice needs a token in the parameter t, or a producer's key")
     }
 
     /// The token's members replace those of the query. Throws a `TokenFault` or a `Rejection`.
@@ -72,7 +72,7 @@ struct Notice {
     init(_ query: QueryParameters, type: String) throws(Rejection) {
         let needsPrice = type == "openrtb.billing"
         for name in query.names where query[name]?.contains("${") == true {
-            throw Rejection(.outOfRange, "\(name) holds a macro that was not substituted")
+            throw Rejection(.outOfRange, "\(name) contains a macro that was not replaced")
         }
         func said(_ name: String) -> String? {
             query[name].flatMap { $0.isEmpty ? nil : $0 }

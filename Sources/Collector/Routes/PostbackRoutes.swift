@@ -35,7 +35,7 @@ struct PostbackRoutes: Sendable {
             switch request.query["via"] {
             case nil, "device": try await answer(request, framework, via: .device)
             case "relay": try await answer(request, framework, via: .relay)
-            default: .refusal(400, "out_of_range", "via is neither device nor relay")
+            default: .refusal(400, "out_of_range", "via must be device or relay")
             }
         }
     }

@@ -44,11 +44,11 @@ struct RequestResponder: HTTPResponder {
 extension RouteRefusal {
     fileprivate var answer: CollectorResponse {
         switch self {
-        case .notFound: .refusal(404, "not_found", "there is nothing at this path")
+        case .notFound: .refusal(404, "not_found", "this path does not exist")
         case .otherMethod:
-            .refusal(405, "method_not_allowed", "this path is asked in another way")
+            .refusal(405, "method_not_allowed", "this path has other methods: see Allow")
         case .tooManyRequests:
-            .refusal(429, "too_many_requests", "too many requests at once from your address")
+            .refusal(429, "too_many_requests", "too many simultaneous requests from your address")
         }
     }
 }
@@ -110,10 +110,10 @@ extension BodyRefusal: AnsweredError {
     var answer: CollectorResponse {
         switch self {
         case .tooLarge(let maxCount):
-            .refusal(413, "too_large", "a body may have \(maxCount) bytes")
+            .refusal(413, "too_large", "the body is too large: the limit is \(maxCount) bytes")
         case .tooBusy:
             .refusal(
-                503, "too_busy", "too many bodies are being received: try again",
+                503, "too_busy", "the collector is receiving too many bodies: try again",
                 retryAfterSeconds: 1)
         }
     }

@@ -31,11 +31,11 @@ struct CertificateQuestion {
             }
             if certificate.notValidBefore > nowSeconds {
                 return
-                    "\(which) is not valid yet: it is from \(time(certificate.notValidBefore)) on, by the clock of this machine"
+                    "\(which) is not valid yet: it is valid from \(time(certificate.notValidBefore)), according to the clock of this machine"
             }
         }
         return
-            "the certificate is not trusted: no authority that this machine knows vouches for it, or a certificate between them is not sent"
+            "the certificate is not trusted: no authority known to this machine issued it, or an intermediate certificate is missing"
     }
 
     private func certificates(on loop: any EventLoop) -> EventLoopFuture<[NIOSSLCertificate]> {

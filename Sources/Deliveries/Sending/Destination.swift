@@ -12,7 +12,7 @@ package struct Destination: Equatable, Sendable {
             let explanation = refused.refusal
         else { return nil }
         let place = host == refused.description ? host : "\(host) is \(refused)"
-        return "\(place), \(explanation): allow_private would allow it"
+        return "\(place), \(explanation): set allow_private to allow it"
     }
 }
 
@@ -149,7 +149,7 @@ struct IPAddress: Hashable, Sendable, CustomStringConvertible {
         ("fec0::/10", "site-local"),
         ("ff00::/8", "multicast"),
     ].map { text, explanation in
-        guard let range = AddressRange(text) else { preconditionFailure("\(text) is no range") }
+        guard let range = AddressRange(text) else { preconditionFailure("\(text) is not a range") }
         return (range: range, explanation: explanation)
     }
 

@@ -226,10 +226,10 @@ extension HTTPSender {
             .failed(.connection, detail: String(cString: strerror(error.errnoCode)))
         case let error as NIOConnectionError: .failed(.connection, detail: explanation(error))
         case let error as NIOSSLExtraError where error == .failedToValidateHostname:
-            .failed(.tls, detail: "the certificate is for another name than that of the url")
+            .failed(.tls, detail: "the certificate is for another name than the host in the url")
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
             .failed(.tls, detail: tlsWords("\(error)"))
-        case is HTTPParserError: .failed(.protocolError, detail: "the answer is no HTTP: \(error)")
+        case is HTTPParserError: .failed(.protocolError, detail: "the answer is not HTTP: \(error)")
         default: .failed(.connection, detail: "\(error)")
         }
     }

@@ -26,9 +26,9 @@ package struct DeliveryDocument: Sendable {
         }
         guard case .literal(let digits)? = values["revision"], let revision = Int64(digits),
             revision > 0
-        else { throw UnreadableDocument("revision: is no number from 1") }
+        else { throw UnreadableDocument("revision: is not a number from 1") }
         guard case .text(let partner)? = values["partner"], !partner.isEmpty else {
-            throw UnreadableDocument("partner: is no name")
+            throw UnreadableDocument("partner: is not a name")
         }
         values[.idempotencyKey] = .text("\(id):\(revision)")
         self.id = id

@@ -30,7 +30,8 @@ struct PartnerAddress: Equatable, Sendable {
             (isSecure ? "https://" : "http://") + written + (authority.port.map { ":\($0)" } ?? "")
         let target = rest[end...]
         guard !target.contains("#") else {
-            throw source.fault("has a fragment, which is never sent: remove # and what follows")
+            throw source.fault(
+                "has a fragment, which is never sent: remove # and the text after it")
         }
         let question = target.firstIndex(of: "?") ?? target.endIndex
         let pathText = target[..<question].isEmpty ? "/" : target[..<question]
@@ -56,7 +57,7 @@ struct PartnerAddress: Equatable, Sendable {
         let path = path.template.text(document, encoded: PercentEncoding.value)
         guard !path.split(separator: "/").contains(where: { $0 == "." || $0 == ".." }) else {
             throw .unusable(
-                field: "path", explanation: "a value of dots alone would lead elsewhere")
+                field: "path", explanation: "a value of only dots would change the path")
         }
         var pairs: [String] = []
         for parameter in parameters {
@@ -75,12 +76,12 @@ private struct Authority {
     init(_ text: String, in source: PositionedText) throws(ConfigurationError) {
         guard !text.contains("{"), !text.contains("}") else {
             throw source.fault(
-                "has a macro in its host or port, so that a postback could say where it goes: write them out"
+                "has a macro in its host or port, so a postback could choose its receiver: write host and port without macros"
             )
         }
         guard !text.contains("@") else {
             throw source.fault(
-                "has a name or password before the host: give a header, as Authorization: file:PATH"
+                "has a name or password before the host: use a header, for example Authorization: file:PATH"
             )
         }
         let host: Substring
@@ -106,13 +107,14 @@ private struct Authority {
         }
         guard !self.host.looksNumeric || IPAddress(self.host) != nil else {
             throw source.fault(
-                "has the host '\(host)', another way to write an address: write it as 203.0.113.7")
+                "has the host '\(host)', which is an unusual form of an address: write it like 203.0.113.7"
+            )
         }
     }
 
     private static func noHost(_ source: PositionedText) -> ConfigurationError {
         source.fault(
-            "has no host that can be asked: write a name in letters, digits, dots and dashes, or an address"
+            "has no valid host: write a name of letters, digits, dots and dashes, or an address"
         )
     }
 }

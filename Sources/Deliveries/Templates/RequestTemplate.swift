@@ -35,7 +35,7 @@ package struct RequestTemplate: Sendable {
             ? .none : try Self.body(delivery, preset: preset, fields, names: &bodyNames)
         for (header, field) in zip(headers, delivery.headers) {
             guard names.insert(header.name.lowercased()).inserted else {
-                throw field.name.fault("is given twice, in other case: keep one")
+                throw field.name.fault("is given twice with different case: keep one")
             }
         }
         let known = Set(address.fieldNames + bodyNames + headers.map(\.name))
@@ -179,13 +179,13 @@ struct HeaderTemplate: Sendable {
     ) throws(ConfigurationError) {
         name = field.name.text
         guard name.isHeaderName else {
-            throw field.name.fault("is no name of a header: write letters, digits and dashes")
+            throw field.name.fault("is not a header name: write letters, digits and dashes")
         }
         guard !Self.reserved.contains(name.lowercased()) else {
             throw field.name.fault("is a header that Weir writes itself: remove it")
         }
         guard field.value.text.isHeaderValue else {
-            throw field.value.fault("has control characters, which no header may have")
+            throw field.value.fault("has control characters, which headers must not contain")
         }
         if let secret = try reading.secret(field.value) {
             value = .secret(secret)

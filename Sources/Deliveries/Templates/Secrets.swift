@@ -54,7 +54,9 @@ enum SecretReading: Sendable {
             secret = try Self.lines(of: name, directory: directory, source).first ?? ""
         }
         guard !secret.isEmpty, secret.isHeaderValue else {
-            throw source.fault("leads to no secret that a request can carry: mend what it names")
+            throw source.fault(
+                "does not lead to a secret that a request can contain: correct the variable or file that it names"
+            )
         }
         return Secret(value: secret)
     }
@@ -95,7 +97,7 @@ struct SigningSecrets: Sendable {
             guard let bytes = Data(base64Encoded: String(base64)), (24...64).contains(bytes.count)
             else {
                 throw source.fault(
-                    "names a file with a line that is no secret: write whsec_ and 24 to 64 bytes in base64"
+                    "names a file with a line that is not a secret: write whsec_ and 24 to 64 bytes in base64"
                 )
             }
             return SymmetricKey(data: bytes)

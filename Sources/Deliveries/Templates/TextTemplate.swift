@@ -60,14 +60,14 @@ struct TextTemplate: Equatable, Sendable {
         if name.hasPrefix(secretPrefix) {
             guard let secret = secrets[String(name.dropFirst(secretPrefix.count))] else {
                 throw source.fault(
-                    "names {\(name)} at character \(position), which `secrets` does not have: add it there"
+                    "names {\(name)} at character \(position), which is not in `secrets`: add it there"
                 )
             }
             return .secret(secret)
         }
         let nearest = Macro.nearest(to: name).map { "did you mean {\($0.rawValue)}?" }
         throw source.fault(
-            "names {\(name)} at character \(position), which is no macro: \(nearest ?? "docs/reference/partner-delivery.md lists them")"
+            "names {\(name)} at character \(position), which is not a macro: \(nearest ?? "see the list in docs/reference/partner-delivery.md")"
         )
     }
 

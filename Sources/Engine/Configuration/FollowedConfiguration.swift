@@ -45,7 +45,7 @@ package struct FollowedConfiguration {
                 use(try pipelines.catalog(isRequired: hasNames))
                 hasNames = pipelines.has(.catalog)
                 namesFault.clear()
-                logger.notice("the catalog's names were read again")
+                logger.notice("the names of the catalog were reloaded")
             } catch {
                 names.tryAgain()
                 warn(error, namesFault)
@@ -58,7 +58,7 @@ package struct FollowedConfiguration {
             if present != hash, reported != differences {
                 let listed = differences.isEmpty ? "" : " (\(differences.joined(separator: ", ")))"
                 logger.warning(
-                    "the configuration of the fold has changed\(listed), and is not in force yet: restart to fold by it"
+                    "the configuration of the fold has changed\(listed): restart to apply it"
                 )
             }
             reported = present == hash ? nil : differences
@@ -70,6 +70,8 @@ package struct FollowedConfiguration {
     }
 
     private func warn(_ error: any Error, _ fault: StandingFault) {
-        if fault.isNews("\(error)") { logger.warning("\(error): what is in force stays") }
+        if fault.isNews("\(error)") {
+            logger.warning("\(error): the previous configuration stays in force")
+        }
     }
 }

@@ -264,7 +264,7 @@ package final class Promotion {
                 }
                 if !isTold, begin.duration(to: .now) > Self.quietWait {
                     isTold = true
-                    tell("waiting until \(path) is given up\(owner)")
+                    tell("waiting until \(path) is released\(owner)")
                 }
                 usleep(Self.pauseMicroseconds)
             }

@@ -43,43 +43,43 @@ package enum PromotionError: OperatorError, Equatable, Sendable {
     package var description: String {
         switch self {
         case .notASet(let directory, let detail):
-            "\(directory) is no set of replayed stores (\(detail)): make one with weir replay --into"
+            "\(directory) is not a set of replayed stores (\(detail)): make one with weir replay --into"
         case .unfinished(let directory, let missing):
-            "\(directory) has no store of \(missing.joined(separator: ", ")) yet, which its \(ReplayManifest.fileName) lists: run the same weir replay again, which goes on where it was stopped, then promote; nothing has changed"
+            "\(directory) has no store of \(missing.joined(separator: ", ")) yet, but its \(ReplayManifest.fileName) lists it: run the same weir replay again to continue, then promote; nothing has changed"
         case .ofOther(let directory, let data):
-            "\(directory) was promoted for \(data), whose \(PromotionJournal.fileName) names it: replay into another directory for this one; nothing has changed"
+            "\(directory) was already promoted for \(data) (see its \(PromotionJournal.fileName)): replay into another directory; nothing has changed"
         case .nothingToGoBackTo(let data):
-            "nothing was promoted in \(data): there is no set to go back to"
+            "nothing was promoted in \(data), so there is no set to go back to"
         case .alreadyBack(let inForce, let other):
-            "\(inForce) is in force, where --back has gone back to already: weir promote \(other) puts \(other) in force again, and --back --emit sends what going back corrects; nothing has changed"
+            "\(inForce) is already in force after --back. To promote \(other) again, run weir promote \(other). To send the corrections of --back, run it with --emit. Nothing has changed"
         case .otherLog(let stream, let old, let new):
-            "\(new) was folded from another log than \(old), or from another topic of \(stream): replay the log that \(old) folds"
+            "\(new) was folded from another log than \(old), or from another topic of \(stream): replay the log of \(old)"
         case .lessHistory(let store, let partition, let first, let wanted):
             first.map { first in
-                "\(store) begins partition \(partition) at offset \(first), and the present store at \(wanted): what lies between would be lost; replay from \(wanted) (weir replay --archive, where the log no longer has it), or say --accept-lost-history"
+                "\(store) begins partition \(partition) at offset \(first), but the present store at \(wanted), so the records between would be lost: replay from \(wanted) (use weir replay --archive if the log no longer contains it), or give --accept-lost-history"
             }
-                ?? "\(store) has no partition \(partition), which the present store has: what it holds would be lost; replay it too, or say --accept-lost-history"
+                ?? "\(store) has no partition \(partition), but the present store has it, so its records would be lost: replay it too, or give --accept-lost-history"
         case .lostBeginning(let store, let partition, let first):
-            "\(store) begins partition \(partition) at offset \(first), and there is no present store to hold it against: what lies before would be in no number; replay it from an archive (weir replay --archive), or say --accept-lost-history"
+            "\(store) begins partition \(partition) at offset \(first), and there is no present store to compare it with, so earlier records would not be counted: replay them from an archive (weir replay --archive), or give --accept-lost-history"
         case .unknownDocuments(let store, let isThere, let partition, let next, let published):
             (next.map { "\(store) has folded partition \(partition) up to offset \($0)" }
-                ?? (isThere ? "\(store) has no partition \(partition)" : "\(store) is not there"))
-                + ", and its group has published up to \(published) of partition \(partition): weir cannot say which documents partners have. Restore the store from a backup, or, unless another set was in force since, let its worker fold the log again with its old configuration, then promote; where another data directory folds the partition, fold all of them in one, and promote there. --accept-lost-history promotes without corrections for the partition; nothing has changed"
+                ?? (isThere ? "\(store) has no partition \(partition)" : "\(store) does not exist"))
+                + ", but its group has published up to \(published) of partition \(partition), so weir cannot determine which documents partners have. Restore the store from a backup, then promote. If no other set was in force since, you can also let its worker fold the log again with its old configuration. If another data directory folds the partition, fold all partitions in one directory and promote there. --accept-lost-history promotes without corrections for the partition. Nothing has changed"
         case .notGivenUp(let store, let owner, let seconds):
-            "\(store) was not given up within \(seconds) s\(owner): stop that, then start again; nothing has changed"
+            "\(store) was not released within \(seconds) s\(owner): stop that process, then try again; nothing has changed"
         case .noWorker(let stream, let pipelines):
-            "\(pipelines) has no \(stream).yaml, which says how \(stream) is folded: give --pipelines"
+            "\(pipelines) has no \(stream).yaml, which configures the fold of \(stream): give --pipelines"
         case .correctionsInUse(let path, let owner):
-            "\(path) is in use by another weir promote, or is being backed up\(owner): wait until that has ended, then send what is due with --emit"
+            "\(path) is in use by another weir promote or a backup\(owner): wait until it has ended, then send the corrections with --emit"
         case .changedMeanwhile(let data):
-            "another weir promote has changed meanwhile what is in force in \(data): look at weir promote --back --dry-run, then start again; nothing has changed"
+            "another weir promote has changed the set in force in \(data): check weir promote --back --dry-run, then try again; nothing has changed"
         case .notInForce(let directory):
-            "the stores of \(directory) are not in force any more: none of their corrections was sent"
-        case .stopped: "it was stopped: nothing has changed"
+            "the stores of \(directory) are no longer in force: none of their corrections was sent"
+        case .stopped: "the command was stopped: nothing has changed"
         case .behind(let store, let partition, let next, let wanted, let earliest):
-            "\(store) is folded up to offset \(next) of partition \(partition), and the present store up to \(wanted): "
+            "\(store) is folded up to offset \(next) of partition \(partition), but the present store up to \(wanted): "
                 + (next < earliest
-                    ? "the log now begins at offset \(earliest), and the records between are gone; give --archive a copy that has them, or replay what is left into a new directory"
+                    ? "the log now starts at offset \(earliest), and the records between were deleted; give --archive a copy that contains them, or replay the remaining records into a new directory"
                     : "the log ends there; give the right --log")
                 + "; nothing has changed"
         }

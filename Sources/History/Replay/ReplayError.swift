@@ -26,23 +26,23 @@ package enum ReplayError: OperatorError, Equatable, Sendable {
     package var description: String {
         switch self {
         case .otherLog(let store, let topic):
-            "\(store) was folded from another log than the one to be replayed, or from another topic than '\(topic)': give --log and --data that belong together, or --configuration present with a --data that holds no store of it"
+            "\(store) was folded from another log than the replayed one, or from another topic than '\(topic)': give --log and --data that belong together, or --configuration present with a --data directory without this store"
         case .notEmpty(let directory, let file):
-            "\(directory) holds \(file), which no replay has put there: give --into an empty or new directory"
+            "\(directory) contains \(file), which is not from a replay: give --into an empty or new directory"
         case .isLive(let directory):
-            "\(directory) holds the stores that are in force: give --into a directory of its own"
+            "\(directory) contains the stores that are in force: give --into another directory"
         case .otherSettings(let directory, let setting, let was, let now):
-            "\(directory) was begun with \(setting) \(was), not \(now): give what it was begun with, or --into a new directory"
+            "\(directory) was started with \(setting) \(was), not \(now): use the same setting again, or give --into a new directory"
         case .otherConfiguration(let store):
-            "\(store) was begun under another configuration than the present one: put that back, or give --into a new directory"
+            "\(store) was started under another configuration: restore that configuration, or give --into a new directory"
         case .badManifest(let path, let detail):
-            "\(path) is not understood (\(detail)): give --into a new directory"
+            "\(path) cannot be read (\(detail)): give --into a new directory"
         case .nothing(let detail): detail
         case .emptyRange(let topics):
-            "no record of \(topics.joined(separator: ", ")) lies in this range: weir lag says where the partitions end; give --from-offset or --from-time before that, and --to-offset or --to-time behind the first record"
+            "no record of \(topics.joined(separator: ", ")) is in this range: give an earlier --from-offset or --from-time, or a later --to-offset or --to-time. weir lag shows where the partitions end"
         case .unknownTopic(let topic, let known):
             "no worker folds a topic '\(topic)': \(UnknownName(topic, known: known))"
-        case .stuck(let store): "\(store) went no further, although records are left: report this"
+        case .stuck(let store): "\(store) stopped although records are left: report this as a bug"
         }
     }
 }

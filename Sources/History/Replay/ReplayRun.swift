@@ -45,7 +45,7 @@ package final class ReplayRun {
         guard !chosen.isEmpty else {
             throw ReplayError.nothing(
                 detail:
-                    "\(order.source.log) has none of the topics that are folded: give --log, or see weir topics list"
+                    "\(order.source.log) has no topic that a worker folds: give --log, or check weir topics list"
             )
         }
         programs = chosen.map(\.program)

@@ -57,7 +57,7 @@ package struct ReplaySource: Sendable {
             switch error {
             case .noLog(let address):
                 throw LogError.badArchive(
-                    address: address, detail: "is not there: write it with weir archive")
+                    address: address, detail: "does not exist: write it with weir archive")
             case .emptyLog(let address):
                 throw LogError.badArchive(
                     address: address, detail: "is empty: write it with weir archive")

@@ -45,7 +45,7 @@ struct AdSignatureReading {
         return SignedDocument.Judgement(
             verdict: verdict,
             note: keys.isEmpty
-                ? "no public key of this network is known: give --key, or ad_signing_keys in "
+                ? "the public key of this network is unknown: give --key, or add ad_signing_keys to "
                     + "catalog.yaml"
                 : nil,
             signed: signed,
@@ -64,7 +64,8 @@ struct AdSignatureReading {
     ) throws(Rejection) -> Value {
         let version = try text("version", in: document)
         guard let layout = AdSignature.Layout(version: version, isWeb: form == .web) else {
-            throw Rejection(.outOfRange, "version is none that ads of this kind are signed with")
+            throw Rejection(
+                .outOfRange, "version is not supported for signatures of this kind of ad")
         }
         let signature = try text("signature", in: place)
         var ad = AdSignature(

@@ -106,7 +106,7 @@ struct NotificationReading {
             } else {
                 judgement.reason =
                     payload == nil
-                    ? "its payload is no JSON object" : "its payload has no signedDate"
+                    ? "its payload is not a JSON object" : "its payload has no signedDate"
             }
         } catch {
             judgement.reason = error.explanation.description
@@ -120,7 +120,7 @@ struct NotificationReading {
             .map { "\($0.holder).\($0.member)" }
         return SignedField.leaves(of: payload.value).map { field in
             names.contains(field.name)
-                ? SignedField(name: field.name, value: "(a JWS of its own, see there)") : field
+                ? SignedField(name: field.name, value: "(a separate JWS, see below)") : field
         }
     }
 
@@ -150,8 +150,8 @@ struct NotificationReading {
     }
 
     private static let countedAllTheSame =
-        "weir-store-notifications counts it all the same: store-notifications.yaml allows its "
-        + "environment, whose signatures nobody can verify"
+        "weir-store-notifications counts it anyway: store-notifications.yaml allows its "
+        + "environment, whose signatures cannot be verified"
 }
 
 /// The notifications that count, as configured in `store-notifications.yaml`.
@@ -188,14 +188,15 @@ package struct NotificationTrust {
     /// The reason why a worker does not count a notification with a valid or unnecessary signature; nil if it counts.
     func note(on payload: AppStorePayload) -> String? {
         guard let apps else {
-            return "bundle and environment are not judged: there is no store-notifications.yaml"
+            return
+                "bundle and environment are not checked, because there is no store-notifications.yaml"
         }
         let bundleID = payload.bundleID.map(Array.init) ?? []
         guard let app = apps.first(where: { $0.bundleID.utf8.elementsEqual(bundleID) }) else {
-            return Self.untrusted("its bundle is none of the apps of store-notifications.yaml")
+            return Self.untrusted("its bundle is not in store-notifications.yaml")
         }
         guard let environment = payload.environment, environments.contains(environment) else {
-            return Self.untrusted("its environment is none that store-notifications.yaml allows")
+            return Self.untrusted("store-notifications.yaml does not allow its environment")
         }
         guard environment == .production, let appAppleID = app.appAppleID else { return nil }
         return appAppleID == payload.appAppleID
@@ -204,29 +205,32 @@ package struct NotificationTrust {
 
     /// Judges the password of a notification of version 1.
     func judge(password: [UInt8]?, bundleID: String?) -> (verdict: Verdict, reason: String) {
-        guard let password else { return (.invalid, "it carries no shared secret (password)") }
-        let carried = "it carries a shared secret (password), which "
+        guard let password else { return (.invalid, "it has no shared secret (password)") }
+        let carried = "it has a shared secret (password), which "
         guard let apps else {
             return (
-                .unverifiable, carried + "is not compared: there is no store-notifications.yaml"
+                .unverifiable,
+                carried + "is not checked, because there is no store-notifications.yaml"
             )
         }
         let found = apps.first { $0.bundleID.utf8.elementsEqual((bundleID ?? "").utf8) }
         guard let app = found else {
             return (
                 .invalid,
-                carried + "belongs to none of the bundles of store-notifications.yaml"
+                carried + "does not belong to a bundle in store-notifications.yaml"
             )
         }
         guard !app.sharedSecrets.isEmpty else {
-            return (.unverifiable, carried + "is not compared: its bundle has no shared_secrets")
+            return (
+                .unverifiable, carried + "is not checked, because its bundle has no shared_secrets"
+            )
         }
         // Digests compare in constant time.
         let digest = SHA256.hash(data: password)
         let matches = app.sharedSecrets.filter { SHA256.hash(data: Array($0.utf8)) == digest }
         return matches.isEmpty
-            ? (.invalid, carried + "is none of its bundle in store-notifications.yaml")
-            : (.valid, carried + "is one of its bundle in store-notifications.yaml")
+            ? (.invalid, carried + "does not match its bundle in store-notifications.yaml")
+            : (.valid, carried + "matches its bundle in store-notifications.yaml")
     }
 
     /// The explanation for a notification that a worker counts as untrusted.

@@ -237,7 +237,7 @@ extension HTTPRequestHead {
             // The body would be accepted in its encoded form, as bytes that the client did not mean.
             return HeadRefusal(
                 status: 400, reason: "transfer_encoding",
-                detail: "send the body with no other coding than chunked")
+                detail: "send the body without transfer codings other than chunked")
         }
         return nil
     }
@@ -245,13 +245,14 @@ extension HTTPRequestHead {
     /// Nil if `Host` is valid.
     private var hostFault: String? {
         let hosts = headers["host"]
-        if hosts.count > 1 { return "a request has one Host" }
+        if hosts.count > 1 { return "a request must have exactly one Host" }
         guard let host = hosts.first, !host.isEmpty else {
             return (version.major, version.minor) >= (1, 1)
-                ? "a request of HTTP/1.1 has a Host" : nil
+                ? "a request of HTTP/1.1 must have a Host" : nil
         }
         let isOne = host.utf8.allSatisfy { (0x21...0x7E).contains($0) && !Self.noHost.contains($0) }
-        return isOne && !host.hasPrefix(":") ? nil : "Host is one host, with or without its port"
+        return isOne && !host.hasPrefix(":")
+            ? nil : "Host must be one host, with or without its port"
     }
 
     /// Characters of lists and of other parts of an address.

@@ -23,10 +23,10 @@ package struct NullEstimates: Report {
 
     package var name: String { Self.name }
     package let note =
-        "What null values may be, by the known ones of their apps: estimates, in no other number."
+        "Estimates of null values from the known values of the same apps. No other number uses them."
     package let help: String? =
-        "null-estimates says of what values the null values of a campaign may be, with intervals that hold the "
-        + "truth in 90 % of cases: docs/concepts/null-estimates.md. They are estimates, and in no other number."
+        "null-estimates estimates the values behind a campaign's null values, with intervals that contain the true "
+        + "value in 90 % of cases: docs/concepts/null-estimates.md. No other number uses these estimates."
     package var columnNames: [String] { Self.columnNames }
     /// Intervals cannot be summed.
     package let measureNames: [String] = []
@@ -34,14 +34,15 @@ package struct NullEstimates: Report {
     /// Campaigns are pooled by the last digits of their identifiers, so rows of one reveal something about others.
     package let abilities: ReportAbilities = []
     package let reasonWithoutNumber: String? =
-        "holds estimates, which no record adds to: explain conversion-values for the known values, "
-        + "and postbacks --measure null_values for the others"
+        "contains estimates instead of sums of records: explain conversion-values for the known values, "
+        + "and postbacks --measure null_values for null values"
 
     package func check(_ request: ReportRequest) throws(CommandError) {
         try checkComputed(request)
-        guard request.query.measures == nil, !request.showsNames, request.target == nil else {
+        guard request.measures == nil, !request.showsNames, request.target == nil else {
             throw .usage(
-                "\(name) stands without --measures, --curve, --maturity, --names and --in")
+                "\(name) cannot be combined with --measures, --curve, --maturity, --names or --in: remove them"
+            )
         }
     }
 
@@ -50,7 +51,7 @@ package struct NullEstimates: Report {
         as format: DumpFormat
     ) throws -> DumpAnswer {
         let estimates = try stores.nullEstimates(
-            request.query, trustsDevelopment: configuration.trustsDevelopment())
+            request, trustsDevelopment: configuration.trustsDevelopment())
         return try request.answer(estimates.table, estimates.notices, of: self, as: format)
     }
 }
@@ -64,7 +65,7 @@ package struct NullEstimateReport: Sendable {
     package var notices: [String] {
         guard unknownCount > 0 else { return [] }
         return [
-            "\(unknownCount) null values are of apps and windows without any known value: nothing says what they may be"
+            "\(unknownCount) null values belong to apps and windows without any known value, so there is no estimate for them"
         ]
     }
 }
@@ -75,35 +76,18 @@ extension OpenStores {
     ///
     /// Conditions select rows without changing estimates. The time range changes them: only its postbacks count.
     package func nullEstimates(
-        _ query: DumpQuery, trustsDevelopment: Bool
+        _ request: ReportRequest, trustsDevelopment: Bool
     ) throws(InspectionError) -> NullEstimateReport {
-        guard query.grouping == .all else { throw .noGrouping(query.name) }
-        var query = query
-        let campaigns = query.conditions.filter { $0.column == "campaign" }.map {
+        guard request.grouping == .all else { throw .noGrouping(request.name) }
+        var request = request
+        let campaigns = request.conditions.filter { $0.column == "campaign" }.map {
             NullEstimates.names(ofCampaign: $0.value)
         }
-        query.conditions.removeAll { $0.column == "campaign" }
-        let selection = try RowSelection(query, of: NullEstimates.columns)
-        func figure(_ name: String) throws(InspectionError) -> DumpFigure {
-            try DumpFigure(
-                DumpQuery(
-                    name: name, sinceMilliseconds: query.sinceMilliseconds,
-                    untilMilliseconds: query.untilMilliseconds,
-                    conditions: [.init(column: "did_win", value: "true")]))
-        }
-        let (postbacks, values) = try (
-            figure(PostbacksKey.table.name), figure(ConversionValuesKey.table.name)
-        )
+        request.conditions.removeAll { $0.column == "campaign" }
+        let selection = try RowSelection(request, of: NullEstimates.columns)
         return try view(of: [PostbacksFold.streamName]) { view in
-            var pools = NullPools(
-                verdicts: trustsDevelopment ? ["valid", "development"] : ["valid"])
-            try view.forEachRow(of: postbacks, byDay: true) { columns, measures, _ in
-                pools.add(
-                    NullPools.Row(columns, postbacks), postbacks: measures[0], nulls: measures[1])
-            }
-            try view.forEachRow(of: values, byDay: true) { columns, measures, _ in
-                pools.add(NullPools.Row(columns, values), known: measures[0])
-            }
+            var pools = NullPools(trustsDevelopment: trustsDevelopment)
+            for slice in view.slices { try pools.add(slice, where: selection) }
             return pools.report { values in
                 selection.includesBesideTime(values)
                     && campaigns.allSatisfy { names in
@@ -116,40 +100,6 @@ extension OpenStores {
 
 /// The postbacks of campaigns, by pool.
 private struct NullPools {
-    /// A row of postbacks or of conversion values.
-    struct Row {
-        let verdict: String
-        /// App, window, conversion type.
-        let pool: [StoredValue]
-        let campaign: [StoredValue]
-        let kind: StoredValue?
-        let value: StoredValue?
-
-        init(_ columns: [StoredValue], _ figure: DumpFigure) {
-            func value(_ name: String) -> StoredValue? {
-                figure.description.columns.firstIndex { $0.name == name }.map { columns[$0] }
-            }
-            func known(_ name: String) -> StoredValue {
-                guard let value = value(name) else {
-                    preconditionFailure("\(figure.name) has no \(name)")
-                }
-                return value
-            }
-            verdict = known("verdict").text
-            pool = ["app_id", "sequence_index", "conversion_type"].map(known)
-            let id = known("campaign").text
-            let isSourceIdentifier =
-                known("framework").text != "skadnetwork" || known("version").text == "4.0"
-            // At low crowd levels Apple sends the last two digits only, so all postbacks of a campaign have these in
-            // common.
-            campaign = [
-                known("ad_network_id"), .text(isSourceIdentifier ? "*" + id.suffix(2) : id),
-            ]
-            kind = value("kind")
-            self.value = value("value")
-        }
-    }
-
     struct Campaign {
         var postbacks: Int64 = 0
         var nulls: Int64 = 0
@@ -157,25 +107,48 @@ private struct NullPools {
         var known: [StoredValue: [StoredValue: Int64]] = [:]
     }
 
-    let verdicts: Set<String>
+    private let trustsDevelopment: Bool
     private var pools: [[StoredValue]: [[StoredValue]: Campaign]] = [:]
 
-    init(verdicts: Set<String>) {
-        self.verdicts = verdicts
+    private static let postbacks = TableReader(
+        PostbackRow.columns, measures: [.postbacks, .nullValues])
+
+    init(trustsDevelopment: Bool) {
+        self.trustsDevelopment = trustsDevelopment
     }
 
-    mutating func add(_ row: Row, postbacks: Int64, nulls: Int64) {
-        guard verdicts.contains(row.verdict) else { return }
-        pools[row.pool, default: [:]][row.campaign, default: Campaign()].postbacks += postbacks
-        pools[row.pool, default: [:]][row.campaign, default: Campaign()].nulls += nulls
-    }
-
-    mutating func add(_ row: Row, known count: Int64) {
-        guard verdicts.contains(row.verdict), let kind = row.kind, let value = row.value else {
-            return
+    /// Adds the trusted, winning postbacks of a slice, and their known values.
+    mutating func add(_ slice: StoreSlice, where selection: RowSelection) throws {
+        let hours = HourTexts()
+        let choice = RowChoice(
+            isHourWanted: { selection.includes(timeMilliseconds: hours[$0].milliseconds) })
+        try slice.forEachDay(of: Self.postbacks.places, choice) { row in
+            let row = TableRow<PostbacksKey>(row)
+            add(PostbackRow(row, PostbackRow.columns)) {
+                $0.postbacks += row[.postbacks]
+                $0.nulls += row[.nullValues]
+            }
         }
-        pools[row.pool, default: [:]][row.campaign, default: Campaign()]
-            .known[kind, default: [:]][value, default: 0] += count
+        try slice.forEachDay(of: ValuedPostbacks.reader.places, choice) { row in
+            let row = TableRow<ConversionValuesKey>(row)
+            let (kind, value) = (row[PostbackValue.kind], row[PostbackValue.value])
+            add(PostbackRow(row, ValuedPostbacks.columns)) {
+                $0.known[.text(kind), default: [:]][.text(value), default: 0] += row[.postbacks]
+            }
+        }
+    }
+
+    private mutating func add(_ row: PostbackRow, _ body: (inout Campaign) -> Void) {
+        guard row.didWin, row.isTrusted(trustsDevelopment: trustsDevelopment) else { return }
+        // At low crowd levels Apple sends the last two digits only, so all postbacks of a campaign have these in
+        // common.
+        let campaign =
+            row.kind == .sourceIdentifier ? "*" + row.campaign.suffix(2) : row.campaign
+        body(
+            &pools[
+                [.integer(row.app), .integer(row.sequenceIndex), .text(row.conversionType)],
+                default: [:]
+            ][[.text(row.network), .text(campaign)], default: Campaign()])
     }
 
     func report(where isWanted: ([StoredValue]) -> Bool) -> NullEstimateReport {

@@ -103,7 +103,8 @@ package struct StreamLag {
         guard let found = try log.topics().first(where: { $0.name == topic }) else {
             partitions = Self.strangers(
                 stores,
-                "no topic '\(topic)' in \(log.address): give --log the one it was folded from")
+                "topic '\(topic)' does not exist in \(log.address): give --log the log that the store was folded from"
+            )
             return
         }
         let reader = try log.reader(topic: topic, group: group ?? "weir-\(stream)")
@@ -119,9 +120,9 @@ package struct StreamLag {
         let own = stores.filter { $0.logIdentity == found.identity }
         var partitions = Self.strangers(
             stores.filter { $0.logIdentity != found.identity },
-            "read from another log than \(log.address), or before the topic was created anew: give --log that one, or "
+            "folded from another log than \(log.address), or before the topic was recreated: give --log the original log, or "
                 + (waiting == nil
-                    ? "fold into a fresh --data directory" : "see what weir check says"))
+                    ? "fold into a fresh --data directory" : "run weir check"))
         for store in own {
             let others = nowMilliseconds == nil ? [] : try Self.otherRecords(store, bounds, in: log)
             partitions += try Self.folded(
@@ -183,13 +184,14 @@ extension StreamLag.Store {
     fileprivate var wayOutOfOtherRecords: String {
         waiting == nil
             ? "give the right --log, or move the store away and fold again"
-            : "weir check says what to do"
+            : "run weir check for what to do"
     }
 
     /// Why a store cannot continue a partition at an offset; nil when it can.
     fileprivate func fault(_ nextOffset: Int64, _ bounds: PartitionBounds?) -> String? {
         guard let bounds else {
-            return "the topic has no such partition now: give --log the one it was folded from"
+            return
+                "the topic no longer has this partition: give --log the log that the store was folded from"
         }
         if nextOffset < bounds.earliestOffset {
             let gone = bounds.earliestOffset - nextOffset
@@ -197,13 +199,13 @@ extension StreamLag.Store {
             let remedy =
                 waiting == nil
                 ? "start the worker with --archive, or fold into a fresh --data directory"
-                : "weir check reports what to do"
+                : "run weir check for what to do"
             return
-                "the log starts later: up to \(counted(gone, noun)) \(gone == 1 ? "is" : "are") gone"
+                "the log now starts later: up to \(counted(gone, noun)) \(gone == 1 ? "was" : "were") deleted"
                 + (waiting == nil ? "; " : " and not sent; ") + remedy
         }
         if nextOffset > bounds.endOffset {
-            return "the log ends earlier: it was truncated or is another one; "
+            return "the log ends earlier: it was truncated or is another log; "
                 + (waiting == nil ? "give the right --log" : wayOutOfOtherRecords)
         }
         return nil
@@ -256,8 +258,8 @@ extension StreamLag {
                     partition: partition, store: store.path, nextOffset: bounds.earliestOffset,
                     earliestOffset: bounds.earliestOffset, endOffset: bounds.endOffset,
                     lag: bounds.endOffset - bounds.earliestOffset,
-                    note: "the topic was created anew before anything of it was folded: its worker "
-                        + "begins at \(bounds.earliestOffset)")
+                    note: "the topic was recreated before any record was folded: its worker "
+                        + "starts at \(bounds.earliestOffset)")
             }
             var lag = PartitionLag(
                 partition: partition, store: store.path, nextOffset: nextOffset,
@@ -269,8 +271,8 @@ extension StreamLag {
             if let other = otherRecords.first(where: { $0.partition == partition }) {
                 lag.note =
                     lag.note
-                    ?? "another record at offset \(other.offset) than was read: the topic was created "
-                    + "anew, or lost its end; \(store.wayOutOfOtherRecords)"
+                    ?? "the record at offset \(other.offset) has changed: the topic was recreated, "
+                    + "or its log lost its end; \(store.wayOutOfOtherRecords)"
             }
             if let bounds, lag.note == nil { lag.lag = bounds.endOffset - nextOffset }
             lag.isUnfolded = store.unfolded.contains(partition)
@@ -295,8 +297,8 @@ extension StreamLag {
 
     /// Describes a store with a next offset below the one that its group has committed.
     package static func setBack(_ nextOffset: Int64, _ committedOffset: Int64) -> String {
-        "goes on at \(nextOffset), and its group has committed \(committedOffset): unless it is being folded "
-            + "anew, or another store is further, it is an older copy or has lost what it held "
+        "continues at \(nextOffset), but its group has committed \(committedOffset): if it is not being folded "
+            + "again and no other store is ahead, it is an older copy or has lost data "
             + "(ops/runbooks/damaged-file.md)"
     }
 

@@ -24,7 +24,7 @@ package enum RecordLine {
         _ line: UnsafeRawBufferPointer, topic: String, partitionCount: Int32
     ) throws(Fault) -> OutgoingRecord {
         guard String(validating: line, as: UTF8.self) != nil else {
-            throw Fault("is not UTF-8: give other bytes as base64")
+            throw Fault("is not UTF-8: encode other bytes as base64")
         }
         let members = try Members(line)
         let value = try members.value()
@@ -62,7 +62,7 @@ private struct Members {
                 else {
                     let shown = String(decoding: strings.bytes[name], as: UTF8.self)
                     throw Fault(
-                        "has an unknown member \(shown): there are "
+                        "has an unknown member \(shown): use "
                             + Name.allCases.map(\.rawValue).joined(separator: ", "))
                 }
                 if places[known] == nil { places[known] = value }
@@ -79,7 +79,7 @@ private struct Members {
     func value() throws(Fault) -> [UInt8]? {
         let given = [Name.value, .text, .base64].filter { places[$0] != nil }
         guard given.count < 2 else {
-            throw Fault("has \(given[0]) and \(given[1]): give one of both")
+            throw Fault("has both \(given[0]) and \(given[1]): give only one")
         }
         if let place = places[.value] { return Array(scanner.bytes[place]) }
         if let text = try string(.text) { return text }
@@ -88,7 +88,7 @@ private struct Members {
 
     func key() throws(Fault) -> [UInt8]? {
         guard places[.key] == nil || places[.keyBase64] == nil else {
-            throw Fault("has key and key_base64: give one of both")
+            throw Fault("has both key and key_base64: give only one")
         }
         if let key = try string(.key) { return key }
         return try decoded(.keyBase64)
@@ -106,7 +106,7 @@ private struct Members {
     func integer(_ name: Name) throws(Fault) -> Int64? {
         guard let place = places[name] else { return nil }
         guard let integer = Int64(String(decoding: scanner.bytes[place], as: UTF8.self)) else {
-            throw Fault("has a \(name.rawValue) that is no whole number")
+            throw Fault("has a \(name.rawValue) that is not a whole number")
         }
         return integer
     }
@@ -117,14 +117,14 @@ private struct Members {
         guard let milliseconds = try integer(.timestamp) else { return nil }
         guard (-1...253_402_300_799_999).contains(milliseconds) else {
             throw Fault(
-                "has a timestamp_ms that is no time up to 9999: give milliseconds since 1970")
+                "has a timestamp_ms outside the years 1970 to 9999: give milliseconds since 1970")
         }
         return milliseconds
     }
 
     func headers() throws(Fault) -> [OutgoingRecord.Header] {
         guard let place = places[.headers] else { return [] }
-        let fault = Fault("has headers that are no object of strings")
+        let fault = Fault("has headers that are not an object of strings")
         var headers: [OutgoingRecord.Header] = []
         var inner = JSONScanner(UnsafeRawBufferPointer(rebasing: scanner.bytes[place]))
         let strings = inner
@@ -163,7 +163,7 @@ private struct Members {
     private func string(_ name: Name) throws(Fault) -> [UInt8]? {
         guard let place = places[name] else { return nil }
         guard let text = scanner.string(place) else {
-            throw Fault("has a \(name.rawValue) that is no string, or has a lone surrogate")
+            throw Fault("has a \(name.rawValue) that is not a string, or contains a lone surrogate")
         }
         return text
     }

@@ -19,11 +19,11 @@ struct WatchedBudget {
             budget.cost == .billed ? ("bids", "billed_price_micros") : ("costs", "cost_micros")
         divisor = budget.cost == .billed ? 1000 : 1
         for condition in budget.conditions { try condition.check(of: dump) }
-        let query = DumpQuery(
+        let request = ReportRequest(
             name: dump, grouping: .total,
             conditions: budget.conditions.map(\.ofQuery)
                 + [.init(column: "currency", value: budget.currency)])
-        guard let figure = try? DumpFigure(query),
+        guard let figure = try? DumpFigure(request),
             let timePlace = figure.description.columns.firstIndex(where: { $0.kind.isTime }),
             let place = figure.measures.firstIndex(of: measure)
         else { preconditionFailure("\(dump) has other columns") }
@@ -101,13 +101,13 @@ extension StoreView {
                 found: .ratio(spent, 1_000_000),
                 limit: .ratio(Int128(budget.amountMicros), 1_000_000), unit: budget.currency,
                 words:
-                    "\(step) % of \(units(Int128(budget.amountMicros))) a \(budget.period.rawValue) are spent: "
-                    + "\(units(spent)), after \(elapsed * 100 / length) % of it",
+                    "\(step) % of \(units(Int128(budget.amountMicros))) per \(budget.period.rawValue) is spent: "
+                    + "\(units(spent)) after \(elapsed * 100 / length) % of the \(budget.period.rawValue)",
                 look: Self.look(watched, start)))
     }
 
     private static func look(_ watched: WatchedBudget, _ start: Int64) -> String {
-        let conditions = watched.figure.query.conditions.map {
+        let conditions = watched.figure.request.conditions.map {
             "--where '\($0.column)=\($0.value)'"
         }
         return

@@ -63,7 +63,7 @@ struct StreamSilence {
             found: .integer(Int128(silentHours)), low: .null, high: .integer(Int128(mostHours)),
             unit: "hours",
             words:
-                "no records since \(since): \(silentHours) h silent; its usual gap is \(usual)",
+                "no records since \(since): silent for \(silentHours) h, usual gap \(usual)",
             look: "weir dump outcomes --by hour --where topic=\(topic) --since \(since)")
     }
 }

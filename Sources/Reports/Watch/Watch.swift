@@ -207,9 +207,9 @@ struct WatchedRows {
         lessMeasures = try self.part.places(of: part?.less ?? [])
     }
 
-    private var series: [DumpQuery.Condition] {
+    private var series: [ReportRequest.Condition] {
         zip(whole.selection.columns, values).map { column, value in
-            DumpQuery.Condition(
+            ReportRequest.Condition(
                 column: column.name, value: column.reportValue(value).plainText)
         }
     }
@@ -220,8 +220,8 @@ struct WatchedRows {
         let evidence = warning.evidence
         let silent = (warning.closed ?? hours.whole.count) - evidence.lastSpoke - 1
         let isForgotten = warning.closed.map { hours.whole[$0] == 0 } ?? false
-        var words = "\(silent) h silent; its usual gap is \(evidence.usualHours) h here"
-        if isForgotten { words += "; after two weeks that counts as usual" }
+        var words = "silent for \(silent) h, usual gap \(evidence.usualHours) h"
+        if isForgotten { words += "; closed because two weeks of silence count as usual" }
         return WatchWarning(
             kind: .silence, rule: rule, series: series,
             openedMilliseconds: hours.end(ofHour: warning.opened),
@@ -253,7 +253,7 @@ struct WatchedRows {
     }
 
     private func look(from milliseconds: Int64, _ figure: DumpFigure) -> String {
-        let conditions = (figure.query.conditions + series).map { condition in
+        let conditions = (figure.request.conditions + series).map { condition in
             let text = "\(condition.column)=\(condition.value)"
             return "--where '\(text.replacing("'", with: "'\\''"))'"
         }
@@ -271,22 +271,24 @@ extension WatchFile.Rows {
         }
         guard description.columns.contains(where: { $0.kind == .hour }) else {
             throw dump.fault(
-                "goes by days that its records name, not by the hours in which they came: watch a dump "
+                "has no column hour, because it uses days that its records name: watch a dump "
                     + "with a column hour")
         }
         for column in columns {
             try column.held { name throws(InspectionError) in
-                _ = try DumpFigure(DumpQuery(name: description.name, grouping: .columns([name])))
+                _ = try DumpFigure(
+                    ReportRequest(name: description.name, grouping: .columns([name])))
             }
             guard !["hour", "day", "timestamp", "offset"].contains(column.text) else {
-                throw column.fault("is no row that goes on by the hour: name other columns")
+                throw column.fault(
+                    "does not identify rows that continue from hour to hour: name other columns")
             }
         }
         let all = conditions + sum.conditions
         for condition in all { try condition.check(of: description.name) }
         return try dump.held { name throws(InspectionError) in
             try DumpFigure(
-                DumpQuery(
+                ReportRequest(
                     name: name,
                     grouping: columns.isEmpty ? .total : .columns(columns.map(\.text)),
                     conditions: all.map(\.ofQuery)))
@@ -295,11 +297,11 @@ extension WatchFile.Rows {
 }
 
 extension WatchFile.Condition {
-    var ofQuery: DumpQuery.Condition { .init(column: column, value: value.text) }
+    var ofQuery: ReportRequest.Condition { .init(column: column, value: value.text) }
 
     func check(of dump: String) throws(ConfigurationError) {
         try value.held { _ throws(InspectionError) in
-            _ = try DumpFigure(DumpQuery(name: dump, grouping: .total, conditions: [ofQuery]))
+            _ = try DumpFigure(ReportRequest(name: dump, grouping: .total, conditions: [ofQuery]))
         }
     }
 }

@@ -9,7 +9,7 @@ package struct WatchWarning: Sendable {
     /// The rule's name in the file; for deliveries, the partner.
     package let rule: String
     /// The columns and values of the series.
-    package let series: [DumpQuery.Condition]
+    package let series: [ReportRequest.Condition]
     /// The reached step of a limit, in percent; nil for kinds without steps.
     package let step: Int64?
     /// The end of the hour in which it opened, or the beginning of the day; milliseconds since 1970. Nil when not
@@ -29,7 +29,7 @@ package struct WatchWarning: Sendable {
 
     /// A warning of a limit with steps.
     package init(
-        kind: Kind, rule: String, series: [DumpQuery.Condition] = [], step: Int64,
+        kind: Kind, rule: String, series: [ReportRequest.Condition] = [], step: Int64,
         openedMilliseconds: Int64?, found: ReportValue, limit: ReportValue, unit: String,
         words: String, look: String
     ) {
@@ -41,7 +41,7 @@ package struct WatchWarning: Sendable {
     }
 
     init(
-        kind: Kind, rule: String, series: [DumpQuery.Condition], step: Int64? = nil,
+        kind: Kind, rule: String, series: [ReportRequest.Condition], step: Int64? = nil,
         openedMilliseconds: Int64?,
         closedMilliseconds: Int64?, found: ReportValue, low: ReportValue, high: ReportValue,
         unit: String, words: String, look: String
@@ -115,9 +115,9 @@ package struct WatchReport: Sendable {
     /// A one-sentence summary.
     package var summary: String {
         var parts = ["\(counted(judgedCount, "row")) judged"]
-        if youngCount > 0 { parts.append("\(youngCount) not known for four weeks yet") }
+        if youngCount > 0 { parts.append("\(youngCount) younger than four weeks") }
         for (rule, count) in leftOut.sorted(by: { $0.key < $1.key }) {
-            parts.append("of \(rule) the \(count) smallest left out")
+            parts.append("the \(count) smallest of \(rule) not judged")
         }
         if !missingStreams.isEmpty {
             parts.append("no store of \(missingStreams.sorted().joined(separator: ", "))")

@@ -79,12 +79,12 @@ package enum AppStoreRootFault: Error, Equatable, Sendable {
     package var explanation: String {
         switch self {
         case .noCertificate:
-            "holds no certificate: give the root's as PEM, with its BEGIN and END lines"
+            "contains no certificate: give the root certificate as PEM, with its BEGIN and END lines"
         case .severalBlocks(let count):
-            "holds \(count) certificates or keys: give each root a file of its own, and nothing else in it"
-        case .malformed: "holds a certificate that cannot be read: copy the whole file again"
+            "contains \(count) certificates or keys: put each root into a separate file"
+        case .malformed: "contains a certificate that cannot be read: copy the whole file again"
         case .noAuthority:
-            "holds a certificate that may not issue an intermediate, such as a leaf's: give the root's"
+            "contains a certificate that must not issue an intermediate, for example a leaf certificate: give the root certificate"
         }
     }
 }

@@ -93,23 +93,23 @@ package enum AppStoreFault: Error, Equatable, Sendable, CaseIterable {
     package var explanation: StaticString {
         switch self {
         case .notAJWS: "not a JWS: three parts of base64url without padding"
-        case .malformedHeader: "the header of the JWS is no JSON object"
-        case .criticalHeader: "the header has crit, an extension of JWS that is not known here"
+        case .malformedHeader: "the header of the JWS is not a JSON object"
+        case .criticalHeader: "the header has crit, an extension of JWS that Weir does not support"
         case .notES256: "alg of the header is not ES256"
         case .noCertificateChain: "the header has no certificates (x5c)"
-        case .wrongChainLength: "x5c is not of three certificates"
-        case .badCertificate: "the leaf or the intermediate of x5c is no certificate to go by"
+        case .wrongChainLength: "x5c does not contain three certificates"
+        case .badCertificate: "the leaf or the intermediate of x5c is not a usable certificate"
         case .notECLeaf: "the leaf's key is not on P-256"
         case .missingLeafOID:
             "the leaf is not marked for App Store signing (1.2.840.113635.100.6.11.1)"
         case .missingIntermediateOID:
             "the intermediate is not marked as Apple's (1.2.840.113635.100.6.2.1)"
-        case .wrongUse: "a certificate's extensions forbid what it was used for"
+        case .wrongUse: "the extensions of a certificate forbid its use here"
         case .brokenChain: "the intermediate did not issue the leaf"
         case .untrustedRoot: "no pinned root issued the intermediate"
         case .notYetValidAtSigning: "a certificate was not yet valid at signedDate"
         case .expiredAtSigning: "a certificate was no longer valid at signedDate"
-        case .badSignature: "the signature does not hold over what was received"
+        case .badSignature: "the signature does not match the received content"
         }
     }
 }

@@ -185,51 +185,51 @@ extension DeliveryStore {
 extension DeliveryStore {
     /// "WeiD".
     private static let mark = StoreMark(
-        applicationID: 0x5765_6944, version: 5, foreign: "it is no store of deliveries")
+        applicationID: 0x5765_6944, version: 5, foreign: "it is not a store of deliveries")
 
     private static let schema = """
         CREATE TABLE store (
           -- One row: what this file is.
           topic TEXT NOT NULL, -- the topic that is delivered
-          log_identity TEXT NOT NULL, -- tells the log from others
+          log_identity TEXT NOT NULL, -- identifies the log
           \(identity) -- random; a copy of the file has the same one
         ) STRICT;
 
         CREATE TABLE partitions (
-          -- How far each partition of the topic is taken over.
+          -- How far each partition of the topic is ingested.
           partition INTEGER PRIMARY KEY,
-          next_offset INTEGER NOT NULL, -- the first record that is not taken over yet
-          \(lastRecord), -- what the record before it was; '' when this store did not take it over
-          known_offset INTEGER, -- a record of before, as of the last look at the log; null when there is none
-          known_record TEXT -- what it was
+          next_offset INTEGER NOT NULL, -- the first record that is not ingested yet
+          \(lastRecord), -- fingerprint of the record before it; '' if this store did not ingest it
+          known_offset INTEGER, -- an earlier record, as of the last check of the log; null if there is none
+          known_record TEXT -- its fingerprint
         ) STRICT;
 
         CREATE TABLE disabled_partners (
-          -- Partners that answered 410, 401 or 403: nothing is sent until their address changes or an operator
-          -- retries.
+          -- Partners that answered 410, 401 or 403. They receive nothing until their address changes or an
+          -- operator retries.
           name TEXT PRIMARY KEY,
           disabled_ms INTEGER NOT NULL,
-          url TEXT NOT NULL, -- the address, as the file had it
-          \(status) -- what the partner answered
+          url TEXT NOT NULL, -- the address in the partner's file
+          \(status) -- the partner's answer
         ) STRICT, WITHOUT ROWID;
 
         \(resting)
 
         CREATE TABLE deliveries (
-          -- Every document that was taken over, with what became of it.
-          number INTEGER PRIMARY KEY, -- in the order in which they were taken over
-          id TEXT NOT NULL, -- the document's; of a record that is none, its place
+          -- All ingested documents with their outcome.
+          number INTEGER PRIMARY KEY, -- in the order of ingestion
+          id TEXT NOT NULL, -- of the document; for a record that is not a document, its place
           revision INTEGER NOT NULL,
-          partner TEXT NOT NULL, -- '' for a record that is no document
+          partner TEXT NOT NULL, -- '' for a record that is not a document
           partition INTEGER NOT NULL,
           offset INTEGER NOT NULL,
           state TEXT NOT NULL, -- pending, delivered, dead, held, superseded
           reason TEXT NOT NULL, -- why it is dead or held; '' otherwise
-          attempts INTEGER NOT NULL, -- since it was taken over or retried by hand
-          created_ms INTEGER NOT NULL, -- when it was taken over
+          attempts INTEGER NOT NULL, -- since it was ingested or retried manually
+          created_ms INTEGER NOT NULL, -- when it was ingested
           next_attempt_ms INTEGER, -- null unless pending
           changed_ms INTEGER NOT NULL, -- when its state last changed
-          document BLOB NOT NULL, -- as it is in the topic
+          document BLOB NOT NULL, -- as in the topic
           UNIQUE (id, revision)
         ) STRICT;
 
@@ -238,13 +238,13 @@ extension DeliveryStore {
         CREATE INDEX deliveries_by_state ON deliveries (state, partner, changed_ms);
 
         CREATE TABLE attempts (
-          -- Every request that was sent.
+          -- All requests that were sent.
           delivery INTEGER NOT NULL, -- deliveries.number
           number INTEGER NOT NULL, -- from 1
           started_ms INTEGER NOT NULL,
           duration_ms INTEGER NOT NULL,
           status INTEGER, -- null without an answer
-          fault TEXT, -- why there was none
+          fault TEXT, -- why there was no answer
           PRIMARY KEY (delivery, number)
         ) STRICT, WITHOUT ROWID;
         """
@@ -258,12 +258,12 @@ extension DeliveryStore {
 
     private static let resting = """
         CREATE TABLE resting_partners (
-          -- Partners to which nothing is sent for a time: they ask for a pause, or cannot be reached.
+          -- Partners that receive nothing for some time: they requested a pause or cannot be reached.
           name TEXT PRIMARY KEY,
           cause TEXT NOT NULL, -- asked, away
-          pause_ms INTEGER NOT NULL, -- how long the pause is
+          pause_ms INTEGER NOT NULL, -- length of the pause
           until_ms INTEGER NOT NULL, -- then one request is sent
-          url TEXT NOT NULL -- the address, as the file had it
+          url TEXT NOT NULL -- the address in the partner's file
         ) STRICT, WITHOUT ROWID;
         """
 

@@ -39,13 +39,13 @@ package struct DisabledPartner: Equatable, Sendable {
     }
 
     /// The reason, as a phrase that follows the name.
-    package var explanation: String { "is disabled, since it answered \(status)" }
+    package var explanation: String { "is disabled, because it answered \(status)" }
 
     /// The operator's action before enabling the partner.
     package var remedy: String {
         status == 410
-            ? "ask it, mend its url, or"
-            : "mend its secret or headers, which are read again at once, then"
+            ? "contact the partner or correct its url, or run"
+            : "correct its secret or headers, which are reloaded at once, then run"
     }
 }
 

@@ -70,16 +70,16 @@ package struct BidSignatureInspection: Sendable {
         switch verdict {
         case .valid:
             let key = keys == 1 ? "the key" : "one of the \(keys) keys"
-            return "\(key) of \(network) made this signature over these fields"
+            return "\(key) of \(network) made this signature for these fields"
         case .invalid:
             let key =
                 keys == 1
                 ? "the key of \(network) did not make"
                 : "none of the \(keys) keys of \(network) made"
-            return "the signature check failed: \(key) this signature over these fields"
+            return "the signature check failed: \(key) this signature for these fields"
         case .unverifiable:
             return
-                "the version '\(text(ad.version))' is none whose signed fields are known: no signature was checked"
+                "the signed fields of version '\(text(ad.version))' are unknown, so no signature was checked"
         case .incomplete: return reasonIncomplete(ad, signature, fields)
         }
     }
@@ -88,8 +88,8 @@ package struct BidSignatureInspection: Sendable {
     private static func reasonIncomplete(
         _ ad: SignedAd, _ signature: SignedAd.Signature, _ fields: [SignedField]
     ) -> String {
-        guard ad.version != nil else { return "version is missing, or no text" }
-        guard signature.text != nil else { return "signature is missing, or no text" }
+        guard ad.version != nil else { return "version is missing or is not text" }
+        guard signature.text != nil else { return "signature is missing or is not text" }
         let missing = fields.filter { $0.value == nil }.map(\.name)
         guard missing.isEmpty else {
             return "missing or malformed: \(missing.joined(separator: ", "))"
@@ -97,6 +97,6 @@ package struct BidSignatureInspection: Sendable {
         if let field = fields.first(where: { $0.value?.contains("\u{2063}") ?? false }) {
             return "\(field.name) contains U+2063, which separates signed fields"
         }
-        return "signature is no base64"
+        return "signature is not base64"
     }
 }

@@ -10,7 +10,7 @@ package final class BidsFold: WindowedFold {
     private var decoder = BidsDecoder()
     /// Nil if no network has a key.
     private var signatureJudge: BidSignatureJudge?
-    /// Signatures judged since the last batch began.
+    /// Signatures judged since the last `clear`.
     private var judgedCount = 0
 
     let bids = DeltaTable<BidsKey>()
@@ -28,8 +28,8 @@ package final class BidsFold: WindowedFold {
         signatureJudge = keys.isEmpty ? nil : BidSignatureJudge(keys: keys)
     }
 
-    package func begin(_ batch: RecordBatch) {
-        state.batch = batch
+    package func clear() {
+        clearTables()
         judgedCount = 0
     }
 

@@ -10,8 +10,8 @@ extension BidsFold {
     package static let help = StreamHelp(
         "Folds auctions, notices and in-app offers into bids.sqlite.",
         """
-        Reads the topic that bids.yaml names from the event log and keeps, an hour and a campaign \
-        at a time, what was bid, won, lost and billed. Stop it at any time: it goes on where it was.
+        Reads the topic configured in bids.yaml and stores bids, wins, losses and billings by hour \
+        and campaign. You can stop it at any time. After a restart it continues where it stopped.
 
           weir publish --topic bids auctions.ndjson
           weir-bids --until-end
@@ -53,7 +53,7 @@ extension BidsFold {
             for text in network.adSigningKeys {
                 guard let key = VerificationKey(base64: text.text) else {
                     throw text.fault(
-                        "is no P-192 or P-256 public key: give its SubjectPublicKeyInfo (DER) in "
+                        "is not a P-192 or P-256 public key: give its SubjectPublicKeyInfo (DER) in "
                             + "base64")
                 }
                 keys[id, default: []].append(key)
@@ -101,35 +101,36 @@ package struct BidsKey: RowKey {
     }
 
     package static let columns: KeyColumns<Self> = [
-        .text("seat", \.seat, "or the in-app bidder's adapter"),
+        .text("seat", \.seat, "the bidder's seat, or the in-app bidder's adapter"),
         .group(\.campaign, CampaignKey.columns),
         .text("skan_version", \.skanVersion, "of the bid's skadn object; '' without one"),
         .text("currency", \.currency, "ISO 4217 code"),
     ]
     package static let table = AggregateTable(
         "bids",
-        "Bids, notices and in-app offers by seat and campaign; one row an hour for auctions.",
+        "Bids, notices and in-app offers by seat and campaign; auctions have one row per hour.",
         columns, measures: Measure.self,
         notes: [
-            .auctions: .page("auctions read, in rows that have no column but source_app_id"),
-            .noBids: .page("of the auctions: the response carries no bid"),
-            .bids: .page("bids in the responses of auctions"),
+            .auctions: .page("auctions read; their rows have no column except source_app_id"),
+            .noBids: .page("auctions without a bid in the response"),
+            .bids: .page("bids in auction responses"),
             .priceMicros: .init("sum of CPM prices, in millionths", unit: .cpmMicros),
             .unpriced: .page(
-                "of the bids: the price is missing, not a number, below 0 or above 1,000,000"),
-            .overlaySignalled: .page("of the bids: the impression offers an overlay"),
-            .overlayRequested: .page("of the bids: the skadn object asks for an overlay"),
+                "bids with a price that is missing, not a number, below 0 or above 1,000,000"),
+            .overlaySignalled: .page("bids on impressions that offer an overlay"),
+            .overlayRequested: .page("bids with a skadn object that requests an overlay"),
             .skadnInvalid: .page(
-                "of the bids: the skadn object breaks a rule, which bid-faults has"),
+                "bids with a skadn object that breaks a rule; bid-faults has the rules"),
             .overlayEligible: .page(
-                "of the bids: signalled, requested and valid, and the device and the SDK show it"),
-            .overlayClickTracked: .page("of overlay_eligible: clicks are reported"),
-            .wins: .page("notices of bids won"),
-            .losses: .page("notices of bids lost; loss-reasons has why"),
-            .billed: .page("notices of bids that are to be paid"),
+                "bids with a signalled, requested and valid overlay that the device and the SDK support"
+            ),
+            .overlayClickTracked: .page("overlay_eligible bids with click reporting"),
+            .wins: .page("win notices"),
+            .losses: .page("loss notices; loss-reasons has the reasons"),
+            .billed: .page("billing notices"),
             .billedPriceMicros: .init("sum of CPM prices, in millionths", unit: .cpmMicros),
-            .inappBids: .page("in-app bidders' offers to the ad call"),
-            .inappWins: .page("in-app bidders' offers that won"),
+            .inappBids: .page("offers of in-app bidders to the ad call"),
+            .inappWins: .page("winning offers of in-app bidders"),
         ])
 }
 
@@ -163,13 +164,14 @@ package struct BidSignaturesKey: RowKey {
     package static let columns: KeyColumns<Self> = [
         .text("seat", \.seat, .page("of the bid")), .group(\.campaign, CampaignKey.columns),
         .text("skan_version", \.skanVersion, .page("of the bid's skadn object")),
-        .word("fidelity", \.fidelity, "'view', 'storekit', or '' when it is not said"),
+        .word("fidelity", \.fidelity, "'view', 'storekit', or '' if the bid has none"),
         .word("verdict", \.verdict, "'valid', 'invalid', 'incomplete', 'unverifiable'"),
     ]
     package static let table = AggregateTable(
         "bid-signatures",
-        "Signatures on the ads of bids, for the networks whose keys are in the catalog.", columns,
-        measures: Measure.self, notes: [.signatures: .page("one for each fidelity of a bid")])
+        "Ad signatures in bids, for networks with keys in the catalog.", columns,
+        measures: Measure.self,
+        notes: [.signatures: .page("signatures, one for each fidelity of a bid")])
 }
 
 package struct LossReasonsKey: RowKey {
@@ -185,5 +187,5 @@ package struct LossReasonsKey: RowKey {
     ]
     package static let table = AggregateTable(
         "loss-reasons", "Losses by OpenRTB's loss reason code.", columns, measures: Measure.self,
-        notes: [.losses: .page("notices of bids lost")])
+        notes: [.losses: .page("loss notices")])
 }

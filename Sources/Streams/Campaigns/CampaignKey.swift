@@ -15,10 +15,11 @@ package struct CampaignKey: Equatable, Sendable {
         adNetworkID: .empty, campaign: .empty, appID: 0, sourceAppID: 0)
 
     static let columns: KeyColumns<CampaignKey> = [
-        .text("ad_network_id", \.adNetworkID, .page("in lower case; '' when unknown")),
-        .text("campaign", \.campaign, "source identifier of SKAdNetwork 4.0, else campaign id"),
+        .text("ad_network_id", \.adNetworkID, .page("network id in lower case; '' if unknown")),
+        .text(
+            "campaign", \.campaign, "source identifier of SKAdNetwork 4.0, otherwise campaign id"),
         .integer("app_id", \.appID, "advertised app"),
-        .integer("source_app_id", \.sourceAppID, "publisher's app, 0 when absent"),
+        .integer("source_app_id", \.sourceAppID, "publisher's app; 0 if absent"),
     ]
 }
 

@@ -4,11 +4,11 @@ extension ConversionUpdatesFold {
     package typealias Kind = ConversionUpdatesEventType
     package static let streamName = "conversion-updates"
     package static let help = StreamHelp(
-        "Folds what installs were told into conversion-updates.sqlite.",
+        "Folds conversion updates of installs into conversion-updates.sqlite.",
         """
-        Reads the topic that conversion-updates.yaml names from the event log and keeps, by app, \
-        window and value, which conversion values installs were told and which they say they have. \
-        Stop it at any time: it goes on where it was.
+        Reads the topic configured in conversion-updates.yaml and counts by app, window and value \
+        which conversion values installs received and which they report. You can stop it at any \
+        time. After a restart it continues where it stopped.
 
           weir-conversion-updates --until-end
           weir dump conversion-updates --by app_id,sequence_index,kind,value
@@ -41,35 +41,35 @@ package struct ConversionUpdatesKey: RowKey {
     }
 
     package static let columns: KeyColumns<Self> = [
-        .integer("app_id", \.appID, .page("the app that was installed")),
+        .integer("app_id", \.appID, .page("the installed app")),
         .text("framework", \.framework, "'skadnetwork' or 'adattributionkit'"),
         .text(
             "conversion_type", \.conversionType,
-            "'install' or 're-engagement', which has windows and values of its own"),
+            "'install' or 're-engagement', which has separate windows and values"),
         .integer("sequence_index", \.sequenceIndex, "the window, 0 to 2"),
-        .text("model", \.model, "id of the model version; '' when none was in effect"),
-        .text("kind", \.kind, "'fine', 'coarse', or '' for what is counted of requests"),
+        .text("model", \.model, "id of the model version; '' if none was in effect"),
+        .text("kind", \.kind, "'fine', 'coarse', or '' for counts of requests"),
         .text(
             "value", \.value, "'0' to '63', or 'low', 'medium', 'high'",
             steps: ConversionValueText.inOrder),
     ]
     package static let table = AggregateTable(
         "conversion-updates",
-        "What installs of an app were told, and what they say they have, by window, model and value.",
+        "Conversion values that installs received and reported, by app, window, model and value.",
         columns, measures: Measure.self,
         notes: [
-            .updates: "requests; this and the last five have rows without a value",
-            .told: "installs that were told this value",
-            .toldReplaced: "of these, those that were told another one later",
-            .repeated: "told once more, since the install still lacked it",
-            .reported: "installs that say they have this value",
-            .reportedReplaced: "of these, those that have a higher one later",
-            .reportedLower: "was told this value, and says it has a lower one",
-            .reportedHigher: "says it has this value, and was told a lower one at most",
-            .locked: "requests in a window that is locked",
+            .updates: "requests; this column and the last five have rows without a value",
+            .told: "installs that received this value",
+            .toldReplaced: "of these, installs that received another value later",
+            .repeated: "sent again because the install did not have the value yet",
+            .reported: "installs that report this value",
+            .reportedReplaced: "of these, installs that report a higher value later",
+            .reportedLower: "installs that received this value and report a lower one",
+            .reportedHigher: "installs that report this value and received only lower ones",
+            .locked: "requests in a locked window",
             .late: "requests after the last window, or of an earlier install",
             .unmodelled: "requests while no model was in effect",
-            .otherCurrency: "requests with revenue that the model does not speak of",
-            .errors: "requests that report an error of the framework",
+            .otherCurrency: "requests with revenue in a currency that the model does not use",
+            .errors: "requests that report a framework error",
         ])
 }

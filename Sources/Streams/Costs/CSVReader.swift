@@ -43,7 +43,7 @@ struct CSVReader {
                 throw CSVFault(
                     line: 1,
                     explanation:
-                        "the file begins as UTF-16 and is damaged: save it again as CSV in UTF-8")
+                        "the file starts as UTF-16 and is damaged: save it again as CSV in UTF-8")
             }
             self.bytes = Array(text.utf8)
         } else {

@@ -14,7 +14,7 @@ struct CostsCell {
     func value(of cell: String) throws(CellFault) -> String? {
         guard !cell.isEmpty else {
             guard !CostMapping.Field.required.contains(field) else {
-                throw CellFault(explanation: "is empty, and has to say the \(field.rawValue)")
+                throw CellFault(explanation: "is empty: the \(field.rawValue) is required")
             }
             return nil
         }
@@ -23,7 +23,8 @@ struct CostsCell {
         case .day:
             guard let day = mapping.dayFormat.isoDay(cell), isDay(day) else {
                 throw CellFault(
-                    explanation: "has '\(cell)', which is no day as \(mapping.dayFormat)")
+                    explanation:
+                        "has '\(cell)', which is not a day of the format \(mapping.dayFormat)")
             }
             return day
         case .amount:
@@ -35,7 +36,7 @@ struct CostsCell {
             return number
         case .impressions, .clicks, .installs:
             guard let digits = whole(cell[...]) else {
-                throw CellFault(explanation: "has '\(cell)', which is no count")
+                throw CellFault(explanation: "has '\(cell)', which is not a count")
             }
             return digits
         case .network: return cell.asciiLowercased
@@ -58,7 +59,7 @@ struct CostsCell {
         if cell.wholeMatch(of: /[+-]?[0-9]+([.,][0-9]+)?[eE]\+[0-9]+/) != nil {
             throw CellFault(
                 explanation:
-                    "has '\(cell)': a spreadsheet took the identifier for a number and lost its digits. Export the "
+                    "has '\(cell)': a spreadsheet converted the identifier to a number and lost its digits. Export the "
                     + "file again, and import it without saving it in a spreadsheet, or with this column as text"
             )
         }
@@ -85,7 +86,7 @@ struct CostsCell {
     private func noFigure(_ cell: String) -> String {
         let thousands = mapping.thousands.map { ", '\($0)' between thousands" } ?? ""
         return
-            "has '\(cell)', which is no amount with the decimal point '\(mapping.decimalPoint)'\(thousands)"
+            "has '\(cell)', which is not an amount with the decimal point '\(mapping.decimalPoint)'\(thousands)"
     }
 
     /// A JSON number: an optional sign, digits, a fraction and an exponent.

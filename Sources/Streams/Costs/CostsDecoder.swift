@@ -69,7 +69,7 @@ extension FieldFaults {
     fileprivate mutating func requiredDay(_ value: JSONValue?, _ field: StaticString) -> Hour {
         guard let text = requiredText(value, field) else { return Hour(hoursSince1970: 0) }
         if let day = UTC.day(text) { return day }
-        report(.outOfRange, field, "is no day, as 2026-11-20")
+        report(.outOfRange, field, "is not a day, for example 2026-11-20")
         return Hour(hoursSince1970: 0)
     }
 

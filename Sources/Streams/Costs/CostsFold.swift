@@ -23,7 +23,7 @@ package final class CostsFold: LastingFold {
     }
 
     package func take(
-        _ record: RecordView, at place: FoldPosition
+        _ record: RecordView, at place: FoldPosition, of prepared: RecordBatch
     ) throws -> (Outcome, StaticString) {
         let envelope = Envelope<Kind>(record)
         let event: CostsEvent

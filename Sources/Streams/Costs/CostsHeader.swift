@@ -34,7 +34,8 @@ struct HeaderSearch {
                 let found = try? Self.closest(&reader, mapping), found.missing.isEmpty
             else { continue }
             let kind =
-                reader.isUTF16 ? " (the file is UTF-16, as spreadsheets save Unicode Text)" : ""
+                reader.isUTF16
+                ? " (the file is UTF-16, which spreadsheets use for Unicode Text)" : ""
             throw CostsLineFault(
                 line: found.line,
                 "a \(other.name) separates the columns\(kind): write separator: \(other.name) in the mapping"
@@ -42,7 +43,7 @@ struct HeaderSearch {
         }
         throw CostsLineFault(
             line: closest.line,
-            "no line has all columns of the mapping; this one comes closest and lacks "
+            "no line has all columns of the mapping; this line has the most and lacks "
                 + closest.missing.joined(separator: ", "))
     }
 
@@ -133,7 +134,7 @@ struct Header {
         var places: [String: Int] = [:]
         for (place, name) in names.enumerated() where wanted.contains(name) {
             guard places.updateValue(place, forKey: name) == nil else {
-                throw CostsLineFault(line: line, column: name, "is there twice: keep one")
+                throw CostsLineFault(line: line, column: name, "occurs twice: keep one")
             }
         }
         self.places = places
@@ -156,7 +157,7 @@ struct Header {
     ) throws(CostsLineFault) -> CostsLine {
         guard cells.count == names.count else {
             throw CostsLineFault(
-                line: line, "has \(cells.count) fields, and the header has \(names.count)")
+                line: line, "has \(cells.count) fields, but the header has \(names.count)")
         }
         var values = mapping.fixed
         for (field, name, place) in columns {

@@ -9,7 +9,7 @@ extension CostsReport: RecalledRow {
     typealias Key = RecordID
 
     static let table = MemoryTable(
-        "cost_cells", "The last report of every source, day, campaign, country and currency.",
+        "cost_cells", "The last report by source, day, campaign, country and currency.",
         digest: """
             hex(cell) || ' ' || cost_micros || ' ' || impressions || ' ' || clicks || ' ' || installs
               || ' ' || offset
@@ -25,7 +25,7 @@ extension CostsReport: RecalledRow {
         .integer("impressions", { $0.words.impressions }, { $0.words.impressions = $1 }),
         .integer("clicks", { $0.words.clicks }, { $0.words.clicks = $1 }),
         .integer("installs", { $0.words.installs }, { $0.words.installs = $1 }),
-        .integer("offset", note: "where it was reported", { $0.offset }, { $0.offset = $1 }),
+        .integer("offset", note: "offset of the report", { $0.offset }, { $0.offset = $1 }),
     ]
 
     init(_ row: [MemoryValue]) {

@@ -9,10 +9,9 @@ extension CostsFold {
     package static let help = StreamHelp(
         "Folds reported costs into costs.sqlite.",
         """
-        Reads the topic that costs.yaml names from the event log and keeps, by day and campaign, what ad \
-        platforms and finance say that it cost. A later report takes the place of an earlier one of the same \
-        source, day, campaign, country and currency, however often. Stop it at any time: it goes on where \
-        it was.
+        Reads the topic configured in costs.yaml and stores the costs that ad platforms and finance report, by \
+        day and campaign. A later report replaces an earlier one of the same source, day, campaign, country and \
+        currency. You can stop it at any time. After a restart it continues where it stopped.
 
           weir costs import report.csv --mapping google-ads
           weir-costs --until-end
@@ -55,22 +54,23 @@ package struct CostsKey: RowKey {
     }
 
     package static let columns: KeyColumns<Self> = [
-        .text("source", \.source, "who reported it: an ad platform, or finance"),
+        .text("source", \.source, "the reporting source: an ad platform, or finance"),
         .group(\.campaign, CampaignKey.columns),
-        .text("country", \.country, "as it was written; '' when none was"),
+        .text("country", \.country, "as in the report; '' if absent"),
         .text("currency", \.currency, "three capital letters"),
     ]
     package static let table = AggregateTable(
-        "costs", "What campaigns cost as reported: of each day and campaign the last report.",
+        "costs", "Reported costs of campaigns: the last report of each day and campaign.",
         columns, measures: Measure.self,
         notes: [
-            .costMicros: "what was reported last; never added up over currencies",
-            .reportedImpressions: "as the source counts them",
-            .reportedClicks: "as the source counts them",
-            .reportedInstalls: "as the source counts them",
-            .restatements: "reports that took the place of one with other words",
+            .costMicros: "the last reported cost; amounts in different currencies are never added",
+            .reportedImpressions: "as counted by the source",
+            .reportedClicks: "as counted by the source",
+            .reportedInstalls: "as counted by the source",
+            .restatements: "reports that replaced a different report",
         ],
         day: .init(
-            "day", "that the report is about, as it says; not when it came", isAtMostTomorrow: true)
+            "day", "the day that the report names; not the day of its arrival",
+            isAtMostTomorrow: true)
     )
 }

@@ -89,7 +89,7 @@ package struct CostsTable: Sendable {
         for name in fields.map(\.headerText) {
             guard let field = CostMapping.Field(rawValue: name) else {
                 let known = CostMapping.Field.allCases.map(\.rawValue).joined(separator: ", ")
-                throw CostsLineFault(line: line, column: name, "is not known: there are \(known)")
+                throw CostsLineFault(line: line, column: name, "is unknown: use one of \(known)")
             }
             mapping.columns[field] = name
         }
@@ -172,7 +172,7 @@ package struct CostsTable: Sendable {
             lines[place] = .failure(
                 CostsLineFault(
                     line: report.line,
-                    "has the day, campaign, country and currency of line \(before), and would take its place: export a line each, or say repeated_rows: add_up in the mapping"
+                    "has the same day, campaign, country and currency as line \(before) and would replace it: export one line for each, or write repeated_rows: add_up in the mapping"
                 ))
         }
     }
@@ -199,7 +199,7 @@ extension CostsLine {
             values[.amount] = before
             return CostsLineFault(
                 line: other.line,
-                "brings the amount of its cell, which begins in line \(line), above 1000000000")
+                "raises the amount that line \(line) begins above 1000000000")
         }
         for field in CostMapping.Field.counts where other.values[field] != nil {
             let (sum, overflow) = (Int64(values[field] ?? "0") ?? 0).addingReportingOverflow(

@@ -39,7 +39,9 @@ extension WindowedFold {
         return held <= bound ? held : windows.values.reduce(0) { $0 + $1.sweep() }
     }
 
-    package func take(_ record: RecordView, at place: FoldPosition) -> (Outcome, StaticString) {
+    package func take(
+        _ record: RecordView, at place: FoldPosition, of prepared: Prepared
+    ) -> (Outcome, StaticString) {
         let envelope = Envelope<Kind>(record)
         do throws(Rejection) {
             let value = try envelope.value(
@@ -58,7 +60,6 @@ extension WindowedFold {
 /// The state of a fold with a dedupe window: the effects of the batch, and each partition's recently seen ids.
 package final class WindowedState: FoldState {
     package var effects: FoldEffects
-    package var batch: RecordBatch?
     package var recalled: RecalledMemory?
     package private(set) var windows: [Int32: DedupeWindow] = [:]
 

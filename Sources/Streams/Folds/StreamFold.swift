@@ -18,15 +18,14 @@ package func stream(named name: String) -> (any StreamFold.Type)? {
 /// A stream: the type is its description, and an instance is its fold. The description is in `<Stream>Stream.swift` in
 /// the stream's folder, and generic code depends only on it.
 ///
-/// The fold is a pure function of its state and the next record. For each batch: `prepare`, `begin`, `fold` for each
-/// record in order, store the effects, `clear`. State that outlives a batch (the dedupe memory) belongs to the fold and
+/// The fold is a pure function of its state and the next record. For each batch: `prepare`, `fold` for each record in
+/// order, store the effects, `clear`. State that outlives a batch (the dedupe memory) belongs to the fold and
 /// is rebuilt from the store.
 ///
 /// A fold is a `WindowedFold` or a `LastingFold`, depending on its memory. By default records are decoded one by one
-/// during folding. A stream that needs the whole batch first declares its own `Prepared`, and passes the batch to
-/// `state` in `begin`.
+/// during folding. A stream that needs the whole batch first declares its own `Prepared`.
 package protocol StreamFold: AnyObject, SendableMetatype {
-    associatedtype Prepared = RecordBatch
+    associatedtype Prepared: PreparedBatch = RecordBatch
     associatedtype State: FoldState
     associatedtype Rules: StreamRules
     associatedtype Kind: EventType
@@ -72,13 +71,13 @@ package protocol StreamFold: AnyObject, SendableMetatype {
     /// starting verification on other threads. It may run for the next batch before the last one is folded. The batch
     /// must not change until it is folded.
     func prepare(_ batch: RecordBatch) -> Prepared
-    /// The number of records, or signatures in them, that were verified for a folded batch.
+    /// The number of records, or signatures in them, that were verified for a batch that is folded but not yet cleared.
     func verifications(in prepared: Prepared) -> Int
-    /// Begins to fold a prepared batch.
-    func begin(_ prepared: Prepared)
-    /// Folds one record of the current batch. Returns its outcome, and its type for counting. Throws if memory cannot
-    /// be read.
-    func take(_ record: RecordView, at place: FoldPosition) throws -> (Outcome, StaticString)
+    /// Folds one record of a prepared batch. Returns its outcome, and its type for counting. Throws if memory cannot be
+    /// read.
+    func take(
+        _ record: RecordView, at place: FoldPosition, of prepared: Prepared
+    ) throws -> (Outcome, StaticString)
     func clear()
     /// The number of ids in windows in memory. If it exceeds `bound`, expired ids are dropped first.
     func windowIDs(atMost bound: Int) -> Int
@@ -109,32 +108,35 @@ extension StreamFold {
 
 extension StreamFold where Prepared == RecordBatch {
     package func prepare(_ batch: RecordBatch) -> RecordBatch { batch }
+}
 
-    package func begin(_ batch: RecordBatch) {
-        state.batch = batch
-    }
+/// A batch, with the work on it that does not depend on the order of records.
+package protocol PreparedBatch: AnyObject {
+    var batch: RecordBatch { get }
+}
+
+extension RecordBatch: PreparedBatch {
+    package var batch: RecordBatch { self }
 }
 
 extension StreamFold {
     package var effects: FoldEffects { state.effects }
 
-    /// Folds one record of the current batch. Throws if memory cannot be read.
-    package func fold(_ index: Int) throws {
-        guard let batch = state.batch else { return }
-        let record = batch[index]
+    /// Folds one record of a batch. Throws if memory cannot be read.
+    package func fold(_ index: Int, of prepared: Prepared) throws {
+        let record = prepared.batch[index]
         let place = FoldPosition(record, index: index)
         state.advance(record, to: place)
-        let (outcome, type) = try take(record, at: place)
+        let (outcome, type) = try take(record, at: place, of: prepared)
         state.effects.count(outcome, at: place, type: type)
     }
 
     /// Reverts the last `fold` in the dedupe memory and clears the effects, because the record's sums overflow and it
     /// must be rejected.
-    package func rejectOverflow(_ index: Int) {
-        guard let batch = state.batch else { return }
+    package func rejectOverflow(_ index: Int, of prepared: Prepared) {
         state.takeBackLast()
         clear()
-        let record = batch[index]
+        let record = prepared.batch[index]
         let place = FoldPosition(record, index: index)
         state.advance(record, to: place)
         refuse(record, at: place, .rejected(.overflow))
@@ -182,8 +184,6 @@ extension StreamFold {
 /// The state of a fold: the effects of the batch, and its memory.
 package protocol FoldState: AnyObject {
     var effects: FoldEffects { get set }
-    /// The batch being folded.
-    var batch: RecordBatch? { get set }
     /// Replaces the memory while a part of the log is folded again.
     var recalled: RecalledMemory? { get set }
 

@@ -4,11 +4,11 @@ extension ImpressionsFold {
     package typealias Kind = ImpressionsEventType
     package static let streamName = "impressions"
     package static let help = StreamHelp(
-        "Folds what was shown into impressions.sqlite.",
+        "Folds impressions into impressions.sqlite.",
         """
-        Reads the topic that impressions.yaml names from the event log and keeps, an hour and a \
-        placement at a time, what overlays, SKAdNetwork, Outbrain's widgets and in-app bidders showed. \
-        Stop it at any time: it goes on where it was.
+        Reads the topic configured in impressions.yaml and counts ads of overlays, SKAdNetwork, Outbrain \
+        widgets and in-app bidders by hour and placement. You can stop it at any time. After a restart it \
+        continues where it stopped.
 
           weir publish --topic impressions impressions.ndjson
           weir-impressions --until-end
@@ -64,25 +64,25 @@ package struct ImpressionsKey: RowKey {
 
     package static let columns: KeyColumns<Self> = [.group(\.ad, AdKey.columns)]
     package static let table = AggregateTable(
-        "impressions", "What became of ads, by format, placement and campaign.", columns,
+        "impressions", "Ads that were shown or failed, by format, placement and campaign.", columns,
         measures: Measure.self,
         notes: [
             .presented: .page(
-                "ads that were shown; of the format skadn: impressions that SKAdNetwork was told of"
+                "ads that were shown; for the format skadn, impressions that were reported to SKAdNetwork"
             ),
-            .dismissed: "overlays",
-            .failed: "of overlays and in-app bidders' ads",
-            .fidelityView: "of those presented: view-through",
-            .fidelityStorekit: "of those presented: rendered by StoreKit",
-            .received: "recommendations that came",
-            .paid: "of those received",
-            .organic: "of those received",
-            .rtb: "of those received: bought in an auction",
-            .widgetViews: "within 30 minutes of the request",
-            .viewed: "listings, within 30 minutes of the request",
-            .stale: "widgets and listings that were seen later",
-            .loaded: "in-app bidders' ads",
-            .handovers: "in-app bidders' ads that they show themselves",
-            .test: "events and recommendations that count in nothing else",
+            .dismissed: "dismissed overlays",
+            .failed: "failed overlays and ads of in-app bidders",
+            .fidelityView: "of presented: view-through",
+            .fidelityStorekit: "of presented: rendered by StoreKit",
+            .received: "received recommendations",
+            .paid: "of received: paid recommendations",
+            .organic: "of received: other recommendations",
+            .rtb: "of received: bought in an auction",
+            .widgetViews: "widgets viewed within 30 minutes of the request",
+            .viewed: "listings viewed within 30 minutes of the request",
+            .stale: "widgets and listings viewed later",
+            .loaded: "loaded ads of in-app bidders",
+            .handovers: "ads that in-app bidders show themselves",
+            .test: "test events and recommendations, which no other column counts",
         ])
 }

@@ -6,7 +6,6 @@ package protocol LastingFold: StreamFold where State == LastingState {}
 /// The state of a fold with lasting memory: the effects of the batch, and its new rows of memory.
 package final class LastingState: FoldState {
     package var effects: FoldEffects
-    package var batch: RecordBatch?
     package var recalled: RecalledMemory?
 
     private let memory: any FoldMemory

@@ -6,9 +6,9 @@ extension OverlayClicksFold {
     package static let help = StreamHelp(
         "Folds clicks into overlay-clicks.sqlite.",
         """
-        Reads the topic that overlay-clicks.yaml names from the event log and keeps, an hour and a \
-        placement at a time, what people clicked, and apart from that what only looked like a click. \
-        Stop it at any time: it goes on where it was.
+        Reads the topic configured in overlay-clicks.yaml and counts clicks of people by hour and \
+        placement, separately from events that only look like clicks. You can stop it at any time. \
+        After a restart it continues where it stopped.
 
           weir publish --topic overlay-clicks clicks.ndjson
           weir-overlay-clicks --until-end
@@ -46,19 +46,21 @@ package struct OverlayClicksKey: RowKey {
 
     package static let columns: KeyColumns<Self> = [.group(\.ad, AdKey.columns)]
     package static let table = AggregateTable(
-        "overlay-clicks", "Clicks, and what looked like one, by format, placement and campaign.",
+        "overlay-clicks",
+        "Clicks and events that look like clicks, by format, placement and campaign.",
         columns, measures: Measure.self,
         notes: [
-            .clicks: .page("people's: user_clicks, paid_clicks and organic_clicks together"),
-            .userClicks: "of the clicks: on overlays and in-app bidders' ads",
-            .paidClicks: "of the clicks: on paid recommendations",
-            .organicClicks: "of the clicks: on other recommendations",
-            .alteredUrls: "of the paid clicks: leading elsewhere than to Outbrain",
-            .automaticClicks: "by the SDK itself",
-            .early: "before anything was presented, or without a tap",
-            .notPresented: "the overlay was never shown",
-            .unsupportedSdk: "of a version that tracks no clicks",
-            .untracked: "the bid turned tracking off",
-            .test: "events that count in nothing else",
+            .clicks: .page(
+                "clicks of people: the sum of user_clicks, paid_clicks and organic_clicks"),
+            .userClicks: "clicks on overlays and ads of in-app bidders",
+            .paidClicks: "clicks on paid recommendations",
+            .organicClicks: "clicks on other recommendations",
+            .alteredUrls: "paid clicks with a URL that does not lead to Outbrain",
+            .automaticClicks: "clicks by the SDK itself",
+            .early: "clicks before an ad was presented, or without a tap",
+            .notPresented: "clicks on an overlay that was never shown",
+            .unsupportedSdk: "clicks from an SDK version that does not track clicks",
+            .untracked: "clicks with tracking turned off by the bid",
+            .test: "test events, which no other column counts",
         ])
 }

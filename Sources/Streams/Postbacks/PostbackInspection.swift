@@ -34,7 +34,7 @@ package struct PostbackInspection: Sendable {
             attestor: Attestor(keys: keys, threadCount: 1), parser: parser, jwsParser: jwsParser,
             memory: RecalledMemory())
         let prepared = fold.prepare(batch(of: document, framework, isRelayed: isRelayed))
-        guard let item = prepared.items.first, let result = prepared.results().first else {
+        guard let item = prepared.items.first, let result = prepared.results.first else {
             return nil
         }
         let event = try item.event.get()

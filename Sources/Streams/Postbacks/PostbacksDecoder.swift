@@ -245,7 +245,7 @@ extension PostbacksDecoder {
             try? jwsParser.parse(UnsafeRawBufferPointer(rebasing: all[range]))
         }
         guard let value, value.isObject else {
-            faults.report(.malformedJSON, "jws-string", "holds a part that is no JSON object")
+            faults.report(.malformedJSON, "jws-string", "contains a part that is not a JSON object")
             return nil
         }
         return value
@@ -352,7 +352,7 @@ extension RecordKeyReader {
     }
 
     private static let badPart = Rejection(
-        .malformedJSON, "jws-string holds a part that is no JSON object")
+        .malformedJSON, "jws-string contains a part that is not a JSON object")
 }
 
 extension [UInt8] {

@@ -15,8 +15,6 @@ package final class PostbacksFold: LastingFold {
     let jwsParser: JSONParser
     private let attestor: Attestor
     private let decoder: PostbacksDecoder
-    private var prepared: PreparedPostbacks?
-    private var results: [AttestationResult] = []
     private var idBuilder = RecordIDBuilder()
 
     let postbacks = DeltaTable<PostbacksKey>()
@@ -86,16 +84,9 @@ package final class PostbacksFold: LastingFold {
         prepared.verifications
     }
 
-    package func begin(_ prepared: PreparedPostbacks) {
-        self.prepared = prepared
-        state.batch = prepared.batch
-        results = prepared.results()
-    }
-
     package func take(
-        _ record: RecordView, at place: FoldPosition
+        _ record: RecordView, at place: FoldPosition, of prepared: PreparedPostbacks
     ) throws -> (Outcome, StaticString) {
-        guard let prepared else { preconditionFailure("a batch is begun before its records") }
         let item = prepared.items[place.index]
         switch item.event {
         case .failure(let rejection):
@@ -111,7 +102,7 @@ package final class PostbacksFold: LastingFold {
         _ decoded: PostbacksEvent, of record: RecordView, at place: FoldPosition,
         _ prepared: PreparedPostbacks
     ) throws -> Outcome {
-        let result = results[place.index]
+        let result = prepared.results[place.index]
         let event = decoded.inForm(result.form)
         let id = id(of: event, prepared)
         let values = unsignedValues(of: event, prepared)
@@ -131,7 +122,7 @@ package final class PostbacksFold: LastingFold {
         if outcome == .conflicts, let known {
             refuse(
                 record, at: place,
-                .conflict(detail: "carries other values than offset \(known.offset)"))
+                .conflict(detail: "has other values than offset \(known.offset)"))
         }
         if outcome == .accepted {
             var copy = KnownPostback(
@@ -319,17 +310,18 @@ extension PreparedPostbacks {
 }
 
 /// A batch of decoded postbacks, with signatures under verification.
-package final class PreparedPostbacks {
+package final class PreparedPostbacks: PreparedBatch {
     struct Item {
         var countedType: StaticString
         var event: Result<PostbacksEvent, Rejection>
     }
 
-    let batch: RecordBatch
+    package let batch: RecordBatch
     let items: [Item]
     let bytes: [UInt8]
     private var pending: PendingAttestation?
-    private var finished: [AttestationResult] = []
+    /// The result for each decoded record; results of other records are meaningless. Waits for the verification.
+    private(set) lazy var results = pending.take()?.finish() ?? []
 
     init(
         batch: RecordBatch, items: [Item], bytes: [UInt8], requests: [AttestationRequest],
@@ -346,11 +338,5 @@ package final class PreparedPostbacks {
         items.count { item in
             if case .success = item.event { true } else { false }
         }
-    }
-
-    /// The result for each decoded record; results of other records are meaningless. Waits for the verification.
-    func results() -> [AttestationResult] {
-        if let pending = pending.take() { finished = pending.finish() }
-        return finished
     }
 }

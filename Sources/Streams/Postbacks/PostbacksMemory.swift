@@ -37,7 +37,7 @@ extension KnownPostback: RecalledRow {
 
     static let table = MemoryTable(
         "postback_ids",
-        "Every postback ever accepted, with the best copy's verdict and unsigned values.",
+        "All accepted postbacks, with the verdict and the unsigned values of the best copy.",
         hasIDs: true,
         digest: """
             hex(id) || ' ' || rank || ' ' || offset || ' ' || coalesce(conversion_value, '-') || ' '
@@ -63,14 +63,14 @@ extension KnownPostback: RecalledRow {
             { $0.values.coarseValue = $1.flatMap(CoarseValue.init) }),
         .text("country", isOptional: true, { $0.values.country }, { $0.values.country = $1 ?? "" }),
         .value(
-            .init("interaction", .text, "AdAttributionKit only, as it was sent", isOptional: true),
+            .init("interaction", .text, "AdAttributionKit only, as received", isOptional: true),
             {
                 // An empty word differs from a missing one.
                 $0.values.interaction.map { .text($0) } ?? .none
             }, { $0.values.interaction = $1.text }),
         .text(
             "published",
-            note: "partners that it was published to, with revisions: 'acme=1,other=2'",
+            note: "partners with the revision that was published to each: 'acme=1,other=2'",
             isOptional: true,
             { $0.publishedText }, { $0.published = published($1 ?? "") }),
     ]
@@ -166,7 +166,7 @@ struct PostbackCopy: Sendable {
 extension PostbackCopy {
     static let table = MemoryTable(
         "postback_copies",
-        "Every copy of a postback that was decoded, whatever became of it, in order.",
+        "All decoded copies of postbacks with their outcome, in order.",
         [
             .init("offset", .integer),
             .init("id", .bytes, "as in postback_ids"),
@@ -180,10 +180,12 @@ extension PostbackCopy {
             .init("ad_network_id", .text),
             .init("campaign", .text, "source identifier, or campaign id below 4.0"),
             .init("app_id", .integer, "advertised app"),
-            .init("source_app_id", .integer, "publisher's app, 0 when absent"),
+            .init("source_app_id", .integer, "publisher's app; 0 if absent"),
             .init("sequence_index", .integer, "0, 1 or 2; 0 below 4.0"),
-            .init("has_source_identifier", .integer, "1: campaign is one, 0: it is a campaign id"),
-            .init("did_win", .integer, "1 or 0: developers get no copy of those that did not"),
+            .init(
+                "has_source_identifier", .integer,
+                "1: campaign is a source identifier, 0: it is a campaign id"),
+            .init("did_win", .integer, "1 or 0; developers receive copies only of winning ones"),
         ])
 
     func row(_ symbols: SymbolTable) -> [MemoryValue] {

@@ -97,9 +97,14 @@ package struct PostbacksRules: StreamRules {
         let before = Dictionary(old.partners.map { ($0.name, $0) }) { first, _ in first }
         let names = Set(partners.map(\.name))
         return partners.compactMap { partner in
-            guard let known = before[partner.name] else { return "partner \(partner.name) is new" }
+            guard let known = before[partner.name] else {
+                return "partner \(partner.name) was added"
+            }
             return known == partner ? nil : "trust or filter of partner \(partner.name) changed"
-        } + old.partners.filter { !names.contains($0.name) }.map { "partner \($0.name) is gone" }
+        }
+            + old.partners.filter { !names.contains($0.name) }.map {
+                "partner \($0.name) was removed"
+            }
     }
 
     package mutating func emitAll() {

@@ -9,10 +9,10 @@ extension PostbacksFold {
     package static let help = StreamHelp(
         "Verifies postbacks and folds them into postbacks.sqlite.",
         """
-        Checks the signature of every SKAdNetwork and AdAttributionKit postback, counts it under \
-        its verdict, decodes its conversion value by the app's model, and publishes it to the \
-        partners whose files ask for it (topic partner-postbacks). Stop it at any time: it goes \
-        on where it was.
+        Checks the signature of every SKAdNetwork and AdAttributionKit postback, counts it by \
+        verdict, decodes its conversion value with the app's model, and publishes it in the topic \
+        partner-postbacks for the partners that are configured to receive it. You can stop it at \
+        any time. After a restart it continues where it stopped.
 
           weir publish --topic postbacks postbacks.ndjson
           weir-postbacks --until-end
@@ -99,25 +99,25 @@ package struct PostbacksKey: RowKey {
         .text("framework", \.framework, "'skadnetwork' or 'adattributionkit'"),
         .text("version", \.version, "'' for AdAttributionKit"),
         .group(\.campaign, CampaignKey.columns),
-        .text("source_domain", \.sourceDomain, "of a web ad"),
+        .text("source_domain", \.sourceDomain, "domain of a web ad"),
         .integer("sequence_index", \.sequenceIndex, "0, 1 or 2; 0 below 4.0"),
-        .text("interaction", \.interaction, "'view', 'click', 'other', or '' when unknown"),
+        .text("interaction", \.interaction, "'view', 'click', 'other', or '' if unknown"),
         .text(
             "conversion_type", \.conversionType,
             "'download', 'redownload', 're-engagement', 'other'"),
         .text(
             "marketplace", \.marketplace,
-            "marketplace-identifier of AdAttributionKit, '' when absent"),
+            "marketplace-identifier of AdAttributionKit; '' if absent"),
         .boolean("did_win", \.didWin, "1 or 0; 1 below 3.0"),
         .text("verdict", \.verdict, "'valid', 'development', 'invalid', 'unverifiable'"),
-        .text("country", \.country, "'' when absent"),
+        .text("country", \.country, "'' if absent"),
     ]
     package static let table = AggregateTable(
-        "postbacks", "Accepted postbacks of SKAdNetwork and AdAttributionKit, under their verdict.",
+        "postbacks", "Accepted postbacks of SKAdNetwork and AdAttributionKit, by verdict.",
         columns, measures: Measure.self,
         notes: [
-            .postbacks: .page("each once, however many copies came"),
-            .nullValues: "winning ones without a conversion value of either kind",
+            .postbacks: .page("postbacks; copies count once"),
+            .nullValues: "winning postbacks without any conversion value",
         ])
 }
 
@@ -136,8 +136,8 @@ package struct ConversionValuesKey: RowKey {
             steps: ConversionValueText.inOrder),
     ]
     package static let table = AggregateTable(
-        "conversion-values", "The conversion values that accepted postbacks brought.", columns,
-        measures: Measure.self, notes: [.postbacks: .page("postbacks that brought this value")])
+        "conversion-values", "Conversion values of accepted postbacks.", columns,
+        measures: Measure.self, notes: [.postbacks: .page("postbacks with this value")])
 }
 
 package struct DecodedEventsKey: RowKey {
@@ -156,22 +156,23 @@ package struct DecodedEventsKey: RowKey {
         .group(\.campaign, CampaignKey.columns),
         .integer("sequence_index", \.sequenceIndex, "0, 1 or 2; 0 below 4.0"),
         .text("model", \.model, "id of the model version"),
-        .text("event", \.event, .page("as the model names it")),
+        .text("event", \.event, .page("name of the event in the model")),
         .text("currency", \.currency, "of the model version"),
         .boolean(
             "has_source_identifier", \.hasSourceIdentifier,
-            "1: campaign is one, 0: it is a campaign id", isDefault: false),
+            "1: campaign is a source identifier, 0: it is a campaign id", isDefault: false),
     ]
     package static let table = AggregateTable(
         "decoded-events",
-        "What the values of trusted, winning postbacks mean under their model version.", columns,
+        "Events and revenue that trusted, winning postbacks represent under their model version.",
+        columns,
         measures: Measure.self,
         notes: [
-            .countMin: .page("events that the values stand for, at least"),
-            .countMax: .page("events that the values stand for, at most"),
-            .revenueMinMicros: .page("revenue that the values stand for, at least"),
-            .revenueMaxMicros: .page("revenue that the values stand for, at most"),
-            .ambiguous: "postbacks whose value may be of another model version",
+            .countMin: .page("lower bound of the events that the values represent"),
+            .countMax: .page("upper bound of the events that the values represent"),
+            .revenueMinMicros: .page("lower bound of the revenue that the values represent"),
+            .revenueMaxMicros: .page("upper bound of the revenue that the values represent"),
+            .ambiguous: "postbacks with a value that may belong to another model version",
         ])
 }
 
@@ -190,25 +191,25 @@ package struct InstallCohortsKey: RowKey {
         .group(\.campaign, CampaignKey.columns),
         .text(
             "currency", \.currency,
-            "of the model version in effect when the value was set; '' without one"),
+            "of the model version in effect when the value was set; '' if there was none"),
         .boolean(
             "has_source_identifier", \.hasSourceIdentifier,
-            "1: campaign is one, 0: it is a campaign id", isDefault: false),
+            "1: campaign is a source identifier, 0: it is a campaign id", isDefault: false),
     ]
     package static let table = AggregateTable(
         "install-cohorts",
-        "What trusted, winning postbacks say of the installs of a day, by window.", columns,
+        "Installs by cohort and window, from trusted, winning postbacks.", columns,
         measures: Measure.self,
         notes: [
-            .installs: "of the window 0: downloads",
-            .postbacks: "each once, however many copies came",
-            .nullValues: "without a conversion value of either kind",
-            .revenueMinMicros: "revenue that the values stand for, at least",
-            .revenueMaxMicros: "revenue that the values stand for, at most",
+            .installs: "downloads, from postbacks of window 0",
+            .postbacks: "postbacks; copies count once",
+            .nullValues: "postbacks without any conversion value",
+            .revenueMinMicros: "lower bound of the revenue that the values represent",
+            .revenueMaxMicros: "upper bound of the revenue that the values represent",
         ],
         day: .init(
             "cohort",
-            "the estimated day of the install, UTC; '' where nothing is known of it"))
+            "the estimated day of the install, UTC; '' if it is unknown"))
 }
 
 /// Conversion values in columns.

@@ -80,7 +80,7 @@ struct FieldFaults {
         }
         guard let text = text(value, field) else { return nil }
         for place in 0..<count where text.equals(detail[place]) { return place }
-        report(.outOfRange, field, "is none of the words that it can be")
+        report(.outOfRange, field, "is not one of the allowed words")
         return nil
     }
 
@@ -151,7 +151,7 @@ struct FieldFaults {
         case .beyondInt64:
             report(.outOfRange, field, "is beyond 64 bits")
         case .notDigits:
-            report(.wrongType, field, "is a string with something else than digits")
+            report(.wrongType, field, "is a string that contains other characters than digits")
         }
         return nil
     }

@@ -125,15 +125,15 @@ package struct OutcomeKey: RowKey {
 
     package static let columns: KeyColumns<Self> = [
         .text("topic", \.topic, .page("the topic that was read")),
-        .text("type", \.type, "'unknown' for a type that the topic does not have"),
+        .text("type", \.type, "'unknown' if the topic does not have the type"),
     ]
     package static let table = AggregateTable(
-        "outcomes", "What became of every record read.", columns, measures: Outcome.self,
+        "outcomes", "All records read, by outcome.", columns, measures: Outcome.self,
         notes: [
-            .accepted: .page("counted in the stream's aggregates"),
+            .accepted: .page("counted in the aggregates of the stream"),
             .duplicates: .page("seen before"),
-            .conflicts: .page("seen before with other values: kept, not counted"),
-            .untrusted: .page("not from whom it says it is: kept, not counted"),
-            .rejected: .page("not to be decoded: kept, not counted"),
+            .conflicts: .page("seen before with other values; stored, not counted"),
+            .untrusted: .page("not verified as coming from the stated sender; stored, not counted"),
+            .rejected: .page("cannot be decoded; stored, not counted"),
         ])
 }

@@ -111,14 +111,14 @@ package enum RecordedConfigurationFault: OperatorError, Equatable, Sendable {
     package var description: String {
         switch self {
         case .unreadable(let place):
-            "the recorded configuration is not understood at \(place): an older or newer version of Weir wrote it; use that one, or fold the log again under the present configuration (\(Self.refolding))"
+            "the recorded configuration cannot be read at \(place), because another version of Weir wrote it: use that version, or fold the log again with the present configuration (\(Self.refolding))"
         case .otherMeaning:
-            "the recorded configuration means something else to this version of Weir: use the one that recorded it, or fold the log again under the present configuration (\(Self.refolding))"
+            "this version of Weir interprets the recorded configuration differently: use the version that recorded it, or fold the log again with the present configuration (\(Self.refolding))"
         case .rootMissing(let fingerprint):
-            "the recorded configuration trusts the root certificate \(fingerprint) (SHA-256), which store-notifications.yaml no longer lists: list it again while you replay, or fold the log again under the present configuration (\(Self.refolding))"
+            "the recorded configuration trusts the root certificate \(fingerprint) (SHA-256), which store-notifications.yaml no longer lists: list it during the replay, or fold the log again with the present configuration (\(Self.refolding))"
         case .secretMissing(let bundleID):
-            "the recorded configuration has a shared secret of \(bundleID) that store-notifications.yaml no longer has: add it again while you replay, or fold the log again under the present configuration (\(Self.refolding))"
-        case .noMemory: "no memory for reading the recorded configuration"
+            "the recorded configuration has a shared secret of \(bundleID) that store-notifications.yaml no longer has: add it during the replay, or fold the log again with the present configuration (\(Self.refolding))"
+        case .noMemory: "not enough memory to read the recorded configuration"
         }
     }
 }

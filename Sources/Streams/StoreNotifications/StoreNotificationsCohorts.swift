@@ -99,7 +99,7 @@ struct TrialLine: LastingRow {
     var isOpen: Bool
 
     static let table = MemoryTable(
-        "trial_lines", "Lines whose latest purchase was a free trial, or once was.",
+        "trial_lines", "Subscription lines that have or had a free trial as their latest purchase.",
         digest: """
             'trial ' || \(TransactionID.digest(ofColumn: "original_transaction_id"))
               || ' ' || is_open
@@ -107,10 +107,10 @@ struct TrialLine: LastingRow {
         [
             .init(
                 "original_transaction_id", .integerOrBytes,
-                "a number, or the bytes of a text that is none"),
+                "a number, or the bytes of a text that is not a number"),
             .init(
                 "is_open", .integer,
-                "1: the latest purchase was a free trial, and none that was paid followed; else 0"),
+                "1: the latest purchase was a free trial, and no paid one followed; otherwise 0"),
         ])
 
     var row: [MemoryValue] { [.integer(isOpen ? 1 : 0)] }

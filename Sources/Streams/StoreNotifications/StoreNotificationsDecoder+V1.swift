@@ -118,13 +118,13 @@ extension StoreNotificationsDecoder {
             value.member("latest_expired_receipt_info")?.member("bid"),
         ])
         guard let bundleID = named, let app = trust.app(bundleID) else {
-            throw .untrusted("bid", "is none of the configured bundles")
+            throw .untrusted("bid", "is not one of the configured bundles")
         }
         guard let password = value.member("password")?.string else {
             throw .untrusted("password", "is missing")
         }
         guard app.accepts(password: password) else {
-            throw .untrusted("password", "is no shared secret of the bundle")
+            throw .untrusted("password", "is not a shared secret of the bundle")
         }
         let environment =
             value.member("environment") ?? value.member("unified_receipt")?.member("environment")
@@ -133,7 +133,7 @@ extension StoreNotificationsDecoder {
         guard !name.isEmpty else { return (bundleID, .production) }
         guard let known = AppStoreEnvironment(ofVersion1: name), trust.environments.contains(known)
         else {
-            throw .untrusted("environment", "is none that the pipeline allows")
+            throw .untrusted("environment", "is not allowed by the pipeline")
         }
         return (bundleID, known)
     }
@@ -208,13 +208,13 @@ extension StoreNotificationsDecoder {
         // Receipts of single transactions use `bid`.
         let bundle = Self.firstText([receipt?.member("bundle_id"), receipt?.member("bid")])
         guard let bundleID = bundle, trust.app(bundleID) != nil else {
-            throw .untrusted("receipt.bundle_id", "is none of the configured bundles")
+            throw .untrusted("receipt.bundle_id", "is not one of the configured bundles")
         }
         // Responses for receipts of iOS 6 have no environment, and come from the App Store.
         let name = faults.optionalText(value, "environment").flatMap { $0.isEmpty ? nil : $0 }
         let environment = name.map { AppStoreEnvironment(ofVersion1: $0) } ?? .production
         guard let environment, trust.environments.contains(environment) else {
-            throw .untrusted("environment", "is none that the pipeline allows")
+            throw .untrusted("environment", "is not allowed by the pipeline")
         }
         // A receipt without a key has no line and no id.
         let key = record.key.flatMap { $0.isEmpty ? nil : $0 } ?? faults.missing("the record's key")

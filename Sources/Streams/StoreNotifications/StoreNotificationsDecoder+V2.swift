@@ -85,7 +85,7 @@ extension StoreNotificationsDecoder {
         }
         let parsed = jws.payload.withUnsafeBytes { try? parser.parse($0) }
         guard let value = parsed, value.isObject else {
-            throw .untrusted(member, "its payload is no JSON object")
+            throw .untrusted(member, "its payload is not a JSON object")
         }
         let payload = AppStorePayload(value, of: kind)
         guard let signedAt = payload.signedAtMilliseconds else {
@@ -104,14 +104,14 @@ extension StoreNotificationsDecoder {
         of payload: AppStorePayload
     ) throws(NotificationRefusal) -> AppStoreEnvironment {
         guard payload.holder != nil else {
-            throw .untrusted("signedPayload", "its payload speaks of no app")
+            throw .untrusted("signedPayload", "its payload does not name an app")
         }
         guard let bundleID = payload.bundleID, let app = trust.app(bundleID) else {
-            throw .untrusted("bundleId", "is none of the configured bundles")
+            throw .untrusted("bundleId", "is not one of the configured bundles")
         }
         guard let environment = payload.environment, trust.environments.contains(environment)
         else {
-            throw .untrusted("environment", "is none that the pipeline allows")
+            throw .untrusted("environment", "is not allowed by the pipeline")
         }
         if environment == .production, let appAppleID = app.appAppleID,
             payload.appAppleID != appAppleID

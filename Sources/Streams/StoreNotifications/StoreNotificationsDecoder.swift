@@ -143,14 +143,15 @@ extension FieldFaults {
 }
 
 /// A batch of notifications that is being verified and decoded.
-package final class PreparedNotifications {
+package final class PreparedNotifications: PreparedBatch {
     /// A record takes a fraction of a millisecond, mostly for signatures: long relative to the cost of a chunk, short
     /// relative to a batch.
     private static let recordsPerChunk = 16
 
-    let batch: RecordBatch
+    package let batch: RecordBatch
     private let run: ConcurrentChunks<NotificationChunk>
-    private var chunks: [NotificationChunk] = []
+    /// Waits for the verification.
+    private lazy var chunks = run.finish()
 
     init(
         _ batch: RecordBatch, decoders: LentTools<StoreNotificationsDecoder>
@@ -171,11 +172,7 @@ package final class PreparedNotifications {
         _ = run.finish()
     }
 
-    func wait() {
-        if chunks.isEmpty { chunks = run.finish() }
-    }
-
-    /// The number of verified records, with any result. Call `wait` first.
+    /// The number of verified records, with any result.
     var verifications: Int {
         chunks.reduce(0) { sum, chunk in
             sum
@@ -185,7 +182,7 @@ package final class PreparedNotifications {
         }
     }
 
-    /// A decoded record, and the texts of its event. Call `wait` first.
+    /// A decoded record, and the texts of its event.
     func item(_ index: Int) -> (item: NotificationChunk.Item, bytes: [UInt8]) {
         let chunk = chunks[index / Self.recordsPerChunk]
         return (chunk.items[index % Self.recordsPerChunk], chunk.bytes)

@@ -4,7 +4,6 @@ import Signatures
 package final class StoreNotificationsFold: LastingFold {
     package let state: LastingState
     private let decoders: LentTools<StoreNotificationsDecoder>
-    private var prepared: PreparedNotifications?
     /// Memory's answers about the current record.
     private var answers = NotificationAnswers()
     private var askedTransactions: [TransactionID] = []
@@ -47,16 +46,9 @@ package final class StoreNotificationsFold: LastingFold {
         prepared.verifications
     }
 
-    package func begin(_ prepared: PreparedNotifications) {
-        prepared.wait()
-        self.prepared = prepared
-        state.batch = prepared.batch
-    }
-
     package func take(
-        _ record: RecordView, at place: FoldPosition
+        _ record: RecordView, at place: FoldPosition, of prepared: PreparedNotifications
     ) throws -> (Outcome, StaticString) {
-        guard let prepared else { preconditionFailure("a batch is begun before its records") }
         let (item, bytes) = prepared.item(place.index)
         switch item.event {
         case .failure(let refusal):

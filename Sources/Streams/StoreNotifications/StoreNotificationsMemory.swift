@@ -59,29 +59,30 @@ extension RefundHistory: LastingRow {
 
     static let table = MemoryTable(
         "refunds",
-        "What was counted of the cancellations of a transaction, so that none counts twice.",
+        "Counted cancellations of transactions, so that no cancellation counts twice.",
         digest: """
             'refunds ' || \(TransactionID.digest(ofColumn: "transaction_id"))
               || ' ' || cancellations || ' ' || early_reversals || ' ' || hex(coalesce(cohorts, ''))
             """,
         [
             .init(
-                "transaction_id", .integerOrBytes, "a number, or the bytes of a text that is none")
+                "transaction_id", .integerOrBytes,
+                "a number, or the bytes of a text that is not a number")
         ] + columns.declared)
 
     private static let columns: MemoryColumns<RefundHistory> = [
         .text(
             "cancellations",
-            note: "in order of folding: 'ms=micros', without micros once nothing can be taken back",
+            note: "in fold order: 'ms=micros', without micros if nothing can be reversed",
             { $0.storedCancellations },
             { $0 = RefundHistory(stored: $1 ?? "", earlyReversals: $0.earlyReversals) }),
         .integer(
-            "early_reversals", note: "reversals that came before their refund",
+            "early_reversals", note: "reversals that arrived before their refund",
             { $0.earlyReversals },
             { $0.earlyReversals = $1 }),
         .value(
             .init(
-                "cohorts", .bytes, "the rows of cohorts that have what can be taken back",
+                "cohorts", .bytes, "the rows of cohorts with amounts that can be reversed",
                 isOptional: true), { $0.storedCohorts },
             { if case .bytes(let bytes) = $1 { $0.readCohorts(bytes) } }),
     ]
@@ -159,12 +160,12 @@ struct AcceptedNotification: LastingRow {
 
     static let table = MemoryTable(
         "notification_ids",
-        "Every notification and receipt that was accepted or repeats one, and every transaction of which a sale or a consumption request was counted.",
+        "Accepted notifications and receipts with their repetitions, and transactions with a counted sale or consumption request.",
         hasIDs: true,
         digest: "hex(id)",
         [
             .init("id", .bytes, "first 16 bytes of SHA-256 of the id's tuple"),
-            .init("offset", .integer, "of the record that counts"),
+            .init("offset", .integer, "of the counted record"),
         ])
 
     var row: [MemoryValue] { [.integer(offset)] }

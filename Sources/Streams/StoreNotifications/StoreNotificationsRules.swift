@@ -81,7 +81,7 @@ package struct StoreNotificationsRules: StreamRules {
             guard !apps.contains(where: { $0.bundleID.utf8.elementsEqual(app.bundleID.utf8) })
             else {
                 throw element.badValue(
-                    "bundle_id '\(app.bundleID)' is that of an earlier app: keep one")
+                    "bundle_id '\(app.bundleID)' occurs in an earlier app: keep one")
             }
             apps.append(app)
         }
@@ -126,7 +126,7 @@ extension StoreNotificationsRules.App {
         var texts: [String] = []
         if let file = mapping["shared_secrets_file"] {
             guard mapping["shared_secrets"] == nil else {
-                throw file.badValue("comes together with shared_secrets: keep one of them")
+                throw file.badValue("cannot be combined with shared_secrets: keep one of them")
             }
             texts = try file.secretsOfFile(in: directory)
         } else {
@@ -135,7 +135,7 @@ extension StoreNotificationsRules.App {
         secrets = [:]
         for text in texts {
             guard let digest = SharedSecretDigest.digest(Array(text.utf8), bundleID: bundleID)
-            else { throw node.badValue("no memory for the digest of a shared secret") }
+            else { throw node.badValue("not enough memory for the digest of a shared secret") }
             secrets[digest] = text
         }
     }
@@ -177,7 +177,7 @@ extension ConfigurationNode {
             .map { line in line.trimmingPrefix(while: \.isWhitespace).withoutSpaceAtEnd }
             .filter { !$0.isEmpty }
         guard !secrets.isEmpty else {
-            throw badValue("'\(path)' holds no secret: write one a line")
+            throw badValue("'\(path)' contains no secret: write one per line")
         }
         return secrets
     }

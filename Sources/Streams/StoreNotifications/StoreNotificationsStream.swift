@@ -5,12 +5,12 @@ import ConfigurationValues
 extension StoreNotificationsFold {
     package static let streamName = "store-notifications"
     package static let help = StreamHelp(
-        "Verifies the App Store's notifications and folds them.",
+        "Verifies and folds notifications of the App Store.",
         """
         Counts App Store Server Notifications of versions 1 and 2, and receipts that an operator \
-        publishes, in store-notifications.sqlite. What does not verify is counted as untrusted, kept, \
-        and touches nothing else. store-notifications.yaml names the apps. Stop it at any time: \
-        it goes on where it was.
+        publishes, in store-notifications.sqlite. Notifications that cannot be verified are stored \
+        and counted only as untrusted. store-notifications.yaml lists the apps. You can stop it at \
+        any time. After a restart it continues where it stopped.
 
           weir publish --topic store-notifications notifications.ndjson
           weir-store-notifications --until-end
@@ -86,7 +86,7 @@ package struct StoreNotificationsKey: RowKey {
     package static let columns: KeyColumns<Self> = [
         .text(
             "environment", \.environment,
-            "'Production', 'Sandbox', and where they are allowed 'Xcode', 'LocalTesting'"),
+            "'Production', 'Sandbox', and 'Xcode' and 'LocalTesting' if they are allowed"),
         .text("bundle_id", \.bundleID, .page("the app")),
         .text("product_id", \.productID, "'' when unknown"),
         .text("storefront", \.storefront, "country, three letters; '' in version 1"),
@@ -100,14 +100,14 @@ package struct StoreNotificationsKey: RowKey {
             "'purchased', 'family', 'assigned', 'other'; '' without a transaction"),
     ]
     package static let table = AggregateTable(
-        "store-notifications", "Accepted notifications of the App Store, and what receipts add.",
+        "store-notifications", "Accepted notifications of the App Store, and receipts.",
         columns, measures: Measure.self,
         notes: [
             .initialBuys: .page("SUBSCRIBED / INITIAL_BUY; version 1: INITIAL_BUY"),
             .trials: "of initial_buys",
             .resubscribes: .page("SUBSCRIBED / RESUBSCRIBE"),
-            .renewals: .page("DID_RENEW; version 1: INTERACTIVE_RENEWAL too"),
-            .recoveries: "renewed after a failure",
+            .renewals: .page("DID_RENEW; version 1: also INTERACTIVE_RENEWAL"),
+            .recoveries: "renewals after a failure",
             .renewalFailures: .page("DID_FAIL_TO_RENEW"),
             .gracePeriods: "of renewal_failures",
             .gracePeriodExpirations: .page("GRACE_PERIOD_EXPIRED"),
@@ -121,13 +121,13 @@ package struct StoreNotificationsKey: RowKey {
             .upgrades: "of preference_changes",
             .downgrades: "of preference_changes",
             .offersRedeemed: .page("OFFER_REDEEMED"),
-            .refunds: .page("REFUND; version 1: CANCEL too, unless by an upgrade"),
-            .upgradeCancellations: "cancelled by an upgrade: no money was asked back",
+            .refunds: .page("REFUND; version 1: also CANCEL, except for upgrades"),
+            .upgradeCancellations: "cancellations by an upgrade, without a refund",
             .refundReversals: .page("REFUND_REVERSED"),
             .refundsDeclined: .page("REFUND_DECLINED"),
-            .familyRevocations: .page("REVOKE: sharing in the family ended"),
-            .assignmentRevocations: "in place of family_revocations, for assigned seats",
-            .consumptionRequests: .page("CONSUMPTION_REQUEST: somebody asked for a refund"),
+            .familyRevocations: .page("REVOKE: family sharing ended"),
+            .assignmentRevocations: "the same as family_revocations for assigned seats",
+            .consumptionRequests: .page("CONSUMPTION_REQUEST: a customer requested a refund"),
             .priceIncreasesPending: .page("PRICE_INCREASE / PENDING"),
             .priceIncreasesAccepted: .page("PRICE_INCREASE / ACCEPTED"),
             .oneTimePurchases: .page("ONE_TIME_CHARGE"),
@@ -144,10 +144,10 @@ package struct StoreNotificationsKey: RowKey {
             .priceChanges: .page("PRICE_CHANGE"),
             .renewalsExtended: .page("RENEWAL_EXTENDED"),
             .tests: .page("TEST"),
-            .other: "of an unknown type or subtype",
-            .grossMicros: "what customers paid, in millionths of the unit; version 2 only",
+            .other: "notifications of an unknown type or subtype",
+            .grossMicros: "payments of customers, in millionths of the unit; version 2 only",
             .refundedMicros:
-                "what they got back, less what was reversed; in millionths of the unit; version 2 only",
+                "refunds minus reversals, in millionths of the unit; version 2 only",
         ])
 }
 
@@ -167,7 +167,7 @@ package struct CohortsKey: RowKey {
     package static let columns: KeyColumns<Self> = [
         .word(
             "age", \.age,
-            "'0', '1', '3', '7', '14', '30', '60', '90', '180', '365', '+': whole days from the first purchase to the one that is counted or to the revocation, above the age before and up to this one; '' without a cohort",
+            "'0', '1', '3', '7', '14', '30', '60', '90', '180', '365', '+': whole days from the first purchase to the counted one or to the revocation, above the previous age and up to this one; '' without a cohort",
             steps: CohortAge.all.map { "\($0.name)" }),
         .text("bundle_id", \.bundleID, "the app"),
         .text("product_id", \.productID, "'' when unknown"),
@@ -177,22 +177,22 @@ package struct CohortsKey: RowKey {
     ]
     package static let table = AggregateTable(
         "cohorts",
-        "What purchases of the environment Production, of the ownership purchased, brought by the day of the first purchase and the age since.",
+        "Purchases in the environment Production with the ownership purchased, by day of the first purchase and age.",
         columns, measures: Measure.self,
         notes: [
             .buyers: "initial_buys and one_time_purchases",
-            .trials: "of the buyers: free trials",
+            .trials: "buyers with a free trial",
             .trialConversions:
-                "the first renewals at a price above 0 of lines whose latest purchase was a free trial; in version 1, the first that are no trial",
-            .renewals: "with recoveries",
-            .expirations: "of all four kinds",
-            .refunds: "REFUND; version 1: CANCEL too, unless by an upgrade",
-            .grossMicros: "what customers paid; version 2 only",
+                "first renewals at a price above 0 after a free trial; in version 1, the first renewals that are not a trial",
+            .renewals: "renewals and recoveries",
+            .expirations: "expirations of all four kinds",
+            .refunds: "REFUND; version 1: also CANCEL, except for upgrades",
+            .grossMicros: "payments of customers; version 2 only",
             .refundedMicros:
-                "what they got back, less what was reversed, which is taken from where the refund is; version 2 only",
+                "refunds minus reversals; a reversal is subtracted in the row of its refund; version 2 only",
             .undated:
-                "notifications, of version 1 cancelled transactions, that lack a date and count in no other measure",
+                "notifications (in version 1, cancelled transactions) without a date, which no other measure counts",
         ],
         day: .init(
-            "cohort", "day of the line's first purchase, UTC; '' where it is not known"))
+            "cohort", "day of the line's first purchase, UTC; '' if it is unknown"))
 }

@@ -56,7 +56,7 @@ struct BackupManifest: Codable, Equatable {
         let path = "\(directory)/\(Self.fileName)"
         func damaged(_ explanation: String) -> CommandError {
             .failure(
-                "\(path) is not what was written: \(explanation); restore it from a copy of this backup, or take "
+                "\(path) is damaged or was changed: \(explanation). Restore it from a copy of this backup, or take "
                     + "another backup")
         }
         let bytes: Data
@@ -64,14 +64,14 @@ struct BackupManifest: Codable, Equatable {
             bytes = try RegularFile.contents(of: path)
         } catch {
             throw .failure(
-                "no backup in \(directory): \(Self.fileName) cannot be read (\(error)); name the directory "
+                "\(directory) does not contain a backup: cannot read \(Self.fileName) (\(error)). Name the directory "
                     + "that weir backup wrote")
         }
         do {
             let version = try JSONDecoder().decode(Version.self, from: bytes).version
             guard version <= Self.currentVersion else {
                 throw CommandError.failure(
-                    "\(path) has version \(version), and this program knows \(Self.currentVersion): use the "
+                    "\(path) has version \(version), and this program reads up to \(Self.currentVersion). Use the "
                         + "program that wrote the backup, or a newer one")
             }
             self = try JSONDecoder().decode(Self.self, from: bytes)
@@ -81,7 +81,7 @@ struct BackupManifest: Codable, Equatable {
             throw CommandError(error) ?? damaged("\(error)")
         }
         if version >= 2, checksum == nil || Self.checksum(of: bytes, saying: checksum) != checksum {
-            throw damaged("its own checksum is not right")
+            throw damaged("its own checksum does not match")
         }
         if let explanation = fault { throw damaged(explanation) }
     }
@@ -89,18 +89,18 @@ struct BackupManifest: Codable, Equatable {
     /// Why this is not a valid list of a backup; nil when it is.
     private var fault: String? {
         if version < 1 { return "its version is \(version)" }
-        if files.isEmpty { return "it lists no file" }
+        if files.isEmpty { return "it lists no files" }
         var names: Set<String> = []
         for file in files {
             let parts = file.name.split(separator: "/", omittingEmptySubsequences: false)
             // Files outside the backup do not belong to it and must not be restored.
             guard !parts.contains(where: { ["", ".", ".."].contains($0) }) else {
-                return "it lists '\(file.name)', which is no path within the backup"
+                return "it lists '\(file.name)', which is not a path in the backup"
             }
             guard names.insert(file.name).inserted else { return "it lists '\(file.name)' twice" }
         }
         if digest == nil, files.contains(where: { $0.kind == .store }) {
-            return "it lists stores, and has no digest of them"
+            return "it lists stores, but not their digest"
         }
         return nil
     }
@@ -168,11 +168,11 @@ extension DecodingError {
             return "it has no \(place(context.codingPath, key.stringValue))"
         case .valueNotFound(_, let context): return "it has no \(place(context.codingPath))"
         case .typeMismatch(_, let context) where context.codingPath.isEmpty:
-            return "it is no JSON object"
+            return "it is not a JSON object"
         case .typeMismatch(_, let context):
-            return "\(place(context.codingPath)) is of another kind than it was written"
+            return "\(place(context.codingPath)) has the wrong type"
         case .dataCorrupted(let context) where !context.codingPath.isEmpty:
-            return "\(place(context.codingPath)) is none of the words that are written there"
+            return "\(place(context.codingPath)) has an unknown value"
         default: return "it is not JSON"
         }
     }
@@ -209,8 +209,8 @@ struct BackupVerification {
             let exists = FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
             guard !exists || !isDirectory.boolValue else { continue }
             faults.append(
-                "\(path) is not listed in \(BackupManifest.fileName): it is no part of the backup, and would be "
-                    + "restored with it; move it elsewhere")
+                "\(path) is not listed in \(BackupManifest.fileName): it does not belong to the backup, but would be "
+                    + "restored with it. Move it elsewhere")
         }
     }
 
@@ -221,8 +221,8 @@ struct BackupVerification {
             let (bytes, sha256) = try BackupManifest.hash(path)
             guard bytes == file.bytes, sha256 == file.sha256 else {
                 faults.append(
-                    "\(path) is not what was written: its SHA-256 is \(sha256), of \(bytes) bytes; "
-                        + "take another backup")
+                    "\(path) is damaged or was changed: its \(bytes) bytes have the SHA-256 \(sha256). "
+                        + "Take another backup")
                 return
             }
             guard file.kind != .note else { return }
@@ -284,7 +284,7 @@ struct BackupVerification {
             let found = try OpenStores(directories: [directory]).digest()
             if found != expected {
                 faults.append(
-                    "\(directory): the digest of its stores is \(found), and was \(expected): use the "
+                    "\(directory): the digest of the stores is \(found), expected \(expected). Use the "
                         + "version of Weir that wrote it, or take another backup")
             }
         } catch {

@@ -38,16 +38,16 @@ struct BackupWriter {
         self.show = show
         guard access(path, F_OK) != 0 else {
             throw CommandError.failure(
-                "\(path) is there already, and a backup replaces nothing: name another directory")
+                "\(path) already exists, and a backup never replaces files: name another directory")
         }
         guard !Self.isInside(path, data) else {
             throw CommandError.failure(
-                "\(path) is inside \(data), which is backed up: name a directory outside of it, on another disk "
-                    + "if there is one")
+                "\(path) is inside \(data), the directory to back up: name a directory outside it, on another disk "
+                    + "if possible")
         }
         guard !PromotionRequest.isMade(in: data) || !PromotionRequest.isHeld(in: data) else {
             throw CommandError.failure(
-                "a promotion is under way in \(data): wait until it is done, then back up")
+                "a promotion is running in \(data): wait until it ends, then back up")
         }
         if let logPath { try Self.requireLog(logPath) }
         sets = try PromotionJournal(directory: data)
@@ -74,7 +74,7 @@ struct BackupWriter {
         } catch {
             guard case .noLog = error else { throw error }
             throw CommandError.failure(
-                "no log at \(path): give --data the directory in use, and --log the log that it follows (kafka://HOST:PORT when that is in Kafka)"
+                "no log at \(path): give --data the directory in use, and --log its log (kafka://HOST:PORT for Kafka)"
             )
         }
     }
@@ -87,11 +87,12 @@ struct BackupWriter {
             try copyFiles()
             guard !manifest.files.isEmpty else {
                 throw CommandError.failure(
-                    "nothing to back up in \(data): give --data a directory that is in use")
+                    "nothing to back up in \(data): give --data a directory that is in use"
+                )
             }
             guard try PromotionJournal(directory: data).promotions == sets.promotions else {
                 throw CommandError.failure(
-                    "a set of stores was promoted in \(data) meanwhile: back up again")
+                    "a set of stores was promoted in \(data) during the backup: back up again")
             }
             if manifest.files.contains(where: { $0.kind == .store }) {
                 show("computing the digest ...")
@@ -128,7 +129,7 @@ struct BackupWriter {
         // Without a lock, another user may have started to send corrections.
         if corrections == nil, try lockCorrections() != nil {
             throw CommandError.failure(
-                "corrections were sent in \(data) meanwhile: back up again")
+                "corrections were sent in \(data) during the backup: back up again")
         }
     }
 
@@ -142,7 +143,7 @@ struct BackupWriter {
         } catch {
             guard case .locked(_, let owner) = error else { throw error }
             throw CommandError.failure(
-                "corrections of \(path) are being sent\(owner): wait until weir promote has ended, then back up"
+                "weir promote is sending corrections of \(path)\(owner): wait until it ends, then back up"
             )
         }
     }

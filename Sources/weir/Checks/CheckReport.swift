@@ -54,7 +54,8 @@ extension CheckReport {
             let streams = directory.programs.filter { directory.has(program: $0) }
             guard !streams.isEmpty else {
                 return note(
-                    wrong: "\(directory.path): no worker has its file here, such as bids.yaml")
+                    wrong: "\(directory.path): it contains no worker file, such as bids.yaml"
+                )
             }
             let models = try directory.conversionModels().count
             let partners = try directory.partners()
@@ -67,8 +68,8 @@ extension CheckReport {
             } else {
                 note(
                     right:
-                        "nothing is watched: weir watch fails, and the page Warnings is empty, until "
-                        + "\(directory.path)/watch.yaml exists. Copy the one that Weir ships in pipelines"
+                        "Weir watches nothing: weir watch fails, and the page Warnings is empty, until "
+                        + "\(directory.path)/watch.yaml exists. Copy the file that Weir ships in pipelines"
                 )
             }
             for name in try directory.reportNames() {
@@ -123,7 +124,7 @@ extension CheckReport {
         if let explanation = unknown.first?.explanation {
             let names = unknown.map(\.name).joined(separator: ", ")
             let topics = unknown.count == 1 ? "topic" : "topics"
-            note(doubtful: "settings of \(topics) \(names) were not compared: \(explanation)")
+            note(doubtful: "cannot compare the settings of \(topics) \(names): \(explanation)")
         }
         guard wrongCount == wrongBefore else { return }
         guard !missing.isEmpty else {
@@ -131,7 +132,7 @@ extension CheckReport {
         }
         note(
             right: "topics \(directory.path): \(described.count - missing.count) of "
-                + "\(described.count) are in the log; a publish creates the others, and so does weir "
+                + "\(described.count) are in the log. A publish creates the others, or run weir "
                 + "topics apply: \(missing.joined(separator: ", "))")
     }
 }
@@ -146,18 +147,18 @@ extension Catalog {
         var doubts: [String] = []
         if campaign.campaignID == nil, campaign.sourceIdentifier == nil, campaign.offers.isEmpty {
             doubts.append(
-                "names only what says no campaign: give it a campaign_id, a source_identifier or "
+                "it has no id of a campaign: add a campaign_id, a source_identifier or "
                     + "offers")
         }
         // A catalog without network or app names shows their ids in reports by intention.
         if !networks.isEmpty, networks[campaign.network] == nil {
             doubts.append(
-                "its network \(campaign.network) is not under networks: mend one of both, or name "
-                    + "the network")
+                "its network \(campaign.network) is not under networks: correct it, or add "
+                    + "it there")
         }
         if !apps.isEmpty, apps[campaign.app] == nil {
             doubts.append(
-                "its app \(campaign.app) is not under apps: mend one of both, or name the app")
+                "its app \(campaign.app) is not under apps: correct it, or add it there")
         }
         return doubts.map { "catalog: campaign '\(campaign.name)': \($0)" }
     }
@@ -172,7 +173,7 @@ extension Catalog {
     }
 
     static func explanation(ofUnknown network: String, _ directory: String) -> String {
-        "costs of network '\(network.withOtherLettersEscaped)': \(directory)/catalog.yaml does not have this network, so "
+        "costs of network '\(network.withOtherLettersEscaped)': \(directory)/catalog.yaml does not contain this network, so "
             + "that reports cannot join its costs with a campaign. Add it under networks, or correct "
             + "the id in the costs and import them again"
     }
@@ -183,9 +184,9 @@ extension CheckReport {
     mutating func checkCosts(in directories: [String], _ pipelines: PipelineDirectory) {
         attempt { report in
             let stores = try OpenStores(directories: directories)
-            let query = DumpQuery(
+            let request = ReportRequest(
                 name: CostsFold.streamName, grouping: .columns(["ad_network_id"]))
-            let ids = try stores.dump(query).rows.compactMap { row -> String? in
+            let ids = try stores.dump(request).rows.compactMap { row -> String? in
                 guard case .text(let id)? = row.columns.first else { return nil }
                 return id
             }
@@ -201,8 +202,8 @@ extension SuffixCollision {
     fileprivate var explanation: String {
         let names = campaigns.map { "'\($0.name)'" }.joined(separator: ", ")
         return
-            "catalog: a postback of \(network) for app \(app) that carries '\(suffix)' is ambiguous: "
-            + "\(names) end with it; give them source identifiers that end differently"
+            "catalog: a postback of \(network) for app \(app) with the source identifier '\(suffix)' is ambiguous: "
+            + "the identifiers of \(names) end with it. Give them source identifiers with different endings"
     }
 }
 

@@ -100,14 +100,14 @@ struct PageCheck {
         }
         if sound > 0, sound == paths.count + (logPath == nil ? 0 : 1) {
             report.note(
-                right: "all pages of \(counted(sound, "file"))\(records) are what was written")
+                right: "all pages of \(counted(sound, "file"))\(records) are undamaged")
         }
         return damaged
     }
 
     private static let unchecked =
-        "is of before pages had checksums, so that damage may not show: ops/runbooks/damaged-file.md "
-        + "says how it gets them"
+        "has no checksums, because an older version created it, so damage may stay hidden: ops/runbooks/damaged-file.md "
+        + "explains how to add them"
 }
 
 /// Checks the deliveries of a directory for documents that wait for an operator.
@@ -141,14 +141,16 @@ struct DeliveryCheck {
             for fault in faults { report.note(wrong: fault) }
             for misplaced in try store.misplaced(nowMilliseconds: now) {
                 report.note(
-                    doubtful: "\(path): \(misplaced.count) for \(misplaced.partner) wait until "
+                    doubtful:
+                        "\(path): \(misplaced.count) deliveries for \(misplaced.partner) wait until "
                         + "\(UTC.text(milliseconds: misplaced.untilMilliseconds)), longer than the "
-                        + "schedule allows: the clock was ahead, or is behind now; they are due, and "
-                        + "weir-partner-postbacks sends them once it runs")
+                        + "schedule allows: the clock was ahead, or is behind now. They are due, and "
+                        + "weir-partner-postbacks sends them when it runs")
             }
             for (partner, count) in try counts(of: .held, in: store) {
                 report.note(
-                    doubtful: "\(path): \(count) for \(partner) are held, and wait for you: see "
+                    doubtful:
+                        "\(path): \(count) deliveries for \(partner) are held and wait for your decision: see "
                         + "weir deliveries list --partner \(partner) --state held --data \(directory)"
                 )
             }
@@ -208,7 +210,7 @@ struct DeliveryCheck {
                     + "--data \(directory)"
             }
             return
-                "\(count) for \(partner) are dead: see weir deliveries list --partner \(partner) "
+                "\(count) deliveries for \(partner) are dead: see weir deliveries list --partner \(partner) "
                 + "--state dead --data \(directory), then weir deliveries retry"
         }
     }

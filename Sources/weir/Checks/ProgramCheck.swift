@@ -50,7 +50,7 @@ extension CheckReport {
             let well = checks.count { $0.wrong.isEmpty && $0.doubtful.isEmpty }
             if well > 0 {
                 report.note(
-                    right: "partners: \(well) of \(checks.count) can be sent every kind of document"
+                    right: "partners: \(well) of \(checks.count) can receive every kind of document"
                 )
             }
         }
@@ -67,9 +67,9 @@ extension CheckReport {
         for program in directory.programs where !directory.has(program: program) {
             note(
                 wrong:
-                    "\(directory.path)/\(program).yaml: no such file: weir up does not start without "
-                    + "it. Copy the one that Weir ships. If the programs run one by one, weir check "
-                    + "--separate does not ask for it")
+                    "\(directory.path)/\(program).yaml: the file does not exist, and weir up does not start without "
+                    + "it. Copy the file that Weir ships. If you run the programs separately, use weir check "
+                    + "--separate")
         }
     }
 
@@ -86,8 +86,9 @@ extension CheckReport {
         guard access(data, R_OK | W_OK | X_OK) != 0 else { return }
         note(
             doubtful:
-                "\(data): this user may not write there (\(String(cString: strerror(errno)))): "
-                + "no program that runs as it can work; let it, or run weir check as theirs")
+                "\(data): this user cannot write there (\(String(cString: strerror(errno)))), "
+                + "so programs that run as this user fail. Grant the permission, or run weir check as the user of the programs"
+        )
     }
 
     /// Warns of stores and logs that other users of the machine can read.
@@ -101,8 +102,8 @@ extension CheckReport {
         let others = open.count == 1 ? "" : " and \(counted(open.count - 1, "other file"))"
         note(
             doubtful:
-                "\(first)\(others): other users of this machine can read what devices sent, and "
-                + "the shared secrets in the log. Remove the right: chmod o= \(open.joined(separator: " "))"
+                "\(first)\(others): other users of this machine can read the data of devices and "
+                + "the shared secrets in the log. Remove the permission: chmod o= \(open.joined(separator: " "))"
         )
     }
 
@@ -113,9 +114,9 @@ extension CheckReport {
         where bytes > WriteAheadMetrics.unusualBytes {
             note(
                 doubtful:
-                    "\(path)-wal has \(bytes >> 20) MiB: a program that has been reading \(path) "
-                    + "in one transaction keeps it from being written back, or the writer was killed. End "
-                    + "that program (fuser \(path) lists them); the next commits write it back and cut it"
+                    "\(path)-wal has \(bytes >> 20) MiB: a program that reads \(path) "
+                    + "in one long transaction blocks its checkpoint, or the writer was killed. End "
+                    + "that program (fuser \(path) lists them). The next commits checkpoint and truncate the file"
             )
         }
     }

@@ -94,7 +94,7 @@ struct StoreCheck {
         guard count > 0, let latest = hours.map(\.hour).max() else { return }
         report.note(
             doubtful:
-                "store \(path): \(counted(count, "record")) of \(topic) \(count == 1 ? "is" : "are") dated ahead of the clock, the latest in the hour \(latest.text): reports end at the newest record that is not (docs/guides/save-a-report.md)"
+                "store \(path): \(counted(count, "record")) of \(topic) \(count == 1 ? "is" : "are") dated ahead of the clock, the latest in the hour \(latest.text): reports end at the newest record with a correct time (docs/guides/save-a-report.md)"
         )
     }
 
@@ -156,8 +156,8 @@ extension CheckReport {
         let named = Set(sets.promotions.flatMap(\.streams.keys))
         for name in named.subtracting(OpenStores.streams).sorted() {
             note(
-                doubtful: "\(directory)/\(PromotionJournal.fileName) promotes '\(name)', and there "
-                    + "is no such stream: nothing is in force by that; bring the file back from a "
+                doubtful: "\(directory)/\(PromotionJournal.fileName) promotes '\(name)', which "
+                    + "is not a stream, so this has no effect. Restore the file from a "
                     + "backup, or promote again")
         }
     }

@@ -10,14 +10,15 @@ import Wording
 struct ArchiveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "archive",
-        abstract: "Copies a topic to an archive, so that it outlives the log's retention.",
+        abstract: "Copies a topic to an archive that outlives the log's retention.",
         discussion: """
-            An archive is an embedded log whose topic has the partitions, offsets, timestamps, keys, \
-            headers and values of the original, byte for byte, and its identity: a store folded from \
-            the one goes on with the other, and both give the same weir digest. Offsets of no record \
-            stay gaps. Running it again copies what has come since; it may be killed at any instant. \
-            An archive whose log has meanwhile lost records behind its end is refused: run this more \
-            often than records expire.
+            An archive is an embedded log. It keeps the partitions, offsets, timestamps, keys, headers and \
+            values of the topic byte for byte, and the topic's identity. A store that was folded from the log \
+            continues with the archive, and both give the same weir digest. Offsets without a record stay gaps.
+
+            Run the command again to copy new records. You can kill it at any time. If the log has deleted \
+            records that the archive does not have yet, the command fails. Run it more often than records \
+            expire.
 
               weir archive --topic bids --from kafka://localhost:9092 --to sqlite:archive.sqlite
               weir-bids --log kafka://localhost:9092 --archive sqlite:archive.sqlite
@@ -33,27 +34,28 @@ struct ArchiveCommand: ParsableCommand {
     var from: String?
     @Option(
         help: ArgumentHelp(
-            "The archive: sqlite:PATH, created when it is not there (WEIR_ARCHIVE).",
+            "The archive: sqlite:PATH, created if missing (WEIR_ARCHIVE).",
             valueName: "archive"))
     var to: String?
     @Option(
         help: ArgumentHelp(
-            "Only these partitions, as 0,2-3 (WEIR_PARTITIONS; default: all).", valueName: "list"))
+            "Only these partitions, for example 0,2-3 (WEIR_PARTITIONS; default: all).",
+            valueName: "list"))
     var partitions: String?
     @Option(
         help: ArgumentHelp(
-            "Begin at this offset of every partition (WEIR_FROM_OFFSET; default: the earliest).",
+            "Start at this offset of every partition (WEIR_FROM_OFFSET; default: the earliest).",
             valueName: "offset"))
     var fromOffset: Int64?
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Begin at the first record of this time: \(LogTime.forms) (WEIR_FROM_TIME).",
+            "Start at the first record from this time on: \(LogTime.forms) (WEIR_FROM_TIME).",
             valueName: "time"))
     var fromTime: String?
-    @Flag(help: "Stop at the end that the log has at the start: the default.")
+    @Flag(help: "Stop at the end that the log has at the start (the default).")
     var untilEnd = false
-    @Flag(help: "Go on with what is appended, until it is stopped (WEIR_FOLLOW=1).")
+    @Flag(help: "Keep copying new records until stopped (WEIR_FOLLOW=1).")
     var follow = false
     @OptionGroup var access: FileAccessOptions
 
@@ -61,7 +63,7 @@ struct ArchiveCommand: ParsableCommand {
         let environment = Environment()
         let follows = try environment.isSet("WEIR_FOLLOW", option: follow)
         guard !(untilEnd && follow) else {
-            throw CommandError.usage("--follow has no end: leave --until-end out")
+            throw CommandError.usage("--follow and --until-end exclude each other: remove one")
         }
         let topic = try named(topic, "--topic", "WEIR_TOPIC")
         let source = try LogAddress(named(from, "--from", "WEIR_LOG"))
@@ -86,7 +88,7 @@ struct ArchiveCommand: ParsableCommand {
         let explanation =
             "archived \(counted(copy.addedCount, "record")) of \(topic) to sqlite:\(archive)"
         StandardError.write(
-            line: "\(explanation)\(StopSignal.ofProcess.isRequested ? ", and was stopped" : "")")
+            line: "\(explanation)\(StopSignal.ofProcess.isRequested ? ", then stopped" : "")")
     }
 
     private func run(_ copy: ArchiveCopy, follows: Bool) throws {
@@ -106,13 +108,13 @@ struct ArchiveCommand: ParsableCommand {
         _ option: String?, _ name: String, _ variable: String
     ) throws(CommandError) -> String {
         if let text = option ?? Environment()[variable] { return text }
-        throw .usage("give \(name), or set \(variable)")
+        throw .usage("\(name) is missing: give it, or set \(variable)")
     }
 
     /// The archive's file, which must not be that of the log.
     private static func archive(_ text: String, source: LogAddress) throws(CommandError) -> String {
         guard case .sqlite(let path)? = try? LogAddress(text) else {
-            throw .usage("--to '\(text)' is no archive: write sqlite:PATH")
+            throw .usage("--to '\(text)' is not an archive: write sqlite:PATH")
         }
         if case .sqlite(let other) = source,
             URL(fileURLWithPath: other).resolvingSymlinksInPath()
@@ -128,15 +130,18 @@ struct ArchiveCommand: ParsableCommand {
         if let text = environment["WEIR_FROM_OFFSET"], offset == nil, fromTime == nil {
             offset = Int64(text)
             guard offset != nil else {
-                throw CommandError.usage("WEIR_FROM_OFFSET '\(text)' is no offset: write a number")
+                throw CommandError.usage(
+                    "WEIR_FROM_OFFSET '\(text)' is not an offset: write a number")
             }
         }
         let time = fromTime ?? (offset == nil ? environment["WEIR_FROM_TIME"] : nil)
         guard offset == nil || time == nil else {
-            throw CommandError.usage("--from-offset and --from-time exclude each other")
+            throw CommandError.usage("--from-offset and --from-time exclude each other: give one")
         }
         if let offset {
-            guard offset >= 0 else { throw CommandError.usage("offsets begin with 0") }
+            guard offset >= 0 else {
+                throw CommandError.usage("--from-offset is negative: write 0 or more")
+            }
             return .offset(offset)
         }
         return try time.map { .time(try LogTime.milliseconds($0, option: "--from-time")) }

@@ -10,13 +10,14 @@ import Wording
 struct BackupCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup",
-        abstract: "Copies a data directory while all is in use, and checks such a copy.",
+        abstract: "Copies a data directory while programs run, and checks such a copy.",
         discussion: """
-            The copy is a data directory again: the stores in force with sets.json, deliveries.sqlite, \
-            conversions.sqlite, and the embedded log, each consistent in itself, and the log the \
-            furthest. To restore it, stop everything and put a copy of it in the place of the data \
-            directory; docs/guides/back-up-and-restore.md says what happens then. Whoever has the log in Kafka backs up the \
-            stores alone.
+            A backup is a data directory too. It contains the stores in force with sets.json, deliveries.sqlite, \
+            conversions.sqlite and the embedded log. Each file is consistent, and the log is the newest copy. \
+            With Kafka, a backup contains the stores without the log.
+
+            To restore a backup, stop all programs and replace the data directory with a copy of the backup. \
+            docs/guides/back-up-and-restore.md explains the next steps.
 
               weir backup /mnt/backups/2026-11-22
               weir backup verify /mnt/backups/2026-11-22
@@ -30,12 +31,12 @@ struct BackupWriteCommand: ParsableCommand {
         commandName: "write",
         abstract: "Copies a data directory to a new one.",
         discussion: """
-            Nothing has to stop, and nothing is lost or changed. weir-partner-postbacks waits while its \
-            file is copied. While weir promote --emit sends corrections there is no backup. An existing directory \
-            is never written to.
+            Programs keep running, and the command changes no data. weir-partner-postbacks waits while its file \
+            is copied. While weir promote --emit sends corrections, the command fails. It never writes to an \
+            existing directory.
             """)
 
-    @Argument(help: "The directory to make.")
+    @Argument(help: "The directory to create.")
     var directory: String
     @OptionGroup var data: DataOptions
     @OptionGroup var log: LogOptions
@@ -45,7 +46,7 @@ struct BackupWriteCommand: ParsableCommand {
     func run() throws {
         let format = try format.chosen()
         let source = try data.single(
-            "a backup is of one data directory: give --data once, and back up one after another")
+            "a backup contains one data directory: give --data once, and make one backup for each")
         var logPath: String?
         if case .sqlite(let path) = try LogAddress(log.text(data)) { logPath = path }
         var writer = try BackupWriter(
@@ -58,12 +59,11 @@ struct BackupWriteCommand: ParsableCommand {
 struct BackupVerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Checks a backup: exit code 0 when all of it can be used, else 1.",
+        abstract: "Checks a backup: exit code 0 if all of it can be used, otherwise 1.",
         discussion: """
-            Compares every file with its SHA-256, and the list of files with its own, names files that are not \
-            listed, reads every page and every record, computes the digest \
-            of the stores again, and holds every next offset against the copy of the log. Nothing is \
-            written.
+            Compares every file and the list of files with their SHA-256, and reports files that are not listed. \
+            Reads every page and every record, computes the digest of the stores again, and compares every next \
+            offset with the copy of the log. The command writes nothing.
             """)
 
     @Argument(help: "The directory that weir backup wrote.")
@@ -81,7 +81,7 @@ struct BackupVerifyCommand: ParsableCommand {
             as: format)
         guard verification.faults.isEmpty else {
             throw CommandError.failure(
-                "\(directory) cannot be used as it is: \(counted(verification.faults.count, "fault")), see above"
+                "\(directory) cannot be used: \(counted(verification.faults.count, "fault")), see above"
             )
         }
     }
@@ -104,10 +104,10 @@ struct BackupReport: Report {
         if let digest = manifest.digest { lines.append("digest \(digest)") }
         lines += faults?.map { "wrong: \($0.withoutControls)" } ?? []
         if faults?.isEmpty == true {
-            lines.append("all of it is what was written, and fits together")
+            lines.append("all files are undamaged and consistent with each other")
             if manifest.checksum == nil {
                 lines.append(
-                    "an earlier version wrote \(BackupManifest.fileName), without a checksum of itself"
+                    "an earlier version wrote \(BackupManifest.fileName) without a checksum of its own"
                 )
             }
         }

@@ -10,19 +10,23 @@ import Wording
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Says what is wrong with the configuration, the log and the stores.",
+        abstract: "Reports problems of the configuration, the log and the stores.",
         discussion: """
-            One line each. Runs what each program looks at when it starts: the workers, delivery, the \
-            collector with its keys and certificates, weir up, which needs a file for each program \
-            (--separate does without). Then what only shows later: names of \
-            partners are looked up, and held against where they may lead; a document of each kind is \
-            rendered for each of them; the configuration is judged against what stores have folded. \
-            Nothing is sent and nothing is written. Ends with 1 when anything is wrong, a partner that \
-            answered 410, 401 or 403 and deliveries that nobody tries any more among it. \
-            Every page of the stores, of the deliveries and of an embedded log is held against its checksum, \
-            and so is every record of that log, which takes as long as reading them; --quick leaves that out. \
-            Programs that run read keys, partners and the catalog's names again when their files change: \
-            check those before you put them there.
+            Prints one line for each finding. The command runs the start checks of every program: the workers, \
+            delivery, the collector with its keys and certificates, and weir up. weir up needs a file for each \
+            program; with --separate, a missing file is allowed.
+
+            It also checks what fails only later: it resolves the names of partners, compares their addresses \
+            with the allowed ones, renders a document of each kind for each partner, and compares the \
+            configuration with the stores. It compares every page of the stores, the deliveries and an embedded \
+            log, and every record of that log, with its checksum. This takes as long as reading them; --quick \
+            skips it.
+
+            The command sends and writes nothing. It ends with 1 if anything is wrong, for example if a partner \
+            answered 410, 401 or 403, or if deliveries are dead.
+
+            Running programs reload keys, partners and the names of the catalog when their files change. Check \
+            these files before you install them.
             """)
 
     @OptionGroup var pipelines: PipelinesOptions
@@ -31,11 +35,11 @@ struct CheckCommand: ParsableCommand {
     @OptionGroup var topics: TopicsOptions
     @Flag(
         help:
-            "The programs run one by one, without weir up: one without a file is not used (WEIR_SEPARATE)."
+            "The programs run separately, without weir up: a program without a file is not in use (WEIR_SEPARATE)."
     )
     var separate = false
     @OptionGroup var clock: ClockOptions
-    @Flag(help: "Do not read all of the stores and of the log.")
+    @Flag(help: "Skip reading all pages and records of the stores and the log.")
     var quick = false
 
     func run() throws {
@@ -83,7 +87,7 @@ struct CheckCommand: ParsableCommand {
             report.checkCosts(in: data.directories, directory)
         }
         if stores.isEmpty, deliveries.isEmpty {
-            report.note(right: "no stores yet in \(data.listed)")
+            report.note(right: "\(data.listed) has no stores yet")
         }
         try BufferedOutput.print(report.text)
         guard report.wrongCount == 0 else {
@@ -103,7 +107,7 @@ struct CheckCommand: ParsableCommand {
         } catch LogError.noLog(let address)
             where !isNeeded && self.log.log == nil && Environment()["WEIR_LOG"] == nil
         {
-            report.note(right: "no log yet at \(address)")
+            report.note(right: "there is no log yet at \(address)")
         } catch let error as LogError {
             guard CommandError(error)?.exitCode != 64 else { throw error }
             report.note(wrong: error.description)

@@ -10,29 +10,30 @@ import Streams
 struct DiffCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff",
-        abstract: "Compares two sets of stores: what differs, in which rows and by how much.",
+        abstract: "Compares two sets of stores, row by row and measure by measure.",
         discussion: """
-            A and B are data directories, mostly the one that is in use and one that was replayed. \
-            Without NAME there is a line for each dump and measure that differs in any row; with it, a \
-            line for each row and measure, the largest difference first, and the totals at the end.
+            A and B are data directories, usually the one in use and a replayed one. Without NAME, the command \
+            prints a line for each dump and measure that differs. With NAME, it prints a line for each row and \
+            measure, the largest difference first, and the totals last.
 
               weir replay --topic postbacks --into fixed
               weir diff data fixed
               weir diff data fixed decoded-events --by day,campaign,currency --measure revenue_max_micros
 
-            difference is B less A. Amounts of several currencies are never added up. The stores have to be of one log; streams that only one directory has \
-            are left out. docs/guides/analyse-campaigns.md has more.
+            difference is B minus A. Amounts in different currencies are never added up. The stores must come \
+            from the same log. Streams that only one directory contains are skipped. \
+            docs/guides/analyse-campaigns.md has more.
             """)
 
-    @Argument(help: "The data directory that differences are measured from.")
+    @Argument(help: "A: the data directory that is the base.")
     var first: String
-    @Argument(help: "The data directory that is compared with it.")
+    @Argument(help: "B: the data directory to compare with it.")
     var second: String
-    @Argument(help: "Name of a dump (default: all of them, summed up).")
+    @Argument(help: "Name of a dump (default: a summary of all).")
     var name: String?
     @OptionGroup var selection: SelectionOptions
     @OptionGroup var comparison: ComparisonOptions
-    @Flag(help: "End with exit code 1 when anything differs.")
+    @Flag(help: "End with exit code 1 if anything differs.")
     var exitCode = false
     @OptionGroup var pipelines: PipelinesOptions
     @OptionGroup var format: DumpFormatOptions
@@ -49,18 +50,18 @@ struct DiffCommand: ParsableCommand {
         guard let name else {
             guard selection.by == nil, selection.conditions.isEmpty, comparison.isDefault else {
                 throw CommandError.usage(
-                    "--by, --where, --measure, --all and --limit are of one dump: name it")
+                    "--by, --where, --measure, --all and --limit need one dump: give its name")
             }
-            var query = try selection.query("")
-            query.conversionModels = try pipelines.configuration.conversionModels()
-            return try sets[0].diff(sets[1], everyDumpBy: query)
+            return try sets[0].diff(
+                sets[1], everyDumpBy: selection.request(""),
+                models: pipelines.configuration.conversionModels())
         }
-        let query = try selection.query(name)
-        let question = comparison.question(query)
+        let request = try selection.request(name)
+        let question = comparison.question(request)
         return try sets[0].diff(
             sets[1],
             knownReport(name, .sums).comparedRows(
-                question.query, pipelines.configuration),
+                question.request, pipelines.configuration),
             question)
     }
 }
@@ -77,24 +78,24 @@ extension StoreComparison {
 struct WhatIfCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "what-if",
-        abstract: "Shows what other conversion models would make of the values that came.",
+        abstract: "Decodes the received conversion values under other models.",
         discussion: """
-            Decodes the stored conversion values under the models of --models, and compares the events \
-            and the revenue with those that are stored: the difference that a replay under these models \
-            would make, without one.
+            Decodes the stored conversion values under the models of --models, and compares the events and the \
+            revenue with the stored ones. The result is the difference that a replay under these models would \
+            make.
 
               cp -r pipelines/conversion-models candidate
               edit candidate/525463029.yaml
               weir what-if --models candidate
               weir what-if --models candidate --by total --where app_id=525463029
 
-            difference is candidate less stored. Apps without a file in --models are left out. The columns \
-            are those of decoded-events. docs/guides/analyse-campaigns.md has more.
+            difference is candidate minus stored. Apps without a file in --models are skipped. The columns are \
+            those of decoded-events. docs/guides/analyse-campaigns.md has more.
             """)
 
     @Option(
         help: ArgumentHelp(
-            "The directory of the candidate models: <app>.yaml, or a folder conversion-models of them.",
+            "The directory of the candidate models: files <app>.yaml, or a folder conversion-models with these files.",
             valueName: "dir"))
     var models: String
     @OptionGroup var selection: SelectionOptions
@@ -109,11 +110,11 @@ struct WhatIfCommand: ParsableCommand {
 
     func run() throws {
         let format = try format.chosen()
-        var query = try selection.query("decoded-events")
-        if selection.by == nil { query.grouping = .columns(Self.columns) }
+        var request = try selection.request("decoded-events")
+        if selection.by == nil { request.grouping = .columns(Self.columns) }
         let candidates = try PipelineDirectory(models).candidateModels()
         _ = try data.stores().whatIf(
-            candidates, comparison.question(query), catalog: pipelines.configuration.catalog()
+            candidates, comparison.question(request), catalog: pipelines.configuration.catalog()
         ).write(as: format, isRaw: csv.isSet())
     }
 }
@@ -121,27 +122,27 @@ struct WhatIfCommand: ParsableCommand {
 struct ChangesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "changes",
-        abstract: "Says why a report says something else today than it did: in parts that add up.",
+        abstract: "Explains why a report has changed since an earlier time, in parts that add up.",
         discussion: """
-            What the dump said at --from, what it says at --to, and of the difference how much later \
-            records added, how much another configuration of the stores made, and how much a \
-            correction. At each time those stores count that were in force, and of their records those \
-            with an earlier timestamp.
+            Prints the value at --from, the value at --to, and the parts of the difference: later records, \
+            another configuration of the stores, and corrections. For each time, the command uses the stores \
+            that were in force then, and only records with an earlier timestamp.
 
               weir changes funnel --from 2026-11-17 --by day,name
               weir changes decoded-events --from 2026-11-17T09:30:00Z --to 2026-11-21 \\
                 --by campaign,currency --where app_id=525463029
 
             Each line is a row and a measure: value_from + later_records + configuration + correction = \
-            value_to. Standard error names the promotions in between. Whole hours are told by the \
-            stores alone; else the records of that hour are read from the log. docs/guides/analyse-campaigns.md has more.
+            value_to. The command names the promotions between the two times on standard error. For a time \
+            within an hour, it reads the records of that hour from the log. docs/guides/analyse-campaigns.md has \
+            more.
             """)
 
     @Argument(help: "Name of the dump.")
     var name: String
     @Option(parsing: .unconditional, help: "The earlier time: \(LogTime.forms).")
     var from: String
-    @Option(parsing: .unconditional, help: "The later time. Default now.")
+    @Option(parsing: .unconditional, help: "The later time (default: now).")
     var to: String?
     @OptionGroup var selection: SelectionOptions
     @OptionGroup var source: SourceOptions
@@ -162,9 +163,9 @@ struct ChangesCommand: ParsableCommand {
             try to.map { try LogTime.milliseconds($0, option: "--to") }
             ?? WallClock.milliseconds
         let hours = try source.installation.hours()
-        let query = try selection.query(name)
+        let request = try selection.request(name)
         return try StoreChanges(
-            knownReport(name, .sums).comparedRows(query, source.pipelines.configuration),
+            knownReport(name, .sums).comparedRows(request, source.pipelines.configuration),
             directories: source.data.directories, fromMilliseconds: start, toMilliseconds: end,
             hours: hours)
     }
@@ -173,26 +174,26 @@ struct ChangesCommand: ParsableCommand {
 struct ReconcileCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reconcile",
-        abstract: "Sets the postbacks that networks got against the copies that developers got.",
+        abstract: "Compares the postbacks of networks with the copies of developers.",
         discussion: """
-            Devices send a winning postback to the ad network and, where the app asks for it, to its \
-            developer. Each pair of copies is found by its id. By day and campaign: how many match, how \
-            many copies are missing on either side, and how many carry other values.
+            Devices send a winning postback to the ad network. If the app requests it, they also send a copy to \
+            the developer. The command matches the copies by id. For each day and campaign, it counts the \
+            matches, the copies that are missing on either side, and the copies with different values.
 
               weir reconcile --since 2026-11-01
               weir reconcile --by ad_network_id --format csv
               weir reconcile --where campaign=5239 --records
 
-            --records lists the postbacks that do not match, with the partition and the offsets of their \
-            copies, for weir read and weir explain. Only trusted copies count; the others are \
-            counted apart. The columns: hour, day, ad_network_id, campaign, app_id, source_app_id, \
-            sequence_index. docs/guides/analyse-campaigns.md has more.
+            --records lists the postbacks that do not match, with the partition and offsets of their copies for \
+            weir read and weir explain. Only trusted copies count; untrusted ones have their own columns. The \
+            columns: hour, day, ad_network_id, campaign, app_id, source_app_id, sequence_index. \
+            docs/guides/analyse-campaigns.md has more.
             """)
 
     @OptionGroup var selection: SelectionOptions
-    @Flag(help: "A line for each postback that does not match.")
+    @Flag(help: "Print a line for each postback that does not match.")
     var records = false
-    @Flag(help: "With --records: those that match, too.")
+    @Flag(help: "With --records: print matching postbacks too.")
     var all = false
     @OptionGroup var data: DataOptions
     @OptionGroup var pipelines: PipelinesOptions
@@ -203,9 +204,10 @@ struct ReconcileCommand: ParsableCommand {
     func run() throws {
         let format = try format.chosen()
         guard records || !all else {
-            throw CommandError.usage("--all is of --records: counts have all postbacks")
+            throw CommandError.usage(
+                "--all needs --records: the counts always include all postbacks")
         }
-        var question = ReconciliationQuery(query: try selection.query("reconcile"))
+        var question = ReconciliationQuery(request: try selection.request("reconcile"))
         question.showsRecords = records
         question.showsMatched = all
         question.trustsDevelopment = try pipelines.configuration.trustsDevelopment()

@@ -11,22 +11,21 @@ import Wording
 struct CostsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "costs",
-        abstract: "Takes in what campaigns cost.",
+        abstract: "Imports the costs of campaigns.",
         subcommands: [CostsImportCommand.self])
 }
 
 struct CostsImportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Publishes the costs in a CSV file of an ad platform or of finance.",
+        abstract: "Publishes costs from a CSV file of an ad platform or of finance.",
         discussion: """
-            What its columns mean says the mapping: costs/NAME.yaml of --pipelines, of which Weir ships \
-            apple-ads, google-ads, google-ads-api, meta and generic. Every line is looked at before anything is \
-            published; a fault is named with file, line and column, and then nothing is.
+            A mapping defines the columns of the file: costs/NAME.yaml of --pipelines. Weir ships apple-ads, \
+            google-ads, google-ads-api, meta and generic. The command checks every line before it publishes \
+            anything. If a line is invalid, it reports file, line and column, and publishes nothing.
 
-            A file may be imported again, and so may a later one of the same days: what it says of a day, \
-            campaign, country and currency takes the place of what was said before, and what is the same \
-            counts once.
+            You can import a file again, and a later file of the same days. The newer cost of a day, campaign, \
+            country and currency replaces the older one. Equal costs count once.
 
               weir costs import report.csv --mapping google-ads --dry-run
               weir costs import report.csv --mapping google-ads
@@ -34,11 +33,11 @@ struct CostsImportCommand: ParsableCommand {
               weir dump costs --by day,source,currency
             """)
 
-    @Argument(help: "A CSV file; - or none: standard input.")
+    @Argument(help: "A CSV file (default, or -: standard input).")
     var file: String?
     @Option(help: ArgumentHelp("A mapping: costs/NAME.yaml of --pipelines.", valueName: "name"))
     var mapping: String
-    @Flag(help: "Say what would be published, and publish nothing.")
+    @Flag(help: "Print what would be published, and publish nothing.")
     var dryRun = false
     @OptionGroup var destination: PublishingOptions
     @OptionGroup var pipelines: PipelinesOptions
@@ -60,7 +59,7 @@ struct CostsImportCommand: ParsableCommand {
         guard !dryRun else {
             return StandardError.write(
                 line:
-                    "dry run: \(counted(found.records.count, "record")) would be published, and none was"
+                    "dry run: \(counted(found.records.count, "record")) would be published, none were"
             )
         }
         let topic =
@@ -96,7 +95,9 @@ struct CostsImport {
         } catch {
             throw .failure("\(name):\(error.line): \(error) (mapping \(mappingName))")
         }
-        guard let reader = RecordKeyReader() else { throw .failure("no memory for a JSON parser") }
+        guard let reader = RecordKeyReader() else {
+            throw .failure("not enough memory for a JSON parser")
+        }
         report.skippedLines = table.skippedLines
         var faults: [CostsLineFault] = []
         for line in table.lines {
@@ -116,12 +117,13 @@ struct CostsImport {
             throw .failure(
                 "\(name):\(first.line): \(first)"
                     + (others.isEmpty
-                        ? "" : "; there are faults in lines \(others.joined(separator: ", "))")
+                        ? "" : "; there are more faults in lines \(others.joined(separator: ", "))")
                     + (more > 0 ? " and \(more) more" : "") + ": nothing was published")
         }
         guard !records.isEmpty else {
             throw .failure(
-                "\(name): no line of it is a report (\(table.skippedLines) were skipped)")
+                "\(name) contains no costs: \(counted(table.skippedLines, "line")) skipped by the mapping"
+            )
         }
     }
 
@@ -224,7 +226,7 @@ struct CostsImportReport: Report {
             isNumber: [false, false, true, false, false, true], rows: rows
         ).text
             + (skippedLines > 0
-                ? "\(counted(skippedLines, "line")) skipped, as the mapping says\n" : "")
+                ? "\(counted(skippedLines, "line")) skipped by the mapping\n" : "")
     }
 
     func write(to json: inout JSONText) {

@@ -12,20 +12,19 @@ import Tokens
 struct DashboardCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dashboard",
-        abstract: "Serves the numbers of stores as pages, each number a link to its records.",
+        abstract: "Serves the numbers of stores as web pages, with links to the records.",
         discussion: """
-            Pages for a browser: today, campaigns, cohorts, publisher, subscriptions, postbacks, partners, \
-            operation and the last records. Each number leads to its explanation: how it adds up, the records \
-            behind it and what was left out. Each table is there as CSV and JSON too, and names the command \
-            that prints it. Pages are read-only, need no JavaScript, and ask nothing of any other host. \
-            weir up serves them by itself.
+            Serves pages for a browser: today, campaigns, cohorts, publisher, subscriptions, postbacks, \
+            partners, operation and the last records. Each number links to its explanation: the sum, its records \
+            and what was left out. Each table has CSV and JSON versions and shows the command that prints it. \
+            Pages are read-only, need no JavaScript and load nothing from other hosts. weir up serves them too.
 
               weir dashboard --data data --log sqlite:data/log.sqlite
               weir dashboard --listen 0.0.0.0:8090 --data data-a --data data-b --log kafka://localhost:9092
 
-            On a loopback address whoever is on the machine may read. Elsewhere readers sign in with a token, \
-            which weir token make --read makes; token_keys of collector.yaml has its key, and TLS is the \
-            business of a proxy before it.
+            On a loopback address, every user of the machine can read. On other addresses, readers sign in with \
+            a token from weir token make --read. The token's key is under token_keys in collector.yaml. Use a \
+            proxy for TLS.
             """)
 
     static let defaultAddress = "127.0.0.1:8090"
@@ -44,7 +43,8 @@ struct DashboardCommand: ParsableCommand {
         StopSignal.listen()
         LoggingSystem.bootstrap { ConsoleLogHandler(label: $0, level: .notice) }
         guard let address = try Self.address(listen, option: "--listen") else {
-            throw CommandError.usage("WEIR_DASHBOARD is off: give --listen HOST:PORT")
+            throw CommandError.usage(
+                "WEIR_DASHBOARD is off: give --listen HOST:PORT to serve pages")
         }
         let server = try Self.server(at: address, source, trusted: proxies.ranges())
         defer { server.stop() }
@@ -58,7 +58,8 @@ struct DashboardCommand: ParsableCommand {
         guard text != Environment.off else { return nil }
         guard let address = ListenAddress(text) else {
             throw CommandError.usage(
-                "\(option) '\(text)' is no address: write HOST:PORT, as \(defaultAddress), or off")
+                "\(option) '\(text)' is not an address: write HOST:PORT, for example \(defaultAddress), or off"
+            )
         }
         return address
     }
@@ -78,7 +79,7 @@ struct DashboardCommand: ParsableCommand {
         let keys = isOpen ? nil : TokenKeys(collector?.tokenKeys ?? [])
         if let keys, keys.isEmpty {
             throw CommandError.failure(
-                "dashboard: \(address) can be reached from other machines, and \(directory.path)/collector.yaml has no token_keys for readers to sign in by: make one with weir token new-key --out FILE, or listen on 127.0.0.1"
+                "dashboard: other machines can reach \(address), but \(directory.path)/collector.yaml has no token_keys for readers to sign in: create a key with weir token new-key --out FILE, or listen on 127.0.0.1"
             )
         }
         return try DashboardServer(
@@ -93,10 +94,10 @@ struct DashboardCommand: ParsableCommand {
 struct TrustedProxyOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Proxies before the dashboard: addresses or ranges, separated by commas (WEIR_TRUSTED_PROXIES; default: trusted_proxies of collector.yaml).",
+            "Proxies in front of the dashboard: addresses or ranges, separated by commas (WEIR_TRUSTED_PROXIES; default: trusted_proxies of collector.yaml).",
             discussion: """
-                Their X-Forwarded-For names the reader. Connections, requests and wrong tokens are then counted by \
-                reader, and not by proxy.
+                Weir reads the reader's address from their X-Forwarded-For. It then counts connections, requests \
+                and wrong tokens for each reader, not for each proxy.
                 """,
             valueName: "range,..."))
     var trustedProxies: String?
@@ -109,7 +110,7 @@ struct TrustedProxyOptions: ParsableArguments {
             let name = part.trimmingCharacters(in: .whitespaces)
             guard let range = AddressRange(name) else {
                 throw .usage(
-                    "--trusted-proxies '\(name)' is no address: write an address or a range, as 10.0.0.0/8"
+                    "--trusted-proxies '\(name)' is not an address: write an address or a range, for example 10.0.0.0/8"
                 )
             }
             ranges.append(range)

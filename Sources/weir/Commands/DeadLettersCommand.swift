@@ -12,17 +12,17 @@ import Wording
 struct DeadLettersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dead-letters",
-        abstract: "Rejected records: which there are, what is in them, and publishing them again.",
+        abstract: "Lists and shows rejected records, and publishes them again.",
         discussion: """
-            Stores keep every rejected record with its bytes and the reason. Once the cause is mended (a \
-            model, a secret, a version of Weir that knows the field), publish them again:
+            Stores keep every rejected record with its bytes and the reason. First correct the cause, for \
+            example a model, a secret or an old version of Weir. Then publish the records again:
 
               weir dead-letters list --reason missing_field --since 7d
               weir dead-letters show bids/2/81720
               weir dead-letters requeue --topic bids --reason missing_field --dry-run
               weir dead-letters requeue --topic bids --reason missing_field
 
-            docs/guides/handle-dead-letters.md says what a requeued record counts as.
+            docs/guides/handle-dead-letters.md explains how requeued records count.
             """,
         subcommands: [
             DeadLettersListCommand.self, DeadLettersShowCommand.self,
@@ -35,16 +35,16 @@ struct DeadLettersListCommand: ParsableCommand {
         commandName: "list",
         abstract: "Lists rejected records, by topic, partition and offset.",
         discussion: """
-            Untrusted records and conflicts are listed with --reason untrusted and --reason conflict. \
-            bytes is the length of the value; a record that was too large has none. origin is the record \
-            that a requeued one is a copy of.
+            Use --reason untrusted and --reason conflict to list untrusted records and conflicts. bytes is the \
+            length of the value; it is empty if the record was too large. origin is the original of a requeued \
+            record.
 
               weir dead-letters list
               weir dead-letters list --where type=openrtb.win --limit 20 --format json
             """)
 
     @OptionGroup var selection: DeadLetterOptions
-    @Option(help: "At most so many.")
+    @Option(help: "The maximum number of records.")
     var limit = 100
     @OptionGroup var format: DumpFormatOptions
 
@@ -60,10 +60,10 @@ struct DeadLettersListCommand: ParsableCommand {
 struct DeadLettersShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Shows one refused record: why, its key, its headers and its value.",
+        abstract: "Shows one rejected record: the reason, its key, headers and value.",
         discussion: """
             --format ndjson prints the line that weir publish reads. Passwords and receipts of store \
-            notifications are printed as ***, as weir read does it, unless --unmasked is given.
+            notifications are printed as ***, unless you give --unmasked.
 
               weir dead-letters show bids/2/81720
               weir dead-letters show bids/2/81720 --format ndjson > record.ndjson
@@ -71,7 +71,8 @@ struct DeadLettersShowCommand: ParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "Which one, as weir dead-letters list names it.", valueName: "topic/partition/offset"))
+            "The record, as weir dead-letters list prints it.", valueName: "topic/partition/offset")
+    )
     var place: String
     @OptionGroup var data: DataOptions
     @OptionGroup var masking: MaskOptions
@@ -96,7 +97,7 @@ struct DeadLettersShowCommand: ParsableCommand {
         }
         try output.flush()
         if kept.refusal.valueSHA256 != nil {
-            Console.write("the value was too large to keep: only its SHA-256 is there")
+            Console.write("the value was too large to store: only its SHA-256 is stored")
         }
     }
 }
@@ -106,11 +107,13 @@ struct DeadLettersRequeueCommand: ParsableCommand {
         commandName: "requeue",
         abstract: "Publishes rejected records again, each once.",
         discussion: """
-            A copy has the bytes, the key and the headers of the record, goes to its partition at a new \
-            timestamp, and names the record in its header weir_origin. What was requeued before is left \
-            alone, which the log itself shows by header and bytes: so the same command may be given again, also after \
-            it was killed. A copy that is rejected is a dead letter of its own, and can be requeued \
-            again. Tombstones, conflicts and records that were too large to keep cannot be.
+            A copy has the bytes, key and headers of the original. It goes to the original's partition with a \
+            new timestamp, and its header weir_origin names the original. The command skips records that were \
+            requeued before: it finds their copies in the log by header and bytes. So you can repeat the \
+            command, also after it was killed.
+
+            If a copy is rejected, it is a dead letter too, and you can requeue it again. You cannot requeue \
+            tombstones, conflicts and records that were too large to store.
 
               weir dead-letters requeue bids/2/81720
               weir dead-letters requeue --reason untrusted --topic store-notifications --dry-run
@@ -119,19 +122,20 @@ struct DeadLettersRequeueCommand: ParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "Which, as weir dead-letters list names them.", valueName: "topic/partition/offset"))
+            "The records, as weir dead-letters list prints them.",
+            valueName: "topic/partition/offset"))
     var places: [String] = []
-    @Flag(help: "All rejected records.")
+    @Flag(help: "Requeue all rejected records.")
     var all = false
     @OptionGroup var selection: DeadLetterOptions
-    @Option(help: "At most so many.")
+    @Option(help: "The maximum number of records.")
     var limit = 10_000
-    @Flag(help: "Say what would be requeued, and publish nothing.")
+    @Flag(help: "Print what would be requeued, and publish nothing.")
     var dryRun = false
     @Flag(
         help: """
-            Also those that the log no longer reaches back to: whether they were requeued before \
-            is then not known, and one that was counts twice.
+            Also requeue records that are older than the log. The command cannot detect whether they were \
+            requeued before. If one was, it counts twice.
             """)
     var unchecked = false
     @OptionGroup var log: LogOptions
@@ -142,7 +146,7 @@ struct DeadLettersRequeueCommand: ParsableCommand {
         try requirePositive(limit: limit)
         guard [!places.isEmpty, all, selection.isNarrowed].count(where: { $0 }) == 1 else {
             throw CommandError.usage(
-                "say which: places as bids/2/81720, --all, or some of --topic, --reason, --where, "
+                "select the records: give places such as bids/2/81720, --all, or some of --topic, --reason, --where, "
                     + "--since and --until")
         }
         let named = try places.map { try TopicPosition(argument: $0) }
@@ -160,11 +164,11 @@ struct DeadLettersRequeueCommand: ParsableCommand {
         var strangers: [String] = []
         requeue.onStranger = { letter, stranger in
             strangers.append(
-                "\(stranger) says that it is a copy of \(letter.firstPosition), and has another key, value or "
-                    + "header: it does not count as one")
+                "\(stranger) claims to be a copy of \(letter.firstPosition), but has another key, value or "
+                    + "header: Weir ignores it")
         }
         requeue.onProgress = {
-            Console.show(progress: "looked through \(counted($0, "record")) of the log")
+            Console.show(progress: "searched \(counted($0, "record")) of the log")
         }
         var outcomes = try Console.removingProgress { try requeue.plan(letters) }
         for explanation in strangers { Console.write(explanation) }
@@ -192,8 +196,8 @@ struct DeadLettersRequeueCommand: ParsableCommand {
         } catch {
             let explanation = CommandError(error)?.explanation ?? "\(error)"
             return .failure(
-                "\(explanation) (what is due above may be in the log or not: give the same command again, "
-                    + "which looks, and publishes what is not there)")
+                "\(explanation) (the log may contain records that are due above: give the same command again, "
+                    + "which publishes only the missing ones)")
         }
     }
 
@@ -203,7 +207,8 @@ struct DeadLettersRequeueCommand: ParsableCommand {
         } catch {
             guard case .locked(_, let owner) = error else { throw error }
             throw CommandError.failure(
-                "another weir dead-letters requeue is at work in \(directory)\(owner): wait for it")
+                "another weir dead-letters requeue is running in \(directory)\(owner): wait until it ends"
+            )
         }
     }
 }
@@ -211,18 +216,18 @@ struct DeadLettersRequeueCommand: ParsableCommand {
 struct DeadLetterOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Only of this topic; may be given several times (default: all).", valueName: "topic"))
+            "Only records of this topic; repeatable (default: all).", valueName: "topic"))
     var topic: [String] = []
     @Option(
         help: ArgumentHelp(
-            "Only with this reason; may be given several times (default: all of rejected records).",
+            "Only records with this reason; repeatable (default: all reasons of rejected records).",
             discussion: DeadLetterQuery.knownReasons.joined(separator: ", ") + ".",
             valueName: "reason"))
     var reason: [String] = []
     @Option(
         name: .customLong("where"),
         help: ArgumentHelp(
-            "Only with this value in this column of weir dump rejected; may be given several times.",
+            "Only records with this value in this column of weir dump rejected; repeatable.",
             valueName: "column=value"))
     var conditions: [String] = []
     @OptionGroup var times: TimeOptions
@@ -238,11 +243,11 @@ struct DeadLetterOptions: ParsableArguments {
         query.reasons = Set(reason)
         if let unknown = reason.first(where: { !DeadLetterQuery.knownReasons.contains($0) }) {
             throw CommandError.usage(
-                "no reason '\(unknown)': there are "
+                "no reason '\(unknown)': use "
                     + DeadLetterQuery.knownReasons.joined(separator: ", "))
         }
         (query.sinceMilliseconds, query.untilMilliseconds) = try times.milliseconds()
-        query.conditions = try conditions.map { try DumpQuery.Condition(argument: $0) }
+        query.conditions = try conditions.map { try ReportRequest.Condition(argument: $0) }
         return query
     }
 
@@ -259,7 +264,7 @@ extension DataOptions {
         if let missing = places.first(where: { place in !found.contains { $0.position == place } })
         {
             throw CommandError.failure(
-                "no refused record \(missing) in \(listed): see weir dead-letters list")
+                "no rejected record \(missing) in \(listed): see weir dead-letters list")
         }
         return found
     }
@@ -318,6 +323,6 @@ enum RequeueReport {
             }
         }
         return (isDry ? "\(due) would be requeued" : "\(requeued) requeued")
-            + ", \(before) were before, \(impossible) cannot be"
+            + ", \(before) requeued before, \(impossible) impossible"
     }
 }

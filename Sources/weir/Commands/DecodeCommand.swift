@@ -8,10 +8,10 @@ import Streams
 struct DecodeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "decode",
-        abstract: "Says what a conversion value means under each version of an app's model.",
-        discussion: "A coarse value is decoded for each window: 0, 1 and 2.")
+        abstract: "Decodes a conversion value under each version of an app's model.",
+        discussion: "Decodes a coarse value for each of the windows 0, 1 and 2.")
 
-    @Option(help: "App Store id of the app.")
+    @Option(help: "The App Store id of the app.")
     var app: Int64
     @Argument(help: "0 to 63, low, medium or high.")
     var value: String
@@ -27,7 +27,7 @@ struct DecodeCommand: ParsableCommand {
             let known = models.map { "\($0.app)" }.joined(separator: ", ")
             throw CommandError.failure(
                 "no model of app \(app) in \(directory.path)/conversion-models"
-                    + (known.isEmpty ? ": write \(app).yaml there" : ": there are \(known)"))
+                    + (known.isEmpty ? ": write \(app).yaml there" : ": it has models of \(known)"))
         }
         let report = DecodeReport(meanings: ValueMeaning.all(of: value, in: model))
         try BufferedOutput.print(report, as: format)
@@ -56,7 +56,7 @@ enum ConversionValue: Equatable {
         } else if let coarse = CoarseValue(rawValue: text) {
             self = .coarse(coarse)
         } else {
-            throw .usage("'\(text)' is no conversion value: give 0 to 63, low, medium or high")
+            throw .usage("'\(text)' is not a conversion value: give 0 to 63, low, medium or high")
         }
     }
 }

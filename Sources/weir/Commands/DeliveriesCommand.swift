@@ -13,7 +13,7 @@ import Wording
 struct DeliveriesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "deliveries",
-        abstract: "What became of the documents for partners, and trying again.",
+        abstract: "Lists the deliveries to partners, and retries them.",
         subcommands: [
             DeliveriesListCommand.self, DeliveriesShowCommand.self, DeliveriesRetryCommand.self,
             DeliveriesResetCommand.self,
@@ -23,22 +23,22 @@ struct DeliveriesCommand: ParsableCommand {
 struct DeliveriesListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Lists deliveries, those first whose state changed last.",
+        abstract: "Lists deliveries, the latest change of state first.",
         discussion: """
-            States: pending (to be sent, or sent again), delivered, dead (not sent any more, with the \
-            reason), held (waits for you, with the reason), superseded (a higher revision came before \
-            it was sent).
+            States: pending (to be sent, or sent again), delivered, dead (no longer sent, with the reason), held \
+            (waits for your decision, with the reason), superseded (a higher revision arrived before it was \
+            sent).
 
               weir deliveries list --state dead
               weir deliveries list --partner acme --limit 20 --format json
             """)
 
     @OptionGroup var data: DataOptions
-    @Option(help: "Only those of this partner.")
+    @Option(help: "Only deliveries of this partner.")
     var partner: String?
-    @Option(help: "Only those in this state: pending, delivered, dead, held or superseded.")
+    @Option(help: "Only deliveries in this state: pending, delivered, dead, held or superseded.")
     var state: String?
-    @Option(help: "At most so many (default: 100).")
+    @Option(help: "The maximum number of deliveries (default: 100).")
     var limit = 100
     @OptionGroup var pipelines: PipelinesOptions
     @OptionGroup var format: ReportFormatOptions
@@ -64,9 +64,9 @@ struct DeliveriesListCommand: ParsableCommand {
 struct DeliveriesShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Shows all revisions of a document, every attempt, and the document itself.")
+        abstract: "Shows all revisions of a document, every attempt and the document.")
 
-    @Argument(help: "The document's id, 32 hex digits, or what weir deliveries list names.")
+    @Argument(help: "The document's id: 32 hex digits, or as weir deliveries list prints it.")
     var id: String
     @OptionGroup var data: DataOptions
     @OptionGroup var format: ReportFormatOptions
@@ -133,13 +133,14 @@ extension [DeliveryStore] {
 struct DeliveriesRetryCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",
-        abstract: "Has deliveries sent now, from the beginning of the schedule.",
+        abstract: "Retries deliveries now, from the start of the schedule.",
         discussion: """
-            What is dead or held is pending again; what is pending and waits for its next attempt waits no \
-            longer, and neither does the partner that could not be reached or asked for a pause. The \
-            worker may run meanwhile, and sends them at once. A revision with a higher one beside it \
-            is left as it is. A partner that answered 410, 401 or 403 is asked again once it is named. What is for a \
-            partner without a file cannot be sent, and is left as it is.
+            Dead and held deliveries become pending. Pending deliveries that wait for their next attempt are \
+            sent at once, even if the partner could not be reached or asked for a pause. The worker may run \
+            during the command and sends them at once.
+
+            The command skips revisions that a higher revision replaced, and deliveries to a partner without a \
+            file. A partner that answered 410, 401 or 403 is enabled again if you name it.
 
               weir deliveries retry 2d0136c18b5007e0d205543c5bf2f427
               weir deliveries retry --partner acme
@@ -153,10 +154,10 @@ struct DeliveriesRetryCommand: ParsableCommand {
     var id: String?
     @Option(
         help:
-            "All pending, dead and held ones of this partner, which is enabled when it answered 410, 401 or 403."
+            "All pending, dead and held deliveries of this partner. Enables it again after 410, 401 or 403."
     )
     var partner: String?
-    @Flag(help: "All dead ones of all partners.")
+    @Flag(help: "All dead deliveries of all partners.")
     var allDead = false
     @OptionGroup var data: DataOptions
     @OptionGroup var pipelines: PipelinesOptions
@@ -171,7 +172,8 @@ struct DeliveriesRetryCommand: ParsableCommand {
             [id.map(DeliverySelection.id), partner.map(DeliverySelection.partner)]
             .compactMap(\.self) + (allDead ? [.allDead] : [])
         guard selections.count == 1, let selection = selections.first else {
-            throw CommandError.usage("say which: an id, --partner NAME or --all-dead, one of them")
+            throw CommandError.usage(
+                "select the deliveries: give one of an id, --partner NAME and --all-dead")
         }
         let stores = try data.deliveryStores()
         let unknown = try partnersWithoutFile(in: stores)
@@ -209,10 +211,10 @@ struct DeliveriesRetryCommand: ParsableCommand {
             try stores.flatMap { try $0.counts() }.filter { $0.state == .dead }.map(\.partner))
         let disabled = try stores.flatMap { try $0.disabledPartners() }
         return dead.sorted().compactMap { name in
-            if unknown.contains(name) { return "\(name) is left: \(withoutFile(name))" }
+            if unknown.contains(name) { return "skipped \(name): \(withoutFile(name))" }
             guard let disabled = disabled.first(where: { $0.name == name }) else { return nil }
             return
-                "\(name) is left: it \(disabled.explanation): see weir deliveries retry --partner \(name)"
+                "skipped \(name): it \(disabled.explanation); see weir deliveries retry --partner \(name)"
         }
     }
 
@@ -223,19 +225,19 @@ struct DeliveriesRetryCommand: ParsableCommand {
     private func checkFile(of partner: String, _ unknown: [String]) throws {
         guard unknown.contains(partner) else { return }
         throw CommandError.failure(
-            "\(withoutFile(partner)): what is for \(partner) is left as it is; put it back, which a running weir-partner-postbacks sees at once"
+            "\(withoutFile(partner)), so its deliveries were skipped. Restore the file; a running weir-partner-postbacks reads it at once"
         )
     }
 
     private static func lines(
         _ retried: RetriedDeliveries, of selection: DeliverySelection, in stores: [DeliveryStore]
     ) throws -> [String] {
-        var lines = ["\(retried.retried) to be sent now, \(retried.left) left as they are"]
+        var lines = ["\(retried.retried) to be sent now, \(retried.left) unchanged"]
         if case .partner(let name) = selection, retried.retried + retried.left == 0 {
-            lines = ["nothing for \(name) is pending, dead or held"]
+            lines = ["\(name) has no pending, dead or held deliveries"]
         }
         lines += retried.enabled.map { "\($0) is enabled again" }
-        lines += retried.awakened.map { "\($0) is asked again at once" }
+        lines += retried.awakened.map { "\($0) is tried again at once" }
         guard case .id(let id) = selection else { return lines }
         for store in stores {
             let named = Set(try store.history(of: id).map(\.delivery.partner))
@@ -251,15 +253,17 @@ struct DeliveriesRetryCommand: ParsableCommand {
         guard !found.isEmpty else {
             let last = try stores.latest(Self.namedCount).prefix(Self.namedCount).map(\.id)
             let known =
-                last.isEmpty ? "there are none" : "the last are \(last.joined(separator: ", "))"
+                last.isEmpty
+                ? "there are no deliveries" : "the last are \(last.joined(separator: ", "))"
             throw CommandError.failure(
-                "no delivery of '\(id)' in \(data.listed): \(known); see weir deliveries list")
+                "no delivery of '\(id)' in \(data.listed): \(known); see weir deliveries list"
+            )
         }
         let isOpen = found.contains { $0.state != .delivered && $0.state != .superseded }
         guard isOpen, found.contains(where: { !$0.partner.isEmpty }) else {
             let states = found.map { "revision \($0.revision) is \($0.state.rawValue)" }
             throw CommandError.failure(
-                "nothing of '\(id)' can be retried: \(states.joined(separator: ", "))")
+                "'\(id)' has no delivery to retry: \(states.joined(separator: ", "))")
         }
         for partner in found.map(\.partner) { try checkFile(of: partner, unknown) }
     }
@@ -268,12 +272,13 @@ struct DeliveriesRetryCommand: ParsableCommand {
 struct DeliveriesResetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reset",
-        abstract: "Has the topic of documents taken over from its beginning.",
+        abstract: "Makes delivery read the topic of documents from its beginning.",
         discussion: """
-            For a topic that was deleted and created again, or whose log lost its end. Stop all instances of \
-            weir-partner-postbacks first, give the stores of all of them, and delete the group's offsets of the topic \
-            (ops/runbooks/topic-made-anew.md). Deliveries stay: what is pending is sent, and a document that comes again \
-            is known by its id and revision, and not sent twice.
+            Use this command if the topic was deleted and created again, or if the log lost its end. First stop \
+            all instances of weir-partner-postbacks. Delete the group's offsets of the topic, and give the \
+            stores of all instances (ops/runbooks/topic-made-anew.md). Deliveries are kept: pending documents \
+            are sent. If a document arrives again, Weir recognises its id and revision and does not send it \
+            twice.
 
               weir deliveries reset --data data
             """)
@@ -338,7 +343,7 @@ struct DeliveryReport: Report {
         let reason = delivery.reason.isEmpty ? "" : " (\(delivery.reason))"
         var lines = [
             "\(delivery.id):\(delivery.revision) for \(delivery.partner): \(delivery.state.rawValue)\(reason)",
-            "partition \(delivery.partition), offset \(delivery.offset), taken over at \(UTC.text(milliseconds: delivery.createdMilliseconds))",
+            "partition \(delivery.partition), offset \(delivery.offset), received at \(UTC.text(milliseconds: delivery.createdMilliseconds))",
         ]
         if let next = delivery.nextAttemptMilliseconds {
             lines.append("next attempt at \(UTC.text(milliseconds: next))")

@@ -10,33 +10,34 @@ import Wording
 struct DumpCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dump",
-        abstract: "Prints an aggregate.",
+        abstract: "Prints the rows of a dump, an aggregate of records.",
         discussion: """
             Dumps: \(reportNames().joined(separator: ", ")).
 
-            Totals are exact; rows of zeros are left out; rows are sorted by their columns. Amounts \
-            that end in _micros are millionths of the currency's unit. Aggregates are hourly (costs and cohorts daily): \
-            --since and --until look at the beginning of the hour, or of the day that rows are of. Of several --data, the copy of \
-            a partition that is folded furthest counts.
+            Totals are exact. Rows of zeros are left out. Rows are sorted by their columns. Amounts in columns \
+            that end in _micros are millionths of the currency's unit. Aggregates are hourly, costs and cohorts \
+            are daily. --since and --until compare with the start of the row's hour or day. If several --data \
+            have the same partition, the copy with the highest next offset counts.
 
-            --measures shows some of the measures only. --columns names all that is shown, in order; without --by, \
-            rows are grouped by those of it that are no measures. --limit counts the rows that are shown:
+            --measures selects measures. --columns selects columns and measures, in that order. Without --by, \
+            rows are grouped by the columns in --columns. --limit is the maximum number of rows:
 
               weir dump bids --by seat --measures bids,wins
               weir dump funnel --columns name,cost_micros,installs --sort cost_micros:desc --limit 10
 
-            Tables show times as RFC 3339, amounts in units with their currency, and the names of loss \
-            reasons; other formats have numbers, millionths with a column for the currency, and the names with \
-            --names. Amounts of several currencies are never added up: rows that would are told apart by currency, \
-            whether --by names it or not. A table that is wider than the terminal is laid out so that it fits, with every \
-            column: docs/guides/save-a-report.md.
+            Tables show times as RFC 3339, amounts in units with their currency, and the names of loss reasons. \
+            Other formats contain numbers, millionths with a currency column, and names with --names. Amounts in \
+            different currencies are never added up: rows are split by currency, with or without it in --by. A \
+            table that is wider than the terminal is printed in another layout with every column: \
+            docs/guides/save-a-report.md.
 
-            --names adds the catalog's names: network, app, and of the campaign name, media_source and \
-            partner, each when the columns are shown that it is found by. A name is '? of 2' when two \
+            --names adds names from the catalog: network, app, and the campaign's name, media_source and \
+            partner. A name appears if the columns that identify it are shown. A name is '? of 2' if two \
             campaigns of the catalog end with the shortened identifier of a postback.
 
-            conversion-updates shows what installs were told beside the values that postbacks brought \
-            (docs/concepts/conversion-values.md); the models of --pipelines say which version those are of.
+            conversion-updates compares the values that Weir gave to installs with the values in postbacks \
+            (docs/concepts/conversion-values.md). The models of --pipelines show the model version of each \
+            value.
 
             \(allReports.compactMap(\.help).joined(separator: "\n\n"))
             """)
@@ -44,48 +45,46 @@ struct DumpCommand: ParsableCommand {
     @Argument(help: "Name of the dump.")
     var name: String
     @OptionGroup var selection: SelectionOptions
-    @Option(help: "Only these measures: measure,measure,... (default: all).")
+    @Option(help: "Print only these measures: measure,measure,... (default: all).")
     var measures: String?
     @OptionGroup var arrangement: ArrangementOptions
     @Flag(help: "Add names from the catalog (WEIR_NAMES=1).")
     var names = false
     @Option(
         help: """
-            Of the funnel: the day of postbacks, arrival (default) or install, the estimated day of the \
-            install.
+            Funnel: the day of postbacks, arrival (default) or install, the estimated day of the install.
             """)
     var date: String?
     @Flag(
         help: """
-            Of the funnel: adds an estimate of the revenue, in columns of their own that begin with \
-            estimated_.
+            Funnel: add an estimate of the revenue, in columns that begin with estimated_.
             """)
     var estimate = false
     @Flag(
         help: """
-            Of postbacks, conversion-values and decoded-events: adds which share of the windows is closed \
-            (maturity), and from when on no postback counts for installs of the row's days \
-            (final_after). The funnel always has both.
+            Postbacks, conversion-values and decoded-events: add the share of windows that are closed \
+            (maturity), and the time after which no postback counts for the row's days (final_after). The funnel \
+            always has both.
             """)
     var maturity = false
     @Flag(
         help: """
-            Of cohorts and install-cohorts: a row an age, or a window, with all that was counted up to it, \
-            and the share of the cohorts that have all of it (maturity).
+            Cohorts and install-cohorts: print a row for each age or window, with the sums up to it, and the \
+            share of the cohorts that has reached it (maturity).
             """)
     var curve = false
     @Option(
         name: .customLong("in"),
         help: ArgumentHelp(
-            "Convert amounts into this currency, by the rates of rates.csv in --pipelines.",
+            "Convert amounts into this currency with the rates of rates.csv in --pipelines.",
             valueName: "currency"))
     var target: String?
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
             """
-            What it said at this time: the records with an earlier timestamp, of the stores that were in \
-            force. Within an hour, the records of that hour are read from the log.
+            Print the dump as it was at this time: records with an earlier timestamp, from the stores that were \
+            in force then. For a time within an hour, the command reads the records of that hour from the log.
             """, valueName: "time"))
     var asOf: String?
     @OptionGroup var source: SourceOptions
@@ -96,26 +95,26 @@ struct DumpCommand: ParsableCommand {
         let format = try format.chosen()
         let isRaw = try csv.isSet()
         let isVertical = try arrangement.isVertical(as: format)
-        var question = try question()
+        var request = try self.request()
         let stores = try stores()
         guard format == .table || isVertical else {
             let notices = try BufferedOutput.writing(as: format) { sink in
-                try question.write(
+                try request.write(
                     stores, source.pipelines.configuration, as: format, isRaw: isRaw, to: sink)
             }
             notices.forEach(Console.write)
             return try stores.warnOfOtherRules()
         }
         let width = isVertical ? nil : StandardStream.output.terminalColumns
-        let limit = width == nil ? nil : question.takeLimit()
-        let answer = try question.answer(stores, source.pipelines.configuration, as: format)
+        let limit = width == nil ? nil : request.takeLimit()
+        let answer = try request.answer(stores, source.pipelines.configuration, as: format)
         var notices = answer.notices
         let output = BufferedOutput()
         if isVertical {
             try output.write(answer.report.verticalLines.map { $0 + "\n" }.joined())
         } else if let width {
             notices = try answer.writeTable(
-                within: width, keepsMeasures: question.query.measures != nil, limit: limit,
+                within: width, keepsMeasures: request.measures != nil, limit: limit,
                 to: output.write(bytes:))
         } else {
             try answer.write(as: format, isRaw: isRaw, to: output.write(bytes:))
@@ -127,7 +126,7 @@ struct DumpCommand: ParsableCommand {
 
     /// The rows as a table for people, of any width.
     func writeTable(to sink: ([UInt8]) throws(CommandError) -> Void) throws {
-        try question().answer(stores(), source.pipelines.configuration, as: .table)
+        try request().answer(stores(), source.pipelines.configuration, as: .table)
             .write(as: .table, isRaw: false, to: sink)
     }
 
@@ -137,38 +136,37 @@ struct DumpCommand: ParsableCommand {
             present: source.clock.present)
     }
 
-    func question() throws -> ReportRequest {
-        var query = try selection.query(name)
-        query.notesMaturity = maturity
-        query.measures = measures?.split(separator: ",", omittingEmptySubsequences: false).map(
+    func request() throws -> ReportRequest {
+        var request = try selection.request(name)
+        request.measures = measures?.split(separator: ",", omittingEmptySubsequences: false).map(
             String.init)
-        var question = ReportRequest(query: query)
-        question.dateRule = try date.map { date in
-            guard let rule = FunnelQuery.DateRule(rawValue: date) else {
-                throw CommandError.usage("no --date '\(date)': there are arrival and install")
+        request.dateRule = try date.map { date in
+            guard let rule = ReportRequest.DateRule(rawValue: date) else {
+                throw CommandError.usage(
+                    "--date '\(date)' does not exist: write arrival or install")
             }
             return rule
         }
-        question.showsNames = try Environment().isSet("WEIR_NAMES", option: names)
-        question.estimates = estimate
-        question.maturity = maturity
-        question.curve = curve
-        question.target = target
-        question.arrangement = try arrangement.arrangement()
-        question.leavesOutZeros = true
-        try question.groupByShownColumns(isGrouped: selection.by != nil)
-        return question
+        request.showsNames = try Environment().isSet("WEIR_NAMES", option: names)
+        request.estimates = estimate
+        request.maturity = maturity
+        request.curve = curve
+        request.target = target
+        request.arrangement = try arrangement.arrangement()
+        request.leavesOutZeros = true
+        try request.groupByShownColumns(isGrouped: selection.by != nil)
+        return request
     }
 }
 
 struct DigestCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "digest",
-        abstract: "Prints one line that is the same for equal logs and configurations.",
+        abstract: "Prints a digest that is the same for equal logs and configurations.",
         discussion: """
-            It covers the rows of every dump, how far each partition is folded, which ids are \
-            remembered, what is for partners, and which configurations were in force. Two sets of \
-            stores with one digest hold the same, whatever happened on the way.
+            The digest covers the rows of every dump, the next offset of each partition, the remembered ids, the \
+            ids of partner postbacks, and the configurations that were in force. If two sets of stores have the \
+            same digest, their content is the same.
             """)
 
     @OptionGroup var data: DataOptions
@@ -183,18 +181,21 @@ struct DigestCommand: ParsableCommand {
 struct ExportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Prints decoded postbacks with the column names of a measurement service.",
+        abstract: "Exports decoded postbacks with the column names of a measurement service.",
         discussion: """
-            One row for each accepted postback, in its best copy, with the names that the catalog has today. The records \
-            are read from the log again and decoded as they were when they were folded; --partner prints only what was published \
-            for that partner. The profile weir has Weir's own names, and postbacks of both frameworks. The other profiles leave out \
-            postbacks of AdAttributionKit, for which the services have no columns. An existing warehouse table of that \
-            service takes the rows. Standard error reports how many postbacks were exported and left out. \
-            docs/reference/export-profiles.md describes each column and lists those that are missing.
+            Prints one row for each accepted postback in its best copy, with the names of the current catalog. \
+            The command reads the records from the log and decodes them as they were decoded when \
+            they were folded. With --partner, it prints only postbacks that were published for that partner.
 
-            An export can go on where the last one ended: --next-cursor writes a file, and --changed-since takes what \
-            stands there. Then only rows come that changed in between, and a warehouse merges them by the \
-            columns key and revision of the profile weir:
+            The profile weir has Weir's own column names, and postbacks of both frameworks. The other profiles \
+            fit an existing warehouse table of that service. They leave out postbacks of AdAttributionKit, \
+            because the services have no columns for them. The command prints the numbers of exported and \
+            omitted postbacks on standard error. docs/reference/export-profiles.md describes each column and \
+            lists the missing ones.
+
+            An export can continue where the last one ended: --next-cursor writes a file, and --changed-since \
+            takes its content. The export then contains only rows that changed in between. A warehouse merges \
+            them by the columns key and revision of the profile weir:
 
               weir export postbacks --profile weir --changed-since start --next-cursor new > rows.csv
               load rows.csv && mv new cursor
@@ -206,23 +207,26 @@ struct ExportCommand: ParsableCommand {
         case postbacks
     }
 
-    @Argument(help: "What to export: postbacks.")
+    @Argument(help: "The kind of export: postbacks.")
     var subject: Subject
     @Option(
         help:
-            "Whose column names: \(ExportProfile.allCases.map(\.rawValue).joined(separator: ", "))."
+            "The profile of column names: \(ExportProfile.allCases.map(\.rawValue).joined(separator: ", "))."
     )
     var profile: String
-    @Option(help: "Only what was published for this partner (default: all accepted postbacks).")
+    @Option(
+        help:
+            "Only postbacks that were published for this partner (default: all accepted postbacks)."
+    )
     var partner: String?
     @Option(
         help: ArgumentHelp(
-            "Only what changed since an earlier export: what --next-cursor wrote, or start for everything (WEIR_CHANGED_SINCE).",
+            "Only rows that changed since an earlier export: the content of its --next-cursor file, or start for all rows (WEIR_CHANGED_SINCE).",
             valueName: "cursor"))
     var changedSince: String?
     @Option(
         help: ArgumentHelp(
-            "Writes where the next export of changes begins to this file, once all is printed (WEIR_NEXT_CURSOR).",
+            "Write the start of the next export of changes to this file, after all rows are printed (WEIR_NEXT_CURSOR).",
             valueName: "file"))
     var nextCursor: String?
     @OptionGroup var times: TimeOptions
@@ -254,12 +258,13 @@ struct ExportCommand: ParsableCommand {
         let partners = try directory.partners()
         if isWithoutRows, !partners.contains(where: { $0.name == name }) {
             Console.write(
-                "nothing is for a partner '\(name)' here: \(directory.path)/partners has "
-                    + (partners.isEmpty ? "none" : partners.map(\.name).joined(separator: ", ")))
+                "no postbacks for a partner '\(name)' here: \(directory.path)/partners contains "
+                    + (partners.isEmpty
+                        ? "no partners" : partners.map(\.name).joined(separator: ", ")))
         }
         if partners.contains(where: { $0.name == name && $0.delivery.isOff }) {
             Console.write(
-                "partner \(name) is off: its file has no delivery.url, and what is for it is held and not sent"
+                "partner \(name) is off: its file has no delivery.url, so its documents are held and not sent"
             )
         }
     }
@@ -269,7 +274,7 @@ struct ExportCommand: ParsableCommand {
         let times = try times.milliseconds()
         guard times.since == nil, times.until == nil else {
             throw CommandError.usage(
-                "--next-cursor goes with neither --since nor --until: what they leave out would never come"
+                "--next-cursor excludes --since and --until: the next export would never contain the rows that they leave out"
             )
         }
         return try CursorFile(path)
@@ -279,20 +284,20 @@ struct ExportCommand: ParsableCommand {
     private func cursor() throws -> ExportCursor? {
         let variable = "WEIR_CHANGED_SINCE"
         guard changedSince != nil || !Environment().isSetToNothing(variable) else {
-            throw CommandError.usage("\(variable) is empty: give a cursor, or start for everything")
+            throw CommandError.usage("\(variable) is empty: give a cursor, or start for all rows")
         }
         let given = changedSince ?? Environment()[variable]
         guard let text = given?.trimmingCharacters(in: .whitespacesAndNewlines), text != "start"
         else { return nil }
         guard let cursor = ExportCursor(text) else {
             throw CommandError.usage(
-                "--changed-since '\(text)' is no cursor: give what --next-cursor wrote, all of it, or start"
+                "--changed-since '\(text)' is not a cursor: give the whole content of the --next-cursor file, or start"
             )
         }
         let times = try times.milliseconds()
         guard times.since == nil, times.until == nil else {
             throw CommandError.usage(
-                "--changed-since goes with neither --since nor --until: what they leave out would never come"
+                "--changed-since excludes --since and --until: later exports would never contain the rows that they leave out"
             )
         }
         return cursor
@@ -309,16 +314,16 @@ struct ExportCommand: ParsableCommand {
         }
         note(
             omissions.adAttributionKit,
-            "the profile has no columns for AdAttributionKit; the profile weir has")
+            "the profile has no columns for AdAttributionKit; the profile weir has them")
         note(
             omissions.unproven,
-            "no production key fits the signature, and the profile has no column for that; the profile weir has"
+            "no production key verifies the signature, and the profile has no column for this; the profile weir has one"
         )
-        note(omissions.otherTimes, "outside of --since and --until")
+        note(omissions.otherTimes, "outside --since and --until")
         if omissions.withdrawn > 0 {
             notices.append(
                 "withdrawn: \(counted(omissions.withdrawn, "postback")) of earlier exports: "
-                    + "the profile has no column for that; the profile weir has")
+                    + "the profile has no column for this; the profile weir has one")
         }
         var summary = "exported \(counted(written.rowCount, "postback"))"
         if isOfChanges { summary += " that changed" }
@@ -330,7 +335,7 @@ struct ExportCommand: ParsableCommand {
         if let accepted = written.acceptedRecords {
             summary += "; the stores have accepted \(counted(accepted, "record"))"
             if written.replacedRecords > 0 {
-                summary += ", \(written.replacedRecords) of which a better copy replaced"
+                summary += ", \(written.replacedRecords) replaced by a better copy"
             }
         }
         return notices + [summary]
@@ -342,7 +347,7 @@ struct ExportCommand: ParsableCommand {
             throw CommandError.usage("no profile '\(profile)': \(known)")
         }
         guard partner != "" else {
-            throw CommandError.usage("--partner is empty: name a partner, or leave it out")
+            throw CommandError.usage("--partner is empty: name a partner, or remove the option")
         }
         let times = try times.milliseconds()
         return ExportQuery(
@@ -364,13 +369,16 @@ private struct CursorFile {
         let manager = FileManager.default
         let kind = try? manager.attributesOfItem(atPath: url.path)[.type] as? FileAttributeType
         guard kind == nil || kind == .typeRegular else {
-            throw .usage("--next-cursor \(path) is no file: name one, which is replaced")
+            throw .usage(
+                "--next-cursor \(path) is not a file: name a file, which the command replaces")
         }
         var isDirectory = ObjCBool(false)
         let directory = url.deletingLastPathComponent().path
         guard manager.fileExists(atPath: directory, isDirectory: &isDirectory),
             isDirectory.boolValue
-        else { throw .usage("--next-cursor \(path): there is no directory \(directory): make it") }
+        else {
+            throw .usage("--next-cursor \(path): there is no directory \(directory): create it")
+        }
     }
 
     func write(_ cursor: ExportCursor) throws {
@@ -383,7 +391,7 @@ private struct CursorFile {
             }
         } catch {
             throw CommandError.failure(
-                "cannot write \(path): \(SystemRefusal.explanation(of: error)); the next export begins where this one did"
+                "cannot write \(path): \(SystemRefusal.explanation(of: error)); use the previous cursor for the next export"
             )
         }
     }

@@ -11,36 +11,41 @@ import Wording
 struct ExplainCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
-        abstract: "Shows the records behind a number, and adds them up.",
+        abstract: "Shows the records of a number, and adds them up.",
         discussion: """
-            Takes the rows of a dump, funnel included, that --where, --since and --until select; prints \
-            what the stores say, each record behind it with its place in the log and what it added, and \
-            what was left out in the same hours and why: duplicates (of postbacks, notifications and costs with \
-            the offset of the original), conflicts, overflows, postbacks that nobody trusts, test events. \
-            Records that do not say what they are about are counted by reason. The last line says whether \
-            the records add up to the number and, where they do not, whether the log or a worker that runs \
-            is the cause, or damage: the exit code is 1 then. docs/guides/explain-a-number.md has more.
+            Selects rows of a dump or the funnel with --where, --since and --until. Prints the stored number, each of \
+            its records with the place in the log, and the amount that the record added.
+
+            Also prints the records of the same hours that do not count, and why: duplicates (of postbacks, \
+            notifications and costs with the offset of the original), conflicts, overflows, untrusted postbacks and \
+            test events. Records without usable fields are counted by reason.
+
+            The last line reports whether the records add up to the number. If they do not, it gives the cause: the \
+            log, a running worker or damage. The exit code is then 1. docs/guides/explain-a-number.md has more.
 
               weir explain decoded-events --where day=2026-11-20 --where campaign=5239 \\
                 --measure revenue_min_micros
               weir explain funnel --where name=spring-sale --measure cpi
               weir explain outcomes --where topic=bids --measure rejected --records
 
-            Of funnel, roas and click-rates, rates are explained by what they are worked out of, and money by \
-            currency; roas needs --where through_day=0, 3, 7 or 30. Of other dumps, money of several currencies \
-            is refused: --where currency=USD.
+            For funnel, roas and click-rates, the command explains rates by their parts, and money by currency. roas \
+            needs --where through_day=0, 3, 7 or 30. For other dumps, select one currency of money: --where \
+            currency=USD.
             """)
 
     @OptionGroup var selection: CellOptions
-    @Option(help: "Only this measure (default: all that are not 0).")
+    @Option(help: "Explain only this measure (default: all that are not 0).")
     var measure: String?
-    @Option(help: "List at most so many records, and as many left out; the sum covers all.")
+    @Option(
+        help:
+            "The maximum number of listed records, and of listed omitted records; the sum covers all."
+    )
     var limit = 1000
     @Option(
         parsing: .unconditional,
-        help: "List only records of this time or later, and what they add; the sum covers all.")
+        help: "List only records from this time on; the sum covers all.")
     var from: String?
-    @Flag(help: "Print the records themselves, as weir read does, and the rest to standard error.")
+    @Flag(help: "Print the records as weir read does, and everything else on standard error.")
     var records = false
     @OptionGroup var source: SourceOptions
     @OptionGroup var masking: MaskOptions
@@ -78,14 +83,14 @@ struct ExplainCommand: ParsableCommand {
         }
         if !explanation.missingStreams.isEmpty {
             Console.write(
-                "no store of \(explanation.missingStreams.joined(separator: ", ")): what comes of them "
-                    + "is not known, and in no number here")
+                "no store of \(explanation.missingStreams.joined(separator: ", ")): their records "
+                    + "are not in the numbers here")
         }
         guard explanation.addsUp else {
             // The other formats have already reported it in the text.
             guard !records, format == .json || format == .ndjson else { throw CommandError.differs }
             throw CommandError.failure(
-                "the records do not add up to the number: see explanation, at the end of the output"
+                "the records do not add up to the number: see the explanation at the end of the output"
             )
         }
     }
@@ -121,7 +126,7 @@ extension ExplainReport {
                 "\(measure.name.withoutControls) = \(measure.stored)"
                     + (units.map { " (\($0.plainText))" } ?? "") + "\n")
         }
-        try output.write("\nrecords that add to it:\n")
+        try output.write("\nrecords that count:\n")
         let hasReason = counted.contains { $0.reason != nil }
         try output.write(
             shown: table(
@@ -138,16 +143,17 @@ extension ExplainReport {
 struct EvidenceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "evidence",
-        abstract: "Writes what a number rests on into one file, and checks such a file.",
+        abstract: "Writes the evidence of a number into one file, and verifies such a file.",
         discussion: """
-            The file is a tar archive: the stored rows, the raw records behind them and those left out, \
-            what memory had answered, the configurations, model versions and public keys, and a manifest \
-            with the SHA-256 of each. weir evidence verify checks it on any machine, without log, stores \
-            or configuration.
+            The file is a tar archive. It contains the stored rows, the raw records of these rows, the omitted \
+            records, the used entries of the dedupe memory, the configurations, model versions and public keys, \
+            and a manifest with the SHA-256 of each part. weir evidence verify checks the file on any machine, \
+            without log, stores or configuration.
 
-            It proves that its records make the number of the rows that its manifest asks for. It does not \
-            prove that the log had no others, nor offsets and times within the hour. Which file it is, the \
-            manifest's SHA-256 says: hand that over apart from the file. docs/guides/explain-a-number.md has more.
+            Evidence proves that its records give the number for the rows in its manifest. It does not prove \
+            that the log had no other records, and it does not prove offsets or times within the hour. The \
+            SHA-256 of the manifest identifies the file: give it to the recipient separately. \
+            docs/guides/explain-a-number.md has more.
 
               weir evidence decoded-events --where campaign=5239 --where day=2026-11-20 --out march.tar
               weir evidence verify march.tar
@@ -159,16 +165,16 @@ struct EvidenceCommand: ParsableCommand {
 struct EvidenceWriteCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "write",
-        abstract: "Writes what a number rests on into one file.",
+        abstract: "Writes the evidence of a number into one file.",
         discussion: """
-            Takes the rows that weir explain takes. Passwords and receipts of store notifications are \
-            masked, and shared secrets never leave.
+            Selects rows like weir explain. Passwords and receipts of store notifications are masked, and shared \
+            secrets are never included.
             """)
 
     @OptionGroup var selection: CellOptions
-    @Option(help: "Only this measure (default: all that are not 0).")
+    @Option(help: "Prove only this measure (default: all that are not 0).")
     var measure: String?
-    @Option(help: "The file to write; none may be there.")
+    @Option(help: "The file to write; it must not exist.")
     var out: String
     @OptionGroup var source: SourceOptions
     @OptionGroup var access: FileAccessOptions
@@ -189,7 +195,7 @@ struct EvidenceWriteCommand: ParsableCommand {
         try BufferedOutput.print(lines.map { $0 + "\n" }.joined())
         guard explanation.addsUp else {
             throw CommandError.failure(
-                "the records do not add up to the number, and so neither does \(out): see weir explain"
+                "the records do not add up to the number, so \(out) does not prove it: see weir explain"
             )
         }
     }
@@ -199,15 +205,15 @@ struct EvidenceVerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
         abstract:
-            "Checks a file that weir evidence wrote: exit code 0 when all of it holds, else 1.",
+            "Verifies a file of weir evidence: exit code 0 if all checks hold, otherwise 1.",
         discussion: """
-            Needs nothing but the file: checks the SHA-256 of each part, verifies every signature, folds \
-            the records under the recorded configurations and compares rows and number. What was changed \
-            is named. That nothing was left away together with its rows it cannot tell: compare the \
-            manifest's SHA-256 with the one that was handed over apart.
+            The command needs only the file. It checks the SHA-256 of each part, verifies every signature, folds \
+            the records under the recorded configurations, and compares rows and number. It names every changed \
+            part. It cannot detect rows that were removed together with their records: compare the manifest's \
+            SHA-256 with the one that you received separately.
             """)
 
-    @Argument(help: "The file.")
+    @Argument(help: "The file that weir evidence wrote.")
     var file: String
     @OptionGroup var format: ReportFormatOptions
 
@@ -221,7 +227,7 @@ struct EvidenceVerifyCommand: ParsableCommand {
         }
         guard failed.isEmpty else {
             throw CommandError.failure(
-                "\(file) does not hold: \(failed.joined(separator: ", ")); the number is not shown by it"
+                "\(file) fails these checks: \(failed.joined(separator: ", ")). It does not prove the number"
             )
         }
     }

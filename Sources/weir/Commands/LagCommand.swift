@@ -10,17 +10,21 @@ import Wording
 struct LagCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lag",
-        abstract: "Says how far behind the log each partition of the stores is.",
+        abstract: "Prints the lag of each partition of the stores.",
         discussion: """
-            A line for each store and partition: next_offset is the first record that is not folded, \
-            earliest and end are what the log holds, lag is the records between, and lag_seconds the \
-            age of the first of them (0 when there is none). committed_offset is what the worker's \
-            consumer group (group in its file of --pipelines) has told the log: everything below it is \
-            folded and published. A partition \
-            that no store has, and a store that cannot go on, say so in the note. Of partner-postbacks the \
-            store is deliveries.sqlite: what is not taken over lags, and what waits for a partner is \
-            pending, the oldest for so many seconds. The stores are not changed, and the group is not \
-            joined.
+            Prints a line for each store and partition:
+
+              next_offset       the first record that is not folded
+              earliest, end     the bounds of the log
+              lag               the number of records from next_offset to end
+              lag_seconds       the age of the record at next_offset (0 without lag)
+              committed_offset  the offset of the worker's consumer group, the group in its file of
+                                --pipelines: everything below it is folded and published
+
+            The note names partitions without a store, and stores that cannot continue. The store of \
+            partner-postbacks is deliveries.sqlite: documents that were not read yet are lag, documents that \
+            wait for a partner are pending. The summary shows the age of the oldest one. The command does not \
+            change stores and does not join the group.
 
               weir lag
               weir lag --log kafka://localhost:9092 --data data-a --data data-b --format json
@@ -38,7 +42,8 @@ struct LagCommand: ParsableCommand {
             groups: pipelines.configuration.groups(), nowMilliseconds: WallClock.milliseconds)
         try BufferedOutput.print(report, as: format)
         if report.streams.isEmpty {
-            Console.write("no stores in \(data.listed): run a worker first, or give --data")
+            Console.write(
+                "no stores in \(data.listed): run a worker first, or give --data")
         }
     }
 }
@@ -77,8 +82,8 @@ extension LagReport: Report {
         }
         let unfolded = partitions.count { $0.store == nil }
         if unfolded > 0 { parts.append("\(unfolded) not folded by any store") }
-        if stuck > 0 { parts.append("\(stuck) cannot go on: see the note") }
-        if unanswered > 0 { parts.append("\(unanswered) not known now: see the note") }
+        if stuck > 0 { parts.append("\(stuck) cannot continue: see the note") }
+        if unanswered > 0 { parts.append("\(unanswered) unknown now: see the note") }
         if let waiting = stream.waiting {
             var explanation = "\(waiting.count) pending"
             if let seconds = nowMilliseconds.flatMap(waiting.seconds) {

@@ -7,7 +7,7 @@ import Reports
 
 struct LogCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "log", abstract: "Looks after the embedded log.",
+        commandName: "log", abstract: "Maintains the embedded log.",
         subcommands: [LogTrimCommand.self])
 }
 
@@ -15,17 +15,19 @@ struct LogTrimCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "trim",
         abstract:
-            "Deletes records of the embedded log that are past the retention of their topics.",
+            "Deletes records of the embedded log that are past their topic's retention.",
         discussion: """
-            topics/ says how long each topic is kept: retention.ms, retention.bytes (of each partition), \
-            and cleanup.policy; -1 is for ever, and a topic that is not described, or is compacted, is \
-            left alone. No record goes that somebody still needs: a store of one of the --data, a \
-            replay in one of them, deliveries, what is known of installs, an archive, a consumer group. \
-            The last column says what stopped it.
+            The files of topics/ define the retention of each topic: retention.ms, retention.bytes (for each \
+            partition) and cleanup.policy. -1 means no limit. Topics without a description and compacted topics \
+            are not trimmed.
 
-            The file does not shrink: new records use the room. What is gone cannot be explained, \
-            replayed or folded again: weir archive copies a topic first. weir up trims once an hour by itself; \
-            Kafka applies the retention of its topics itself.
+            The command keeps every record that a reader still needs: a store in one of the --data directories, \
+            a replay there, deliveries, conversions.sqlite, an archive or a consumer group. The last column \
+            names the reader that stopped it.
+
+            The file does not shrink: new records reuse the space. Deleted records cannot be explained, replayed \
+            or folded again, so copy the topic with weir archive first. weir up trims once an hour. Kafka \
+            applies the retention of its topics itself.
 
               weir log trim --dry-run
               weir log trim --topic bids --data data --data data-b
@@ -33,14 +35,14 @@ struct LogTrimCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Only this topic; may be given several times (default: all).", valueName: "topic"))
+            "Only this topic; repeatable (default: all).", valueName: "topic"))
     var topic: [String] = []
-    @Flag(help: "Say what would go and why no more, and delete nothing.")
+    @Flag(help: "Print what would be deleted and what limits it, and delete nothing.")
     var dryRun = false
     @Flag(
         help: """
-            Ask nobody who needs the records. A worker that is behind then stops, with words, and its \
-            store has to be folded again without them.
+            Delete records even if a reader still needs them. A worker that has not folded them stops with an \
+            error, and its store must be folded again without them.
             """)
     var beyondStores = false
     @OptionGroup var topics: TopicsOptions
@@ -49,7 +51,7 @@ struct LogTrimCommand: ParsableCommand {
     @OptionGroup var pipelines: PipelinesOptions
     @Option(
         help: ArgumentHelp(
-            "An archive that is being written: sqlite:PATH, or off (WEIR_ARCHIVE; default: off).",
+            "An archive that is still written: sqlite:PATH, or off (WEIR_ARCHIVE; default: off).",
             valueName: "sqlite:PATH"))
     var archive: String?
     @OptionGroup var format: DumpFormatOptions
@@ -83,7 +85,7 @@ struct LogTrimCommand: ParsableCommand {
         guard case .sqlite(let path) = try LogAddress(text) else {
             throw CommandError.failure(
                 "\(LogAddress.masked(text)) applies the retention of its topics itself "
-                    + "(weir topics list shows in what they differ from topics/): weir log trim is "
+                    + "(weir topics list shows how they differ from topics/): weir log trim is "
                     + "for an embedded log, sqlite:PATH")
         }
         return try EmbeddedLog(path: path, mode: .existing)

@@ -12,14 +12,14 @@ import Streams
 
 struct PartnersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "partners", abstract: "Who is sent postbacks, and what would be sent to them.",
+        commandName: "partners", abstract: "Lists partners, and previews the requests to them.",
         subcommands: [PartnersListCommand.self, PartnersPreviewCommand.self])
 }
 
 struct PartnersListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Lists the partners of the configuration, and how many deliveries each has.")
+        abstract: "Lists the partners of the configuration with the counts of their deliveries.")
 
     @OptionGroup var pipelines: PipelinesOptions
     @OptionGroup var data: DataOptions
@@ -36,19 +36,19 @@ struct PartnersListCommand: ParsableCommand {
 struct PartnersPreviewCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "preview",
-        abstract: "Shows what would be sent to a partner for a postback; sends nothing.",
+        abstract: "Shows the request to a partner for a postback; sends nothing.",
         discussion: """
-            The postback is a document of partner-postbacks: from a file, as the topic or weir read has \
-            it, by its id from deliveries.sqlite, or without --postback the newest one for that partner \
-            in the topic. Secrets are masked and need not be there. Whose document it is does not \
-            matter.
+            The postback is a document of partner-postbacks. --postback takes a file in the form of the topic or \
+            of weir read, or the document's id in deliveries.sqlite. By default, the command uses the newest \
+            document for that partner in the topic. Secrets are masked and need not exist. The document can be \
+            one for another partner.
 
               weir partners preview acme
               weir partners preview acme --postback document.json
               weir read --topic partner-postbacks | tail -1 | weir partners preview acme --postback -
             """)
 
-    @Argument(help: "Name of the partner.")
+    @Argument(help: "The name of the partner.")
     var name: String
     @Option(
         help: ArgumentHelp(
@@ -65,16 +65,16 @@ struct PartnersPreviewCommand: ParsableCommand {
         let partners = try pipelines.directory.partners()
         guard let partner = partners.first(where: { $0.name == name }) else {
             throw CommandError.failure(
-                "no partner '\(name)' in \(pipelines.directory.path): there are "
+                "no partner '\(name)' in \(pipelines.directory.path): its partners are "
                     + partners.map(\.name).joined(separator: ", "))
         }
         let preview = try PartnerPreview(
             of: document(), for: partner, timestampSeconds: Int64(Date().timeIntervalSince1970))
         guard let request = preview.request else {
-            throw CommandError.failure("nothing would be sent: \(preview.fault ?? "")")
+            throw CommandError.failure("Weir would send nothing: \(preview.fault ?? "")")
         }
         if partner.delivery.isOff {
-            Console.write("\(name) is off: its file has no url, and nothing is sent to it")
+            Console.write("\(name) is off: its file has no url, so Weir sends nothing to it")
         }
         try BufferedOutput.print(RequestReport(request: request), as: format)
     }
@@ -144,7 +144,7 @@ struct PartnersReport: Report {
         let time = UTC.text(milliseconds: rest.untilMilliseconds)
         return switch rest.cause {
         case .asked: "asked for a pause until \(time)"
-        case .away: "cannot be reached; asked again at \(time)"
+        case .away: "cannot be reached; next attempt at \(time)"
         }
     }
 
@@ -167,7 +167,7 @@ extension PartnersPreviewCommand {
     /// The document of `--postback`; without it, the newest for the partner.
     private func document() throws -> DeliveryDocument {
         guard let parser = JSONParser() else {
-            throw CommandError.failure("no memory for a JSON parser")
+            throw CommandError.failure("not enough memory for a JSON parser")
         }
         let bytes: [UInt8] =
             switch postback {
@@ -179,7 +179,8 @@ extension PartnersPreviewCommand {
             return try DeliveryDocument(bytes, parser: parser)
         } catch {
             throw CommandError.failure(
-                "\(postback ?? "the newest record") is no document of partner-postbacks: \(error)")
+                "\(postback ?? "the newest record") is not a document of partner-postbacks: \(error)"
+            )
         }
     }
 
@@ -219,7 +220,7 @@ extension PartnersPreviewCommand {
         }
         guard let newest else {
             throw CommandError.failure(
-                "no document for '\(name)' in \(topic) of \(log.address): give --postback a file")
+                "\(topic) of \(log.address) has no document for '\(name)': give --postback a file")
         }
         return newest.bytes
     }

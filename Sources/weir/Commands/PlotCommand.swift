@@ -7,34 +7,36 @@ import Streams
 struct PlotCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "plot",
-        abstract: "Draws a measure of a dump: bars at the terminal, curves as SVG.",
+        abstract: "Draws a measure of a dump: bars in the terminal, curves as SVG.",
         discussion: """
-            The columns of --by tell curves apart; the last of them is what they go along, or the column that \
-            --along names. A measure with bounds is drawn as a band: --measure revenue stands for \
-            revenue_min_micros and revenue_max_micros, --measure roas for roas_min and roas_max. What can still grow, \
-            by maturity, has a star, or an open dot in SVG.
+            The last column of --by, or the column of --along, is the horizontal axis. Each combination of the \
+            other columns is a curve. A measure with bounds is drawn as a band: --measure revenue means \
+            revenue_min_micros and revenue_max_micros, --measure roas means roas_min and roas_max. A value that \
+            can still grow by maturity has a star, in SVG an open dot.
 
               weir plot roas --by campaign --measure roas
               weir plot cohorts --by currency --curve --measure gross_micros
               weir plot funnel --by day --measure installs --since 30d --svg installs.svg
             """)
 
-    @Argument(help: "Name of the dump.")
+    @Argument(help: "The name of the dump.")
     var name: String
     @OptionGroup var selection: SelectionOptions
-    @Option(help: "The measure, or the name that its bounds have in common.")
+    @Option(help: "The measure, or the common name of its bounds.")
     var measure: String
-    @Option(help: ArgumentHelp("The column to go along (default: the last).", valueName: "column"))
+    @Option(
+        help: ArgumentHelp(
+            "The column of the horizontal axis (default: the last of --by).", valueName: "column"))
     var along: String?
-    @Flag(help: "Of cohorts and install-cohorts: add up what comes with age.")
+    @Flag(help: "Cohorts and install-cohorts: add up over age.")
     var curve = false
     @Option(
         name: .customLong("in"),
         help: ArgumentHelp(
-            "Convert amounts into this currency, by the rates of rates.csv in --pipelines.",
+            "Convert amounts into this currency with the rates of rates.csv in --pipelines.",
             valueName: "currency"))
     var target: String?
-    @Option(help: ArgumentHelp("Write SVG to this file; -: to standard output.", valueName: "file"))
+    @Option(help: ArgumentHelp("Write SVG to this file; - for standard output.", valueName: "file"))
     var svg: String?
     @OptionGroup var data: DataOptions
     @OptionGroup var pipelines: PipelinesOptions
@@ -44,22 +46,22 @@ struct PlotCommand: ParsableCommand {
     private static let columns = 80
 
     func run() throws {
-        var question = ReportRequest(query: try selection.query(name))
-        guard question.query.grouping != .total else {
+        var request = try selection.request(name)
+        guard request.grouping != .total else {
             throw CommandError.usage(
-                "--by total has nothing that a curve goes along: give --by a column, such as day")
+                "--by total has no column for the horizontal axis: give --by a column, such as day")
         }
-        question.curve = curve
-        question.target = target
+        request.curve = curve
+        request.target = target
         // Counts do not have a currency and must not be split by it.
         let report = try knownReport(name)
         let known = report.measureNames
         if let shown = Plot.columns(of: measure, in: known) {
-            question.query.measures =
+            request.measures =
                 [shown.low, shown.high] + known.filter { $0 == "maturity" }
         }
         let stores = try data.stores(clock.present)
-        let answer = try question.answer(stores, pipelines.configuration, as: .ndjson)
+        let answer = try request.answer(stores, pipelines.configuration, as: .ndjson)
         // Rows by arrival change only until their day is over, whatever their installs add later.
         let newestDay =
             report.abilities.contains(.dates)

@@ -12,19 +12,20 @@ import Wording
 struct PromoteCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "promote",
-        abstract: "Puts replayed stores in force, and lists what they correct for partners.",
+        abstract: "Puts replayed stores in force, and lists the corrections for partners.",
         discussion: """
-            Workers of the data directory finish their batch, give their stores up and wait; the set is \
-            folded until it is as far as they were; then sets.json is replaced, and everybody goes on with \
-            the new stores. Killed at any instant, it leaves the old set in force or the new one, and the \
-            workers go on. The old set is kept: --back puts it in force again.
+            The workers of the data directory finish their batch, release their stores and wait. The command \
+            folds the set up to their offsets and replaces sets.json. Then all programs continue with the new \
+            stores. If the command is killed at any time, either the old set or the new one is in force, and the \
+            workers continue. The old set is kept: --back puts it in force again.
 
-            Postbacks that were published with another content, would not have been published, or were \
-            not published although they should have been, are listed. Only with --emit are they sent: \
-            each with the next revision, and with the one that it supersedes. What is listed and was not \
-            sent is sent by the same command with --emit, as long as the set is in force: --back --emit \
-            behind --back sends what going back corrects, and changes no stores. --back alone is refused \
-            then: name the set that is to be in force.
+            The command lists the corrections: postbacks that were published with other content, that should not \
+            have been published, or that are missing. Only --emit sends them, each with the next revision and \
+            the revision that it supersedes. To send them later, run the same command with --emit while the set \
+            is in force.
+
+            After --back, use --back --emit to send the corrections of going back; this changes no stores. A \
+            second --back without --emit is then refused: give the directory of the set.
 
               weir promote data/sets/fixed --dry-run
               weir promote data/sets/fixed
@@ -32,31 +33,34 @@ struct PromoteCommand: ParsableCommand {
               weir promote --back
             """)
 
-    @Argument(help: "The directory of the stores, as weir replay --into has made it.")
+    @Argument(help: "The directory of the stores that weir replay --into created.")
     var directory: String?
-    @Flag(help: "Puts the set before the present one in force again.")
+    @Flag(help: "Put the previous set in force again.")
     var back = false
-    @Flag(help: "Sends the corrections to the topic partner-postbacks.")
+    @Flag(help: "Send the corrections to the topic partner-postbacks.")
     var emit = false
-    @Flag(help: "Say what would change, as far as both sets are folded now; no more.")
+    @Flag(
+        help:
+            "Print what would change, up to the offsets that both sets have folded; change nothing."
+    )
     var dryRun = false
     @Flag(
         help: """
-            Go on although the set holds less than the present one, or what was corrected of the present one is gone.
+            Continue even if the set has fewer records than the present one, or if the corrected documents of the present one are lost.
             """)
     var acceptLostHistory = false
     @OptionGroup var data: DataOptions
     @OptionGroup var log: LogOptions
     @Option(
         help: ArgumentHelp(
-            "An archive to read first: sqlite:PATH, or off (WEIR_ARCHIVE; default: that of the replay).",
+            "An archive to read first: sqlite:PATH, or off (WEIR_ARCHIVE; default: the archive of the replay).",
             valueName: "address"))
     var archive: String?
     @OptionGroup var pipelines: PipelinesOptions
     @OptionGroup var access: FileAccessOptions
     @Option(
         help: ArgumentHelp(
-            "How long workers may take to give their stores up (default: 120).",
+            "Seconds to wait until workers release their stores (default: 120).",
             valueName: "seconds"))
     var patience = 120
     @OptionGroup var format: ReportFormatOptions
@@ -90,22 +94,22 @@ struct PromoteCommand: ParsableCommand {
         try BufferedOutput.print(report, as: format)
         for stream in report.streams {
             guard let refusal = stream.refusal else { continue }
-            Console.write("weir-\(stream.stream) will refuse to go on with it: \(refusal)")
+            Console.write("weir-\(stream.stream) will refuse to continue with it: \(refusal)")
         }
         if let failure { throw failure }
         if emit, !dryRun, StopSignal.ofProcess.isRequested {
             throw CommandError.failure(
-                "stopped: run the same command again to send what is left, if anything is")
+                "stopped: run the same command again to send the remaining corrections")
         }
     }
 
     private func order() throws -> PromotionOrder {
-        let directory = try data.single("promote one data directory at a time: give one --data")
+        let directory = try data.single("weir promote changes one data directory: give --data once")
         guard back != (self.directory != nil) else {
             throw CommandError.usage(
                 back
-                    ? "give a directory or --back, not both: each names a set"
-                    : "say which set: a directory, or --back")
+                    ? "a directory and --back exclude each other: give one"
+                    : "the set is missing: give a directory, or --back")
         }
         guard patience >= 0 else {
             throw CommandError.usage("--patience is \(patience): write 0 or more seconds")
@@ -194,7 +198,7 @@ struct PromotionReport: Report {
 extension PromotionReport {
     var table: String {
         var text = streams.map(Self.explanation)
-        if streams.isEmpty { text.append("the set is in force already") }
+        if streams.isEmpty { text.append("the set is already in force") }
         if !lines.isEmpty {
             text += [""] + TextTable(lines, Self.columns).shownLines
         }
@@ -207,14 +211,15 @@ extension PromotionReport {
         if !isDryRun, let first = streams.first {
             text.append(
                 isBack
-                    ? "forth again: weir promote \(first.from) --data \(data)"
-                    : "back: weir promote --back --data \(data)")
+                    ? "to undo this: weir promote \(first.from) --data \(data)"
+                    : "to undo this: weir promote --back --data \(data)")
         }
         return text.map(\.withoutControls).joined(separator: "\n") + "\n"
     }
 
     private static func explanation(_ stream: PromotedStream) -> String {
-        let behind = stream.behind > 0 ? ", \(counted(stream.behind, "record")) folded on" : ""
+        let behind =
+            stream.behind > 0 ? ", \(counted(stream.behind, "record")) folded in addition" : ""
         return "\(stream.stream): \(stream.from) -> \(stream.to)\(behind)"
     }
 
@@ -238,7 +243,8 @@ extension PromotionReport {
         let due = lines.count { $0.correction.state == .due || $0.correction.state == .sending }
         var explanation = "corrections: \(kinds.joined(separator: ", "))"
         if notCompared > 0 {
-            explanation += "; \(notCompared) not compared, whose first record the set does not have"
+            explanation +=
+                "; \(notCompared) not compared, because the set does not have their first record"
         }
         if let sent { explanation += "; \(sent) sent" }
         if due > 0, !isDryRun {

@@ -13,28 +13,30 @@ import Wording
 struct PublishCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "publish",
-        abstract: "Puts records from NDJSON into a topic.",
+        abstract: "Publishes records from NDJSON to a topic.",
         discussion: """
-            A line is {"key", "timestamp_ms"?, "headers"?, "value": any JSON | "text": string | \
-            "base64": string, "partition"?}. A JSON value is published as the very bytes that stand \
-            in the file; without a value the record is a tombstone. Bytes that are no text go as \
-            "key_base64", and as {"base64": string} in a header. Ends with 0 once everything is on \
-            disk; a line that cannot be read ends it with 1, what stands before it is published. Records that are \
-            dated ahead of the clock by more than 5 minutes are published too, and counted in a warning.
+            A line is {"key", "timestamp_ms"?, "headers"?, "value": any JSON | "text": string | "base64": \
+            string, "partition"?}. A JSON value is published with the same bytes as in the file. Without a \
+            value, the record is a tombstone. For bytes that are not text, use "key_base64", and {"base64": \
+            string} in a header.
 
-            The command first checks that the records belong to the topic. It publishes nothing if a \
-            record has a ce_type of another topic, if a record without ce_type has the fields of another \
-            topic's records, or if no record has a type of the topic. It warns of single records whose \
-            ce_type no topic has. Of a pipe it checks each batch of up to 10,000 records before it \
-            publishes the batch. --force publishes without this check.
+            The command ends with 0 after all records are on disk. If a line is invalid, it ends with 1; the \
+            earlier lines are published. It publishes records that are dated more than 5 minutes ahead of the \
+            clock, and prints a warning with their count.
+
+            First, the command checks that the records belong to the topic. It publishes nothing in these cases: \
+            a record has a ce_type of another topic, a record without ce_type has the fields of another topic's \
+            records, or no record has a type of the topic. It warns of single records with a ce_type of no \
+            topic. From a pipe, it checks each batch of up to 10,000 records before it publishes the batch. \
+            --force skips this check.
             """)
 
     @Option(help: "The topic.")
     var topic: String
     @OptionGroup var destination: PublishingOptions
-    @Flag(help: "Publish records that do not belong to the topic, too (WEIR_FORCE).")
+    @Flag(help: "Publish records that do not belong to the topic too (WEIR_FORCE).")
     var force = false
-    @Argument(help: "A file of NDJSON; - or none: standard input.")
+    @Argument(help: "A file of NDJSON (default, or -: standard input).")
     var file: String?
 
     func run() throws {
@@ -176,7 +178,7 @@ struct Publisher {
     var warning: String? {
         guard ahead.count > 0 else { return nil }
         return
-            "warning: \(counted(ahead.count, "record")) of \(topic.name) \(ahead.count == 1 ? "is" : "are") dated ahead of the clock, the latest \(UTC.text(milliseconds: ahead.latestMilliseconds)): reports end at the newest record that is not (docs/guides/save-a-report.md); correct timestamp_ms at its source"
+            "warning: \(counted(ahead.count, "record")) of \(topic.name) \(ahead.count == 1 ? "is" : "are") dated ahead of the clock, the latest \(UTC.text(milliseconds: ahead.latestMilliseconds)): reports end at the newest record with a correct time (docs/guides/save-a-report.md). Correct timestamp_ms at its source"
     }
 
     /// The next line. If the file cannot be read, commits the preceding records first.

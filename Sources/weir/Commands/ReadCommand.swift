@@ -11,12 +11,12 @@ struct ReadCommand: ParsableCommand {
         commandName: "read",
         abstract: "Prints the records of a topic.",
         discussion: """
-            Each record is a line that weir publish reads, with its partition and offset: publishing \
-            it gives the same record again, byte for byte. A value that would not come out the same \
-            as JSON is printed as "text", one that is no text as "base64".
+            Each record is a line that weir publish reads, with its partition and offset. If you publish the \
+            line, you get the same record byte for byte. A value that JSON would change is printed as "text", \
+            and a value that is not text as "base64".
 
-            Passwords and receipts of store notifications are printed as "***", and a header \
-            weir_masked says so; publishing such a line gives the masked record.
+            Passwords and receipts of store notifications are printed as "***", and the header weir_masked marks \
+            the record. If you publish such a line, you get the masked record.
             """)
 
     @Option(help: "The topic.")
@@ -26,17 +26,17 @@ struct ReadCommand: ParsableCommand {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "From this offset on, or from the first record of this time on.",
-            discussion: "A time is \(LogTime.forms); digits alone are an offset.",
+            "Start at this offset, or at the first record from this time on.",
+            discussion: "A time is \(LogTime.forms); digits alone mean an offset.",
             valueName: "offset|time"))
     var from: String?
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Up to this offset or time, without it (default: what is there now).",
+            "Stop before this offset or time (default: the current end).",
             valueName: "offset|time"))
     var to: String?
-    @Flag(help: "Go on with what is appended, until it is stopped.")
+    @Flag(help: "Keep printing new records until stopped.")
     var follow = false
     @OptionGroup var log: LogOptions
     @OptionGroup var data: DataOptions
@@ -46,7 +46,7 @@ struct ReadCommand: ParsableCommand {
 
     func run() throws {
         guard !follow || to == nil else {
-            throw CommandError.usage("--follow has no end: leave --to out")
+            throw CommandError.usage("--follow and --to exclude each other: remove one")
         }
         let format = try Environment().format(format, default: RecordFormat.ndjson)
         let from = try from.map { try ReadLimit($0, option: "--from") }
@@ -54,7 +54,8 @@ struct ReadCommand: ParsableCommand {
         switch (from, to) {
         case (.offset(let start), .offset(let end)) where end < start,
             (.time(let start), .time(let end)) where end < start:
-            throw CommandError.usage("--to lies before --from: nothing lies between")
+            throw CommandError.usage(
+                "--to is before --from, so the range is empty: correct one of them")
         default: break
         }
         let reader = try log.open(.existing, data).reader(topic: topic)

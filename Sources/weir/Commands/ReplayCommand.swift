@@ -13,17 +13,18 @@ import Wording
 struct ReplayCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
-        abstract: "Folds the log again into fresh stores, beside the live ones; publishes nothing.",
+        abstract: "Folds the log again into new stores; publishes nothing.",
         discussion: """
-            Reads topics from their beginning, or a range of them, and folds them into --into DIR as the \
-            workers do, at their speed. By default every record is folded under the configuration that \
-            the live store has recorded for it, so that the result has the same weir digest; with \
-            --configuration present everything is folded as the pipelines say now. Workers go on \
-            meanwhile, nothing is sent to partners, and no consumer group is touched. Stopped at any \
-            instant, the same command goes on where it was.
+            Reads topics, or a range of them, and folds them into --into DIR like the workers, at their speed. \
+            By default, each record is folded under the configuration that the live store has recorded for it, \
+            so the weir digest is the same. With --configuration present, all records are folded under the \
+            current pipelines.
 
-            --dry-run says first what is still there and about how long it takes. --follow goes on with \
-            what is appended, until it is stopped or weir promote DIR puts the stores in force.
+            Workers keep running. The command sends nothing to partners and uses no consumer group. If it is \
+            stopped at any time, the same command continues.
+
+            --dry-run first prints which records still exist and how long the replay takes. --follow keeps \
+            folding new records until it is stopped, or until weir promote DIR puts the stores in force.
 
               weir replay --into data/sets/fixed --configuration present --dry-run
               weir replay --into data/sets/fixed --configuration present
@@ -33,34 +34,34 @@ struct ReplayCommand: ParsableCommand {
 
     @Option(
         help:
-            "A topic; may be given several times (default: all that have a store or are in the log)."
+            "A topic; repeatable (default: all with a store or in the log)."
     )
     var topic: [String] = []
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Begin at this offset of every partition (default: the earliest).", valueName: "offset")
+            "Start at this offset of every partition (default: the earliest).", valueName: "offset")
     )
     var fromOffset: Int64?
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Begin at the first record of this time: \(LogTime.forms).",
+            "Start at the first record from this time on: \(LogTime.forms).",
             valueName: "time"))
     var fromTime: String?
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "End before this offset of every partition (default: the end of the log).",
+            "Stop before this offset of every partition (default: the end of the log).",
             valueName: "offset"))
     var toOffset: Int64?
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "End before the first record of this time or later.", valueName: "time"))
+            "Stop before the first record from this time on.", valueName: "time"))
     var toTime: String?
     @Option(
-        help: ArgumentHelp("The directory of the new stores: a new or empty one.", valueName: "dir")
+        help: ArgumentHelp("The directory of the new stores, new or empty.", valueName: "dir")
     )
     var into: String
     @OptionGroup var log: LogOptions
@@ -75,21 +76,21 @@ struct ReplayCommand: ParsableCommand {
     @Option(
         name: .customLong("configuration"),
         help: ArgumentHelp(
-            "recorded: as the live stores were folded; present: as the pipelines say now (default: recorded).",
+            "recorded: the configurations of the live stores; present: the current pipelines (default: recorded).",
             valueName: "which"))
     var mode: String?
-    @Flag(help: "Say what would be read, what of it is gone, and about how long it takes; no more.")
+    @Flag(help: "Print what would be read, what is missing, and how long it takes; fold nothing.")
     var dryRun = false
-    @Flag(help: "Go on with what is appended, until stopped or promoted.")
+    @Flag(help: "Keep folding new records until stopped or promoted.")
     var follow = false
     @Option(
         help: ArgumentHelp(
-            "Most records that are committed together; nothing else depends on it (default: as the pipelines say).",
+            "The maximum number of records in a commit; it does not affect the result (default: that of the pipelines).",
             valueName: "count"))
     var batchRecords: Int?
     @Option(
         help: ArgumentHelp(
-            "Threads that fold partitions and verify signatures; nothing else depends on it (default: one a processor).",
+            "Threads that fold partitions and verify signatures; the number does not affect the result (default: one for each processor).",
             valueName: "count"))
     var threads: Int?
     @OptionGroup var format: ReportFormatOptions
@@ -98,7 +99,7 @@ struct ReplayCommand: ParsableCommand {
         let format = try format.chosen()
         let order = try order()
         guard !follow || order.range.isOpen else {
-            throw CommandError.usage("--follow has no end: leave --to-offset and --to-time out")
+            throw CommandError.usage("--follow excludes --to-offset and --to-time: remove them")
         }
         let run = try ReplayRun(order, topics: topic)
         if order.mode == .recorded { tellOfMissingStores(run, order) }
@@ -111,7 +112,7 @@ struct ReplayCommand: ParsableCommand {
         try BufferedOutput.print(ReplayReport(streams: streams), as: format)
         guard isDone else {
             throw CommandError.failure(
-                "stopped before the end: run the same command again to go on")
+                "stopped before the end: run the same command again to continue")
         }
     }
 
@@ -124,14 +125,14 @@ struct ReplayCommand: ParsableCommand {
 
     private func order() throws -> ReplayOrder {
         guard fromOffset == nil || fromTime == nil, toOffset == nil || toTime == nil else {
-            throw CommandError.usage("an offset and a time exclude each other")
+            throw CommandError.usage("an offset and a time exclude each other: give one")
         }
         guard (fromOffset ?? 0) >= 0, (toOffset ?? 0) >= 0 else {
-            throw CommandError.usage("offsets begin with 0")
+            throw CommandError.usage("an offset is negative: write 0 or more")
         }
         if let fromOffset, let toOffset, toOffset <= fromOffset {
             throw CommandError.usage(
-                "--to-offset \(toOffset) is not behind --from-offset \(fromOffset): nothing lies between"
+                "--to-offset \(toOffset) is not after --from-offset \(fromOffset), so the range is empty: correct one of them"
             )
         }
         if let batchRecords, !(1...1_000_000).contains(batchRecords) {
@@ -141,7 +142,7 @@ struct ReplayCommand: ParsableCommand {
         let end = try toTime.map { try LogTime.milliseconds($0, option: "--to-time") }
         if let start, let end, end <= start {
             throw CommandError.usage(
-                "--to-time is not behind --from-time: nothing lies between")
+                "--to-time is not after --from-time, so the range is empty: correct one of them")
         }
         return ReplayOrder(
             source: try ReplaySource(log, archive: archive, data: data, pipelines: pipelines),
@@ -156,7 +157,7 @@ struct ReplayCommand: ParsableCommand {
     private func replayMode() throws(CommandError) -> ReplayMode {
         guard let mode else { return .recorded }
         guard let known = ReplayMode(rawValue: mode) else {
-            throw .usage("no configuration '\(mode)': there are recorded and present")
+            throw .usage("no configuration '\(mode)': write recorded or present")
         }
         return known
     }
@@ -166,11 +167,11 @@ extension LostHistory {
     var explanation: String {
         let begin =
             firstMilliseconds.map { "\(offsets.upperBound), of \(UTC.text(milliseconds: $0))" }
-            ?? "\(offsets.upperBound), and holds no record"
+            ?? "\(offsets.upperBound), without a record"
         return
-            "\(topic)/\(partition) begins at offset \(begin): the records before it (\(offsets.lowerBound) to "
-            + "\(offsets.upperBound - 1)) are gone from the log, cannot be replayed and are in no number of the new "
-            + "stores; give --archive a copy that has them"
+            "\(topic)/\(partition) starts at offset \(begin): earlier records (\(offsets.lowerBound) to "
+            + "\(offsets.upperBound - 1)) are no longer in the log, cannot be replayed and do not count in the new "
+            + "stores. Give --archive a copy that contains them"
     }
 }
 
@@ -221,17 +222,17 @@ struct ReplayPlanReport: Report {
     private static func summary(_ plan: ReplayPlan) -> String {
         var explanation = "\(plan.topic): \(counted(plan.records, "record"))"
         if let rate = plan.recordsPerSecond, let seconds = plan.seconds {
-            explanation += ", \(Int64(rate)) a second in a sample: about \(duration(seconds))"
+            explanation += ", \(Int64(rate)) a second in a sample, about \(duration(seconds))"
         }
         switch plan.mode {
         case .recorded: explanation += "; each under its recorded configuration"
         case .present: explanation += "; under the present configuration"
         }
-        if plan.lacksStore { explanation += ", since no store has recorded any" }
+        if plan.lacksStore { explanation += ", because no store has recorded one" }
         let gone = plan.partitions.reduce(0) { $0 + Int64($1.gone?.count ?? 0) }
         if gone > 0 {
             explanation +=
-                "; \(counted(gone, "offset")) \(gone == 1 ? "is" : "are") gone: give --archive a copy that has them, or do without them"
+                "; \(counted(gone, "offset")) \(gone == 1 ? "is" : "are") missing: give --archive a copy that contains them, or continue without them"
         }
         return explanation
     }

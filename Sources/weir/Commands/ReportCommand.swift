@@ -13,26 +13,28 @@ struct ReportCommand: ParsableCommand {
         abstract: "Prints a saved report, or lists them.",
         discussion: """
             A report is a file reports/NAME.yaml of --pipelines: a dump with its columns, conditions, order and \
-            period. docs/guides/save-a-report.md has the keys. The period ends at the newest folded record that is not dated ahead of \
-            the clock, or at --as-of. So the same stores give the same report.
+            period. docs/guides/save-a-report.md explains the keys. The period ends at --as-of, by default at \
+            the newest folded record that is not dated ahead of the clock. So the same stores always give the \
+            same report.
 
-              weir report                      which there are
-              weir report campaigns            print one
+              weir report                      list the reports
+              weir report campaigns            print one report
               weir report campaigns --as-of 2026-11-01T00:00:00Z
               0 7 * * *  weir report campaigns | mail -s campaigns team@example.com
             """)
 
-    @Argument(help: "Name of the report (default: list them).")
+    @Argument(help: "The name of the report (default: list all reports).")
     var name: String?
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "As the report was at this time: the records with an earlier timestamp.",
+            "Print the report as it was at this time: only records with an earlier timestamp count.",
             valueName: "time"))
     var asOf: String?
     @OptionGroup var source: SourceOptions
     @Option(
-        help: "table, json, ndjson or csv (WEIR_FORMAT; default: what the report says, else table)."
+        help:
+            "table, json, ndjson or csv (WEIR_FORMAT; default: the format of the report, otherwise table)."
     )
     var format: String?
     @OptionGroup var csv: RawOptions
@@ -51,17 +53,17 @@ struct ReportCommand: ParsableCommand {
         let asked = try asOf.map { try source.asOf($0) }
         let stores = try OpenStores(
             directories: source.data.directories, asOf: asked, present: source.clock.present)
-        var question = try ReportRequest(file)
+        var request = try ReportRequest(file)
         let width = format == .table ? StandardStream.output.terminalColumns : nil
         let limit: Int?
         let answer: DumpAnswer
         let period: String?
         do {
-            period = try question.limit(to: file, stores, asOf: asked?.milliseconds)
-            limit = width == nil ? nil : question.takeLimit()
-            answer = try question.answer(stores, source.pipelines.configuration, as: format)
+            period = try request.limit(to: file, stores, asOf: asked?.milliseconds)
+            limit = width == nil ? nil : request.takeLimit()
+            answer = try request.answer(stores, source.pipelines.configuration, as: format)
         } catch let error as InspectionError where error.isUsage {
-            throw file.fault(question.key(of: error), "\(error)")
+            throw file.fault(request.key(of: error), "\(error)")
         } catch CommandError.usage(let explanation) {
             throw file.fault("dump", explanation)
         }
@@ -73,7 +75,7 @@ struct ReportCommand: ParsableCommand {
         var notices = answer.notices
         if let width {
             notices = try answer.writeTable(
-                within: width, keepsMeasures: question.query.measures != nil, limit: limit,
+                within: width, keepsMeasures: request.measures != nil, limit: limit,
                 to: output.write(bytes:))
         } else {
             try answer.write(as: format, isRaw: csv.isSet(), to: output.write(bytes:))
@@ -104,7 +106,7 @@ struct ReportCommand: ParsableCommand {
                     .text("period") { $0.period?.text }, .text("title") { $0.title },
                 ]), as: format, isRaw: csv.isSet(),
             ifEmpty:
-                "no reports: write one to \(directory.path)/reports, as docs/guides/save-a-report.md says\n"
+                "no reports: write one to \(directory.path)/reports (see docs/guides/save-a-report.md)\n"
         )
         for fault in faults.dropLast() { Console.write(fault.description) }
         if let last = faults.last { throw last }
@@ -117,7 +119,7 @@ extension SourceOptions {
         let milliseconds = try LogTime.milliseconds(text, option: "--as-of")
         guard milliseconds <= WallClock.milliseconds else {
             throw CommandError.usage(
-                "--as-of \(text) is still to come: give a time that is past, or leave it out")
+                "--as-of \(text) is in the future: give an earlier time, or remove the option")
         }
         return AsOf(milliseconds: milliseconds, hours: try installation.hours())
     }
@@ -132,23 +134,21 @@ extension String {
 }
 
 extension ReportRequest {
-    /// The query of a saved report, without a time range.
+    /// The request of a saved report, without a time range.
     init(_ file: ReportFile) throws {
-        var query = DumpQuery(
+        self.init(
             name: file.dump,
             conditions: file.conditions.map { .init(column: $0.column, value: $0.value) })
         if let by = file.by {
             do {
-                query.grouping = try DumpQuery.Grouping(by.joined(separator: ","))
+                grouping = try ReportRequest.Grouping(by.joined(separator: ","))
             } catch {
                 throw file.fault("by", "\(error)")
             }
         }
-        query.tellsCurrenciesApart = true
-        query.notesMaturity = file.maturity
-        self.init(query: query)
+        tellsCurrenciesApart = true
         dateRule = try file.date.map { date in
-            guard let rule = FunnelQuery.DateRule(rawValue: date) else {
+            guard let rule = ReportRequest.DateRule(rawValue: date) else {
                 throw file.fault("date", "is '\(date)': write arrival or install")
             }
             return rule
@@ -169,35 +169,36 @@ extension ReportRequest {
         }
     }
 
-    /// Limits the query to the period of a report, and returns a description of it.
+    /// Limits the request to the period of a report, and returns a description of it.
     mutating func limit(
         to file: ReportFile, _ stores: OpenStores, asOf instant: Int64?
     ) throws -> String? {
         guard let text = file.period else { return nil }
         guard let period = ReportPeriod(text.text) else {
-            throw text.fault("is '\(text.text)', which is no period: write \(ReportPeriod.forms)")
+            throw text.fault(
+                "is '\(text.text)', which is not a period: write \(ReportPeriod.forms)")
         }
-        let end = try instant.map { $0 - 1 } ?? stores.newestMilliseconds(of: query.name)
+        let end = try instant.map { $0 - 1 } ?? stores.newestMilliseconds(of: name)
         let (since, until) = period.bounds(at: end)
-        query.sinceMilliseconds = since
-        query.untilMilliseconds = until
+        sinceMilliseconds = since
+        untilMilliseconds = until
         return
             "\(text.text): from \(UTC.text(milliseconds: since)), before \(UTC.text(milliseconds: until)); "
             + (instant == nil ? "the newest record is of " : "as of ")
             + UTC.text(milliseconds: instant ?? end)
     }
 
-    /// Checks the columns of the query. Throws the error at the line of the report that names an unknown column.
+    /// Checks the columns of the request. Throws the error at the line of the report that names an unknown column.
     func requireColumns(as file: ReportFile) throws {
         do {
-            let report = try knownReport(query.name)
+            let report = try knownReport(name)
             // Reports without grouping do not list their columns.
             guard report.abilities.contains(.groups) else { return }
             let known = report.columnNames
-            var names = query.conditions.map(\.column)
-            if case .columns(let columns) = query.grouping { names += columns }
+            var names = conditions.map(\.column)
+            if case .columns(let columns) = grouping { names += columns }
             for name in names where !known.contains(name) {
-                throw InspectionError.unknownColumn(name, dump: query.name, known: known)
+                throw InspectionError.unknownColumn(name, dump: self.name, known: known)
             }
         } catch let error as InspectionError {
             throw file.fault(key(of: error), "\(error)")
@@ -207,7 +208,7 @@ extension ReportRequest {
     func key(of error: InspectionError) -> String {
         switch error {
         case .unknownColumn(let column, _, _):
-            query.conditions.contains { $0.column == column }
+            conditions.contains { $0.column == column }
                 ? "where"
                 : arrangement.columns?.contains(column) == true
                     ? "columns"

@@ -17,7 +17,7 @@ import Wording
 struct TokenCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token",
-        abstract: "Makes and reads the collector's tokens, and makes keys.",
+        abstract: "Creates and reads tokens, and creates keys.",
         subcommands: [
             TokenMakeCommand.self, TokenReadCommand.self, TokenNewKeyCommand.self,
             TokenNewProducerCommand.self,
@@ -28,45 +28,50 @@ struct TokenMakeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "make",
         abstract: """
-            Signs a token with the first of token_keys: for GET /i, GET /c or a notice, or to read the dashboard.
+            Creates a token with the first key of token_keys: for GET /i, GET /c, a notice, or the dashboard.
             """,
         discussion: """
-            With --read: a token to sign in to the dashboard with, or to send as Authorization: Bearer for its \
-            CSV and JSON. Each --where fixes a column, so that a partner or client sees their own rows only, \
-            on every page and in every file.
+            With --read, the command creates a token for the dashboard: to sign in, or to send as Authorization: \
+            Bearer for CSV and JSON. Each --where limits a column, so that a partner or client sees only their \
+            own rows, on every page and in every file.
 
               weir token make --read --expires-in 90d
               weir token make --read --where campaign=5239 --where app_id=525463029
 
-            The event is what is appended when the token comes back: a JSON object as the topic has \
-            it, with the campaign key and, of a click, the overlay as the bid sent it. Members that \
-            --open names are taken from the query; of a click the collector adds clicked_at_ms, and a \
-            click_id where the event has none. A token is one event, however often it comes: it holds for \
-            no longer than the worker of its topic remembers what it has counted.
+            --event is the event that the collector appends when it receives the token: a JSON object in the \
+            form of the topic, with the campaign key. A click also has the overlay of the bid. The collector \
+            reads the members in --open from the query. To a click, it adds clicked_at_ms, and click_id if the \
+            event has none.
+
+            A token counts as one event, however often it is sent. It expires before the worker of its topic \
+            forgets the id.
             """)
 
-    @Flag(help: "A token that reads the dashboard.") var read = false
+    @Flag(help: "Create a token for the dashboard.") var read = false
     @Option(
         name: .customLong("where"),
         help: ArgumentHelp(
-            "With --read: only rows with this value in this column; may be given several times.",
+            "With --read: only rows with this value in this column; repeatable.",
             valueName: "column=value"))
     var conditions: [String] = []
     @Option(help: "i (image), c (click and redirect) or n (win, billing and loss notices).")
     var use: TokenUse?
-    @Option(help: "Type of the event; default skoverlay.presented, skoverlay.click, openrtb.win.")
+    @Option(
+        help:
+            "The type of the event (default: skoverlay.presented, skoverlay.click or openrtb.win).")
     var type: String?
     @Option(help: ArgumentHelp("The event.", valueName: "json"))
     var event: String?
-    @Option(help: ArgumentHelp("Where a click goes to.", valueName: "url"))
+    @Option(help: ArgumentHelp("The address to which a click redirects.", valueName: "url"))
     var to: String?
     @Option(
         help: ArgumentHelp(
-            "Members that the query may say, as presented_at_ms,zone_id.", valueName: "names"))
+            "Members that the query may set, for example presented_at_ms,zone_id.",
+            valueName: "names"))
     var open: String?
     @Option(
         help: ArgumentHelp(
-            "How long it holds: seconds, or with m, h or d behind; default as long as it may, and 30d with --read.",
+            "Validity of the token: 600, 10m, 24h or 6d (default: as long as possible, with --read 30d).",
             valueName: "time"))
     var expiresIn: String?
     @OptionGroup var pipelines: PipelinesOptions
@@ -81,14 +86,15 @@ struct TokenMakeCommand: ParsableCommand {
             return try Self.signed { try keys.sign(readToken(nowSeconds)) } ?? noKey()
         }
         guard conditions.isEmpty else {
-            throw CommandError.usage("--where is of --read: a token of an event is for that event")
+            throw CommandError.usage(
+                "--where needs --read: the token of an event is only for that event")
         }
         guard let use, let event else {
             throw CommandError.usage("give --use and --event, or --read")
         }
         let type = type ?? use.types.first ?? ""
         guard use != .click || to != nil else {
-            throw CommandError.usage("a click needs --to, the address that it goes on to")
+            throw CommandError.usage("a click needs --to, the address to which it redirects")
         }
         let longest = try TokenLifetimes(pipelines.directory).longestSeconds(use)
         let signed = try Self.signed {
@@ -112,23 +118,24 @@ struct TokenMakeCommand: ParsableCommand {
 
     private func noKey() throws(CommandError) -> String {
         throw .failure(
-            "\(pipelines.directory.path)/collector.yaml has no token_keys: make one with weir token new-key --out FILE"
+            "\(pipelines.directory.path)/collector.yaml has no token_keys: create a key with weir token new-key --out FILE"
         )
     }
 
     private func readToken(_ nowSeconds: Int64) throws(CommandError) -> ReadToken {
         guard use == nil, event == nil, type == nil, to == nil, open == nil else {
-            throw .usage("--read stands without --use, --type, --event, --to and --open")
+            throw .usage("--read excludes --use, --type, --event, --to and --open: remove them")
         }
         let known = Set(DumpDescription.all.flatMap(\.columns).map(\.name) + Funnel.columnNames)
         var wanted: [ReadToken.Condition] = []
         for text in conditions {
-            let condition = try DumpQuery.Condition(argument: text)
+            let condition = try ReportRequest.Condition(argument: text)
             guard known.contains(condition.column) else {
-                throw .usage("--where \(text): no dump has a column '\(condition.column)'")
+                throw .usage(
+                    "--where \(text): the dumps have no column '\(condition.column)'")
             }
             guard !wanted.contains(where: { $0.column == condition.column }) else {
-                throw .usage("--where \(text): \(condition.column) is fixed twice")
+                throw .usage("--where \(text): \(condition.column) is given twice: keep one")
             }
             wanted.append(ReadToken.Condition(column: condition.column, value: condition.value))
         }
@@ -139,14 +146,14 @@ struct TokenMakeCommand: ParsableCommand {
     private func seconds(for use: TokenUse, _ longest: Int64) throws(CommandError) -> Int64 {
         guard longest > 0 else {
             throw .usage(
-                "no token of this use holds: \(use.stream.streamName).yaml has dedupe_window_seconds: 0"
+                "a token of this use cannot be valid, because \(use.stream.streamName).yaml has dedupe_window_seconds: 0"
             )
         }
         guard let expiresIn else { return longest }
         let seconds = try requestedSeconds(expiresIn)
         guard seconds <= longest else {
             throw .usage(
-                "--expires-in '\(expiresIn)' is longer than \(use.stream.streamName) are remembered: give at most \(longest)"
+                "--expires-in '\(expiresIn)' is longer than the dedupe window of \(use.stream.streamName): give at most \(longest)"
             )
         }
         return seconds
@@ -157,7 +164,8 @@ struct TokenMakeCommand: ParsableCommand {
         let unit = text.last.flatMap { units[$0] }
         let digits = unit == nil ? text[...] : text.dropLast()
         guard let count = Int64(digits), (1...Self.maxSeconds).contains(count) else {
-            throw .usage("--expires-in '\(text)' is not understood: write 600, 10m, 24h, 6d")
+            throw .usage(
+                "--expires-in '\(text)' is not a duration: write it as 600, 10m, 24h or 6d")
         }
         return count * (unit ?? 1)
     }
@@ -171,7 +179,9 @@ private enum TokenEvent {
     static func checked(
         _ text: String, use: TokenUse, type: String
     ) throws(CommandError) -> String {
-        guard let reader = RecordKeyReader() else { throw .failure("no memory for a parser") }
+        guard let reader = RecordKeyReader() else {
+            throw .failure("not enough memory for a JSON parser")
+        }
         var fault: TokenFault?
         let event: String
         do throws(Rejection) {
@@ -234,9 +244,10 @@ extension TokenUse: ExpressibleByArgument {}
 
 struct TokenReadCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "read", abstract: "Says what a token carries, if one of token_keys signed it.")
+        commandName: "read",
+        abstract: "Shows the content of a token that a key of token_keys signed.")
 
-    @Argument(help: "The token, or an address with it as its parameter t.")
+    @Argument(help: "The token, or an address with the parameter t.")
     var token: String
     @OptionGroup var pipelines: PipelinesOptions
 
@@ -281,11 +292,11 @@ struct TokenReadCommand: ParsableCommand {
 struct TokenNewKeyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "new-key",
-        abstract: "Makes a key to sign tokens with, for a file that token_keys names.")
+        abstract: "Creates a key that signs tokens, for a file under token_keys.")
 
     @Option(
         help: ArgumentHelp(
-            "Write it to a new file that only its owner reads, in a directory that is made; default: print it.",
+            "Write the key to a new file that only its owner can read; creates the directory (default: print the key).",
             valueName: "file"))
     var out: String?
 
@@ -298,19 +309,19 @@ struct TokenNewKeyCommand: ParsableCommand {
 struct TokenNewProducerCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "new-producer",
-        abstract: "Makes a key for a producer of events, and the lines of collector.yaml for it.",
+        abstract: "Creates a key for a producer of events, and its lines for collector.yaml.",
         discussion: """
-            The key is shown this once, as the header to send, on standard error; the lines for the \
-            configuration, which hold its SHA-256 only, on standard output, with a comment that says \
-            where in collector.yaml they belong. A running collector takes them over within seconds.
+            The command prints the key only once, as the header to send, on standard error. On standard output, \
+            it prints the lines for collector.yaml with the key's SHA-256, and a comment that tells you where to \
+            put them. A running collector reloads the file within seconds.
             """)
 
     @Option(
         help:
-            "What the producer is called: letters, digits, and within them dashes, underscores and dots."
+            "The name of the producer: letters, digits, '-', '_' and '.'."
     )
     var name: String
-    @Option(help: "The topics that it may send to, as bids,impressions,overlay-clicks.")
+    @Option(help: "The topics that it may send to, for example bids,impressions,overlay-clicks.")
     var topics: String
     @OptionGroup var pipelines: PipelinesOptions
 
@@ -325,15 +336,16 @@ struct TokenNewProducerCommand: ParsableCommand {
         let isPlain = name.wholeMatch(of: /[A-Za-z0-9_][A-Za-z0-9_.\-]{0,254}/) != nil
         guard isPlain, name.lowercased() != "null" else {
             throw CommandError.usage(
-                "--name '\(name.withoutControls)' is no name of a producer: write 1 to 255 letters, digits, "
-                    + "'-', '_' and '.', as bidder-eu, a letter, digit or '_' first, and not null")
+                "--name '\(name.withoutControls)' is not a name of a producer: write 1 to 255 letters, digits, "
+                    + "'-', '_' and '.', for example bidder-eu, with a letter, digit or '_' first, and not null"
+            )
         }
         let digest = Array(key.utf8).withUnsafeBytes { HexDigest.sha256($0) }
         let known = producedStreams.map { $0.streamName }
         let listed = topics.split(separator: ",").map(String.init)
         for topic in listed where !known.contains(topic) {
             throw CommandError.usage(
-                "--topics '\(topic)' is none of \(known.joined(separator: ", "))")
+                "--topics '\(topic)' is unknown: write \(known.joined(separator: ", "))")
         }
         let file = "\(pipelines.directory.path)/collector.yaml"
         let text = (try? RegularFile.text(of: file)) ?? ""
@@ -370,7 +382,7 @@ private struct KeysPlace {
             return !text.isEmpty && !text.hasPrefix("#")
         }
         if value.isEmpty, let next, next.drop(while: { $0 == " " }).hasPrefix("-") {
-            explanation = "Put these lines right below the line `keys:` of \(file):"
+            explanation = "Put these lines directly below the line `keys:` of \(file):"
             indent = String(next.prefix { $0 == " " })
             hasKeys = true
         } else if value.isEmpty || value == "[]" {
@@ -378,7 +390,7 @@ private struct KeysPlace {
             explanation = "Put these lines in place of the line `\(line)` of \(file):"
         } else {
             explanation =
-                "Put these lines in place of `keys` of \(file), with the keys that it has:"
+                "Put these lines in place of `keys` of \(file), together with its present keys:"
         }
     }
 }
@@ -393,13 +405,14 @@ enum SecretFile {
                 atPath: directory, withIntermediateDirectories: true,
                 attributes: [.posixPermissions: 0o700])
         } catch {
-            throw .failure("cannot make the directory \(directory): let this user write there")
+            throw .failure("cannot create the directory \(directory): grant this user write access")
         }
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             let explanation = String(cString: strerror(errno))
             throw .failure(
-                "cannot make \(path): \(explanation): give --out another file, or remove this one")
+                "cannot create \(path): \(explanation). Give --out another file, or remove this one"
+            )
         }
         defer { close(descriptor) }
         let bytes = Array(text.utf8)

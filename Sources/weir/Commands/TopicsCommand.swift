@@ -9,20 +9,19 @@ import Wording
 struct TopicsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "topics",
-        abstract: "Creates and checks the topics that the topics directory describes.",
+        abstract: "Creates and checks the topics of the topics directory.",
         subcommands: [TopicsApplyCommand.self, TopicsListCommand.self])
 }
 
 struct TopicsApplyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apply",
-        abstract: "Creates the topics that are not there yet; never changes one that is.",
+        abstract: "Creates missing topics; never changes an existing one.",
         discussion: """
-            On Kafka each topic gets the partitions, replicas and settings that its file describes. Of \
-            a topic that is there, every difference has a line that says what to do: partitions, \
-            replicas, and each setting that is described. It is for a person to decide, and no \
-            failure: weir check ends with 1 because of it. An embedded log has partitions only. The topic \
-            for partners has the name that partner-postbacks.yaml of --pipelines gives it.
+            On Kafka, each topic gets the partitions, replicas and settings of its file. An embedded log has only \
+            partitions. For an existing topic, the command prints each difference in partitions, replicas and \
+            described settings, and what to do. It ends with 0, because you decide what to change; weir check ends \
+            with 1. The topic for partners has the name in partner-postbacks.yaml of --pipelines.
 
               weir topics apply
               weir topics apply --log kafka://localhost:9092
@@ -47,7 +46,7 @@ struct TopicsApplyCommand: ParsableCommand {
         if !application.unknown.isEmpty {
             Console.write(
                 "warning: settings of \(application.unknown.joined(separator: ", ")) in "
-                    + "\(log.address) could not be compared: see the lines above")
+                    + "\(log.address) cannot be compared: see the lines above")
         }
     }
 }
@@ -55,10 +54,10 @@ struct TopicsApplyCommand: ParsableCommand {
 struct TopicsListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Lists the topics of the log, how many records they hold and who describes them.",
+        abstract: "Lists the topics of the log with their records and descriptions.",
         discussion: """
-            The last column says in what a topic differs from its description; weir topics apply says \
-            what to do about it.
+            The last column shows how a topic differs from its description. weir topics apply prints what to do \
+            about each difference.
             """)
 
     @OptionGroup var topics: TopicsOptions
@@ -106,7 +105,7 @@ struct TopicsApplication {
         guard let explanation = unknownReason else { return }
         let whose = unknown.count == 1 ? "its" : "their"
         lines.append(
-            "unknown  \(unknown.joined(separator: ", ")): \(whose) settings were not compared: "
+            "unknown  \(unknown.joined(separator: ", ")): cannot compare \(whose) settings: "
                 + explanation)
     }
 
@@ -173,12 +172,12 @@ struct TopicsReport: Report {
 
     var notices: [String] {
         var notices = entries.compactMap { entry in
-            entry.fault.map { "the records of \(entry.name) are not known: \($0)" }
+            entry.fault.map { "cannot read the records of \(entry.name): \($0)" }
         }
         let unknown = entries.filter { $0.comparison?.unknown != nil }
         if let explanation = unknown.first?.comparison?.unknown {
             let names = unknown.map(\.name).joined(separator: ", ")
-            notices.append("settings of \(names) were not compared: \(explanation)")
+            notices.append("cannot compare the settings of \(names): \(explanation)")
         }
         return notices
     }

@@ -14,16 +14,20 @@ import Streams
 struct UpCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "up",
-        abstract: "Runs collector, workers and delivery in one process, on this machine's own log.",
+        abstract: "Runs collector, workers and delivery in one process on one machine.",
         discussion: """
-            For trying Weir out, and for as much as one machine takes. What the collector answers with 2xx \
-            is in the log; the workers fold it within a second, and what is for partners is delivered. \
-            The services are the programs of the same names: run them one by one once one machine is too \
-            small. A service that fails says why and is begun again (once its file was moved away, only by a restart), \
-            the others go on, and /readyz, which says whether the collector takes records, names it. Keys, partners and the catalog's \
-            names are read again when their files change, or at SIGHUP; what a fold depends on takes a \
-            restart, as a line says. After SIGTERM \
-            or SIGINT it takes nothing more, folds what it has taken, and ends.
+            Use it to try Weir, and for a load that one machine can carry. If the collector answers 2xx, the \
+            record is in the log. The workers fold it within a second, and delivery sends the documents for \
+            partners. The services are the programs of the same names; run them separately when one machine is \
+            too small.
+
+            If a service fails, it reports the error and restarts; the other services continue. If its file was \
+            moved away, it restarts only with weir up. /readyz reports whether the collector accepts records, \
+            and names failed services.
+
+            Keys, partners and the names of the catalog are reloaded when their files change, or at SIGHUP. \
+            Settings of folds take effect after a restart; a log line reports such a change. After SIGTERM or \
+            SIGINT, weir up accepts no more records, folds the accepted ones, and ends.
 
               weir up --listen 127.0.0.1:8080
               curl --json @postback.json http://127.0.0.1:8080/v1/postbacks/skadnetwork
@@ -32,12 +36,12 @@ struct UpCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Where the collector listens (WEIR_LISTEN; default: 127.0.0.1:8080).",
+            "The address of the collector (WEIR_LISTEN; default: 127.0.0.1:8080).",
             valueName: "host:port"))
     var listen: String?
     @Option(
         help: ArgumentHelp(
-            "Where log and stores live (WEIR_DATA; default: data). Made when it is not there.",
+            "The directory of the log and the stores, created if missing (WEIR_DATA; default: data).",
             valueName: "dir"))
     var data: String?
     @Option(
@@ -47,25 +51,25 @@ struct UpCommand: ParsableCommand {
     var log: String?
     @Option(
         help: ArgumentHelp(
-            "Serve /metrics of the collector, and which services fail, here too (WEIR_METRICS; default: off).",
+            "An extra address for /metrics of the collector and of failed services (WEIR_METRICS; default: off).",
             valueName: "host:port"))
     var metrics: String?
     @Option(
         help: ArgumentHelp(
-            "Where pages for a browser are served, or off (WEIR_DASHBOARD; default: \(DashboardCommand.defaultAddress)).",
-            discussion: "As weir dashboard serves them.", valueName: "host:port"))
+            "The address of the dashboard, or off (WEIR_DASHBOARD; default: \(DashboardCommand.defaultAddress)).",
+            discussion: "The pages are those of weir dashboard.", valueName: "host:port"))
     var dashboard: String?
     @OptionGroup var proxies: TrustedProxyOptions
     @Option(
         help: ArgumentHelp(
-            "How often records past the retention of their topics are deleted; 0: never (WEIR_TRIM_SECONDS; default: \(UpTrim.defaultSeconds)).",
+            "How often to delete records past their topic's retention; 0: never (WEIR_TRIM_SECONDS; default: \(UpTrim.defaultSeconds)).",
             discussion:
-                "As weir log trim does it: nothing that a store, a delivery or a replay still needs.",
+                "Like weir log trim, it keeps records that a store, a delivery or a replay still needs.",
             valueName: "seconds"))
     var trimSeconds: Int?
     @Option(
         help: ArgumentHelp(
-            "How many partitions each worker folds at the same time, 1 to 64 (WEIR_LANES; default: one a core).",
+            "Partitions that each worker folds at the same time, 1 to 64 (WEIR_LANES; default: one for each core).",
             valueName: "count"))
     var lanes: Int?
     @OptionGroup var pipelines: PipelinesOptions
@@ -199,7 +203,7 @@ struct UpCommand: ParsableCommand {
             if case .wrong(let explanation) = $0 { explanation } else { nil }
         }
         guard let first = faults.first else { return }
-        let more = faults.count > 1 ? " (and \(faults.count - 1) more: weir check)" : ""
+        let more = faults.count > 1 ? " (and \(faults.count - 1) more: see weir check)" : ""
         throw CommandError.failure("\(first)\(more)")
     }
 
@@ -209,7 +213,7 @@ struct UpCommand: ParsableCommand {
                 atPath: dataDirectory, withIntermediateDirectories: true)
         } catch {
             throw CommandError.failure(
-                "\(dataDirectory) cannot be made: \(error.localizedDescription) Give --data another one"
+                "\(dataDirectory) cannot be created: \(error.localizedDescription) Give --data another directory"
             )
         }
         let log = try LogOptions.open(

@@ -11,25 +11,22 @@ struct VerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
         abstract: """
-            Says who signed a postback, an ad or a store notification and, field by field, what was \
-            signed.
+            Verifies who signed a postback, an ad or a store notification, and shows the signed fields.
             """,
         discussion: """
-            Reads JSON documents: postbacks of SKAdNetwork and AdAttributionKit as devices send \
-            them, ads as SKAdImpression, as an answer to Safari or as the skadn object of an OpenRTB \
-            bid, and lines of the form {"kind", "postback", "public_key"?}. A postback is judged as \
-            weir-postbacks does it: with Apple's keys and those of the configuration.
+            Reads JSON documents: postbacks of SKAdNetwork and AdAttributionKit as devices send them; ads as \
+            SKAdImpression, as an answer to Safari, or as the skadn object of an OpenRTB bid; and lines of the \
+            form {"kind", "postback", "public_key"?}. Postbacks are judged like in weir-postbacks, with Apple's \
+            keys and those of the configuration. From lines of weir publish and weir read, the command verifies \
+            the value.
 
-            Lines of records, as weir publish and weir read have them, stand for their value.
+            It reads App Store notifications as their bodies, or, for version 2, as the bare JWS. It verifies \
+            each JWS in them separately. Passwords and receipts are masked.
 
-            Notifications of the App Store are read as their bodies or, of version 2, as the bare JWS; \
-            each JWS in them is judged by itself. Passwords and receipts are masked.
-
-            Exit codes, for scripts: 0 if every signature is valid. 1 if a signature is not: invalid, \
-            unverifiable (no key or no layout is known), or development without trust_development in \
-            postbacks.yaml. 2 if the command cannot judge: the input is missing, empty or not JSON, a \
-            worker would reject the document, or the configuration has an error. Of several documents \
-            the highest code counts.
+            Exit codes, for scripts: 0 if every signature is valid. 1 if a signature is invalid, unverifiable \
+            (without a known key or layout), or development without trust_development in postbacks.yaml. 2 if \
+            the command cannot judge: the input is missing, empty or not JSON, a worker would reject the \
+            document, or the configuration has an error. For several documents, the highest code counts.
             """)
 
     enum Via: String, ExpressibleByArgument, CaseIterable {
@@ -38,17 +35,17 @@ struct VerifyCommand: ParsableCommand {
         case relay
     }
 
-    @Argument(help: "A file of JSON; - or none: standard input.")
+    @Argument(help: "A file of JSON (default, or -: standard input).")
     var file: String?
     @Option(
         help: ArgumentHelp(
-            "Public key of the network, for ads; may be given several times.",
+            "A public key of the network, for ads; repeatable.",
             valueName: "spki-base64"))
     var key: [String] = []
-    @Option(help: "How the postbacks came: device, developer-copy or relay.")
+    @Option(help: "The way of the postbacks: device, developer-copy or relay.")
     var via = Via.device
     @OptionGroup var pipelines: PipelinesOptions
-    @Option(help: "table or json, an object a line (WEIR_FORMAT; default: table).")
+    @Option(help: "table or json, one object a line (WEIR_FORMAT; default: table).")
     var format: String?
 
     func run() throws {
@@ -80,7 +77,7 @@ struct VerifyCommand: ParsableCommand {
         }
         try output.flush()
         guard count > 0 else {
-            throw CommandError.failure("\(file ?? "standard input") is empty: give it JSON")
+            throw CommandError.failure("\(file ?? "standard input") is empty: give JSON")
         }
         switch result {
         case .genuine: break
@@ -93,7 +90,7 @@ struct VerifyCommand: ParsableCommand {
         let adKeys = try key.map { text in
             guard let key = VerificationKey(base64: text) else {
                 throw CommandError.usage(
-                    "--key is no public key: give a SubjectPublicKeyInfo in base64")
+                    "--key is not a public key: give a SubjectPublicKeyInfo in base64")
             }
             return key
         }

@@ -15,54 +15,54 @@ import Wording
 struct WatchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
-        abstract: "Says what fell silent, which rates left their band, and what reaches its limit.",
+        abstract: "Warns of silent rows, unusual rates and reached limits.",
         discussion: """
-            watch.yaml of --pipelines says what is watched: rows of dumps that always speak, shares and \
-            ratios, budgets, failing deliveries. What is usual is learned from the same hours of earlier \
-            weeks; a row is judged once it is known for four of them. Ends with 1 when a warning is \
-            open, with 0 when none is, and with 1 and a line on standard error when it cannot tell.
+            watch.yaml of --pipelines defines what to watch: rows of dumps that are usually active, shares and \
+            ratios, budgets, and failing deliveries. Weir learns the usual range from the same hours of earlier \
+            weeks. It judges a row after four weeks. The command ends with 1 if a warning is open, and with 0 \
+            otherwise. If it cannot judge, it ends with 1 and a line on standard error.
 
-            Hours count by event time, and only those that are over. They are judged up to the time of the clock, so that \
-            an outage of everything is a warning too. --at takes another time for it, as for records of the past:
+            Hours count by event time, and only complete hours count. The command judges up to the time of the \
+            clock, so it also warns of a total outage. --at gives another time, for example for old records:
 
               weir watch
               weir watch --format json || mail -s 'weir watch' ops@example.com
               weir watch --at 2026-11-15T23:00:00Z
-              weir watch --since 30d           what would have been said in the last 30 days
+              weir watch --since 30d           the warnings of the last 30 days
               weir watch --follow --metrics 127.0.0.1:9470
               weir watch --follow --send       to the webhook of watch.yaml
 
-            While workers catch up, hours lack records that are there: see weir lag. docs/guides/watch-for-anomalies.md \
-            describes the method and how often it is wrong.
+            While workers catch up, hours are incomplete: see weir lag. docs/guides/watch-for-anomalies.md \
+            describes the method and its error rate.
             """)
 
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Judge as it was at this time, by the stores that were in force (default: as it is now).",
+            "Judge as of this time, with the stores that were in force then (default: now).",
             valueName: "time"))
     var asOf: String?
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Also warnings of silence and of rates that closed after this time.",
+            "Also print warnings of silence and of rates that closed after this time.",
             valueName: "time"))
     var since: String?
-    @Flag(help: "Go on looking, and print what opens and what closes, until it is stopped.")
+    @Flag(help: "Keep judging, and print warnings that open or close, until stopped.")
     var follow = false
     @Option(
         help: ArgumentHelp(
-            "With --follow: how often to look, 1 to 86400 (WEIR_WATCH_SECONDS; default: 60).",
+            "With --follow: how often to judge, 1 to 86400 (WEIR_WATCH_SECONDS; default: 60).",
             valueName: "seconds"))
     var everySeconds: Int?
     @Option(
         help: ArgumentHelp(
-            "With --follow: serve /metrics with what is open, /livez and /readyz (WEIR_METRICS; default: off).",
+            "With --follow: serve open warnings at /metrics, and /livez and /readyz (WEIR_METRICS; default: off).",
             valueName: "host:port"))
     var metrics: String?
     @Flag(
         help:
-            "Send what is open, and with --follow what opens and closes, to the webhook of watch.yaml (WEIR_WATCH_SEND)."
+            "Send open warnings, and with --follow those that open and close, to the webhook of watch.yaml (WEIR_WATCH_SEND)."
     )
     var send = false
     @OptionGroup var source: SourceOptions
@@ -73,13 +73,13 @@ struct WatchCommand: ParsableCommand {
         let format = try format.chosen()
         let webhook = try webhook()
         guard asOf == nil || source.clock.at == nil else {
-            throw CommandError.usage("--as-of and --at both name the time to judge at: give one")
+            throw CommandError.usage("--as-of and --at exclude each other: give one")
         }
         guard !follow || (asOf == nil && since == nil) else {
-            throw CommandError.usage("--follow looks at the present: leave --as-of and --since out")
+            throw CommandError.usage("--follow judges the present: remove --as-of and --since")
         }
         guard follow || (everySeconds == nil && metrics == nil) else {
-            throw CommandError.usage("--every-seconds and --metrics are of --follow: add it")
+            throw CommandError.usage("--every-seconds and --metrics need --follow: add it")
         }
         if follow {
             return try WatchFollowing(
@@ -91,7 +91,7 @@ struct WatchCommand: ParsableCommand {
         let table = format == .table ? report.table : report.all
         try BufferedOutput.print(
             table, as: format, isRaw: csv.isSet(),
-            ifEmpty: since == nil ? "nothing is open\n" : "nothing opened\n")
+            ifEmpty: since == nil ? "no warning is open\n" : "no warning opened\n")
         Console.write(report.summary)
         if let webhook {
             for warning in report.warnings {
@@ -114,7 +114,7 @@ struct WatchCommand: ParsableCommand {
         let directory = source.pipelines.directory
         guard let receiver = try directory.watch().webhook else {
             throw CommandError.usage(
-                "--send needs a webhook in \(directory.path)/watch.yaml: add it, or leave --send out"
+                "--send needs a webhook in \(directory.path)/watch.yaml: add it, or remove --send"
             )
         }
         return try WebhookSender(to: receiver, directory: directory.path)
@@ -128,7 +128,7 @@ struct WatchCommand: ParsableCommand {
         let instant = try asOf.map { try LogTime.milliseconds($0, option: "--as-of") }
         if let instant, instant > WallClock.milliseconds {
             throw CommandError.usage(
-                "--as-of \(UTC.text(milliseconds: instant)) is still to come: give a time that is past"
+                "--as-of \(UTC.text(milliseconds: instant)) is in the future: give an earlier time"
             )
         }
         // Partial hours are not judged, so none needs to be folded from the log.
@@ -160,7 +160,8 @@ struct WatchCommand: ParsableCommand {
             else { return nil }
             guard let address = ListenAddress(text) else {
                 throw CommandError.usage(
-                    "--metrics '\(text)' is not understood: write HOST:PORT, as 127.0.0.1:9470")
+                    "--metrics '\(text)' is not an address: write HOST:PORT, for example 127.0.0.1:9470"
+                )
             }
             return address
         }
@@ -274,11 +275,11 @@ extension WatchWarning {
 private final class WatchMonitor {
     private let registry = MetricRegistry([
         MetricDescription(
-            "weir_watch_open", "1 while the warning is open; 0 once it has closed."),
-        MetricDescription("weir_watch_rows", "Rows that watch.yaml has judged."),
+            "weir_watch_open", "1 while the warning is open, 0 after it has closed."),
+        MetricDescription("weir_watch_rows", "Rows judged by the rules of watch.yaml."),
         MetricDescription(
             "weir_watch_now_seconds",
-            "The time up to which rows were judged, in seconds since 1970."),
+            "End of the judged time, in seconds since 1970."),
     ])
     private let health: Health
     private let endpoint: MonitoringEndpoint

@@ -52,7 +52,7 @@ struct LogNeeds {
             guard FileManager.default.fileExists(atPath: directory) else {
                 throw CommandError.failure(
                     "no directory \(directory): give --data the directories of all stores of this log, or "
-                        + "--beyond-stores to ask none")
+                        + "use --beyond-stores to check none")
             }
             // Make promotions durable first. After a power failure, an earlier set could be in force again and need the
             // trimmed records.
@@ -86,7 +86,7 @@ struct LogNeeds {
             own.contains { $0.isFold && $0.nextOffsets[partition] != nil }
             || groups.contains { $0.value[partition] != nil }
         if let program = programs[topic.name], !isFolded {
-            needs.append(Need(offset: 0, who: "\(program), which has folded none of it,"))
+            needs.append(Need(offset: 0, who: "\(program), which has not folded it yet,"))
         }
         return needs.min { $0.offset < $1.offset }
     }

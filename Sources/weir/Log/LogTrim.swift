@@ -68,22 +68,22 @@ struct LogTrim {
         guard bounds.endOffset > bounds.earliestOffset else { return kept("empty") }
         guard !topic.isArchive else { return kept("an archive of another log") }
         guard let description = described.first(where: { $0.name == topic.name }) else {
-            return kept("not described in the topics directory")
+            return kept("without a description in the topics directory")
         }
         let retention = try TopicRetention(description)
         guard !retention.isCompacted else {
-            return kept("cleanup.policy is compact: no record goes for its age")
+            return kept("cleanup.policy is compact: records do not expire")
         }
-        guard let explanation = retention.explanation else { return kept("kept for ever") }
+        guard let explanation = retention.explanation else { return kept("kept without a limit") }
         let end = try retentionEnd(retention, topic.name, bounds, reader)
-        var row = kept(end == bounds.endOffset ? "nothing is left" : "within \(explanation)")
+        var row = kept(end == bounds.endOffset ? "nothing remains" : "within \(explanation)")
         row.target = end
         guard let need = try needs?.need(of: topic, partition: bounds.partition), need.offset < end
         else { return row }
         row.target = max(need.offset, bounds.earliestOffset)
         row.holder = need.who
         row.reason =
-            "\(end - row.target) more are past \(explanation), and \(need.who) goes on at \(need.offset)"
+            "\(end - row.target) more are past \(explanation), but \(need.who) continues at \(need.offset)"
         return row
     }
 
@@ -173,7 +173,7 @@ struct TrimReport {
         let explanation = isDry ? "would trim" : "trimmed"
         let what = topics.isEmpty ? "" : ": \(topics.joined(separator: ", "))"
         return
-            "\(explanation) \(counted(count, "record")) that \(count == 1 ? "is" : "are") past the retention of their topics\(what)"
+            "\(explanation) \(counted(count, "record")) that \(count == 1 ? "is" : "are") past their topic's retention\(what)"
     }
 }
 
@@ -224,12 +224,12 @@ struct UpTrim {
             }
             return rows.compactMap { row in
                 row.holder.map {
-                    "the log keeps \(row.topic)/\(row.partition) longer than its retention: \($0) "
-                        + "needs it"
+                    "the log keeps \(row.topic)/\(row.partition) longer than its retention, because \($0) "
+                        + "still needs it"
                 }
             }
         } catch {
-            return ["the log was not trimmed: \(CommandError(error)?.explanation ?? "\(error)")"]
+            return ["cannot trim the log: \(CommandError(error)?.explanation ?? "\(error)")"]
         }
     }
 }

@@ -24,7 +24,8 @@ struct TopicDirectory {
     func topics() throws(CommandError) -> [DescribedTopic] {
         guard exists, let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
             throw .failure(
-                "no directory \(path) that describes topics: give --topics the one that Weir ships")
+                "no directory of topics \(path): give --topics the directory that Weir ships"
+            )
         }
         var topics: [DescribedTopic] = []
         for name in names.sorted() where name.hasSuffix(".yaml") && !name.hasPrefix(".") {
@@ -32,8 +33,8 @@ struct TopicDirectory {
                 topic.name = renamed[topic.name] ?? topic.name
                 if let other = topics.first(where: { $0.name == topic.name }) {
                     throw .failure(
-                        "\(topic.file): topic \(topic.name) is described in \(other.file) already: "
-                            + "remove one of both")
+                        "\(topic.file): topic \(topic.name) is already described in \(other.file): "
+                            + "remove one of them")
                 }
                 topics.append(topic)
             }
@@ -44,13 +45,13 @@ struct TopicDirectory {
     func topic(_ name: String, missingFrom log: String) throws(CommandError) -> DescribedTopic {
         guard exists else {
             throw .failure(
-                "no topic '\(name)' in \(log), and no directory \(path) that describes it: "
+                "\(log) has no topic '\(name)', and no directory \(path) that describes it: "
                     + "give --topics, or create it with weir topics apply")
         }
         let topics = try topics()
         guard let found = topics.first(where: { $0.name == name }) else {
             throw .failure(
-                "no topic '\(name)' in \(log), and \(path) describes only "
+                "\(log) has no topic '\(name)', and \(path) describes only "
                     + "\(topics.map(\.name).joined(separator: ", ")): describe it there, "
                     + "then run weir topics apply")
         }
@@ -66,7 +67,7 @@ struct TopicDirectory {
             throw .failure("\(file) cannot be read: \(explanation)")
         }
         guard let channels = document?["channels"]?.mapping else {
-            throw .failure("\(file) has no channels: describe a topic there, or remove the file")
+            throw .failure("\(file) has no channels: describe a topic, or remove the file")
         }
         var topics: [DescribedTopic] = []
         for (name, channel) in channels {
@@ -84,7 +85,7 @@ struct TopicDirectory {
         let kafka = channel["bindings"]?["kafka"]
         guard let count = kafka?["partitions"]?.int, (1...10_000).contains(count) else {
             throw .failure(
-                "\(file): channels.\(name).bindings.kafka.partitions is no number of partitions: "
+                "\(file): channels.\(name).bindings.kafka.partitions is not a number of partitions: "
                     + "write 1 to 10000")
         }
         var settings: [String: String] = [:]
@@ -106,7 +107,7 @@ struct TopicDirectory {
         guard let written = kafka?["replicas"] else { return nil }
         guard let count = written.int, (1...1000).contains(count) else {
             throw .failure(
-                "\(file): channels.\(name).bindings.kafka.replicas is no number of replicas: "
+                "\(file): channels.\(name).bindings.kafka.replicas is not a number of replicas: "
                     + "write 1 to 1000, or remove it")
         }
         return Int32(count)
@@ -197,20 +198,20 @@ struct TopicComparison {
 extension TopicComparison {
     private func partitionsRemedy(_ count: Int32, _ wanted: Int32) -> String {
         let description = "write \(count) in \(described.file)"
-        guard let brokers else { return "\(description), or begin a new log" }
+        guard let brokers else { return "\(description), or create a new log" }
         guard count < wanted else {
-            return "\(description), or create the topic anew: Kafka takes no partitions away"
+            return "\(description), or recreate the topic: Kafka cannot remove partitions"
         }
         return
             "\(description), or add partitions with kafka-topics.sh --bootstrap-server \(brokers) "
-            + "--alter --topic \(described.name) --partitions \(wanted): keys then land in other "
-            + "partitions, where their duplicates are not known, and a worker goes on only with "
+            + "--alter --topic \(described.name) --partitions \(wanted); keys then go to other "
+            + "partitions, which cannot detect their duplicates, and a worker continues only with "
             + "--accept-partition-count \(wanted)"
     }
 
     private func settingRemedy(_ name: String, _ wanted: String, isKnown: Bool) -> String {
         guard isKnown, let brokers else {
-            return "the log does not know it: remove it from \(described.file)"
+            return "the log does not support it: remove it from \(described.file)"
         }
         let value = wanted.contains(",") ? "[\(wanted)]" : wanted
         return "write it in \(described.file), or change it with kafka-configs.sh "

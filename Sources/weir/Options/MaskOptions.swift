@@ -6,8 +6,7 @@ import Reports
 struct MaskOptions: ParsableArguments {
     @Flag(
         help: """
-            Shows passwords and receipts of store notifications, which are masked otherwise \
-            (WEIR_UNMASKED).
+            Show passwords and receipts of store notifications, which are masked by default (WEIR_UNMASKED).
             """)
     var unmasked = false
 

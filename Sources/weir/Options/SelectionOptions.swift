@@ -9,26 +9,26 @@ import Synchronization
 
 /// The selected rows of a dump, and their grouping.
 struct SelectionOptions: ParsableArguments {
-    @Option(help: "Columns to group by: column,column,... among them hour and day, or total.")
+    @Option(help: "Columns to group by: column,column,... (also hour and day), or total.")
     var by: String?
     @OptionGroup var times: TimeOptions
     @Option(
         name: .customLong("where"),
         help: ArgumentHelp(
-            "Only rows with this value in this column; may be given several times.",
+            "Only rows with this value in this column; repeatable.",
             valueName: "column=value"))
     var conditions: [String] = []
 
-    func query(_ name: String) throws -> DumpQuery {
-        let grouping = try by.map { try DumpQuery.Grouping($0) }
-        var query = try DumpQuery(name, where: conditions, times)
-        if let grouping { query.grouping = grouping }
-        query.tellsCurrenciesApart = true
-        return query
+    func request(_ name: String) throws -> ReportRequest {
+        let grouping = try by.map { try ReportRequest.Grouping($0) }
+        var request = try ReportRequest(name, where: conditions, times)
+        if let grouping { request.grouping = grouping }
+        request.tellsCurrenciesApart = true
+        return request
     }
 }
 
-extension DumpQuery {
+extension ReportRequest {
     fileprivate init(_ name: String, where conditions: [String], _ times: TimeOptions) throws {
         let times = try times.milliseconds()
         self.init(
@@ -37,11 +37,11 @@ extension DumpQuery {
     }
 }
 
-extension DumpQuery.Condition {
+extension ReportRequest.Condition {
     /// Reads `column=value`.
     init(argument text: String) throws(CommandError) {
         guard let sign = text.firstIndex(of: "="), sign > text.startIndex else {
-            throw .usage("--where '\(text)' is no condition: write column=value")
+            throw .usage("--where '\(text)' is not a condition: write column=value")
         }
         self.init(column: String(text[..<sign]), value: String(text[text.index(after: sign)...]))
     }
@@ -49,17 +49,17 @@ extension DumpQuery.Condition {
 
 /// The shown columns and rows, and their order.
 struct ArrangementOptions: ParsableArguments {
-    @Option(help: "Only these columns and measures, in this order: column,measure,...")
+    @Option(help: "Print only these columns and measures, in this order: column,measure,...")
     var columns: String?
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Sort rows by these columns or measures: column,-column,... with - for the largest first, as column:desc (default: by their columns).",
+            "Sort rows by these columns or measures: column,-column,... where -column and column:desc mean largest first (default: by their columns).",
             valueName: "columns"))
     var sort: String?
-    @Option(help: "So many rows at most (default: all).")
+    @Option(help: "The maximum number of rows (default: all).")
     var limit: Int?
-    @Flag(help: "Tables: a line a value instead of a line a row (WEIR_VERTICAL).")
+    @Flag(help: "Tables: print one line for each value, not for each row (WEIR_VERTICAL).")
     var vertical = false
 
     func validate() throws {
@@ -73,7 +73,7 @@ struct ArrangementOptions: ParsableArguments {
     /// Whether rows are written as lines of a name and a value.
     func isVertical(as format: DumpFormat) throws -> Bool {
         guard !vertical || format == .table else {
-            throw CommandError.usage("--vertical is of tables: leave it or --format out")
+            throw CommandError.usage("--vertical needs the format table: remove it or --format")
         }
         return try format == .table && Environment().isSet("WEIR_VERTICAL", option: vertical)
     }
@@ -81,36 +81,36 @@ struct ArrangementOptions: ParsableArguments {
 
 /// The rows of a dump to explain.
 struct CellOptions: ParsableArguments {
-    @Argument(help: "Name of the dump that has the number.")
+    @Argument(help: "The name of the dump with the number.")
     var name: String
     @Option(
         name: .customLong("where"),
         help: ArgumentHelp(
-            "Only rows with this value in this column; may be given several times.",
+            "Only rows with this value in this column; repeatable.",
             valueName: "column=value"))
     var conditions: [String] = []
     @OptionGroup var times: TimeOptions
 
     /// The figure that explains the rows.
     func figure(_ pipelines: ReportConfiguration) throws -> any Figure {
-        try Explainer.figure(query, pipelines)
+        try Explainer.figure(request, pipelines)
     }
 
     /// The figure that proves the rows in evidence: sums of stored rows only.
     func provableFigure(_ pipelines: ReportConfiguration) throws -> any Figure {
         guard reportNames(.sums).contains(name) || !reportNames().contains(name) else {
             throw CommandError.usage(
-                "\(name) is computed from several dumps, and evidence proves sums of one: give weir evidence "
-                    + "the dumps that docs/guides/explain-a-number.md names, one after the other")
+                "\(name) is computed from several dumps, but evidence proves sums of one dump: run weir evidence for "
+                    + "each dump that docs/guides/explain-a-number.md names")
         }
-        return try knownReport(name, .sums).provableFigure(query, pipelines)
+        return try knownReport(name, .sums).provableFigure(request, pipelines)
     }
 
-    private var query: DumpQuery {
+    private var request: ReportRequest {
         get throws {
-            var query = try DumpQuery(name, where: conditions, times)
-            query.grouping = .total
-            return query
+            var request = try ReportRequest(name, where: conditions, times)
+            request.grouping = .total
+            return request
         }
     }
 
@@ -118,36 +118,36 @@ struct CellOptions: ParsableArguments {
     func division(_ measure: String?, _ source: SourceOptions) throws -> FunnelDivision? {
         guard let measure else { return nil }
         return try knownReport(name).division(
-            of: measure, query, source.installation.stores(), source.pipelines.configuration)
+            of: measure, request, source.installation.stores(), source.pipelines.configuration)
     }
 
     /// The counted parts of a cost; nil for another measure.
     func cost(_ measure: String?, _ source: SourceOptions) throws -> String? {
         guard let measure else { return nil }
         return try knownReport(name).costInWords(
-            measure, query, source.installation.stores(), source.pipelines.configuration)
+            measure, request, source.installation.stores(), source.pipelines.configuration)
     }
 }
 
 struct ComparisonOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Only this measure; may be given several times (default: all).", valueName: "measure"))
+            "Only this measure; repeatable (default: all).", valueName: "measure"))
     var measure: [String] = []
-    @Flag(help: "Rows that are the same, too.")
+    @Flag(help: "Print equal rows too.")
     var all = false
-    @Option(help: "So many rows at most; totals cover all of them.")
+    @Option(help: "The maximum number of rows; totals cover all rows.")
     var limit: Int?
 
     func validate() throws {
-        if let limit, limit < 0 { throw ValidationError("--limit \(limit) is below 0") }
+        if let limit, limit < 0 { throw ValidationError("--limit is \(limit): write 0 or more") }
     }
 
     var isDefault: Bool { measure.isEmpty && !all && limit == nil }
 
-    func question(_ query: DumpQuery) -> ComparisonQuery {
-        var question = ComparisonQuery(query)
-        question.query.measures = measure.isEmpty ? nil : measure
+    func question(_ request: ReportRequest) -> ComparisonQuery {
+        var question = ComparisonQuery(request)
+        question.request.measures = measure.isEmpty ? nil : measure
         question.showsEqual = all
         question.limit = limit
         return question
@@ -162,8 +162,8 @@ func requirePositive(limit: Int) throws(CommandError) {
 /// Parses times in the formats of the command line.
 enum LogTime {
     static let forms = """
-        RFC 3339, a date, milliseconds since 1970, now, today, yesterday (from midnight, UTC), or so long \
-        ago: 90s, 15m, 24h, 7d, 2w
+        RFC 3339, a date, milliseconds since 1970, now, today, yesterday (from midnight, UTC), or an age: 90s, \
+        15m, 24h, 7d, 2w
         """
 
     /// The clock at the start of the program: all relative times of a command line refer to the same instant.
@@ -183,7 +183,7 @@ enum LogTime {
         if let number = Int64(text) {
             guard numbers.contains(number) else {
                 throw .usage(
-                    "\(option) \(text) is no time: a number is milliseconds since 1970, from 2001-09-09 on "
+                    "\(option) \(text) is not a time: a number means milliseconds since 1970, from 2001-09-09 on "
                         + "(\(numbers.lowerBound)); write \(forms)")
             }
             return number
@@ -194,7 +194,7 @@ enum LogTime {
             if named.withLock({ $0.insert(explanation).inserted }) { Console.write(explanation) }
             return time
         }
-        throw .usage("\(option) '\(text)' is no time: write \(forms)")
+        throw .usage("\(option) '\(text)' is not a time: write \(forms)")
     }
 
     /// `now`, `today`, `yesterday`, and a number with a unit, with or without a minus; nil for anything else, and for
@@ -218,9 +218,9 @@ enum LogTime {
 }
 
 struct TimeOptions: ParsableArguments {
-    @Option(parsing: .unconditional, help: "Only from this time on: \(LogTime.forms).")
+    @Option(parsing: .unconditional, help: "Only records from this time on: \(LogTime.forms).")
     var since: String?
-    @Option(parsing: .unconditional, help: "Only before this time.")
+    @Option(parsing: .unconditional, help: "Only records before this time.")
     var until: String?
 
     var isGiven: Bool { since != nil || until != nil }
@@ -234,8 +234,9 @@ struct TimeOptions: ParsableArguments {
         let (start, end) = (try time(since, "--since"), try time(until, "--until"))
         if let start, let end, end < start {
             throw .usage(
-                "--until \(UTC.text(milliseconds: end)) lies before --since "
-                    + "\(UTC.text(milliseconds: start)): nothing lies between")
+                "--until \(UTC.text(milliseconds: end)) is before --since "
+                    + "\(UTC.text(milliseconds: start)), so the range is empty: correct one of them"
+            )
         }
         return (start, end)
     }

@@ -18,7 +18,7 @@ import Streams
 struct DataOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "A directory of stores; may be given several times (WEIR_DATA, separated by colons; "
+            "A directory of stores; repeatable (WEIR_DATA, separated by colons; "
                 + "default: data).",
             valueName: "dir"))
     var data: [String] = []
@@ -63,7 +63,7 @@ struct LogOptions: ParsableArguments {
         help: ArgumentHelp(
             "The event log: sqlite:PATH or kafka://HOST:PORT[,HOST:PORT] (WEIR_LOG; default: sqlite:DATA/log.sqlite).",
             discussion:
-                "How to reach Kafka stands in kafka.yaml of --pipelines, or of WEIR_PIPELINES."))
+                "kafka.yaml of --pipelines or WEIR_PIPELINES contains the settings for Kafka."))
     var log: String?
 
     /// - Parameter pipelines: the directory with kafka.yaml; nil for commands without that option.
@@ -89,7 +89,7 @@ struct LogOptions: ParsableArguments {
 struct TopicsOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The directory that describes the topics (WEIR_TOPICS; default: topics).",
+            "The directory of the topic descriptions (WEIR_TOPICS; default: topics).",
             valueName: "dir"))
     var topics: String?
 
@@ -128,7 +128,7 @@ struct ClockOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Use this time instead of the clock's: \(LogTime.forms) (WEIR_AT; default: the clock).",
+            "Use this time instead of the clock: \(LogTime.forms) (WEIR_AT; default: the clock).",
             valueName: "time"))
     var at: String?
 

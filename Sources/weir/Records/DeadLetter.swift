@@ -73,11 +73,11 @@ struct DeadLetter {
     /// Why a copy cannot be published; nil when it can.
     var obstacle: String? {
         if valueSHA256 != nil {
-            return "it was too large to keep: only the SHA-256 of its value is there"
+            return "it was too large to store: only the SHA-256 of its value is stored"
         }
-        if valueBytes == nil { return "a tombstone has no value that could ever count" }
+        if valueBytes == nil { return "a tombstone has no value to count" }
         if reason == "conflict" {
-            return "a conflict stays one: the copy that was counted first still counts"
+            return "it would be a conflict again, because the first copy still counts"
         }
         return nil
     }
@@ -94,7 +94,8 @@ extension TopicPosition {
     init(argument text: String) throws(CommandError) {
         guard let position = TopicPosition(text) else {
             throw .usage(
-                "'\(text)' is no dead letter: write TOPIC/PARTITION/OFFSET, as bids/2/81720")
+                "'\(text)' is not a dead letter: write TOPIC/PARTITION/OFFSET, for example bids/2/81720"
+            )
         }
         self = position
     }
@@ -164,7 +165,7 @@ struct DeadLetterText {
     }
 
     private var value: String {
-        if let hash = kept.refusal.valueSHA256 { return "too large to keep; SHA-256 \(hash)" }
+        if let hash = kept.refusal.valueSHA256 { return "too large to store; SHA-256 \(hash)" }
         guard let value = record.value else { return "null: a tombstone" }
         guard let maskedValue else { return Self.readable(value) }
         return maskedValue.withUnsafeBytes { "(masked) " + Self.readable($0) }

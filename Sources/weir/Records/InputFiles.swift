@@ -22,7 +22,7 @@ enum InputFile {
             return [UInt8](data.withoutByteOrderMark)
         } catch {
             throw .failure(
-                "cannot read \(path ?? "standard input"): give a file that is there and readable"
+                "cannot read \(path ?? "standard input"): give a readable file"
                     + alternative)
         }
     }
@@ -47,7 +47,7 @@ final class LineReader {
     init(path: String?) throws(CommandError) {
         if let path, path != "-" {
             guard let file = FileHandle(forReadingAtPath: path) else {
-                throw .failure("cannot read \(path): give a file that is there and readable")
+                throw .failure("cannot read \(path): give a readable file")
             }
             name = path
             self.file = file
@@ -95,7 +95,8 @@ final class LineReader {
                 return line(unread)
             }
             guard unread.count <= Self.longestLineBytes else {
-                throw .failure("\(name):\(lineNumber + 1): longer than 64 MiB: split the record")
+                throw .failure(
+                    "\(name):\(lineNumber + 1): the line is longer than 64 MiB: split the record")
             }
             let known = unread.count
             makeRoom()

@@ -6,7 +6,9 @@ extension ReadLimit {
     /// Parses an offset in digits, or a time in any other form.
     init(_ text: String, option: String) throws(CommandError) {
         if let offset = Int64(text) {
-            guard offset >= 0 else { throw .usage("\(option) \(text): offsets begin with 0") }
+            guard offset >= 0 else {
+                throw .usage("\(option) \(text) is negative: write an offset from 0 on")
+            }
             self = .offset(offset)
         } else {
             self = .time(try LogTime.milliseconds(text, option: option))
@@ -17,7 +19,7 @@ extension ReadLimit {
     func doubt(topic: String, endOffset: Int64) -> String? {
         guard case .offset(let offset) = self, offset > endOffset else { return nil }
         return
-            "--from \(offset) is read as an offset, and \(topic) ends at offset \(endOffset): a time is "
+            "--from \(offset) means an offset, but \(topic) ends at offset \(endOffset). For a time, write "
             + "\(LogTime.forms)"
     }
 }

@@ -58,8 +58,8 @@ struct Requeue {
             if let copy = found.copy(of: letter) { return .before(copy) }
             guard letter.position.offset >= found.earliestOffset || includesUnchecked else {
                 return .impossible(
-                    "the log begins at offset \(found.earliestOffset) by now, so that it does not "
-                        + "show whether this was requeued before: --unchecked requeues it all the same"
+                    "the log now starts at offset \(found.earliestOffset), so the command cannot detect "
+                        + "whether this record was requeued before. Use --unchecked to requeue it anyway"
                 )
             }
             if let stranger = found.stranger(to: letter) { onStranger(letter, stranger) }
@@ -97,7 +97,7 @@ struct Requeue {
                             offset: position.offset)))
             }
             for index in batch where !found.contains(where: { $0.0 == index }) {
-                note(index, .impossible("the stores no longer have it"))
+                note(index, .impossible("the stores no longer contain it"))
             }
         }
     }
@@ -105,16 +105,18 @@ struct Requeue {
     private func obstacle(of letter: DeadLetter, _ topics: [TopicDescription]) -> String? {
         if let explanation = letter.obstacle { return explanation }
         guard let topic = topics.first(where: { $0.name == letter.position.topic }) else {
-            return "its topic is not in \(log.address): give --log the one that it was folded from"
+            return "its topic is not in \(log.address): give --log the log that it was folded from"
         }
         guard topic.identity == letter.logIdentity else {
             return
-                "it was folded from another topic than that of \(log.address): give --log that one"
+                "it was folded from another topic than that of \(log.address): give --log the log of that topic"
         }
         guard letter.position.partition < topic.partitionCount else {
             return "partition \(letter.position.partition) is not in \(log.address)"
         }
-        if topic.isArchive { return "\(log.address) has a copy of its topic: give --log the log" }
+        if topic.isArchive {
+            return "\(log.address) is an archive of its topic: give --log the original log"
+        }
         return nil
     }
 }

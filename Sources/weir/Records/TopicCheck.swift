@@ -36,7 +36,9 @@ struct TopicCheck {
         guard let own = allStreams.first(where: { topics[$0.streamName] == topic }) else {
             return nil
         }
-        guard let reader = RecordKeyReader() else { throw .failure("no memory for a JSON parser") }
+        guard let reader = RecordKeyReader() else {
+            throw .failure("not enough memory for a JSON parser")
+        }
         self.topic = topic
         self.own = own
         self.topics = topics

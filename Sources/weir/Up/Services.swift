@@ -116,7 +116,7 @@ final class Service: Sendable {
                 } catch  where Self.isOfMovedFile(error) {
                     // After a restart, it would create a new file in place of the moved one and overwrite the file when
                     // it is moved back.
-                    note("\(error); it is not begun again until weir up is started again")
+                    note("\(error). It restarts only with weir up")
                     break
                 } catch {
                     failures = hasProved ? 1 : failures + 1

@@ -81,7 +81,7 @@ final class UpSummary: Sendable {
             }
             line.deliveries = try delivered()
         } catch {
-            line.fault = "log and stores cannot be read: \(error)"
+            line.fault = "cannot read log and stores: \(error)"
         }
         return line
     }
@@ -135,7 +135,7 @@ struct SummaryLine {
             failed.map { "FAILED \($0)" } + (fault.map { [$0] } ?? [])
             + streams.map { stream($0.name, $0.folded, $0.left) }
             + deliveries.map { "\($0.state) \(count($0.count))" }
-        return parts.isEmpty ? ["nothing has come in yet"] : parts
+        return parts.isEmpty ? ["no records yet"] : parts
     }
 
     private static let shortNames = [

@@ -82,7 +82,7 @@ package final class ClusterPlace {
     package func foldAll(_ name: String, data: String, hadMembers: Bool = false) throws {
         let worker = try place.run(name, data: data, log: address)
         if hadMembers, test.mock != nil, worker.status == 1 {
-            #expect(worker.error.contains("were not taken"), "\(worker.error)")
+            #expect(worker.error.contains("were not committed"), "\(worker.error)")
         } else {
             #expect(worker.status == 0, "\(worker.error)")
         }

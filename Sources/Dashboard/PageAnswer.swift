@@ -1,0 +1,93 @@
+import Reports
+
+/// The rows of a request.
+struct PageAnswer {
+    let request: ReportAddress
+    private(set) var table: ReportTable
+    /// As in `ShownRows`.
+    let keyCount: Int
+    let firstMeasure: Int
+    let notices: [String]
+    let moreRows: Int
+
+    init(_ request: ReportAddress, _ shown: ShownRows) {
+        self.request = request
+        table = shown.table
+        keyCount = shown.keyCount
+        firstMeasure = shown.firstMeasure
+        notices = shown.notices
+        moreRows = shown.moreRows
+    }
+
+    var rows: [[ReportValue]] { table.rows }
+
+    /// The values of a row's key, as conditions.
+    func key(of row: [ReportValue]) -> [ReportRequest.Condition] {
+        zip(table.columns, row).prefix(keyCount).map {
+            ReportRequest.Condition(column: $0.name, value: $1.plainText)
+        }
+    }
+
+    /// The name of a row in one of its columns. The type of a rejected record is the one that `outcomes` uses.
+    func name(_ row: [ReportValue], _ place: Int) -> String {
+        let column = table.columns[place].name
+        guard column == "type", let topic = self.place(of: "topic"),
+            let reason = self.place(of: "reason")
+        else { return ShownValue.text(row[place], in: column, isKey: true) }
+        return ShownValue.type(
+            row[place].plainText, of: row[topic].plainText, refusedFor: row[reason].plainText)
+    }
+
+    /// Leaves out rows without any number; files contain them.
+    mutating func leaveOutEmptyRows() {
+        guard firstMeasure < table.columns.count else { return }
+        table = ReportTable(
+            columns: table.columns,
+            rows: rows.filter { row in
+                table.columns.indices.dropFirst(firstMeasure).contains {
+                    !row[$0].isZero && !Self.saysNothing.contains(table.columns[$0].name)
+                }
+            },
+            keyCount: table.keyCount)
+    }
+
+    /// Sorts the rows in natural order.
+    mutating func orderNaturally() {
+        table =
+            ReportTable(
+                columns: table.columns, rows: table.rows, keyCount: keyCount
+            ).inNaturalOrder
+    }
+
+    /// Columns that accompany numbers and do not count as content.
+    private static let saysNothing = ["maturity", "final_after", "cost_source"]
+
+    /// A note on the installs in a cost per install, if rows have several campaigns.
+    var noteOnCostPerInstall: String? {
+        guard place(of: "cpi") != nil,
+            !(request.by + request.conditions.map(\.column)).contains(where: {
+                ["campaign", "name"].contains($0)
+            })
+        else { return nil }
+        return
+            "cpi is the cost divided by all installs of the row, including installs of campaigns without a known cost."
+    }
+
+    func place(of column: String) -> Int? { table.columns.firstIndex { $0.name == column } }
+
+    /// The value of a column in the only row; nil without such a row, or for an unknown value.
+    func only(_ column: String) -> ReportValue? {
+        guard let row = rows.first, rows.count == 1, let place = place(of: column) else {
+            return nil
+        }
+        return row[place] == .null ? nil : row[place]
+    }
+
+    /// Whether a measure is a sum of records, so that it can be explained.
+    func isExplained(_ measure: String) -> Bool {
+        guard let report = request.report, let request = try? request.resolved else {
+            return false
+        }
+        return report.isExplained(measure, in: request)
+    }
+}
