@@ -115,6 +115,9 @@ let package = Package(
             ],
             swiftSettings: hot),
         .target(
+            name: "Demonstration", dependencies: ["COpenSSL", "EventLog", "Streams", crypto],
+            swiftSettings: optimised),
+        .target(
             name: "Store",
             dependencies: [
                 "DatabaseFiles", "EventLog", "JSON", "Streams", "Wording", crypto, grdb,
@@ -221,12 +224,11 @@ let package = Package(
         .executableTarget(
             name: "weir-collector", dependencies: ["Collector"], swiftSettings: strict,
             linkerSettings: stripped),
-        .target(name: "CDemoRecords"),
         .executableTarget(
             name: "weir",
             dependencies: [
-                "CDemoRecords", "Collector", "ConfigurationValues", "ConfigurationFiles",
-                "ConversionModels", "ConversionValues", "Dashboard", "DatabaseFiles", "Deliveries",
+                "Collector", "ConfigurationValues", "ConfigurationFiles", "ConversionModels",
+                "ConversionValues", "Dashboard", "DatabaseFiles", "Deliveries", "Demonstration",
                 "EmbeddedLog", "Engine", "EventLog", "History", "JSON", "KafkaLog", "Monitoring",
                 "Program", "Reports", "Signatures", "Store", "Streams", "Tokens", "Wording",
                 arguments, crypto, grdb, logging, nio, nioPosix, yams,
@@ -249,8 +251,9 @@ let package = Package(
         .target(
             name: "TestKit",
             dependencies: [
-                "ConfigurationValues", "ConfigurationFiles", "CRdKafka", "EmbeddedLog", "Engine",
-                "EventLog", "History", "KafkaLog", "Program", "Reports", "Store", "Streams", asn1,
+                "ConfigurationValues", "ConfigurationFiles", "CRdKafka", "Demonstration",
+                "EmbeddedLog", "Engine", "EventLog", "History", "KafkaLog", "Program", "Reports",
+                "Store", "Streams", asn1,
                 certificates, crypto, grdb, logging, nio, nioPosix,
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -301,6 +304,9 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "DashboardTests", dependencies: ["Dashboard"], swiftSettings: strict),
+        .testTarget(
+            name: "DemonstrationTests", dependencies: ["Demonstration", "EventLog"],
+            swiftSettings: strict),
         .testTarget(
             name: "DatabaseFilesTests",
             dependencies: ["CPageChecksums", "DatabaseFiles", "TestKit", grdb, grdbSQLite],

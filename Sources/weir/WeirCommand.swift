@@ -27,7 +27,7 @@ struct WeirCommand: ParsableCommand {
         discussion: """
             First steps, in a directory that contains the folders topics and pipelines:
 
-              weir demo                    run the whole pipeline on sample records
+              weir demo                    run the whole pipeline on 60 days of sample records
               weir topics apply            create the topics of topics/
               weir publish --topic bids F  publish the records of the NDJSON file F
               weir-bids --until-end        fold them into data/bids.sqlite

@@ -13,7 +13,7 @@ import Testing
 
 @Suite("All streams on a cluster")
 struct AllStreamsTests {
-    /// A cluster with the demo's records, and a copy of the demo's configuration.
+    /// A cluster with the records of `ExampleDay`, and a copy of the configuration.
     private struct Workspace {
         let directory: TemporaryDirectory
         let cluster: TestCluster
@@ -27,7 +27,7 @@ struct AllStreamsTests {
             log = try LogOptions.open(LogAddress(cluster.address), .existing)
             try FileManager.default.copyItem(
                 atPath: Repository.path("pipelines"), toPath: pipelines)
-            published = try DemoRecords.all()
+            published = try ExampleDay.all()
             for (stream, records) in published {
                 let file = "\(pipelines)/\(stream).yaml"
                 let settings = try String(contentsOfFile: file, encoding: .utf8)

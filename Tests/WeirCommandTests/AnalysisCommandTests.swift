@@ -81,8 +81,7 @@ struct AnalysisCommandTests {
         let workspace = try TemporaryDirectory()
         let log = try EmbeddedLog(path: "\(workspace.path)/log.sqlite", mode: .create)
         try log.createTopic("bids", partitionCount: 4)
-        let bids = try DemoRecords.all().first { $0.topic == "bids" }?.records
-        try log.writer().append(try #require(bids))
+        try log.writer().append(try ExampleDay.records(of: "bids"))
         let options = WorkerOptions(
             log: .sqlite(path: "\(workspace.path)/log.sqlite"), data: workspace.path,
             pipelines: Repository.path("pipelines"), untilEnd: true)

@@ -57,13 +57,9 @@ struct BackupTests {
         try BackupVerification(directory: "\(workspace.path)/\(name)") { _ in }.faults
     }
 
-    private func demo(_ stream: String) throws -> [OutgoingRecord] {
-        try DemoRecords.all().first { $0.topic == stream }?.records ?? []
-    }
-
     @Test("a backup is not made inside the directory that it is of, wherever links lead")
     func insideItsSource() throws {
-        try publish("bids", demo("bids").prefix(10))
+        try publish("bids", ExampleDay.records(of: "bids").prefix(10))
         try fold(data)
         let link = "\(workspace.path)/link"
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: data)
@@ -88,7 +84,9 @@ struct BackupTests {
 
     @Test("a restored backup goes on with the log where it ended, and comes to the right totals")
     func restore() throws {
-        let (bids, postbacks) = (try demo("bids"), try demo("postbacks"))
+        let (bids, postbacks) = (
+            try ExampleDay.records(of: "bids"), try ExampleDay.records(of: "postbacks")
+        )
         try publish("bids", bids.prefix(bids.count / 2))
         try publish("postbacks", postbacks.prefix(postbacks.count / 2))
         try fold(data)
@@ -119,7 +117,7 @@ struct BackupTests {
 
     @Test("backups that are taken while records come and are folded all fit together")
     func whileInUse() throws {
-        let bids = try demo("bids")
+        let bids = try ExampleDay.records(of: "bids")
         try publish("bids", bids.prefix(100))
         try fold(data)
         let stop = StopSignal()
@@ -185,7 +183,7 @@ struct BackupTests {
 
     @Test("a backup that was changed is refused in words, and one is never written over")
     func refusals() throws {
-        try publish("bids", try demo("bids").prefix(50))
+        try publish("bids", try ExampleDay.records(of: "bids").prefix(50))
         try fold(data)
         _ = try backUp(to: "backup")
         #expect(throws: CommandError.self) { try backUp(to: "backup") }
@@ -220,7 +218,7 @@ struct BackupTests {
     @Test(
         "a list of files that is not what was written is refused in words that say what and where")
     func damagedList() throws {
-        try publish("bids", try demo("bids").prefix(50))
+        try publish("bids", try ExampleDay.records(of: "bids").prefix(50))
         try fold(data)
         let manifest = try backUp(to: "backup")
         let digest = try #require(manifest.digest)
@@ -255,7 +253,7 @@ struct BackupTests {
         "a list of an earlier version, without a checksum of itself, is taken, and nothing else of it is"
     )
     func earlierList() throws {
-        try publish("bids", try demo("bids").prefix(50))
+        try publish("bids", try ExampleDay.records(of: "bids").prefix(50))
         try fold(data)
         let manifest = try backUp(to: "backup")
         let digest = try #require(manifest.digest)
@@ -290,7 +288,7 @@ struct BackupTests {
 
     @Test("a file that is not listed is named, since it would be restored")
     func unlisted() throws {
-        try publish("bids", try demo("bids").prefix(50))
+        try publish("bids", try ExampleDay.records(of: "bids").prefix(50))
         try fold(data)
         _ = try backUp(to: "backup")
         let sets = "\(workspace.path)/backup/sets/7"
@@ -339,7 +337,7 @@ struct BackupTests {
 
     @Test("promoted stores are copied from where they are, and the copy finds them")
     func promotedSets() throws {
-        try publish("bids", try demo("bids"))
+        try publish("bids", try ExampleDay.records(of: "bids"))
         try fold(data)
         let outside = "\(workspace.path)/outside"
         try FileManager.default.createDirectory(atPath: outside, withIntermediateDirectories: true)

@@ -74,7 +74,7 @@ struct CheckAgreementTests {
         let found = try check(workspace)
         #expect(lines(found, "ok: nothing is watched").count == 1, "\(found.output)")
         let source = try Installation.parse([
-            "--data", try DemoStores.shared.get().data, "--pipelines", workspace.pipelines,
+            "--data", try ExampleStores.shared.get().data, "--pipelines", workspace.pipelines,
         ])
         let page = try PageAsker(source: source).page("/warnings")
         #expect(page.status == 200)

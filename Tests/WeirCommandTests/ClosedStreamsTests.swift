@@ -26,7 +26,8 @@ struct ClosedStreamsTests {
         let configuration = [
             "--pipelines", Repository.path("pipelines"), "--topics", Repository.path("topics"),
         ]
-        let demo = try run(["demo", "--data", data] + configuration, closed: [1])
+        let demo = try run(
+            ["demo", "--days", "2", "--data", data] + configuration, closed: [1])
         #expect(
             demo.status == 0 && demo.process.terminationReason == .exit && demo.error.isEmpty,
             "\(demo.error)")

@@ -17,7 +17,7 @@ struct DashboardAccessTests {
     /// A reader of one campaign of an app.
     private func reader() throws -> PageAsker {
         PageAsker(
-            source: try DemoStores.source(),
+            source: try ExampleStores.source(),
             scope: [ReportRequest.Condition(column: "campaign", value: "5240")])
     }
 
@@ -223,7 +223,7 @@ struct DashboardServerTests {
     @Test("on this machine it is open, and no page may run a script or ask another host")
     func open() throws {
         let (program, port) = try start([
-            "--listen", "127.0.0.1:0", "--data", try DemoStores.shared.get().data, "--pipelines",
+            "--listen", "127.0.0.1:0", "--data", try ExampleStores.shared.get().data, "--pipelines",
             Repository.path("pipelines"),
         ])
         let page = try ask(port, "GET / HTTP/1.1\r\nHost: localhost:\(port)")
@@ -268,7 +268,7 @@ struct DashboardServerTests {
         .enabled(if: FileManager.default.isExecutableFile(atPath: chromium)))
     func browser() throws {
         let (program, port) = try start([
-            "--listen", "127.0.0.1:0", "--data", try DemoStores.shared.get().data, "--pipelines",
+            "--listen", "127.0.0.1:0", "--data", try ExampleStores.shared.get().data, "--pipelines",
             Repository.path("pipelines"),
         ])
         // Another dashboard that runs, as over a large log.
@@ -320,7 +320,7 @@ struct DashboardServerTests {
         #expect(made.status == 0, "\(made.error)")
         let token = made.output.trimmingCharacters(in: .newlines)
         let (program, port) = try start([
-            "--listen", "0.0.0.0:0", "--data", try DemoStores.shared.get().data, "--pipelines",
+            "--listen", "0.0.0.0:0", "--data", try ExampleStores.shared.get().data, "--pipelines",
             pipelines, "--trusted-proxies", "127.0.0.2",
         ])
         let closed = try ask(port, "GET /campaigns HTTP/1.1\r\nHost: weir.example")
@@ -383,7 +383,7 @@ struct DashboardServerTests {
     @Test("slow connections of one address leave room for others")
     func slowConnections() throws {
         let (program, port) = try start([
-            "--listen", "127.0.0.1:0", "--data", try DemoStores.shared.get().data, "--pipelines",
+            "--listen", "127.0.0.1:0", "--data", try ExampleStores.shared.get().data, "--pipelines",
             Repository.path("pipelines"),
         ])
         let slow = try (0..<520).map { number in
@@ -406,7 +406,7 @@ struct DashboardServerTests {
     @Test("a form that is too large is answered 413, and a connection of HTTP/1.0 is closed")
     func rulesOfHTTP() throws {
         let (program, port) = try start([
-            "--listen", "127.0.0.1:0", "--data", try DemoStores.shared.get().data, "--pipelines",
+            "--listen", "127.0.0.1:0", "--data", try ExampleStores.shared.get().data, "--pipelines",
             Repository.path("pipelines"),
         ])
         let form = try ask(
@@ -437,7 +437,7 @@ struct DashboardServerTests {
         for arguments in [[], ["--trusted-proxies", "127.0.0.1, 10.0.0.0/8"]] {
             let (program, port) = try start(
                 [
-                    "--listen", "0.0.0.0:0", "--data", try DemoStores.shared.get().data,
+                    "--listen", "0.0.0.0:0", "--data", try ExampleStores.shared.get().data,
                     "--pipelines", files.path,
                 ] + arguments)
             func signIn(_ token: String, from client: String) throws -> Answer {
@@ -473,7 +473,7 @@ struct DashboardServerTests {
         let refused = try Program.run(
             "weir",
             [
-                "dashboard", "--listen", "0.0.0.0:0", "--data", try DemoStores.shared.get().data,
+                "dashboard", "--listen", "0.0.0.0:0", "--data", try ExampleStores.shared.get().data,
                 "--pipelines", Repository.path("pipelines"),
             ])
         #expect(refused.status == 1)

@@ -109,7 +109,7 @@ struct DashboardFaultsTests {
 
     @Test("an unknown parameter is answered with the known ones, each once")
     func parameters() throws {
-        let asker = PageAsker(source: try DemoStores.source())
+        let asker = PageAsker(source: try ExampleStores.source())
         for address in ["/dump/funnel?campain=1", "/campaigns?campain=1"] {
             let text = try asker.page(address).text
             let list = try #require(text.firstMatch(of: #/there are ([a-z_, ]*)/#)?.1)
@@ -158,7 +158,7 @@ struct DashboardFaultsTests {
                 #expect(command.hasSuffix(" --at 2026-11-21T12:00:00Z"), "\(command)")
             }
         }
-        let without = PageAsker(source: try DemoStores.source())
+        let without = PageAsker(source: try ExampleStores.source())
         #expect(!(try without.page("/campaigns").text.contains("--at ")))
     }
 }

@@ -12,13 +12,13 @@ import Testing
 struct DashboardNumbersTests {
     private let asker: PageAsker
 
-    init() throws { asker = PageAsker(source: try DemoStores.source()) }
+    init() throws { asker = PageAsker(source: try ExampleStores.source()) }
 
     private func run(_ arguments: [String], log: Bool = false) throws -> String {
         let program = try Program.run(
             "weir",
             arguments + [
-                "--data", try DemoStores.shared.get().data, "--pipelines",
+                "--data", try ExampleStores.shared.get().data, "--pipelines",
                 Repository.path("pipelines"),
             ])
         #expect(program.status == 0, "\(arguments): \(program.error)")

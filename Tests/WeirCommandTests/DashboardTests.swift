@@ -9,18 +9,12 @@ import Testing
 @testable import Dashboard
 @testable import weir
 
-/// The stores and the log of the demo, made once for all tests of pages.
-enum DemoStores {
+/// The stores and the log of `ExampleDay`, made once for all tests of pages.
+enum ExampleStores {
     static let shared = Result { () -> (files: TemporaryDirectory, data: String) in
         let files = try TemporaryDirectory()
         let data = "\(files.path)/data"
-        let demo = try Program.run(
-            "weir",
-            [
-                "demo", "--data", data, "--pipelines", Repository.path("pipelines"), "--topics",
-                Repository.path("topics"),
-            ])
-        guard demo.status == 0 else { throw TestFault("weir demo: \(demo.error)") }
+        try ExampleDay.fold(into: data)
         return (files, data)
     }
 
@@ -117,7 +111,7 @@ extension [AnswerPart] {
 struct DashboardTests {
     private let asker: PageAsker
 
-    init() throws { asker = PageAsker(source: try DemoStores.source()) }
+    init() throws { asker = PageAsker(source: try ExampleStores.source()) }
 
     private static let pages = DashboardPage.allCases.map(\.path) + ["/dumps"]
 
@@ -281,7 +275,7 @@ struct DashboardTests {
             shell.executableURL = URL(fileURLWithPath: "/bin/sh")
             shell.arguments = [
                 "-c",
-                "exec \(try Program.directory())/\(command) --format csv --data \(try DemoStores.shared.get().data) --pipelines \(Repository.path("pipelines"))",
+                "exec \(try Program.directory())/\(command) --format csv --data \(try ExampleStores.shared.get().data) --pipelines \(Repository.path("pipelines"))",
             ]
             shell.standardOutput = output
             try Spawning.apart { try shell.run() }
@@ -415,7 +409,7 @@ struct StylesheetTests {
         "every field has a label, every table a header, every chart words, and pages say their language"
     )
     func labels() throws {
-        let asker = PageAsker(source: try DemoStores.source())
+        let asker = PageAsker(source: try ExampleStores.source())
         for path in DashboardPage.allCases.map(\.path) {
             let text = try asker.page(path).text
             #expect(text.hasPrefix("<!doctype html><html lang=\"en\">"), "\(path)")

@@ -2,51 +2,54 @@ import Foundation
 import TestKit
 import Testing
 
-@testable import weir
-
 @Suite("The demo", .serialized)
 struct DemoTests {
-    /// A command that is shown, with the lines below it.
-    private struct Shown: Equatable {
-        let command: String
-        var lines: [String] = []
+    private func demo(_ workspace: UpWorkspace, _ arguments: String...) throws -> Program {
+        try workspace.weir(
+            ["demo", "--data", workspace.data, "--pipelines", Repository.path("pipelines")]
+                + ["--topics", Repository.path("topics"), "--end", "2026-11-26"] + arguments)
     }
 
-    @Test("every command that it shows prints what stands below it")
-    func commands() throws {
+    @Test(
+        "it prints a funnel that fits a terminal, the commands that repeat and show it, and the digest"
+    )
+    func output() throws {
         let workspace = try UpWorkspace()
-        let ran = try workspace.weir(
-            "demo", "--data", workspace.data, "--pipelines", Repository.path("pipelines"),
+        let ran = try demo(workspace, "--days", "6", "--scale", "0.2")
+        try #require(ran.status == 0, "\(ran.error)")
+        let parts = ran.output.components(separatedBy: "\n\n")
+        let table = try #require(parts.first)
+        #expect((3...15).contains(table.split(separator: "\n").count))
+        #expect(table.hasPrefix("name "))
+
+        let repeated = try #require(ran.output.firstMatch(of: /The same table: weir (.*)\n/)?.1)
+        let words = repeated.split(separator: " ").map(String.init)
+        #expect(try workspace.weir(words).output == table + "\n")
+        #expect(
+            ran.output.contains(
+                "weir dashboard --data \(workspace.data) --pipelines \(workspace.data)/pipelines\n")
+        )
+        #expect(ran.output.contains("open http://127.0.0.1:8090\n"))
+        let digest = try workspace.weir("digest", "--data", workspace.data).output
+        #expect(ran.output.contains("Digest of the stores: \(digest)"))
+
+        let checked = try workspace.weir(
+            "check", "--data", workspace.data, "--pipelines", "\(workspace.data)/pipelines",
             "--topics",
             Repository.path("topics"))
-        try #require(ran.status == 0, "\(ran.error)")
-        let shown = Self.shown(in: ran.output)
-        #expect(shown.count > 14)
-        for shown in shown {
-            let words = shown.command.split(separator: " ").dropFirst().map(String.init)
-            let options =
-                ["--data", workspace.data]
-                + (words.first == "dump" ? ["--pipelines", Repository.path("pipelines")] : [])
-            let said = try workspace.weir(words + options)
-            #expect(said.status == 0, "\(said.error)")
-            #expect(said.output.split(separator: "\n").map(String.init) == shown.lines)
-        }
+        #expect(checked.status == 0, "\(checked.output)\(checked.error)")
+        #expect(try demo(workspace).error.contains("contains a log already"))
     }
 
-    /// The commands in a text, each with what is indented below it.
-    private static func shown(in text: String) -> [Shown] {
-        var found: [Shown] = []
-        var isBelow = false
-        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
-            if line.hasPrefix("$ ") {
-                found.append(Shown(command: String(line.dropFirst(2))))
-                isBelow = true
-            } else if isBelow, line.hasPrefix("  ") {
-                found[found.count - 1].lines.append(String(line.dropFirst(2)))
-            } else {
-                isBelow = false
-            }
-        }
-        return found
+    @Test(
+        "a number that makes no demo is refused",
+        arguments: [
+            ["--days", "0"], ["--scale", "0"], ["--end", "yesterday"], ["--end", "2026-13-01"],
+        ])
+    func refusals(_ arguments: [String]) throws {
+        let workspace = try UpWorkspace()
+        let ran = try workspace.weir(["demo", "--data", workspace.data] + arguments)
+        #expect(ran.status == 64, "\(ran.error)")
+        #expect(!FileManager.default.fileExists(atPath: workspace.data))
     }
 }

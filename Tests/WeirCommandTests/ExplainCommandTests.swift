@@ -7,13 +7,9 @@ import Testing
 
 @Suite("Explaining every number that there is", .serialized)
 struct ExplainCommandTests {
-    private func demo() throws -> UpWorkspace {
+    private func examplePlace() throws -> UpWorkspace {
         let workspace = try UpWorkspace()
-        let ran = try workspace.weir(
-            "demo", "--data", workspace.data, "--pipelines", Repository.path("pipelines"),
-            "--topics",
-            Repository.path("topics"))
-        try #require(ran.status == 0, "\(ran.error)")
+        try ExampleDay.fold(into: workspace.data)
         return workspace
     }
 
@@ -24,7 +20,7 @@ struct ExplainCommandTests {
 
     @Test("each measure of each dump adds up, or the refusal says why no record adds to it")
     func everyMeasure() throws {
-        let workspace = try demo()
+        let workspace = try examplePlace()
         func explain(_ name: String, _ arguments: [String]) throws -> Program {
             try workspace.weir(
                 ["explain", name] + selection(name) + arguments + [
@@ -70,7 +66,7 @@ struct ExplainCommandTests {
 
     @Test("rates of roas and of placements stand as divisions, and roas is selected up to a day")
     func divisions() throws {
-        let workspace = try demo()
+        let workspace = try examplePlace()
         func weir(_ arguments: String...) throws -> Program {
             try workspace.weir(
                 arguments + ["--data", workspace.data, "--pipelines", Repository.path("pipelines")])

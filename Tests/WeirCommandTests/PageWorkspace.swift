@@ -52,7 +52,7 @@ final class PageWorkspace {
     func run(_ step: PageStep, until expected: String) throws -> String {
         let command = onFreePorts(step.command)
         if command.hasSuffix(" &") { return try start(command, until: expected) }
-        if let assignment = command.prefixMatch(of: /([A-Z]+)=/) {
+        if let assignment = command.prefixMatch(of: /(?:export )?([A-Z_]+)=/) {
             let name = String(assignment.1)
             let (printed, status) = try shell("\(command)\nprintf %s \"$\(name)\"")
             #expect(status == 0, "\(command)")

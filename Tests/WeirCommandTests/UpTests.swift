@@ -40,7 +40,7 @@ struct UpTests {
         let partner = try ScriptedPartner()
         try workspace.addPartner("acme", port: partner.port)
         let up = try workspace.start()
-        let signedByApple = try DemoRecords.all().first { $0.topic == "postbacks" }?.records ?? []
+        let signedByApple = try ExampleDay.records(of: "postbacks")
         for record in signedByApple.prefix(2) {
             let body = String(decoding: record.value ?? [], as: UTF8.self)
             #expect(try up.post("/v1/postbacks/skadnetwork", body) == 200)

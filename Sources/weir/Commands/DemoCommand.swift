@@ -1,6 +1,6 @@
 import ArgumentParser
-import CDemoRecords
 import ConfigurationValues
+import Demonstration
 import Engine
 import EventLog
 import Foundation
@@ -13,184 +13,135 @@ import Streams
 struct DemoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "Runs the whole pipeline on sample records and shows what came of it.",
+        abstract: "Runs the whole pipeline on sixty days of sample records, and prints the funnel.",
         discussion: """
-            Publishes a day of an app's advertising to an embedded log: auctions, impressions, clicks, \
-            postbacks (those that verify were signed by Apple) and notifications of the store. Runs the \
-            workers with the configuration of --pipelines, and prints the funnel, what was counted, \
-            what was refused and why, and what partners get.
+            Publishes auctions, impressions, clicks, postbacks, notifications and costs of two advertised apps, \
+            four networks and twelve campaigns to an embedded log. Then it runs the workers. The log, the stores \
+            and the configuration are in --data. Do not use this configuration for anything else: it trusts the \
+            demo's own keys.
+
+            The records follow from --days, --scale and --end. In sixty days, one campaign loses money, one \
+            network reports clicks that its SDK made itself, and one network sends its postbacks late. The \
+            collector was down for a day. The conversion model of the subscription app has a wrong price in its \
+            first version.
             """)
 
-    @Option(help: "Where to leave log and stores: an empty directory. Default: a temporary one.")
+    @Option(
+        help:
+            "An empty directory for log, stores and configuration. Default: a temporary one."
+    )
     var data: String?
+    @Option(help: "Number of days, from 1 to 400.")
+    var days = 60
+    @Option(
+        help:
+            "Multiplies what campaigns spend, and with it the number of records. From 0.01 to 100.")
+    var scale = 1.0
+    @Option(help: "The day after the last one, as 2026-11-26 (UTC). Default: today.")
+    var end: String?
     @OptionGroup var pipelines: PipelinesOptions
     @OptionGroup var topics: TopicsOptions
     @OptionGroup var access: FileAccessOptions
+
+    func validate() throws {
+        guard (1...400).contains(days) else { throw ValidationError("--days is from 1 to 400") }
+        guard (0.01...100).contains(scale) else {
+            throw ValidationError("--scale is from 0.01 to 100")
+        }
+        guard end == nil || midnight != nil else {
+            throw ValidationError("--end is a day, as 2026-11-26")
+        }
+    }
+
+    /// The midnight that --end names, in milliseconds since 1970.
+    private var midnight: Int64? {
+        guard let end, end.utf8.count == 10 else { return nil }
+        return UTC.milliseconds(text: end)
+    }
 
     func run() throws {
         LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
         let directory =
             data ?? NSTemporaryDirectory() + "weir-demo-\(UUID().uuidString.prefix(8))"
-        let address = LogAddress.sqlite(path: directory + "/log.sqlite")
         guard !FileManager.default.fileExists(atPath: directory + "/log.sqlite") else {
             throw CommandError.failure(
-                "\(directory) holds a log already: give --data an empty directory")
+                "\(directory) contains a log already: give --data an empty directory")
         }
-        let log = try LogOptions.open(
-            address, .create, pipelines: pipelines.pipelines)
-        for topic in try topics.directory(pipelines.directory).topics() { try log.create(topic) }
-        let published = try DemoRecords.all()
-        let writer = try log.writer()
-        for (_, records) in published { try writer.append(records) }
+        let today = Int64(Date().timeIntervalSince1970) / 86_400 * 86_400_000
+        let demo = try Demo(days: days, scale: scale, end: midnight ?? today)
+        let configuration = try writeConfiguration(of: demo, in: directory)
+        try publish(demo, in: directory, configuration)
         let options = WorkerOptions(
-            log: address, data: directory, pipelines: pipelines.directory.path, untilEnd: true)
+            log: .sqlite(path: directory + "/log.sqlite"), data: directory,
+            pipelines: configuration.path, untilEnd: true)
         for stream in allStreams { try stream.work(options, stop: .ofProcess) }
-
         let output = BufferedOutput()
-        let counts = published.map { "\($0.records.count) of \($0.topic)" }
-        try output.write(
-            """
-            Weir's demo: records published, verified, folded and stored
-              \(counts.joined(separator: ", "))
-
-            """)
-        try DemoReport(directory: directory, pipelines: pipelines.directory, log: log).write(
-            to: output)
+        try DemoReport(directory: directory, pipelines: configuration).write(to: output)
         try output.flush()
     }
-}
 
-/// The records of the demo's day, compiled in from `examples/demo`.
-enum DemoRecords {
-    /// All records by topic, in the format of `weir publish`.
-    static func all() throws -> [(topic: String, records: [OutgoingRecord])] {
-        var topics: [(topic: String, records: [OutgoingRecord])] = []
-        while let topic = weir_demo_topic(topics.count)?.pointee {
-            let name = String(cString: topic.name)
-            let lines = UnsafeRawBufferPointer(start: topic.lines, count: topic.length)
-            let records = try lines.split(separator: UInt8(ascii: "\n")).map { line in
-                try RecordLine.record(
-                    UnsafeRawBufferPointer(rebasing: line), topic: name, partitionCount: .max)
-            }
-            topics.append((name, records))
+    /// Copies the shipped configuration, and replaces the files that name other apps.
+    private func writeConfiguration(
+        of demo: Demo, in directory: String
+    ) throws -> PipelineDirectory {
+        let files = FileManager.default
+        let path = directory + "/pipelines"
+        try files.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        try files.copyItem(atPath: pipelines.directory.path, toPath: path)
+        for shipped in ["conversion-models", "partners", "roots"] {
+            try? files.removeItem(atPath: "\(path)/\(shipped)")
         }
-        return topics
+        for file in demo.configuration {
+            let url = URL(fileURLWithPath: "\(path)/\(file.path)")
+            try files.createDirectory(
+                at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data(file.text.utf8).write(to: url)
+        }
+        return PipelineDirectory(path)
+    }
+
+    private func publish(
+        _ demo: Demo, in directory: String, _ configuration: PipelineDirectory
+    ) throws {
+        let log = try LogOptions.open(
+            .sqlite(path: directory + "/log.sqlite"), .create, pipelines: configuration.path)
+        for topic in try topics.directory(configuration).topics() { try log.create(topic) }
+        let writer = try log.writer()
+        try demo.forEachDay { day in
+            for topic in day.records.keys.sorted() {
+                try writer.append(day.records[topic] ?? [])
+            }
+        }
     }
 }
 
+/// What the demo prints: the funnel of its campaigns, and the next commands.
 struct DemoReport {
     let directory: String
     let pipelines: PipelineDirectory
-    let log: any LogBackend
 
     func write(to output: BufferedOutput) throws {
-        try writeFunnel(to: output)
-        for (title, dump, columns) in Self.sections {
-            try section(title, dump, by: columns, to: output)
-        }
-        try writePartnerPostbacks(to: output)
+        let locations = ["--data", directory, "--pipelines", pipelines.path]
+        let shown = [
+            "dump", "funnel", "--by", "name", "--in", "USD", "--measures",
+            "installs,cost_micros,cpi,revenue_min_micros,revenue_max_micros,roas_min,roas_max,null_rate",
+            "--sort", "cost_micros:desc", "--limit", "12",
+        ]
+        let command = try DumpCommand.parse(Array(shown.dropFirst()) + locations)
+        var text: [UInt8] = []
+        try command.writeTable { text += $0 }
+        try output.write(String(decoding: text, as: UTF8.self))
         let digest = try OpenStores(directories: [directory]).digest()
         try output.write(
             """
 
-            The state in one line (weir digest): the same wherever this log is folded
-              \(digest)
+            The same table: weir \(shown.joined(separator: " ")) \(locations.joined(separator: " "))
+            Digest of the stores: \(digest)
 
-            Everything is in \(directory). Look on with
-              weir dump funnel --date install --data \(directory)
+            Look at it in a browser:
+              weir dashboard \(locations.joined(separator: " "))
+              open http://127.0.0.1:8090
 
             """)
-    }
-
-    /// From the bid to the refund, one campaign per line, in three tables that fit a terminal.
-    private func writeFunnel(to output: BufferedOutput) throws {
-        try output.write("\nThe funnel of each campaign, from the bid to the refund\n")
-        for measures in [
-            "bids,wins,win_rate,presented,viewed,clicks,ctr,installs,install_rate",
-            "cost_micros,cpi,revenue_min_micros,revenue_max_micros,roas_min,roas_max",
-            "null_rate,app_refunds,app_refund_rate,maturity",
-        ] {
-            try write("funnel", by: "app_id,campaign,name", ["--measures", measures], to: output)
-        }
-    }
-
-    /// The shown sections: a title, a dump, and its grouping columns.
-    private static let sections: [(title: String, dump: String, columns: String?)] = [
-        (
-            "What was bid, won and billed (prices are CPM, in millionths)", "bids",
-            "seat,campaign,currency"
-        ),
-        ("Why bids were lost: OpenRTB's reason codes", "loss-reasons", "reason"),
-        (
-            "Whether the network really signed the ads of these bids", "bid-signatures",
-            "seat,verdict"
-        ),
-        ("What was shown, and seen", "impressions", "format,placement"),
-        ("What was tapped, and what only looks like it", "overlay-clicks", "format"),
-        ("Postbacks under their verdict", "postbacks", "version,campaign,app_id,verdict"),
-        (
-            "What their conversion values mean under the apps' models", "decoded-events",
-            "app_id,model,event,currency"
-        ),
-        (
-            "What installs were told to set, and say they have, beside what postbacks brought",
-            "conversion-updates", "app_id,sequence_index,kind,value"
-        ),
-        (
-            "What the store told: purchases, renewals, refunds (money in millionths)",
-            "store-notifications", "product_id,currency"
-        ),
-        ("What became of every record", "outcomes", "topic,type"),
-        (
-            "What was refused, and why (kept with its bytes, and in the dead letters)", "rejected",
-            nil
-        ),
-        ("What claims to be from the store, and is not", "untrusted", nil),
-        ("A signed postback that came again with another value", "conflicts", nil),
-    ]
-
-    /// A dump below its title and command. Measures that are 0 in every row are left out.
-    private func section(
-        _ title: String, _ name: String, by columns: String?, to output: BufferedOutput
-    ) throws {
-        try output.write("\n\(title)\n")
-        var request = ReportRequest(name: name)
-        if let columns { request.grouping = try ReportRequest.Grouping(columns) }
-        let dump = try OpenStores(directories: [directory]).dump(request)
-        let counted = dump.countedMeasures
-        let shortening =
-            !counted.isEmpty && counted.count < dump.measures.count
-            ? ["--measures", counted.joined(separator: ",")] : []
-        try write(name, by: columns, shortening, to: output)
-    }
-
-    private func write(
-        _ name: String, by columns: String?, _ options: [String], to output: BufferedOutput
-    ) throws {
-        let shown = ["dump", name] + (columns.map { ["--by", $0] } ?? []) + options
-        try output.write("$ weir \(shown.joined(separator: " "))\n")
-        let locations = ["--data", directory, "--pipelines", pipelines.path]
-        let command = try DumpCommand.parse(Array(shown.dropFirst()) + locations)
-        var text: [UInt8] = []
-        try command.writeTable { text += $0 }
-        try writeIndented(text, to: output)
-    }
-
-    private func writeIndented(_ text: [UInt8], to output: BufferedOutput) throws {
-        for line in String(decoding: text, as: UTF8.self).split(separator: "\n") {
-            try output.write("  \(line)\n")
-        }
-    }
-
-    private func writePartnerPostbacks(to output: BufferedOutput) throws {
-        let topic = try pipelines.partnerPostbacksTopic()
-        try output.write("\nWhat was published to partners\n$ weir read --topic \(topic)\n")
-        var reading = try TopicReading(log.reader(topic: topic), partition: nil, from: nil, to: nil)
-        var lines: [UInt8] = []
-        let mask = SecretMask(topic: topic)
-        try reading.readRange { record in
-            RecordLine.append(record, maskedValue: mask.masked(record), to: &lines)
-        }
-        try writeIndented(lines, to: output)
     }
 }
