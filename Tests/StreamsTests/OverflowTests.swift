@@ -62,7 +62,7 @@ struct OverflowTests {
         }
         var found: [String: [Int64]] = [:]
         table.forEachRow { row, measures in
-            var key = "\(table.index(ofRow: row).partition)"
+            var key = "\(table.partitionHour(ofRow: row).partition)"
             table.forEachColumn(ofRow: row) { value in
                 switch value {
                 case .hour(let hour): key += " " + hour.text
