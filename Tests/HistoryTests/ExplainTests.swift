@@ -44,8 +44,8 @@ struct ExplainTests {
                 #expect(!explanation.measures.isEmpty)
                 #expect(explanation.missing.isEmpty)
                 for measure in explanation.measures {
-                    #expect(measure.stored == dump.rows.first?.measures[measure.workspace])
-                    #expect(listed[measure.workspace] == measure.stored)
+                    #expect(measure.stored == dump.rows.first?.measures[measure.index])
+                    #expect(listed[measure.index] == measure.stored)
                 }
             }
         }
@@ -217,7 +217,7 @@ struct ExplainTests {
             DumpFigure(ReportRequest(name: "bids")), measures: { _ in ["auctions"] }
         ) { _ in }
         #expect(!explanation.addsUp)
-        #expect(explanation.missing.first?.workspace == .beforeBegin(0..<earliest))
+        #expect(explanation.missing.first?.position == .beforeBegin(0..<earliest))
         #expect(explanation.missing.first?.records == earliest)
         #expect(
             explanation.summary.first?.contains("offsets 0 to \(earliest - 1) of bids/0 are gone")
