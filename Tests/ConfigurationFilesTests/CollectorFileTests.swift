@@ -51,7 +51,7 @@ struct CollectorFileTests {
             ("trusted_proxies: [10.0.0.0/33]", "trusted_proxies[0]: is '10.0.0.0/33'"),
             ("keys: [{name: a, sha256: 12, topics: [bids]}]", "keys[0].sha256: is not a SHA-256"),
             ("keys: [{name: a, topics: [bids]}]", "keys[0].sha256: is missing"),
-            ("token_keys: [{id: a.b, file: k}]", "token_keys[0].id: is no id"),
+            ("token_keys: [{id: a.b, file: k}]", "token_keys[0].id: is not an id"),
             ("token_keys: [{id: a, file: nowhere}]", "token_keys[0].file: the file"),
             ("token_keys: [{id: a, file: short}]", "'short' has fewer than 32 characters"),
             ("tls: {certificate: short}", "tls.key: is missing"),

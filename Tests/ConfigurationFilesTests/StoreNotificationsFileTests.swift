@@ -73,11 +73,11 @@ struct StoreNotificationsFileTests {
             ("apps:\n  - {bundle_id: a, app_apple_id: x}", "2: apps[0].app_apple_id: must be"),
             (
                 "apps:\n  - bundle_id: a\n  - bundle_id: a",
-                "3: apps[1]: bundle_id 'a' is that of an earlier app"
+                "3: apps[1]: bundle_id 'a' occurs in an earlier app"
             ),
             (
                 "apps:\n  - {bundle_id: a, shared_secrets: [b], shared_secrets_file: c}",
-                "2: apps[0].shared_secrets_file: comes together"
+                "2: apps[0].shared_secrets_file: cannot be combined with shared_secrets"
             ),
             (
                 "apps:\n  - {bundle_id: a, shared_secrets: ['']}",
@@ -89,7 +89,7 @@ struct StoreNotificationsFileTests {
             ),
             (
                 "apps:\n  - {bundle_id: a, shared_secrets_file: empty}",
-                "2: apps[0].shared_secrets_file: 'empty' holds no secret"
+                "2: apps[0].shared_secrets_file: 'empty' contains no secret"
             ),
         ]
         for (text, words) in cases {

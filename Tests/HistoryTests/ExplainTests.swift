@@ -220,7 +220,8 @@ struct ExplainTests {
         #expect(explanation.missing.first?.position == .beforeBegin(0..<earliest))
         #expect(explanation.missing.first?.records == earliest)
         #expect(
-            explanation.summary.first?.contains("offsets 0 to \(earliest - 1) of bids/0 are gone")
+            explanation.summary.first?.contains(
+                "no longer contains offsets 0 to \(earliest - 1) of bids/0")
                 == true)
     }
 

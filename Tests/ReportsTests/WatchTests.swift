@@ -266,7 +266,7 @@ struct WatchTests {
             ),
             (
                 "silence: [{name: a, dump: costs, measures: [cost_micros]}]",
-                "silence[0].dump: goes by days"
+                "silence[0].dump: has no column hour"
             ),
             (
                 "rates: [{name: a, dump: postbacks, where: {did_win: yes}, part: [null_values], of: [postbacks]}]",

@@ -261,6 +261,6 @@ struct DashboardPeriodsTests {
         let watch = try Program.run(
             "weir", ["watch", "--at", "2026-11-26T13:00:00Z"] + workspace.commandLine())
         #expect(watch.status == 1)
-        #expect(watch.output.contains("no records since 2026-11-24T12:00:00Z: 48 h silent"))
+        #expect(watch.output.contains("no records since 2026-11-24T12:00:00Z: silent for 48 h"))
     }
 }

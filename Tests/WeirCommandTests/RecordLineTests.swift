@@ -65,13 +65,13 @@ struct RecordLineTests {
     @Test(
         "what is no record is refused with words",
         arguments: [
-            ("[]", "object"), ("{", "object"), (#"{"value":1} x"#, "behind"),
+            ("[]", "object"), ("{", "object"), (#"{"value":1} x"#, "text after the object"),
             (#"{"value":1,}"#, "name"), (#"{"value":01}"#, "zero"), (#"{"value":tru}"#, "value"),
-            (#"{"values":1}"#, "values"), (#"{"value":1,"text":"a"}"#, "one of both"),
-            (#"{"text":"a","base64":""}"#, "one of both"), (#"{"text":1}"#, "text"),
+            (#"{"values":1}"#, "values"), (#"{"value":1,"text":"a"}"#, "give only one"),
+            (#"{"text":"a","base64":""}"#, "give only one"), (#"{"text":1}"#, "text"),
             (#"{"base64":"a"}"#, "base64"), (#"{"base64":"YQ"}"#, "base64"),
             (#"{"key":1}"#, "key"), (#"{"key":"\ud800"}"#, "surrogate"),
-            (#"{"key":"a","key_base64":""}"#, "one of both"),
+            (#"{"key":"a","key_base64":""}"#, "give only one"),
             (#"{"timestamp_ms":"1"}"#, "timestamp_ms"), (#"{"timestamp_ms":1.5}"#, "timestamp_ms"),
             (#"{"headers":[]}"#, "headers"), (#"{"headers":{"a":1}}"#, "headers"),
             (#"{"headers":{"a":{"base64":"!"}}}"#, "headers"), (#"{"partition":4}"#, "partition"),
