@@ -189,7 +189,7 @@ package enum ExplanationError: OperatorError, Equatable, Sendable {
         case .otherLog(let topic, let address):
             "\(topic) of \(address) is not the topic that the stores were folded from: give --log the log that was folded"
         case .otherRecords(let topic, let partition, let offset):
-            "\(topic)/\(partition) contains another record at offset \(offset) than the store has folded: the topic was recreated, or its log lost its end and was overwritten; give --log the log that was folded (ops/runbooks/topic-made-anew.md)"
+            "\(topic)/\(partition) contains another record at offset \(offset) than the store has folded: the topic was recreated, or its log lost its end and was overwritten; give --log the log that was folded (ops/runbooks/topic-recreated.md)"
         case .unknownStream(let stream):
             "this version of Weir does not know the stream '\(stream)': use the version that wrote it"
         case .unknownMeasure(let measure, let dump, let valid):

@@ -128,10 +128,10 @@ package enum LogChange: OperatorError {
     }
 
     private static let wayOutOfOldOffset =
-        "the topic was recreated, or its log lost its end, and records below the offset would be skipped. Stop the workers of the topic, delete the group's offsets for it (or, if the log lost records, set them to its new end), then start the workers (ops/runbooks/topic-made-anew.md)"
+        "the topic was recreated, or its log lost its end, and records below the offset would be skipped. Stop the workers of the topic, delete the group's offsets for it (or, if the log lost records, set them to its new end), then start the workers (ops/runbooks/topic-recreated.md)"
 
     private static let wayOutOfOtherDocuments =
-        "documents would not be sent. Stop all instances, reset each store with weir deliveries reset, which keeps its content, then start the instances (ops/runbooks/topic-made-anew.md)"
+        "documents would not be sent. Stop all instances, reset each store with weir deliveries reset, which keeps its content, then start the instances (ops/runbooks/topic-recreated.md)"
 
     package var description: String {
         switch self {
@@ -160,7 +160,7 @@ package enum LogChange: OperatorError {
         case .unknownPartition(let partition, let topic):
             "--partitions names \(partition), but topic '\(topic)' does not have it: check weir topics list"
         case .otherRecords(let partition, let offset, let store):
-            "\(partition) contains another record at offset \(offset) than \(store) has folded: the topic was recreated, or its log lost its end and was overwritten. The worker stops. Give --log the log that was folded, or move the store away and fold again (ops/runbooks/topic-made-anew.md)"
+            "\(partition) contains another record at offset \(offset) than \(store) has folded: the topic was recreated, or its log lost its end and was overwritten. The worker stops. Give --log the log that was folded, or move the store away and fold again (ops/runbooks/topic-recreated.md)"
         case .partitionCountChanged(let topic, let folded, let now, let store):
             "topic '\(topic)' has \(counted(now, "partition")), but had \(folded) when \(store) folded it: a key may now belong to another partition, which does not know its earlier ids. Nothing is lost. Start with --accept-partition-count \(now) to continue (ids from before the change are not recognised in their new partition), or fold into a new --data directory"
         }

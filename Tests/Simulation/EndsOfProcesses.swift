@@ -100,7 +100,7 @@ extension Simulation {
         }
     }
 
-    /// What ops/runbooks/topic-made-anew.md says: all workers of the topic stop, their stores are moved away, and the
+    /// What ops/runbooks/topic-recreated.md says: all workers of the topic stop, their stores are moved away, and the
     /// group's offsets are deleted.
     func reset(_ worker: SimulatedWorker) throws {
         guard !isDelivering(worker) else { return try resetDeliveries() }

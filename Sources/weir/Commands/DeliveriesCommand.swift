@@ -276,7 +276,7 @@ struct DeliveriesResetCommand: ParsableCommand {
         discussion: """
             Use this command if the topic was deleted and created again, or if the log lost its end. First stop \
             all instances of weir-partner-postbacks. Delete the group's offsets of the topic, and give the \
-            stores of all instances (ops/runbooks/topic-made-anew.md). Deliveries are kept: pending documents \
+            stores of all instances (ops/runbooks/topic-recreated.md). Deliveries are kept: pending documents \
             are sent. If a document arrives again, Weir recognises its id and revision and does not send it \
             twice.
 
