@@ -385,7 +385,7 @@ let package = Package(
                 "Collector", "ConfigurationValues", "ConfigurationFiles", "ConversionModels",
                 "Dashboard", "DatabaseFiles", "Deliveries", "EmbeddedLog", "Engine", "EventLog",
                 "History", "JSON", "Monitoring", "Program", "Reports", "Signatures", "Store",
-                "Streams", "TestKit", "Tokens", "weir", "Wording", grdb, logging,
+                "Streams", "TestKit", "Tokens", "weir", "Wording", grdb, logging, yams,
             ],
             swiftSettings: strict),
         .testTarget(

@@ -40,7 +40,7 @@ struct CollectorBenchmark: ParsableCommand {
         print(String(format: "a durable commit         median %.2f ms", commit))
         let collector = try Collector(
             CollectorSettings(listen: ListenAddress(host: "127.0.0.1", port: 0)), log: log,
-            registry: nil, logger: logger)
+            metrics: nil, logger: logger)
         defer { collector.stop() }
         let empty = try EmptyServer(logger: logger)
         defer { empty.stop() }

@@ -1,5 +1,6 @@
 import ConfigurationFiles
 import ConfigurationValues
+import CoreMetrics
 import EventLog
 import Foundation
 import HummingbirdCore
@@ -18,7 +19,7 @@ import Wording
 /// ```swift
 /// let collector = try Collector(
 ///     CollectorSettings(listen: ListenAddress(host: "127.0.0.1", port: 8080)),
-///     log: log, registry: nil, logger: logger)
+///     log: log, metrics: nil, logger: logger)
 /// defer { collector.stop() }
 /// ```
 package final class Collector: Sendable {
@@ -37,28 +38,28 @@ package final class Collector: Sendable {
 
     /// A standalone collector without further routes.
     package convenience init(
-        _ settings: CollectorSettings, log: sending any LogBackend, registry: MetricRegistry?,
+        _ settings: CollectorSettings, log: sending any LogBackend, metrics: (any MetricsFactory)?,
         logger: Logger
     ) throws {
-        try self.init(settings, log: log, registry: registry, logger: logger, more: [])
+        try self.init(settings, log: log, metrics: metrics, logger: logger, more: [])
     }
 
     /// Listens when it returns.
     ///
     /// - Parameters:
     ///   - log: only the collector uses it from now on.
-    ///   - registry: for its metrics; nil for none.
+    ///   - metrics: where it counts; nil for nowhere.
     ///   - fault: the reason for unreadiness besides the log, for `/readyz`.
-    ///   - services: the other parts of the process. `/readyz` names failed ones, and stays ready.
+    ///   - services: the other services of the process. `/readyz` names failed ones, and stays ready.
     ///   - more: further routes.
     /// - Throws: `CollectorError` or `LogError`.
     init(
-        _ settings: CollectorSettings, log: sending any LogBackend, registry: MetricRegistry?,
+        _ settings: CollectorSettings, log: sending any LogBackend, metrics: (any MetricsFactory)?,
         logger: Logger, fault: @escaping @Sendable () -> String? = { nil },
-        services: @escaping @Sendable () -> [ProgramService] = { [] }, more: [CollectorRoute]
+        services: @escaping @Sendable () -> [ServiceState] = { [] }, more: [CollectorRoute]
     ) throws {
         self.fault = fault
-        let metrics = registry.map { CollectorMetrics(factory: $0) } ?? .unwatched
+        let metrics = metrics.map { CollectorMetrics(factory: $0) } ?? .unwatched
         self.metrics = metrics
         let limits = settings.limits
         let appender = try DurableAppender(
@@ -106,7 +107,7 @@ package final class Collector: Sendable {
     private static func routes(
         _ settings: CollectorSettings, _ access: CollectorAccess, _ appender: DurableAppender,
         _ fault: @escaping @Sendable () -> String?,
-        _ services: @escaping @Sendable () -> [ProgramService]
+        _ services: @escaping @Sendable () -> [ServiceState]
     ) -> [CollectorRoute] {
         let readers = KeyReaders()
         let events = EventRoutes(

@@ -3,7 +3,7 @@ import EventLog
 import Monitoring
 import Synchronization
 
-/// The metrics of the collector, and of the parts that run in the same process.
+/// The metrics of the collector.
 final class CollectorMetrics: ConnectionCounting {
     private struct Outcome: Hashable {
         let route: String
@@ -111,40 +111,5 @@ extension Duration {
         let (seconds, attoseconds) = components
         return seconds.multipliedReportingOverflow(by: 1_000_000_000).partialValue
             &+ attoseconds / 1_000_000_000
-    }
-}
-
-/// Another part of the process that the collector runs in.
-package struct ProgramService: Equatable, Sendable {
-    /// The name of the part as a separate program, such as `weir-bids`.
-    let name: String
-    let hasFailed: Bool
-
-    package init(_ name: String, hasFailed: Bool) {
-        self.name = name
-        self.hasFailed = hasFailed
-    }
-
-    /// Names the failed parts; nil if all work.
-    static func explanation(ofFailed services: [ProgramService]) -> String? {
-        let names = services.filter(\.hasFailed).map(\.name)
-        return names.isEmpty ? nil : "failed: \(names.joined(separator: ", "))"
-    }
-}
-
-struct ProgramPartMetrics: Sendable {
-    static let descriptions = [
-        MetricDescription(
-            "weir_part_failed", "1 while a part of weir up does not work, otherwise 0.")
-    ]
-
-    let factory: any MetricsFactory
-
-    /// Call it before the metrics are printed.
-    func update(_ services: [ProgramService]) {
-        for service in services {
-            factory.makeMeter(label: "weir_part_failed", dimensions: [("part", service.name)])
-                .set(Int64(service.hasFailed ? 1 : 0))
-        }
     }
 }

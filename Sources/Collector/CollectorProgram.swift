@@ -2,6 +2,7 @@ import ArgumentParser
 import ConfigurationFiles
 import ConfigurationValues
 import ConversionValues
+import CoreMetrics
 import EmbeddedLog
 import EventLog
 import Foundation
@@ -37,14 +38,19 @@ package struct CollectorProgram: CommandLineProgram {
         try Self.work(options, stop: .ofProcess)
     }
 
+    /// The metrics that the collector serves.
+    package static let metricDescriptions =
+        CollectorMetrics.descriptions + ServiceMetrics.descriptions + WriteAheadMetrics.descriptions
+        + ProcessMetrics.descriptions
+
     /// Runs until a stop is requested.
     ///
     /// - Parameters:
-    ///   - services: the other parts of the process, for `/readyz` and the metrics.
+    ///   - services: the other services of the process, for `/readyz` and the metrics; nil for none.
     ///   - listening: called once, with the address that accepts connections, and that of the metrics.
     package static func work(
         _ options: CollectorOptions, stop: StopSignal,
-        services: @escaping @Sendable () -> [ProgramService] = { [] },
+        services: HostedServices? = nil,
         listening: (ListenAddress, _ metrics: ListenAddress?) -> Void = { _, _ in }
     ) throws {
         let pipelines = PipelineDirectory(options.pipelinesDirectory)
@@ -53,24 +59,28 @@ package struct CollectorProgram: CommandLineProgram {
         let (settings, apps) = (configuration.settings, configuration.apps)
         let log = try pipelines.openLog(options.address, .create, logger: logger)
         try CollectorTopics.createMissing(in: log, logger: logger)
-        let registry = MetricRegistry(
-            CollectorMetrics.descriptions + ProgramPartMetrics.descriptions
-                + WriteAheadMetrics.descriptions + ProcessMetrics.descriptions)
+        let registry = services?.registry ?? MetricRegistry(metricDescriptions)
+        let states: @Sendable () -> [ServiceState] = services?.states ?? { [] }
+        let metrics: any MetricsFactory =
+            if let services {
+                LabelledMetrics(services.registry, worker: "collector")
+            } else {
+                registry
+            }
         let conversions = try conversions(options, settings, apps, pipelines, logger)
         // By then every waiting request was answered.
         defer { conversions?.stop(withinSeconds: stopSeconds) }
         let routes = ConversionRoutes(service: conversions, apps: apps).routes
         let collector = try Collector(
-            settings, log: log, registry: registry, logger: logger,
-            fault: { conversions?.unreadiness }, services: services, more: routes)
+            settings, log: log, metrics: metrics, logger: logger,
+            fault: { conversions?.unreadiness }, services: states, more: routes)
         defer {
             let drain = Double(settings.limits.drainSeconds)
             conversions?.endWaits(inSeconds: max(drain - 2 * stopSeconds, 0))
             collector.stop()
         }
         let health = Health(waitMilliseconds: Int(pollSeconds * 1000))
-        let endpoint = try metricsEndpoint(
-            options, of: collector, services, registry, health, logger)
+        let endpoint = try metricsEndpoint(options, of: collector, states, registry, health, logger)
         defer { endpoint?.stop() }
         var keys = FollowedKeys(
             pipelines, from: configuration.pipeline, logger: logger, use: { collector.use($0) })
@@ -79,9 +89,9 @@ package struct CollectorProgram: CommandLineProgram {
         while !stop.isRequested {
             health.beat()
             keys.look()
-            // Monitoring also reports failed parts as unready; load balancers do not use this endpoint.
+            // Monitoring also reports failed services as unready; load balancers do not use this endpoint.
             health.setReady(
-                unless: collector.unreadiness ?? ProgramService.explanation(ofFailed: services()))
+                unless: collector.unreadiness ?? ServiceState.explanation(ofFailed: states()))
             Thread.sleep(forTimeInterval: pollSeconds)
         }
         logger.info("stopping")
@@ -102,12 +112,12 @@ package struct CollectorProgram: CommandLineProgram {
 
     private static func metricsEndpoint(
         _ options: CollectorOptions, of collector: Collector,
-        _ services: @escaping @Sendable () -> [ProgramService], _ registry: MetricRegistry,
+        _ states: @escaping @Sendable () -> [ServiceState], _ registry: MetricRegistry,
         _ health: Health, _ logger: Logger
     ) throws -> MonitoringEndpoint? {
         guard let address = try options.metricsAddress else { return nil }
         let process = ProcessMetrics(factory: registry)
-        let serviceMetrics = ProgramPartMetrics(factory: registry)
+        let services = ServiceMetrics(factory: registry)
         let writeAhead = WriteAheadMetrics(
             factory: registry, directory: options.dataDirectory, log: try options.address.path)
         let endpoint = try MonitoringEndpoint(
@@ -115,7 +125,7 @@ package struct CollectorProgram: CommandLineProgram {
             update: {
                 process.update()
                 collector.updateMetrics()
-                serviceMetrics.update(services())
+                services.update(states())
                 writeAhead.update()
             })
         logger.info("serving metrics", metadata: ["url": "http://\(endpoint.address)/metrics"])

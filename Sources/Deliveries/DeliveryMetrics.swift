@@ -5,7 +5,7 @@ import Monitoring
 import Store
 
 /// Metrics of delivery; docs/reference/metrics.md describes each.
-final class DeliveryMetrics {
+package final class DeliveryMetrics {
     private let topic: String
     private let group: String
     private let factory: any MetricsFactory
@@ -114,6 +114,13 @@ final class DeliveryMetrics {
         assigned.set(nextOffsets.count)
     }
 
+    /// The worker has ended: its partitions have no owner, and the state of its partners is unknown.
+    func end() {
+        setPositions([:], ends: [:])
+        setPartners([])
+        brokerWait.set(0)
+    }
+
     /// Sets whether the worker is ready, with the fault if it is not.
     func setReady(unless fault: String?) { health.setReady(unless: fault) }
 }
@@ -160,7 +167,7 @@ private struct PartnerSeries {
 }
 
 extension DeliveryMetrics {
-    static let descriptions = [
+    package static let descriptions = [
         MetricDescription("weir_records_total", "Records read, by outcome."),
         MetricDescription(
             "weir_delivery_attempts_total", "Requests to partners, by result."),
@@ -187,36 +194,4 @@ extension DeliveryMetrics {
             "Seconds of waiting for a log that does not answer; 0 while it answers."
         ),
     ]
-}
-
-/// Serves metrics and health.
-final class DeliveryMonitor {
-    let metrics: DeliveryMetrics
-    private let endpoint: MonitoringEndpoint
-
-    /// Listens when this returns.
-    init(
-        at address: ListenAddress, topic: String, group: String, partners: [String],
-        waitMilliseconds: Int, data: String, log: String?, logger: Logger
-    ) throws(MonitoringError) {
-        let registry = MetricRegistry(
-            DeliveryMetrics.descriptions + WriteAheadMetrics.descriptions
-                + ProcessMetrics.descriptions)
-        let writeAhead = WriteAheadMetrics(factory: registry, directory: data, log: log)
-        let health = Health(waitMilliseconds: waitMilliseconds)
-        let process = ProcessMetrics(factory: registry)
-        metrics = DeliveryMetrics(
-            topic: topic, group: group, partners: partners, factory: registry, health: health)
-        endpoint = try MonitoringEndpoint(
-            at: address, registry: registry, health: health, logger: logger,
-            update: {
-                process.update()
-                writeAhead.update()
-            })
-        logger.info("serving metrics", metadata: ["url": "http://\(endpoint.address)/metrics"])
-    }
-
-    func stop() {
-        endpoint.stop()
-    }
 }

@@ -49,14 +49,17 @@ package struct PartnerPostbacksWorker: CommandLineProgram {
         try Self.work(options, stop: .ofProcess)
     }
 
-    package static func work(_ options: WorkerOptions, stop: StopSignal) throws {
-        try work(options, stop: stop, clock: SystemClock(), sender: nil)
+    /// - Parameter shared: the metrics of the program that runs this worker as a service.
+    package static func work(
+        _ options: WorkerOptions, stop: StopSignal, sharing shared: LabelledMetrics? = nil
+    ) throws {
+        try work(options, stop: stop, clock: SystemClock(), sender: nil, sharing: shared)
     }
 
     /// Delivers with the caller's clock and sender; a nil sender means HTTP.
     static func work(
         _ options: WorkerOptions, stop: StopSignal, clock: any DeliveryClock,
-        sender: (any PartnerSender)?
+        sender: (any PartnerSender)?, sharing shared: LabelledMetrics? = nil
     ) throws {
         let configuration = try DeliveryConfiguration(options)
         let stream = configuration.stream
@@ -66,21 +69,24 @@ package struct PartnerPostbacksWorker: CommandLineProgram {
             logger: logger)
         let reader = try openReader(options, stream, log)
         defer { reader.close() }
-        let monitor = try options.metricsAddress.map {
-            try DeliveryMonitor(
-                at: $0, topic: stream.topic, group: stream.group,
-                partners: configuration.routes.map(\.name),
-                waitMilliseconds: stream.commitIntervalMilliseconds, data: options.dataDirectory,
-                log: options.address.path, logger: logger)
+        let monitor = try options.monitor(
+            DeliveryMetrics.descriptions, sharing: shared,
+            waitMilliseconds: stream.commitIntervalMilliseconds, logger: logger)
+        let metrics = monitor.map {
+            DeliveryMetrics(
+                topic: stream.topic, group: stream.group,
+                partners: configuration.routes.map(\.name), factory: $0.factory, health: $0.health)
         }
-        defer { monitor?.stop() }
+        defer {
+            metrics?.end()
+            monitor?.stop()
+        }
         let http = sender == nil ? HTTPSender(partnerCount: configuration.routes.count) : nil
         defer { http?.stop() }
         guard let sender = sender ?? http else { return }
         try makeLoop(
             options, configuration, log: log, reader: reader, sender: sender, clock: clock,
-            stop: stop,
-            metrics: monitor?.metrics, logger: logger
+            stop: stop, metrics: metrics, logger: logger
         ).run()
     }
 

@@ -52,9 +52,12 @@ extension StreamFold {
     /// Runs the worker with these options. While a set of stores is promoted, it releases its store, and then
     /// continues with the one in force.
     ///
-    /// - Parameter lanes: as for `Environment.laneCount`.
+    /// - Parameters:
+    ///   - lanes: as for `Environment.laneCount`.
+    ///   - shared: the metrics of the program that runs this worker as a service.
     package static func work(
-        _ options: WorkerOptions, lanes: Int? = nil, stop: StopSignal
+        _ options: WorkerOptions, lanes: Int? = nil, stop: StopSignal,
+        sharing shared: LabelledMetrics? = nil
     ) throws {
         var monitor: WorkerMonitor?
         defer { monitor?.stop() }
@@ -62,7 +65,8 @@ extension StreamFold {
             let directory = try sets(options).directory(of: streamName)
             do {
                 let end = try workOnce(
-                    options, lanes: lanes, in: directory, stop: stop, monitor: &monitor)
+                    options, lanes: lanes, in: directory, stop: stop, sharing: shared,
+                    monitor: &monitor)
                 guard end == .interrupted else { return }
             } catch let error as StoreError {
                 // A promotion that was not visible yet may have locked the store, or has just ended.
@@ -102,7 +106,7 @@ extension StreamFold {
 
     private static func workOnce(
         _ options: WorkerOptions, lanes: Int?, in directory: String, stop: StopSignal,
-        monitor: inout WorkerMonitor?
+        sharing shared: LabelledMetrics?, monitor: inout WorkerMonitor?
     ) throws -> WorkerEnd {
         let pipelines = PipelineDirectory(options.pipelinesDirectory)
         let configuration = try readConfiguration(pipelines)
@@ -118,11 +122,10 @@ extension StreamFold {
             reader: reader, stop: stop, logger: logger
         ) { settings in
             if monitor == nil {
-                monitor = try options.metricsAddress.map {
-                    try WorkerMonitor(
-                        at: $0, topic: stream.topic, settings: settings,
-                        data: options.dataDirectory, log: options.address.path, logger: logger)
-                }
+                monitor = try options.monitor(
+                    WorkerMetrics.descriptions, sharing: shared,
+                    waitMilliseconds: settings.commitIntervalMilliseconds, logger: logger
+                ).map { WorkerMonitor($0, topic: stream.topic, group: settings.group) }
             }
             return monitor?.metrics
         }

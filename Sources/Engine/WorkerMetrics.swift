@@ -111,6 +111,13 @@ package final class WorkerMetrics {
         health.setReady(unless: partitions.isEmpty ? "no partition is assigned" : nil)
     }
 
+    /// The worker has ended: its partitions have no owner.
+    func end() {
+        for partition in partitions.keys { drop(partition) }
+        noteAssignment(rememberedIDs: 0)
+        brokerWait.set(0)
+    }
+
     /// Counts a folded batch, which was committed at that instant.
     func commit(
         _ batch: AwaitedBatch, at committed: ContinuousClock.Instant, rememberedIDs: Int

@@ -1,48 +1,26 @@
-import ConfigurationValues
-import CoreMetrics
-import Logging
 import Monitoring
 
-/// A served endpoint with a worker's metrics and health.
+/// A worker's metrics, and where they are served.
 final class WorkerMonitor {
     /// The worker's loop reports to it.
     let metrics: WorkerMetrics
-    private let endpoint: MonitoringEndpoint
+    private let service: ServiceMonitor
 
-    /// Listens when it returns.
-    ///
-    /// - Parameters:
-    ///   - data: the directory of the store.
-    ///   - log: path of the embedded log; nil for another one.
-    init(
-        at address: ListenAddress, topic: String, settings: WorkerSettings, data: String,
-        log: String?, logger: Logger
-    ) throws(MonitoringError) {
-        let registry = MetricRegistry(
-            Self.descriptions + WriteAheadMetrics.descriptions + ProcessMetrics.descriptions)
-        let writeAhead = WriteAheadMetrics(factory: registry, directory: data, log: log)
-        let health = Health(waitMilliseconds: settings.commitIntervalMilliseconds)
-        let process = ProcessMetrics(factory: registry)
-        registry.makeMeter(
-            label: "weir_build_info",
-            dimensions: [("version", WeirVersion.current)]
-        ).set(Int64(1))
+    init(_ service: ServiceMonitor, topic: String, group: String) {
+        self.service = service
         metrics = WorkerMetrics(
-            topic: topic, group: settings.group, factory: registry, health: health)
-        endpoint = try MonitoringEndpoint(
-            at: address, registry: registry, health: health, logger: logger,
-            update: {
-                process.update()
-                writeAhead.update()
-            })
-        logger.info("serving metrics", metadata: ["url": "http://\(endpoint.address)/metrics"])
+            topic: topic, group: group, factory: service.factory, health: service.health)
     }
 
+    /// The series of `weir up` stay after a worker has ended. They show a worker without partitions.
     func stop() {
-        endpoint.stop()
+        metrics.end()
+        service.stop()
     }
+}
 
-    private static let descriptions = [
+extension WorkerMetrics {
+    package static let descriptions = [
         MetricDescription("weir_records_total", "Records read, by outcome."),
         MetricDescription("weir_rejected_total", "Records rejected, by reason."),
         MetricDescription(
@@ -72,7 +50,5 @@ final class WorkerMonitor {
             "weir_broker_wait_seconds",
             "Seconds of waiting for a log that does not answer; 0 while it answers."
         ),
-        MetricDescription(
-            "weir_build_info", "Always 1; the label contains the version of the worker."),
     ]
 }

@@ -2,7 +2,7 @@ import CoreMetrics
 import Foundation
 import Synchronization
 
-/// CPU time, memory and start of the process, under the names of Prometheus's own client libraries.
+/// CPU time, memory and start of the process, under the names of Prometheus's own client libraries, and its version.
 package final class ProcessMetrics: Sendable {
     package static let descriptions = [
         MetricDescription(
@@ -11,6 +11,7 @@ package final class ProcessMetrics: Sendable {
         MetricDescription(
             "process_start_time_seconds",
             "Start time of the process since unix epoch in seconds."),
+        MetricDescription("weir_build_info", "Always 1; the label contains the version of the program."),
     ]
 
     private let cpuSeconds: any FloatingPointCounterHandler
@@ -24,6 +25,9 @@ package final class ProcessMetrics: Sendable {
         if let start = Self.startSeconds {
             factory.makeMeter(label: "process_start_time_seconds", dimensions: []).set(start)
         }
+        factory.makeMeter(
+            label: "weir_build_info", dimensions: [("version", WeirVersion.current)]
+        ).set(Int64(1))
         update()
     }
 

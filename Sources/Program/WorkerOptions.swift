@@ -1,6 +1,7 @@
 import ArgumentParser
 import EventLog
 import Foundation
+import Logging
 import Monitoring
 
 /// The places of a program's log, data, configuration and metrics. Each program's help explains its options; the
@@ -33,6 +34,23 @@ extension LocationOptions {
             else { return nil }
             return try Self.listenAddress(text, option: "--metrics")
         }
+    }
+
+    /// The monitor of a worker: at the address of `--metrics`, or in the metrics of the program whose service it is.
+    /// Nil without either.
+    ///
+    /// - Parameters:
+    ///   - descriptions: of the worker's own metrics.
+    ///   - waitMilliseconds: how long the worker's loop may wait for records.
+    package func monitor(
+        _ descriptions: [MetricDescription], sharing shared: LabelledMetrics?,
+        waitMilliseconds: Int, logger: Logger
+    ) throws -> ServiceMonitor? {
+        if let shared { return ServiceMonitor(sharing: shared, waitMilliseconds: waitMilliseconds) }
+        guard let metricsAddress = try metricsAddress else { return nil }
+        return try ServiceMonitor(
+            at: metricsAddress, descriptions, waitMilliseconds: waitMilliseconds,
+            data: dataDirectory, log: try address.path, logger: logger)
     }
 
     package static func listenAddress(_ text: String, option: String) throws -> ListenAddress {

@@ -49,7 +49,7 @@ final class CollectorWorkspace: Sendable {
         var logger = Logger(label: "test")
         logger.logLevel = .critical
         collector = try Collector(
-            settings, log: Lent.lend(wrap(log)), registry: nil, logger: logger, more: more)
+            settings, log: Lent.lend(wrap(log)), metrics: nil, logger: logger, more: more)
     }
 
     deinit { collector.stop() }

@@ -188,20 +188,22 @@ private final class Tally: Sendable {
     func count(_ word: String) { said.withLock { $0[word, default: 0] += 1 } }
 }
 
-@Suite("Parts beside the collector")
-struct PartTests {
+@Suite("Services beside the collector")
+struct ServiceTests {
     @Test("that fail are measured by their names, until they work again")
     func failed() throws {
-        let services = [
-            ProgramService("weir-bids", hasFailed: false),
-            ProgramService("weir-impressions", hasFailed: true),
-        ]
-        let registry = MetricRegistry(ProgramPartMetrics.descriptions)
-        let metrics = ProgramPartMetrics(factory: registry)
-        metrics.update(services)
+        let registry = MetricRegistry(ServiceMetrics.descriptions)
+        let metrics = ServiceMetrics(factory: registry)
+        metrics.update([
+            ServiceState("weir-bids", hasFailed: false, failures: 0),
+            ServiceState("weir-impressions", hasFailed: true, failures: 2),
+        ])
         #expect(registry.text.contains(#"weir_part_failed{part="weir-bids"} 0"#))
         #expect(registry.text.contains(#"weir_part_failed{part="weir-impressions"} 1"#))
-        metrics.update([ProgramService("weir-impressions", hasFailed: false)])
+        #expect(registry.text.contains(#"weir_part_failures_total{part="weir-bids"} 0"#))
+        #expect(registry.text.contains(#"weir_part_failures_total{part="weir-impressions"} 2"#))
+        metrics.update([ServiceState("weir-impressions", hasFailed: false, failures: 3)])
         #expect(registry.text.contains(#"weir_part_failed{part="weir-impressions"} 0"#))
+        #expect(registry.text.contains(#"weir_part_failures_total{part="weir-impressions"} 3"#))
     }
 }

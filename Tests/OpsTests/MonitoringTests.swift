@@ -17,8 +17,8 @@ struct MonitoringTests {
         "weir_collector_records_total", "weir_collector_append_duration_seconds",
         "weir_collector_append_records", "weir_collector_append_failures_total",
         "weir_collector_queue_records", "weir_collector_connections",
-        "weir_collector_cut_off_total", "weir_part_failed", "weir_broker_wait_seconds",
-        "weir_wal_bytes",
+        "weir_collector_cut_off_total", "weir_part_failed", "weir_part_failures_total",
+        "weir_broker_wait_seconds", "weir_wal_bytes",
         "process_resident_memory_bytes", "process_cpu_seconds_total", "process_start_time_seconds",
     ]
 
@@ -60,6 +60,20 @@ struct MonitoringTests {
             #expect(["page", "ticket"].contains(rule["labels"]?["severity"]?.string), "\(name)")
             #expect(ops.exists(try #require(annotations["runbook"]?.string, "\(name)")), "\(name)")
         }
+    }
+
+    @Test(
+        "the target of weir up keeps the labels of its services, and differs from separate workers")
+    func oneMachine() throws {
+        func job(_ file: String) throws -> Node {
+            let jobs = try ops.document("ops/prometheus/\(file)")["scrape_configs"]?.sequence
+            return try #require(jobs?.first { $0["job_name"]?.string == "weir" }, "\(file)")
+        }
+        let one = try job("one-machine.yml")
+        #expect(one["honor_labels"]?.bool == true)
+        #expect(one.values(ofKey: "worker").map(\.string) == ["up"])
+        let separate = try job("prometheus.yml").values(ofKey: "worker").compactMap(\.string)
+        #expect(separate.count == 9 && !separate.contains("up"))
     }
 
     @Test("every panel has its place, its words and the data source that is provisioned")

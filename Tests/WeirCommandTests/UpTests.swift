@@ -333,6 +333,16 @@ struct UpTests {
         let text = try metrics.get("/metrics").text
         #expect(text.contains(#"weir_part_failed{part="weir-impressions"} 1"#))
         #expect(text.contains(#"weir_part_failed{part="weir-bids"} 0"#))
+        #expect(!text.contains(#"weir_part_failures_total{part="weir-impressions"} 0"#))
+        #expect(text.contains(#"weir_part_failures_total{part="weir-bids"} 0"#))
+        let assigned = #"weir_partitions_assigned{topic="TOPIC",worker="TOPIC"} "#
+        #expect(text.contains(assigned.replacing("TOPIC", with: "bids") + "4"))
+        #expect(
+            Wait.until {
+                // While it waits for its next start.
+                (try? metrics.get("/metrics").text)?.contains(
+                    assigned.replacing("TOPIC", with: "impressions") + "0") == true
+            })
         #expect(text.contains(#"weir_wal_bytes{file="impressions.sqlite"} "#))
         #expect(up.said.contains("weir: weir-impressions: "), "\(up.said)")
         #expect(try up.get("/livez")?.status == 200)

@@ -41,23 +41,23 @@ struct CollectorRoute: Sendable {
     }
 }
 
-/// `/livez` and `/readyz`, for GET and HEAD. `/readyz` names other parts of the process that have failed, and explains
+/// `/livez` and `/readyz`, for GET and HEAD. `/readyz` names other services of the process that have failed, and explains
 /// why the status is 200 anyway: without the collector, a balancer would lose records.
 enum HealthRoutes {
     static func routes(
         unreadiness: @escaping @Sendable () -> String?,
-        services: @escaping @Sendable () -> [ProgramService]
+        services: @escaping @Sendable () -> [ServiceState]
     ) -> [CollectorRoute] {
         [.get, .head].flatMap { (method: HTTPRequest.Method) in
             [
                 CollectorRoute(method, "/livez") { _ in .text(200, "ok\n") },
                 CollectorRoute(method, "/readyz") { _ in
                     let fault = unreadiness()
-                    let failed = ProgramService.explanation(ofFailed: services())
+                    let failed = ServiceState.explanation(ofFailed: services())
                     let explanation = [
                         fault ?? "ok", failed,
                         fault == nil && failed != nil
-                            ? "The status is 200 because the collector makes records durable. Failed parts "
+                            ? "The status is 200 because the collector makes records durable. Failed services "
                                 + "fold or deliver them once they work again." : nil,
                     ]
                     return .text(

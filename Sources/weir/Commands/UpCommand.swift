@@ -51,7 +51,7 @@ struct UpCommand: ParsableCommand {
     var log: String?
     @Option(
         help: ArgumentHelp(
-            "An extra address for /metrics of the collector and of failed services (WEIR_METRICS; default: off).",
+            "An extra address for /metrics of all services (WEIR_METRICS; default: off).",
             valueName: "host:port"))
     var metrics: String?
     @Option(
@@ -77,22 +77,32 @@ struct UpCommand: ParsableCommand {
     @OptionGroup var access: FileAccessOptions
 
     /// The workers in the order of `allStreams`; delivery comes last.
+    ///
+    /// - Parameter registry: for the metrics of all; nil if no metrics are served.
     private static func workers(
-        lanes: Int, _ options: @escaping @Sendable () -> WorkerOptions
+        lanes: Int, registry: MetricRegistry?, _ options: @escaping @Sendable () -> WorkerOptions
     ) -> [Services.Work] {
-        allStreams.map { worker(of: $0, lanes: lanes, options) }
+        let metrics = registry.map { LabelledMetrics($0, worker: "partner-postbacks") }
+        return allStreams.map { worker(of: $0, lanes: lanes, registry: registry, options) }
             + [
                 (
                     PartnerPostbacksWorker.programName,
-                    { @Sendable in try PartnerPostbacksWorker.work(options(), stop: $0) }
+                    { @Sendable in
+                        try PartnerPostbacksWorker.work(options(), stop: $0, sharing: metrics)
+                    }
                 )
             ]
     }
 
     private static func worker<Fold: StreamFold>(
-        of stream: Fold.Type, lanes: Int, _ options: @escaping @Sendable () -> WorkerOptions
+        of stream: Fold.Type, lanes: Int, registry: MetricRegistry?,
+        _ options: @escaping @Sendable () -> WorkerOptions
     ) -> Services.Work {
-        (Fold.programName, { try Fold.work(options(), lanes: lanes, stop: $0) })
+        let metrics = registry.map { LabelledMetrics($0, worker: Fold.streamName) }
+        return (
+            Fold.programName,
+            { try Fold.work(options(), lanes: lanes, stop: $0, sharing: metrics) }
+        )
     }
 
     func run() throws {
@@ -125,14 +135,20 @@ struct UpCommand: ParsableCommand {
         defer { pages.server?.stop() }
         let summary = UpSummary(directory: directory, log: address, services: services)
         defer { summary.end() }
+        let registry = MetricRegistry(
+            CollectorProgram.metricDescriptions + WorkerMetrics.descriptions
+                + DeliveryMetrics.descriptions)
         do {
             try CollectorProgram.work(
-                collector, stop: .ofProcess, services: { services.states },
+                collector, stop: .ofProcess,
+                services: HostedServices(sharing: registry, states: { services.states }),
                 listening: { listening, metrics in
                     summary.begin(
                         listeningAt: listening, pagesAt: pages.server?.address, metricsAt: metrics)
                     if let fault = pages.fault { Console.write("up: \(fault)") }
-                    let workers = Self.workers(lanes: lanes) {
+                    let workers = Self.workers(
+                        lanes: lanes, registry: metrics == nil ? nil : registry
+                    ) {
                         WorkerOptions(
                             log: address, data: directory, pipelines: configuration,
                             untilEnd: false)

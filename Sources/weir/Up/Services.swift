@@ -44,10 +44,8 @@ final class Services: Sendable {
     }
 
     /// The failed services without reasons, because this is public over HTTP.
-    var states: [ProgramService] {
-        all.withLock { all in
-            all.map { ProgramService($0.name, hasFailed: $0.fault != nil) }
-        }
+    var states: [ServiceState] {
+        all.withLock { all in all.map(\.report) }
     }
 
     /// Waits a few seconds for the running services to fold all of the log. On a cluster it does not wait, because it
@@ -93,6 +91,8 @@ final class Service: Sendable {
 
     private struct State {
         var fault: String?
+        /// How often it has failed.
+        var failures = 0
         /// When it last started; nil while it does not run.
         var begin: ContinuousClock.Instant?
     }
@@ -144,6 +144,14 @@ final class Service: Sendable {
         state.withLock { state in hasProved(state) ? nil : state.fault }
     }
 
+    /// The state without the reason of a failure.
+    var report: ServiceState {
+        state.withLock { state in
+            ServiceState(
+                name, hasFailed: state.fault != nil && !hasProved(state), failures: state.failures)
+        }
+    }
+
     private var hasProved: Bool { state.withLock { hasProved($0) } }
 
     private func hasProved(_ state: State) -> Bool {
@@ -155,6 +163,7 @@ final class Service: Sendable {
         let isNew = state.withLock { state in
             let isNew = state.fault != fault || hasProved(state)
             state.fault = fault
+            state.failures += 1
             state.begin = nil
             return isNew
         }
