@@ -23,7 +23,7 @@ struct ProgramCheckTests {
     private func check(_ workspace: TemporaryDirectory, log: LogAddress? = nil) -> CheckReport {
         let directory = PipelineDirectory(workspace.path + "/pipelines")
         var report = CheckReport()
-        report.checkParts(directory, TopicDirectory(Repository.path("topics")), log: log)
+        report.checkServices(directory, TopicDirectory(Repository.path("topics")), log: log)
         report.checkPartners(directory)
         return report
     }

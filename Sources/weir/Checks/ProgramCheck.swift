@@ -58,10 +58,10 @@ extension CheckReport {
 
     /// Runs all checks that `weir up` runs before it starts its services: the whole configuration, the startup checks
     /// of each program, and the topics to create. `weir up` does not start if a check fails.
-    mutating func checkParts(
+    mutating func checkServices(
         _ directory: PipelineDirectory, _ topics: TopicDirectory, log address: LogAddress?
     ) {
-        checkSeparateParts(directory, log: address)
+        checkSeparatePrograms(directory, log: address)
         attempt { _ in _ = try topics.topics() }
         guard directory.exists else { return }
         for program in directory.programs where !directory.has(program: program) {
@@ -74,7 +74,7 @@ extension CheckReport {
     }
 
     /// The same checks for separate programs: those without a file are not used, and topics are created separately.
-    mutating func checkSeparateParts(_ directory: PipelineDirectory, log address: LogAddress?) {
+    mutating func checkSeparatePrograms(_ directory: PipelineDirectory, log address: LogAddress?) {
         check(directory)
         checkPrograms(directory, log: address)
         checkCollector(directory)

@@ -47,9 +47,9 @@ struct CheckCommand: ParsableCommand {
         let directory = pipelines.directory
         let address = log.text(data)
         if try Environment().isSet("WEIR_SEPARATE", option: separate) {
-            report.checkSeparateParts(directory, log: try? LogAddress(address))
+            report.checkSeparatePrograms(directory, log: try? LogAddress(address))
         } else {
-            report.checkParts(
+            report.checkServices(
                 directory, topics.directory(directory), log: try? LogAddress(address))
         }
         report.checkPartners(directory)
