@@ -114,7 +114,7 @@ package final class WorkerMetrics {
     /// The worker has ended: its partitions have no owner.
     func end() {
         for partition in partitions.keys { drop(partition) }
-        noteAssignment(rememberedIDs: 0)
+        updateAssignment(rememberedIDs: 0)
         brokerWait.set(0)
     }
 

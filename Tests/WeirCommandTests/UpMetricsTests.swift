@@ -48,10 +48,10 @@ struct UpMetricsTests {
     func up() throws {
         let alerts = try Alert.all()
         #expect(alerts.count > 20)
-        let place = try UpPlace()
+        let workspace = try UpWorkspace()
         let partner = try ScriptedPartner()
-        try place.addPartner("acme", port: partner.port)
-        let up = try place.start("--metrics", "127.0.0.1:0")
+        try workspace.addPartner("acme", port: partner.port)
+        let up = try workspace.start("--metrics", "127.0.0.1:0")
         let requests = Requests(port: try up.program.port(after: "metrics http://127.0.0.1:"))
         #expect(try up.post("/v1/postbacks/skadnetwork", Self.postback) == 200)
         #expect(Wait.until { !partner.requests.isEmpty })
@@ -80,10 +80,10 @@ struct UpMetricsTests {
 
     @Test("separate programs serve each of them too, except those of weir up itself")
     func separatePrograms() throws {
-        let place = try UpPlace()
+        let workspace = try UpWorkspace()
         let partner = try ScriptedPartner()
-        try place.addPartner("acme", port: partner.port)
-        let up = try place.start()
+        try workspace.addPartner("acme", port: partner.port)
+        let up = try workspace.start()
         #expect(try up.post("/v1/postbacks/skadnetwork", Self.postback) == 200)
         #expect(up.stop() == 0, "\(up.said)")
 
@@ -94,8 +94,8 @@ struct UpMetricsTests {
             let program = try Program(
                 name,
                 [
-                    "--metrics", "127.0.0.1:0", "--data", place.data, "--pipelines",
-                    place.pipelines,
+                    "--metrics", "127.0.0.1:0", "--data", workspace.data, "--pipelines",
+                    workspace.pipelines,
                 ] + listening)
             let requests = Requests(port: try program.port(after: "http://127.0.0.1:"))
             #expect(try Wait.until { try requests.get("/readyz").status == 200 })
