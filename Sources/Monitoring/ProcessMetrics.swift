@@ -11,7 +11,8 @@ package final class ProcessMetrics: Sendable {
         MetricDescription(
             "process_start_time_seconds",
             "Start time of the process since unix epoch in seconds."),
-        MetricDescription("weir_build_info", "Always 1; the label contains the version of the program."),
+        MetricDescription(
+            "weir_build_info", "Always 1; the label contains the version of the program."),
     ]
 
     private let cpuSeconds: any FloatingPointCounterHandler

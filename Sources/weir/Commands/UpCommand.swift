@@ -214,7 +214,8 @@ struct UpCommand: ParsableCommand {
     /// Reads every file before anything starts, because errors there are permanent.
     private func checkConfiguration(_ address: LogAddress) throws {
         var report = CheckReport()
-        report.checkServices(pipelines.directory, topics.directory(pipelines.directory), log: address)
+        report.checkServices(
+            pipelines.directory, topics.directory(pipelines.directory), log: address)
         let faults = report.findings.compactMap {
             if case .wrong(let explanation) = $0 { explanation } else { nil }
         }
