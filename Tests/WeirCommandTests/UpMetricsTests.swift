@@ -131,9 +131,9 @@ private struct Series {
         else { return nil }
         name = String(match.1)
         self.value = value
-        labels = (match.2 ?? "").matches(of: /([a-z_]+)="([^"]*)"/).reduce(into: [:]) {
-            $0[String($1.1)] = String($1.2)
-        }
+        // The target's label, for series without one.
+        labels = (match.2 ?? "").matches(of: /([a-z_]+)="([^"]*)"/)
+            .reduce(into: ["worker": "up"]) { $0[String($1.1)] = String($1.2) }
     }
 }
 
@@ -189,9 +189,8 @@ private struct Alert {
         selectors.flatMap { selector in
             let series = series.filter { $0.name == selector.metric }
             let needed = labels.union(selector.matchers.map(\.label)).subtracting(Self.added)
-            // The target has the label `worker`, for series without one.
             let isLabelled = series.contains { series in
-                needed.allSatisfy { series.labels[$0] != nil || $0 == "worker" }
+                needed.allSatisfy { series.labels[$0] != nil }
             }
             let values = selector.matchers.flatMap { matcher in
                 matcher.values.filter { value in
