@@ -60,7 +60,7 @@ package struct CollectorProgram: CommandLineProgram {
         let log = try pipelines.openLog(options.address, .create, logger: logger)
         try CollectorTopics.createMissing(in: log, logger: logger)
         let registry = services?.registry ?? MetricRegistry(metricDescriptions)
-        let states: @Sendable () -> [ServiceState] = services?.states ?? { [] }
+        let states: @Sendable () -> [ServiceState] = { services?.states() ?? [] }
         let metrics: any MetricsFactory =
             if let services {
                 LabelledMetrics(services.registry, worker: "collector")
