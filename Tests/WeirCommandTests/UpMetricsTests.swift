@@ -164,14 +164,14 @@ private struct Alert {
         selectors = selected.map { match in
             let matchers = (match.2 ?? "").matches(of: /([a-z_]+)(=~|!~|!=|=)"([^"]*)"/)
             return (
-                String(match.1),
-                matchers.map { matcher in
+                metric: String(match.1),
+                matchers: matchers.map { matcher in
                     // A pattern with other characters, and a negation, need only the label.
                     let isList =
                         matcher.2.hasPrefix("=")
                         && matcher.3.allSatisfy { $0.isLetter || $0 == "|" }
                     let values = isList ? matcher.3.split(separator: "|").map(String.init) : []
-                    return (String(matcher.1), values)
+                    return (label: String(matcher.1), values: values)
                 }
             )
         }
