@@ -15,7 +15,8 @@ struct CommandsTests {
         "--listen", "--reason", "--dry-run", "--beyond-stores", "--back",
     ]
     private let variables: Set = [
-        "WEIR_LOG", "WEIR_DATA", "WEIR_PIPELINES", "WEIR_TOPICS", "WEIR_FORMAT", "WEIR_PARTITIONS",
+        "WEIR_LANES", "WEIR_LOG", "WEIR_DATA", "WEIR_PIPELINES", "WEIR_TOPICS", "WEIR_FORMAT",
+        "WEIR_PARTITIONS",
         "WEIR_UNTIL_END", "WEIR_NAMES", "WEIR_UNMASKED", "WEIR_METRICS", "WEIR_MEMBER",
         "WEIR_ARCHIVE", "WEIR_LISTEN", "WEIR_GROUP",
     ]

@@ -44,20 +44,27 @@ struct PageStep: Equatable {
 
     /// The Markdown files that have a `console` block.
     static let pages: [String] =
-        (try? Repository.pages().filter { try Repository.text($0).contains("\n```console\n") })
+        (try? Repository.pages().filter { try Repository.text($0).contains("```console\n") })
         ?? []
 
     /// All steps of a page, in order. A command that ends with a backslash continues in the next line.
     static func steps(of path: String) throws -> [PageStep] {
         let text = try Repository.text(path)
         var steps: [PageStep] = []
-        var isInside = false
+        // The indentation of the current block, for example within a list.
+        var indentation: Int?
         for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
-            if line.hasPrefix("```") {
-                isInside = line == "```console"
-            } else if isInside, line.hasPrefix("$ ") {
+            guard let spaces = indentation else {
+                let words = line.drop { $0 == " " }
+                if words == "```console" { indentation = line.count - words.count }
+                continue
+            }
+            let line = line.isEmpty ? line : line.dropFirst(spaces)
+            if line == "```" {
+                indentation = nil
+            } else if line.hasPrefix("$ ") {
                 steps.append(PageStep(command: String(line.dropFirst(2)), output: ""))
-            } else if isInside, let last = steps.indices.last {
+            } else if let last = steps.indices.last {
                 if steps[last].command.hasSuffix("\\") {
                     steps[last].command += "\n" + line
                 } else {
