@@ -91,7 +91,7 @@ struct PromotionReportTests {
         #expect(text.contains("0-39"))
         #expect(
             text.contains(
-                "bids: 99960 records, 1000 a second in a sample, about 100 s; each under its recorded configuration; 40 offsets are gone"
+                "bids: 99960 records, 1000 a second in a sample, about 100 s; each under its recorded configuration; 40 offsets are missing"
             ))
     }
 }

@@ -58,7 +58,7 @@ struct TopicDriftTests {
         try #require(lines.count == 5)
         #expect(lines[0].hasPrefix("differs  t: partitions 2, not 4: write 2 in t.yaml, or add"))
         #expect(
-            lines[0].contains("--bootstrap-server broker:9092 --alter --topic t --partitions 4:"))
+            lines[0].contains("--bootstrap-server broker:9092 --alter --topic t --partitions 4;"))
         #expect(lines[0].contains("--accept-partition-count 4"))
         #expect(lines[1].hasPrefix("differs  t: replicas 1, not 3: "))
         #expect(lines[2].contains("cleanup.policy delete, not compact,delete: "))
