@@ -112,7 +112,7 @@ struct DashboardFaultsTests {
         let asker = PageAsker(source: try ExampleStores.source())
         for address in ["/dump/funnel?campain=1", "/campaigns?campain=1"] {
             let text = try asker.page(address).text
-            let list = try #require(text.firstMatch(of: #/there are ([a-z_, ]*)/#)?.1)
+            let list = try #require(text.firstMatch(of: #/use one of ([a-z_, ]*)/#)?.1)
             let names = list.split(separator: ", ").map(String.init)
             #expect(names.count == Set(names).count && names.contains("campaign"), "\(list)")
         }

@@ -93,9 +93,9 @@ struct DeliveryCheckTests {
             lines,
             [
                 "wrong: DIR/deliveries.sqlite: partner gone is disabled, because it answered 410",
-                "wrong: DIR/deliveries.sqlite: 1 for gone are dead",
-                "wrong: DIR/deliveries.sqlite: 1 for private are dead",
-                "warning: DIR/deliveries.sqlite: 1 for unknown are held",
+                "wrong: DIR/deliveries.sqlite: 1 deliveries for gone are dead",
+                "wrong: DIR/deliveries.sqlite: 1 deliveries for private are dead",
+                "warning: DIR/deliveries.sqlite: 1 deliveries for unknown are held",
             ])
         { #expect(line.hasPrefix(start), "\(line)") }
     }
@@ -136,7 +136,7 @@ struct DeliveryCheckTests {
             topic: "partner-postbacks", group: PartnerPostbacksWorker.programName)
         try group.commit([0: 6])
         try deliver()
-        #expect(try check().hasPrefix("warning: DIR/deliveries.sqlite: 1 for gone are held"))
+        #expect(try check().hasPrefix("warning: DIR/deliveries.sqlite: 1 deliveries for gone are held"))
     }
 
     @Test("a store is right where another instance is further, and what lies between is gone")
