@@ -75,7 +75,7 @@ struct ArchiveCommandTests {
         try publish(0..<10)
         try runArchive("--topic", "bids", "--from", cluster.address, "--to", archive)
         #expect { try digest("data", log: other.address, archive: archive) } throws: {
-            "\($0)".contains("is of another log")
+            "\($0)".contains("belongs to another log")
         }
         #expect(!FileManager.default.fileExists(atPath: "\(workspace.path)/data/bids.sqlite"))
         #expect {
@@ -96,8 +96,8 @@ struct ArchiveCommandTests {
             }
         }
         let from = ["--from", "sqlite:\(workspace.path)/a"]
-        #expect(try usage().contains("give --from"))
-        #expect(try usage(from[0], from[1]).contains("give --to"))
+        #expect(try usage().contains("--from is missing"))
+        #expect(try usage(from[0], from[1]).contains("--to is missing"))
         #expect(try usage(from[0], from[1], "--to", "kafka://a:1").contains("is not an archive"))
         #expect(
             try usage(

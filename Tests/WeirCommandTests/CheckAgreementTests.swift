@@ -72,7 +72,7 @@ struct CheckAgreementTests {
     func missingWatch() throws {
         let workspace = try UpWorkspace()
         let found = try check(workspace)
-        #expect(lines(found, "ok: nothing is watched").count == 1, "\(found.output)")
+        #expect(lines(found, "ok: Weir watches nothing").count == 1, "\(found.output)")
         let source = try Installation.parse([
             "--data", try ExampleStores.shared.get().data, "--pipelines", workspace.pipelines,
         ])

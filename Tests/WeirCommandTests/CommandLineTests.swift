@@ -160,9 +160,9 @@ struct CommandLineTests {
             try fault("--changed-since", "start", "--until", "1795318668500", "--next-cursor", file)
                 .hasPrefix("--next-cursor excludes --since and --until"))
         #expect(try fault("--next-cursor", "").hasPrefix("--next-cursor is empty"))
-        #expect(try fault("--next-cursor", workspace.path).contains("is no file"))
+        #expect(try fault("--next-cursor", workspace.path).contains("is not a file"))
         #expect(mkfifo(file, 0o600) == 0)
-        #expect(try fault("--next-cursor", file).contains("is no file"))
+        #expect(try fault("--next-cursor", file).contains("is not a file"))
         #expect(
             try fault("--next-cursor", workspace.path + "/a/b").contains("there is no directory"))
     }
