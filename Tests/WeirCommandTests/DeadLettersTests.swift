@@ -357,8 +357,8 @@ struct DeadLettersTests {
         #expect(again.status == 0 && again.error.contains("0 requeued, 1 requeued before"))
 
         for (arguments, status, words) in [
-            (["requeue"], 64, "say which"),
-            (["requeue", "--all", "--topic", "x"], 64, "say which"),
+            (["requeue"], 64, "select the records"),
+            (["requeue", "--all", "--topic", "x"], 64, "select the records"),
             (["requeue", "x"], 64, "TOPIC/PARTITION/OFFSET"),
             (["requeue", "\(workspace.topic)/1/9"], 1, "no rejected record"),
             (["list", "--reason", "nonsense"], 64, "no reason 'nonsense'"),
