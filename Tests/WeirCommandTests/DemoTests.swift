@@ -52,4 +52,21 @@ struct DemoTests {
         #expect(ran.status == 64, "\(ran.error)")
         #expect(!FileManager.default.fileExists(atPath: workspace.data))
     }
+
+    @Test("a configuration behind a link stays as it is")
+    func linkedConfiguration() throws {
+        let workspace = try UpWorkspace()
+        let files = FileManager.default
+        let original = workspace.files.path + "/original"
+        let link = workspace.files.path + "/link"
+        try files.copyItem(atPath: Repository.path("pipelines"), toPath: original)
+        try files.createSymbolicLink(atPath: link, withDestinationPath: original)
+        let ran = try workspace.weir([
+            "demo", "--data", workspace.data, "--pipelines", link, "--topics",
+            Repository.path("topics"), "--end", "2026-11-26", "--days", "1", "--scale", "0.1",
+        ])
+        #expect(ran.status == 0, "\(ran.error)")
+        #expect(
+            files.contentsEqual(atPath: original, andPath: Repository.path("pipelines")))
+    }
 }

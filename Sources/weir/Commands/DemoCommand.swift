@@ -87,14 +87,17 @@ struct DemoCommand: ParsableCommand {
         let files = FileManager.default
         let path = directory + "/pipelines"
         try files.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        try files.copyItem(atPath: pipelines.directory.path, toPath: path)
-        for shipped in ["conversion-models", "partners", "roots"] {
-            try? files.removeItem(atPath: "\(path)/\(shipped)")
+        // A copied link would lead to the original files.
+        let shipped = URL(fileURLWithPath: pipelines.directory.path).resolvingSymlinksInPath().path
+        try files.copyItem(atPath: shipped, toPath: path)
+        for folder in ["conversion-models", "partners", "roots"] {
+            try? files.removeItem(atPath: "\(path)/\(folder)")
         }
         for file in demo.configuration {
             let url = URL(fileURLWithPath: "\(path)/\(file.path)")
             try files.createDirectory(
                 at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try? files.removeItem(at: url)
             try Data(file.text.utf8).write(to: url)
         }
         return PipelineDirectory(path)
