@@ -11,6 +11,9 @@ struct DemoSigner: Sendable {
     /// SubjectPublicKeyInfo in base64.
     let publicKey: String
 
+    /// Created once, because its tables take longer than a signature. It is only read.
+    nonisolated(unsafe) private static let curve = EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1)
+
     /// - Parameter text: the key follows from it.
     init(_ text: String) throws {
         secret = Data(SHA256.hash(data: Data(text.utf8)))
@@ -25,10 +28,7 @@ struct DemoSigner: Sendable {
                 for: digest, using: SymmetricKey(data: secret)))
         guard let context = BN_CTX_new() else { throw DemoError.libcrypto }
         defer { BN_CTX_free(context) }
-        guard let group = EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1) else {
-            throw DemoError.libcrypto
-        }
-        defer { EC_GROUP_free(group) }
+        guard let group = Self.curve else { throw DemoError.libcrypto }
         let point = EC_POINT_new(group)
         defer { EC_POINT_free(point) }
         BN_CTX_start(context)
