@@ -29,7 +29,10 @@ struct CurrencyRatesTests {
             (header + "2026-11-20,EUR,USD\n", "rates.csv:2: has 3 fields"),
             (header + line + "20.11.2026,EUR,USD,1\n", "rates.csv:3: day: is '20.11.2026'"),
             (header + "2026-11-20,eur,USD,1\n", "rates.csv:2: currency: is 'eur'"),
-            (header + line + "2026-11-21,USD,EUR,1\n", "rates.csv:3: base: is EUR, but USD in earlier lines"),
+            (
+                header + line + "2026-11-21,USD,EUR,1\n",
+                "rates.csv:3: base: is EUR, but USD in earlier lines"
+            ),
             (header + "2026-11-20,USD,USD,1\n", "rates.csv:2: currency: is the base"),
             (header + "2026-11-20,EUR,USD,0\n", "rates.csv:2: rate: is '0'"),
             (header + "2026-11-20,EUR,USD,1e3\n", "rates.csv:2: rate: is '1e3'"),

@@ -40,7 +40,10 @@ struct WatchFileTests {
                 "budgets: [{\(budget.replacing("USD", with: "usd"))}]\n",
                 "write three capital letters"
             ),
-            ("budgets: [{\(budget)}, {\(budget)}]\n", "budgets[1]: has the name 'n' of an earlier rule"),
+            (
+                "budgets: [{\(budget)}, {\(budget)}]\n",
+                "budgets[1]: has the name 'n' of an earlier rule"
+            ),
             ("deliveries: [{limit: 0}]\n", "deliveries[0].limit: is 0: write 1 to"),
         ] {
             let found = try fault(yaml) ?? "nothing"

@@ -108,7 +108,8 @@ struct RecreatedTopicTests {
         try workspace.deliver("one")
         try workspace.recreate(with: 10..<14)
         workspace.topic.groupOffsets = [:]
-        #expect(try refusal { try workspace.deliver("one") }.contains("has ingested documents up to"))
+        #expect(
+            try refusal { try workspace.deliver("one") }.contains("has ingested documents up to"))
     }
 
     @Test("leave what is no document of the topic before beside that of the new one")

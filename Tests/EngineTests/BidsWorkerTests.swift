@@ -204,6 +204,8 @@ struct NearCoincidenceTests {
         #expect(Wait.until { caught.withLock { $0 != nil } })
         let words = try #require(caught.withLock { $0 })
         let file = end.isEmpty ? "the file" : "its \(end)"
-        #expect(words.contains("\(workspace.path)/\(name): \(file) was moved, deleted or replaced"), "\(words)")
+        #expect(
+            words.contains("\(workspace.path)/\(name): \(file) was moved, deleted or replaced"),
+            "\(words)")
     }
 }

@@ -140,7 +140,8 @@ struct PresentTests {
         #expect(report.nowMilliseconds == now)
         #expect(report.open.map(\.seriesText) == ["topic=bids"])
         #expect(
-            report.open.first?.words.hasPrefix("no records since 2026-11-24T11:00:00Z: silent for 29 h")
+            report.open.first?.words.hasPrefix(
+                "no records since 2026-11-24T11:00:00Z: silent for 29 h")
                 == true)
     }
 

@@ -136,7 +136,8 @@ struct DeliveryCheckTests {
             topic: "partner-postbacks", group: PartnerPostbacksWorker.programName)
         try group.commit([0: 6])
         try deliver()
-        #expect(try check().hasPrefix("warning: DIR/deliveries.sqlite: 1 deliveries for gone are held"))
+        #expect(
+            try check().hasPrefix("warning: DIR/deliveries.sqlite: 1 deliveries for gone are held"))
     }
 
     @Test("a store is right where another instance is further, and what lies between is gone")

@@ -134,7 +134,8 @@ struct UpTests {
         #expect(
             Wait.until { after.requests.count { $0.body.contains(#""network":"New""#) } >= 3 },
             "\(up.said)")
-        #expect(up.said.split(separator: "\n").count { $0.contains("partners: no longer exists") } == 1)
+        #expect(
+            up.said.split(separator: "\n").count { $0.contains("partners: no longer exists") } == 1)
         #expect(!after.requests.contains { $0.body.contains(#""partner":"other""#) })
         #expect(up.stop() == 0, "\(up.said)")
     }
