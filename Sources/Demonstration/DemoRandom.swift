@@ -46,23 +46,23 @@ extension SeededGenerator {
 
     /// A version 4 UUID in lower case.
     mutating func uuid() -> String {
-        let (high, low) = (next(), next())
-        let digits = Self.hex(high) + Self.hex(low)
-        var text = ""
-        for (index, digit) in digits.enumerated() {
-            if [8, 12, 16, 20].contains(index) { text += "-" }
-            switch index {
-            case 12: text += "4"
-            case 16: text += ["8", "9", "a", "b"][Int(low >> 62)]
-            default: text.append(digit)
+        var (high, low) = (next(), next())
+        high = high & ~0xF000 | 0x4000
+        low = (low >> 62) << 60 | low & 0x0FFF_FFFF_FFFF_FFFF | 1 << 63
+        return String(unsafeUninitializedCapacity: 36) { text in
+            var digits = 0
+            for index in 0..<36 {
+                if [8, 13, 18, 23].contains(index) {
+                    text[index] = UInt8(ascii: "-")
+                } else {
+                    let number = digits < 16 ? high : low
+                    let digit = UInt8(truncatingIfNeeded: number >> (60 - digits % 16 * 4)) & 0xF
+                    text[index] = digit + (digit < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10)
+                    digits += 1
+                }
             }
+            return 36
         }
-        return text
-    }
-
-    private static func hex(_ number: UInt64) -> String {
-        let digits = String(number, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
     }
 
     /// Milliseconds within a day: few at night, most in the evening.

@@ -5,14 +5,12 @@ import Foundation
 /// Signs with ECDSA on P-256, and gives the same signature each time.
 ///
 /// swift-crypto draws a random nonce for each signature. The records of the demo have to be the same in every run, so
-/// their nonce follows from the key and the signed bytes. Never do this with a key that protects something.
+/// their nonce follows from the signed bytes. It is one of a few, which are prepared once: that takes most of the time
+/// of a signature. Two signatures with the same nonce show the key, so never do this with a key that protects something.
 struct DemoSigner: Sendable {
     private let secret: Data
     /// SubjectPublicKeyInfo in base64.
     let publicKey: String
-
-    /// Created once, because its tables take longer than a signature. It is only read.
-    nonisolated(unsafe) private static let curve = EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1)
 
     /// - Parameter text: the key follows from it.
     init(_ text: String) throws {
@@ -23,33 +21,50 @@ struct DemoSigner: Sendable {
 
     func signature(for bytes: Data) throws -> P256.Signing.ECDSASignature {
         let digest = Data(SHA256.hash(data: bytes))
-        let nonce = Data(
-            HMAC<SHA256>.authenticationCode(
-                for: digest, using: SymmetricKey(data: secret)))
-        guard let context = BN_CTX_new() else { throw DemoError.libcrypto }
-        defer { BN_CTX_free(context) }
-        guard let group = Self.curve else { throw DemoError.libcrypto }
-        let point = EC_POINT_new(group)
-        defer { EC_POINT_free(point) }
-        BN_CTX_start(context)
-        defer { BN_CTX_end(context) }
-        let order = EC_GROUP_get0_order(group)
-        let (x, r, s) = (BN_CTX_get(context), BN_CTX_get(context), BN_CTX_get(context))
-        // s = (digest + r * secret) / nonce, modulo the order (FIPS 186-5, section 6.4.1).
-        guard let k = Self.number(nonce), let e = Self.number(digest),
-            let d = Self.number(secret)
+        guard let group = Nonce.curve, !Nonce.all.isEmpty, let context = BN_CTX_new()
         else { throw DemoError.libcrypto }
-        defer { for number in [k, e, d] { BN_free(number) } }
-        guard EC_POINT_mul(group, point, k, nil, nil, context) == 1,
-            EC_POINT_get_affine_coordinates(group, point, x, nil, context) == 1,
-            BN_nnmod(r, x, order, context) == 1,
-            BN_mod_mul(s, r, d, order, context) == 1,
+        defer { BN_CTX_free(context) }
+        let nonce = Nonce.all[Int(digest[0]) % Nonce.all.count]
+        let order = EC_GROUP_get0_order(group)
+        // s = (digest + r * secret) / nonce, modulo the order (FIPS 186-5, section 6.4.1).
+        guard let e = Self.number(digest), let s = Self.number(secret)
+        else { throw DemoError.libcrypto }
+        defer { for number in [e, s] { BN_free(number) } }
+        guard BN_mod_mul(s, s, nonce.r, order, context) == 1,
             BN_mod_add(s, s, e, order, context) == 1,
-            BN_mod_inverse(k, k, order, context) != nil,
-            BN_mod_mul(s, s, k, order, context) == 1
+            BN_mod_mul(s, s, nonce.inverse, order, context) == 1
         else { throw DemoError.libcrypto }
         return try P256.Signing.ECDSASignature(
-            rawRepresentation: try Self.bytes(r) + Self.bytes(s))
+            rawRepresentation: try Self.bytes(nonce.r) + Self.bytes(s))
+    }
+
+    /// The parts of a signature that do not depend on key and bytes. They are created once, and only read.
+    private struct Nonce: @unchecked Sendable {
+        let r: OpaquePointer
+        let inverse: OpaquePointer
+
+        nonisolated(unsafe) static let curve = EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1)
+        static let all = (0..<128).compactMap(Nonce.init)
+
+        /// Nil if a function of libcrypto fails, for example because memory ran out.
+        init?(_ index: Int) {
+            let digest = Data(SHA256.hash(data: Data("nonce \(index)".utf8)))
+            guard let group = Self.curve, let context = BN_CTX_new(),
+                let k = DemoSigner.number(digest),
+                let x = BN_new()
+            else { return nil }
+            defer { BN_CTX_free(context) }
+            let point = EC_POINT_new(group)
+            defer { EC_POINT_free(point) }
+            let order = EC_GROUP_get0_order(group)
+            guard EC_POINT_mul(group, point, k, nil, nil, context) == 1,
+                EC_POINT_get_affine_coordinates(group, point, x, nil, context) == 1,
+                BN_nnmod(x, x, order, context) == 1,
+                BN_mod_inverse(k, k, order, context) != nil
+            else { return nil }
+            r = x
+            inverse = k
+        }
     }
 
     private static func number(_ bytes: Data) -> OpaquePointer? {
