@@ -42,6 +42,19 @@ struct CheckReport {
 }
 
 extension CheckReport {
+    /// Notes which files are used, and the places of others that would be.
+    mutating func note(_ pipelines: FilesPlace, _ topics: FilesPlace) {
+        note(
+            right:
+                "reads the configuration \(pipelines.explanation) and the topics \(topics.explanation): "
+                + "the first of \(pipelines.kind.order), and of \(topics.kind.order)")
+        guard pipelines.origin == .program else { return }
+        note(
+            doubtful:
+                "this is the built-in example, with the demo's apps and models: write your own "
+                + "configuration with weir init")
+    }
+
     /// Reads the whole configuration, then runs the startup checks of each program.
     mutating func check(_ directory: PipelineDirectory) {
         let faults = directory.check()
