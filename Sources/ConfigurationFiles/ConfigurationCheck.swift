@@ -6,7 +6,8 @@ extension PipelineDirectory {
     package init(_ path: String) {
         self.init(
             path, streams: allStreams.map { $0.streamName },
-            producerStreams: producedStreams.map { $0.streamName }, source: BuiltInFiles.source(of: path))
+            producerStreams: producedStreams.map { $0.streamName },
+            source: BuiltInFiles.source(of: path))
     }
 
     /// The consumer groups of the programs that have a file, by the names of their files.

@@ -8,7 +8,8 @@ import Testing
 @Suite("Where programs find their files")
 struct FilesPlaceTests {
     /// The places in use while the later ones exist too.
-    private func places(_ kind: FilesPlace.Kind, _ variable: String, _ others: [String]) -> [String] {
+    private func places(_ kind: FilesPlace.Kind, _ variable: String, _ others: [String]) -> [String]
+    {
         let set = Environment([variable: "set"])
         let unset = Environment([variable: ""])
         return [
@@ -32,7 +33,8 @@ struct FilesPlaceTests {
                 == ["given", "set"] + topics + ["built-in:topics"])
         #expect(
             FilesPlace.Kind.pipelines.order
-                == "--pipelines, WEIR_PIPELINES, pipelines, /etc/weir/pipelines, built-in:pipelines")
+                == "--pipelines, WEIR_PIPELINES, pipelines, /etc/weir/pipelines, built-in:pipelines"
+        )
     }
 
     @Test("a broken link is a directory that is missing by mistake, and a file is something else")
@@ -70,7 +72,8 @@ struct FilesPlaceTests {
         var builtIn = try TopicDirectory("built-in:topics").topics()
         let onDisk = try TopicDirectory(Repository.path("topics")).topics()
         #expect(builtIn.first?.file == "built-in:topics/bids.yaml")
-        #expect(builtIn.first?.fileToEdit == "topics/bids.yaml, which weir init --topics topics writes")
+        #expect(
+            builtIn.first?.fileToEdit == "topics/bids.yaml, which weir init --topics topics writes")
         #expect(onDisk.first?.fileToEdit == onDisk.first?.file)
         for index in builtIn.indices { builtIn[index].file = onDisk[index].file }
         #expect(builtIn == onDisk)

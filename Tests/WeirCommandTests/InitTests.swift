@@ -22,7 +22,8 @@ struct InitTests {
     }
 
     /// What weir check finds wrong, and what it warns about.
-    private func findings(in pipelines: PipelineDirectory) -> (wrong: [String], doubtful: [String]) {
+    private func findings(in pipelines: PipelineDirectory) -> (wrong: [String], doubtful: [String])
+    {
         var report = CheckReport()
         report.checkParts(pipelines, TopicDirectory(BuiltInPath.topics), log: nil)
         report.checkPartners(pipelines)
@@ -103,7 +104,9 @@ struct InitTests {
 
     @Test(
         "a word that cannot be an id is bad usage",
-        arguments: [["--app", "0"], ["--bundle", "a: b"], ["--network", "{"], ["--partner", "x"]])
+        arguments: [
+            ["--app", "0"], ["--bundle", "a: b"], ["--network", "{"], ["--partner", "x"],
+        ])
     func usage(_ option: [String]) throws {
         let command = try InitCommand.parse([directory] + option)
         #expect { try command.run() } throws: { ($0 as? CommandError)?.exitCode == 64 }

@@ -78,13 +78,18 @@ struct InstalledProgramTests {
             #expect(longest > 80, "\(shell)")
         }
         let words = ["weir", "dump", "bids", "--by", "seat,c"]
-        let asked = try Program.run("weir", ["---completion", "dump", "--", "--by", "4", "6"] + words)
+        let asked = try Program.run(
+            "weir", ["---completion", "dump", "--", "--by", "4", "6"] + words)
         let offered = asked.output.split(separator: "\n").map(String.init)
         #expect(offered.contains("seat,campaign"), "\(asked.output)\(asked.error)")
         #expect(!offered.contains("seat,seat"))
         #expect(!offered.contains("seat,wins"), "a measure groups nothing")
         let measures = try Program.run(
-            "weir", ["---completion", "dump", "--", "--measures", "4", "1", "weir", "dump", "bids", "--measures", "w"])
+            "weir",
+            [
+                "---completion", "dump", "--", "--measures", "4", "1", "weir", "dump", "bids",
+                "--measures", "w",
+            ])
         #expect(measures.output.split(separator: "\n").contains("wins"))
     }
 

@@ -76,7 +76,8 @@ struct InitCommand: ParsableCommand {
         }
         for (option, ids) in [("--bundle", bundle), ("--network", network)] {
             for id in ids where id.wholeMatch(of: /[A-Za-z0-9][A-Za-z0-9._-]*/) == nil {
-                throw .usage("\(option) '\(id)' is not an id: write letters, digits, dots and dashes")
+                throw .usage(
+                    "\(option) '\(id)' is not an id: write letters, digits, dots and dashes")
             }
         }
         var draft = ConfigurationDraft()
