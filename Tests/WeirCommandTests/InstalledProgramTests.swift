@@ -36,7 +36,7 @@ struct InstalledProgramTests {
         let place = try TemporaryDirectory()
         let ran = try Program.shell(
             """
-            cd \(place.path) && unset WEIR_PIPELINES WEIR_TOPICS WEIR_DATA WEIR_LOG && weir demo --data demo >demo.txt \
+            cd \(place.path) && unset WEIR_PIPELINES WEIR_TOPICS WEIR_DATA WEIR_LOG && weir demo --data demo --days 3 --scale 0.1 >demo.txt \
             && weir dump postbacks --data demo --by verdict && weir topics apply && weir-bids --until-end \
             && weir check
             """)

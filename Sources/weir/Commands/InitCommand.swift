@@ -1,6 +1,7 @@
 import ArgumentParser
 import ConfigurationFiles
 import ConfigurationValues
+import DatabaseFiles
 import Foundation
 import Program
 import Reports
