@@ -64,8 +64,10 @@ package struct FilesPlace: Equatable, Sendable {
     package func warn(_ logger: Logger) {
         guard origin == .program else { return }
         logger.warning(
-            "there is no \(kind.here) here and no \(kind.ofMachine): using the built-in example, with the demo's "
-                + "apps and models. Write your own configuration with weir init")
+            """
+            there is no \(kind.here) here and no \(kind.ofMachine): using the built-in example, with its apps and \
+            models. Write your own configuration with weir init
+            """)
     }
 
     /// Whether a default directory exists. A link counts even if it is broken, and so does a directory that this user

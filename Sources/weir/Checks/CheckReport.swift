@@ -51,7 +51,7 @@ extension CheckReport {
         guard pipelines.origin == .program else { return }
         note(
             doubtful:
-                "this is the built-in example, with the demo's apps and models: write your own "
+                "this is the built-in example, with its apps and models: write your own "
                 + "configuration with weir init")
     }
 

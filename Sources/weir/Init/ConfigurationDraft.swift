@@ -3,7 +3,7 @@ import ConfigurationValues
 import Foundation
 import Program
 
-/// A configuration to edit: the built-in one with its comments, without the demo's apps, models and certificates, and
+/// A configuration to edit: the built-in one with its comments, without its apps, models and certificates, and
 /// with the user's ids.
 struct ConfigurationDraft {
     struct App: Equatable {
@@ -19,7 +19,7 @@ struct ConfigurationDraft {
     /// The files by path within the directory.
     func files() throws(CommandError) -> [String: String] {
         var files: [String: String] = [:]
-        for (path, text) in BuiltInFiles.all(in: "pipelines") where !Self.isOfDemo(path) {
+        for (path, text) in BuiltInFiles.all(in: "pipelines") where !Self.isOfExample(path) {
             files[path] = text
         }
         try edit("catalog.yaml", in: &files, editCatalog)
@@ -37,8 +37,8 @@ struct ConfigurationDraft {
         return files
     }
 
-    /// Example models would decode values of other apps, and the demo's certificate would be trusted.
-    private static func isOfDemo(_ path: String) -> Bool {
+    /// Example models would decode values of other apps, and the example's certificate would be trusted.
+    private static func isOfExample(_ path: String) -> Bool {
         path.hasPrefix("conversion-models/") || path.hasPrefix("roots/")
     }
 
