@@ -10,10 +10,9 @@ struct BuiltInFilesTests {
     func same(_ folder: String) throws {
         let root = Repository.path(folder)
         let paths = try FileManager.default.subpathsOfDirectory(atPath: root).filter { path in
-            var isDirectory: ObjCBool = false
-            FileManager.default.fileExists(atPath: "\(root)/\(path)", isDirectory: &isDirectory)
+            let isDirectory = YAMLFiles().isDirectory("\(root)/\(path)")
             // What a developer keeps there is not shipped.
-            return !isDirectory.boolValue && !path.hasPrefix("secrets/") && !path.hasPrefix(".")
+            return !isDirectory && !path.hasPrefix("secrets/") && !path.hasPrefix(".")
         }
         let files = BuiltInFiles.all(in: folder)
         #expect(Set(files.map(\.path)) == Set(paths), "Sources/CShippedFiles lists them")
@@ -29,7 +28,7 @@ struct BuiltInFilesTests {
         let builtIn = PipelineDirectory(BuiltInPath.pipelines)
         let onDisk = PipelineDirectory(Repository.path("pipelines"))
         #expect(builtIn.check() == [])
-        #expect(try builtIn.catalog() == onDisk.catalog())
+        #expect(try builtIn.catalog().campaigns == onDisk.catalog().campaigns)
         #expect(try builtIn.conversionModels() == onDisk.conversionModels())
         #expect(try builtIn.partners().map(\.name) == onDisk.partners().map(\.name))
         #expect(try builtIn.groups() == onDisk.groups())

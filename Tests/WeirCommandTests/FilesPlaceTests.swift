@@ -53,14 +53,14 @@ struct FilesPlaceTests {
     func check() throws {
         var report = CheckReport()
         let (given, built) = (Environment([:]), { (_: String) in false })
-        report.note(
+        report.add(
             given.place(of: .pipelines, "mine"), given.place(of: .topics, nil, isThere: built))
         let line =
             "ok: reads the configuration mine (--pipelines) and the topics built-in:topics (part of this program): "
             + "the first of \(FilesPlace.Kind.pipelines.order), and of \(FilesPlace.Kind.topics.order)\n"
         #expect(report.text == line)
         report = CheckReport()
-        report.note(
+        report.add(
             given.place(of: .pipelines, nil, isThere: built),
             given.place(of: .topics, nil, isThere: built))
         #expect(report.text.contains("\nwarning: this is the built-in example"))

@@ -42,14 +42,14 @@ struct CheckReport {
 }
 
 extension CheckReport {
-    /// Notes which files are used, and the places of others that would be.
-    mutating func note(_ pipelines: FilesPlace, _ topics: FilesPlace) {
-        note(
+    /// Reports which files are read, and the order of the places where they can be.
+    mutating func add(_ pipelines: FilesPlace, _ topics: FilesPlace) {
+        add(
             right:
                 "reads the configuration \(pipelines.explanation) and the topics \(topics.explanation): "
                 + "the first of \(pipelines.kind.order), and of \(topics.kind.order)")
         guard pipelines.origin == .program else { return }
-        note(
+        add(
             doubtful:
                 "this is the built-in example, with its apps and models: write your own "
                 + "configuration with weir init")

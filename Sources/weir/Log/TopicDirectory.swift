@@ -27,7 +27,7 @@ struct TopicDirectory {
         }
         var topics: [DescribedTopic] = []
         for name in names.sorted() where name.hasSuffix(".yaml") && !name.hasPrefix(".") {
-            for var topic in try topics(inFile: "\(path)/\(name)") {
+            for var topic in try self.topics(inFile: "\(path)/\(name)") {
                 topic.name = renamed[topic.name] ?? topic.name
                 if let other = topics.first(where: { $0.name == topic.name }) {
                     throw .failure(

@@ -24,8 +24,9 @@ enum WordCompletion {
             continuing: word, with: (report?.columnNames ?? []) + (report?.measureNames ?? []))
     }
 
-    private static func report(in words: [String]) -> (any Report)? {
-        words.lazy.compactMap { try? knownReport($0) }.first
+    private static func report(in words: [String]) -> (any Reports.Report)? {
+        let reports: [any Reports.Report] = allReports + DumpDescription.all
+        return words.lazy.compactMap { word in reports.first { $0.name == word } }.first
     }
 
     /// The names that can follow in a list such as `seat,camp`: each with the start of the list, and without those
