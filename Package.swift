@@ -12,8 +12,11 @@ let hot =
             ["-enforce-exclusivity=unchecked", "-cross-module-optimization"],
             .when(configuration: .release))
     ]
-// Debug information would be three fifths of each program. Names of functions stay, for backtraces.
-let stripped = [LinkerSetting.unsafeFlags(["-Xlinker", "-S"], .when(configuration: .release))]
+// Debug information would be three fifths of each program. Names of functions stay, for backtraces. ops/package moves
+// it into a package of its own.
+let stripped: [LinkerSetting] =
+    Context.environment["WEIR_SYMBOLS"] != nil
+    ? [] : [.unsafeFlags(["-Xlinker", "-S"], .when(configuration: .release))]
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let certificates = Target.Dependency.product(name: "X509", package: "swift-certificates")
 let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
@@ -65,6 +68,7 @@ let package = Package(
     ],
     targets: [
         .target(name: "Wording", swiftSettings: strict),
+        .target(name: "CShippedFiles"),
         .target(name: "CSimdjson", linkerSettings: [.linkedLibrary("simdjson")]),
         .target(name: "JSON", dependencies: ["CSimdjson"], swiftSettings: hot),
         // Every page that is read or written is summed, in tests too.
@@ -103,7 +107,8 @@ let package = Package(
         .target(
             name: "ConfigurationFiles",
             dependencies: [
-                "ConfigurationValues", "DatabaseFiles", "Monitoring", "Streams", "Wording", yams,
+                "ConfigurationValues", "CShippedFiles", "DatabaseFiles", "Monitoring", "Streams",
+                "Wording", yams,
             ],
             swiftSettings: strict),
         .target(

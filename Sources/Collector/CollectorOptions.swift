@@ -28,13 +28,13 @@ package struct CollectorOptions: ParsableArguments, LocationOptions {
     @Option(
         help: ArgumentHelp(
             "The directory of conversions.sqlite, and of the embedded log without --log. Default data. [WEIR_DATA]",
-            valueName: "directory"))
+            valueName: "directory"), completion: .directory)
     package var data: String?
 
     @Option(
         help: ArgumentHelp(
-            "The directory of the configuration. Default pipelines. [WEIR_PIPELINES]",
-            valueName: "directory"))
+            "The directory of the configuration. Default \(FilesPlace.Kind.pipelines.defaults). [WEIR_PIPELINES]",
+            valueName: "directory"), completion: .directory)
     package var pipelines: String?
 
     @Option(

@@ -35,6 +35,7 @@ package struct CollectorProgram: CommandLineProgram {
     package init() {}
 
     package func run() throws {
+        options.pipelinesPlace.warn(Logger(label: Self.programName))
         try Self.work(options, stop: .ofProcess)
     }
 

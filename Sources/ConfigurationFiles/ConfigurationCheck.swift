@@ -2,11 +2,12 @@ import ConfigurationValues
 import Streams
 
 extension PipelineDirectory {
-    /// The directory with a file for each stream.
+    /// The directory with a file for each stream, on disk or built in.
     package init(_ path: String) {
         self.init(
             path, streams: allStreams.map { $0.streamName },
-            producerStreams: producedStreams.map { $0.streamName }, source: YAMLFiles())
+            producerStreams: producedStreams.map { $0.streamName },
+            source: BuiltInFiles.source(of: path))
     }
 
     /// The consumer groups of the programs that have a file, by the names of their files.

@@ -46,6 +46,7 @@ package struct PartnerPostbacksWorker: CommandLineProgram {
     package init() {}
 
     package func run() throws {
+        options.pipelinesPlace.warn(Logger(label: Self.programName))
         try Self.work(options, stop: .ofProcess)
     }
 

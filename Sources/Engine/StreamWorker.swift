@@ -44,6 +44,7 @@ package struct StreamWorker<Fold: StreamFold>: CommandLineProgram {
     }
 
     package func run() throws {
+        options.pipelinesPlace.warn(Logger(label: Self.programName))
         try Fold.work(options, lanes: lanes, stop: .ofProcess)
     }
 }

@@ -76,5 +76,5 @@ package final class ProcessMetrics: Sendable {
 
 package enum WeirVersion {
     /// The newest version in CHANGELOG.md.
-    package static let current = "0.1.0"
+    package static let current = "1.0.0"
 }

@@ -43,14 +43,6 @@ package struct Environment {
         return path
     }
 
-    package func pipelines(_ option: String?) -> String {
-        option ?? self["WEIR_PIPELINES"] ?? "pipelines"
-    }
-
-    package func topics(_ option: String?) -> String {
-        option ?? self["WEIR_TOPICS"] ?? "topics"
-    }
-
     /// Whether a flag is set: by its option, or by a variable of 1, true or yes.
     package func isSet(_ variable: String, option: Bool) throws(UsageError) -> Bool {
         guard !option, let word = self[variable] else { return option }

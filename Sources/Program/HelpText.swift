@@ -8,13 +8,19 @@ package enum HelpText {
     /// Wide enough that swift-argument-parser wraps nothing.
     private static let unwrapped = 100_000
 
+    /// Requests of other programs, whose output stays unchanged: scripts and JSON.
+    private static let ofPrograms = [
+        "---completion", "--generate-completion-script", "--experimental-dump-help",
+    ]
+
     /// The output for a request for help or for the version.
     package static func text<Command: ParsableCommand>(
         _ error: any Error, of command: Command.Type, columns: Int? = nil
     ) -> String {
-        wrapped(
-            command.fullMessage(for: error, columns: unwrapped),
-            to: columns ?? StandardStream.output.terminalColumns ?? 80)
+        let text = command.fullMessage(for: error, columns: unwrapped)
+        let first = CommandLine.arguments.dropFirst().first ?? ""
+        guard !ofPrograms.contains(where: first.hasPrefix) else { return text }
+        return wrapped(text, to: columns ?? StandardStream.output.terminalColumns ?? 80)
     }
 
     static func wrapped(_ text: String, to columns: Int) -> String {

@@ -19,7 +19,9 @@ package protocol LocationOptions {
 extension LocationOptions {
     package var dataDirectory: String { data ?? Environment()["WEIR_DATA"] ?? "data" }
 
-    package var pipelinesDirectory: String { Environment().pipelines(pipelines) }
+    package var pipelinesPlace: FilesPlace { Environment().place(of: .pipelines, pipelines) }
+
+    package var pipelinesDirectory: String { pipelinesPlace.path }
 
     package var address: LogAddress {
         get throws(LogError) {
@@ -92,13 +94,13 @@ package struct WorkerOptions: ParsableArguments, LocationOptions {
     @Option(
         help: ArgumentHelp(
             "The directory of the stores, one file for each worker. Default data. [WEIR_DATA]",
-            valueName: "directory"))
+            valueName: "directory"), completion: .directory)
     package var data: String?
 
     @Option(
         help: ArgumentHelp(
-            "The directory of the configuration. Default pipelines. [WEIR_PIPELINES]",
-            valueName: "directory"))
+            "The directory of the configuration. Default \(FilesPlace.Kind.pipelines.defaults). [WEIR_PIPELINES]",
+            valueName: "directory"), completion: .directory)
     package var pipelines: String?
 
     @Flag(

@@ -103,5 +103,5 @@ private final class KeptParts: Sendable {
 }
 
 extension PipelineDirectory {
-    package var exists: Bool { FileManager.default.fileExists(atPath: path) }
+    package var exists: Bool { source.exists(path) }
 }

@@ -6,7 +6,7 @@ import JSON
 import Streams
 
 /// Signs and reads tokens: JWTs that are signed with HS256 (RFC 7519, RFC 7515). The header names the key in `kid`.
-/// Only version 0.1 also reads tokens in the form before JWT, `key id.payload.signature`.
+/// Version 1 also reads tokens in the form before JWT, `key id.payload.signature`.
 package struct TokenKeys: Sendable {
     package static let maxBytes = 8 << 10
     private static let algorithm = "HS256"

@@ -25,10 +25,11 @@ struct WeirCommand: ParsableCommand {
         commandName: "weir",
         abstract: "Measures app advertising from its event streams.",
         discussion: """
-            First steps, in a directory that contains the folders topics and pipelines:
+            First steps:
 
               weir demo                    run the whole pipeline on 60 days of sample records
-              weir topics apply            create the topics of topics/
+              weir init                    write a configuration to edit into pipelines/
+              weir topics apply            create the topics of the log
               weir publish --topic bids F  publish the records of the NDJSON file F
               weir-bids --until-end        fold them into data/bids.sqlite
               weir dump bids --by day,seat print the counts
@@ -72,10 +73,13 @@ struct WeirCommand: ParsableCommand {
                     CheckCommand.self, LagCommand.self, WatchCommand.self, BackupCommand.self,
                     PartnersCommand.self, DeliveriesCommand.self,
                 ]),
-            CommandGroup(name: "Configure", subcommands: [TokenCommand.self]),
+            CommandGroup(name: "Configure", subcommands: [InitCommand.self, TokenCommand.self]),
         ])
 
     static func main() {
+        if let other = ProgramNames.program(startedAs: CommandLine.arguments.first) {
+            other.start()
+        }
         StandardStream.prepare()
         Foundation.exit(run(renamed(Array(CommandLine.arguments.dropFirst()))))
     }

@@ -33,8 +33,12 @@ struct CollectorManifestsTests {
         #expect(collector.contains("StateDirectory=weir/collector"))
         #expect(collector.contains("StartLimitIntervalSec=0"))
         #expect(collector.contains("Restart=on-failure"))
-        let page = try ops.text("ops/systemd/README.md")
-        #expect(page.contains("weir-collector.service /etc/systemd/system/"))
+        let one = try directives("ops/systemd/weir.service")
+        let started = try #require(confinement.firstIndex(of: "ProtectSystem=strict"))
+        #expect(Set(confinement[started...]).isSubset(of: one), "weir up is as confined")
+        #expect(one.contains("ExecStart=/usr/bin/weir up"))
+        #expect(one.contains("User=weir") && one.contains("StateDirectory=weir/up"))
+        #expect(try ops.text("ops/package").contains("ops/systemd/*.service"))
     }
 
     @Test("in Kubernetes it has a volume, its probes, and a Service that finds it")

@@ -12,13 +12,16 @@ struct CommandsTests {
         "--accept-partition-count", "--topic", "--topics", "--partition", "--from", "--to",
         "--archive", "--follow", "--format", "--by", "--where", "--since", "--until", "--names",
         "--unmasked", "--quick", "--from-offset", "--from-time", "--help", "--partner", "--state",
-        "--listen", "--reason", "--dry-run", "--beyond-stores", "--back",
+        "--listen", "--reason", "--dry-run", "--beyond-stores", "--back", "--app", "--bundle",
+        "--network", "--version", "--experimental-dump-help",
     ]
     private let variables: Set = [
         "WEIR_LANES", "WEIR_LOG", "WEIR_DATA", "WEIR_PIPELINES", "WEIR_TOPICS", "WEIR_FORMAT",
         "WEIR_PARTITIONS",
         "WEIR_UNTIL_END", "WEIR_NAMES", "WEIR_UNMASKED", "WEIR_METRICS", "WEIR_MEMBER",
-        "WEIR_ARCHIVE", "WEIR_LISTEN", "WEIR_GROUP",
+        "WEIR_ARCHIVE", "WEIR_LISTEN", "WEIR_GROUP", "WEIR_DASHBOARD",
+        // Of scripts.
+        "WEIR_SYMBOLS", "WEIR_PACKAGE_TEST", "WEIR_CLEAN_DEBIAN",
     ]
     private let programs = Set(
         ["weir", "weir-partner-postbacks", "weir-collector"]

@@ -23,6 +23,7 @@ struct CommandLineTests {
         #expect(set.log("sqlite:y", dataDirectories: ["d"]) == "sqlite:y")
         #expect(unset.log(nil, dataDirectories: ["d", "e"]) == "sqlite:d/log.sqlite")
         #expect([set.pipelines(nil), set.topics(nil)] == ["p", "t"])
+        // Tests run in the repository.
         #expect([unset.pipelines(nil), unset.topics(nil)] == ["pipelines", "topics"])
         #expect(try set.format(nil, default: DumpFormat.table) == .csv)
         #expect(try set.format("json", default: DumpFormat.table) == .json)

@@ -42,6 +42,19 @@ struct CheckReport {
 }
 
 extension CheckReport {
+    /// Reports which files are read, and the order of the places where they can be.
+    mutating func add(_ pipelines: FilesPlace, _ topics: FilesPlace) {
+        add(
+            right:
+                "reads the configuration \(pipelines.explanation) and the topics \(topics.explanation): "
+                + "the first of \(pipelines.kind.order), and of \(topics.kind.order)")
+        guard pipelines.origin == .program else { return }
+        add(
+            doubtful:
+                "this is the built-in example, with its apps and models: write your own "
+                + "configuration with weir init")
+    }
+
     /// Reads the whole configuration, then runs the startup checks of each program.
     mutating func check(_ directory: PipelineDirectory) {
         let faults = directory.check()

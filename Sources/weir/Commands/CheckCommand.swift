@@ -45,6 +45,7 @@ struct CheckCommand: ParsableCommand {
     func run() throws {
         var report = CheckReport()
         let directory = pipelines.directory
+        report.add(pipelines.place, topics.place)
         let address = log.text(data)
         if try Environment().isSet("WEIR_SEPARATE", option: separate) {
             report.checkSeparatePrograms(directory, log: try? LogAddress(address))

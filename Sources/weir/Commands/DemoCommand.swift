@@ -1,4 +1,5 @@
 import ArgumentParser
+import ConfigurationFiles
 import ConfigurationValues
 import Demonstration
 import Engine
@@ -18,7 +19,7 @@ struct DemoCommand: ParsableCommand {
             Publishes auctions, impressions, clicks, postbacks, notifications and costs of two advertised apps, \
             four networks and twelve campaigns to an embedded log. Then it runs the workers. The log, the stores \
             and the configuration are in --data. Do not use this configuration for anything else: it trusts the \
-            demo's own keys.
+            demo's own keys. Without --pipelines, the demo starts from the built-in configuration.
 
             The records follow from --days, --scale and --end. In sixty days, one campaign loses money, one \
             network reports clicks that its SDK made itself, and one network sends its postbacks late. The \
@@ -80,16 +81,21 @@ struct DemoCommand: ParsableCommand {
         try output.flush()
     }
 
-    /// Copies the shipped configuration, and replaces the files that name other apps.
+    /// Copies the built-in configuration, or that of --pipelines, and replaces the files that name other apps. Other
+    /// configurations, such as that of the machine, are for other records.
     private func writeConfiguration(
         of demo: Demo, in directory: String
     ) throws -> PipelineDirectory {
         let files = FileManager.default
         let path = directory + "/pipelines"
         try files.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        // A copied link would lead to the original files.
-        let shipped = URL(fileURLWithPath: pipelines.directory.path).resolvingSymlinksInPath().path
-        try files.copyItem(atPath: shipped, toPath: path)
+        if let given = pipelines.pipelines, BuiltInPath.inRepository(given) == nil {
+            // A copied link would lead to the original files.
+            let shipped = URL(fileURLWithPath: given).resolvingSymlinksInPath().path
+            try files.copyItem(atPath: shipped, toPath: path)
+        } else {
+            try BuiltInFiles.copy("pipelines", to: path)
+        }
         for folder in ["conversion-models", "partners", "roots"] {
             try? files.removeItem(atPath: "\(path)/\(folder)")
         }

@@ -42,10 +42,12 @@ struct DumpCommand: ParsableCommand {
             \(allReports.compactMap(\.help).joined(separator: "\n\n"))
             """)
 
-    @Argument(help: "Name of the dump.")
+    @Argument(help: "Name of the dump.", completion: WordCompletion.dumps)
     var name: String
     @OptionGroup var selection: SelectionOptions
-    @Option(help: "Print only these measures: measure,measure,... (default: all).")
+    @Option(
+        help: "Print only these measures: measure,measure,... (default: all).",
+        completion: WordCompletion.measures)
     var measures: String?
     @OptionGroup var arrangement: ArrangementOptions
     @Flag(help: "Add names from the catalog (WEIR_NAMES=1).")
@@ -211,7 +213,8 @@ struct ExportCommand: ParsableCommand {
     var subject: Subject
     @Option(
         help:
-            "The profile of column names: \(ExportProfile.allCases.map(\.rawValue).joined(separator: ", "))."
+            "The profile of column names: \(ExportProfile.allCases.map(\.rawValue).joined(separator: ", ")).",
+        completion: WordCompletion.profiles
     )
     var profile: String
     @Option(

@@ -116,6 +116,7 @@ struct UpCommand: ParsableCommand {
             throw CommandError.usage("WEIR_DATA lists several directories: give --data")
         }
         let address = try LogAddress(environment.log(log, dataDirectories: directories))
+        pipelines.place.warn(Logger(label: "up"))
         let configuration = pipelines.directory.path
         var collector = CollectorOptions(
             listen: listen, log: address, data: directory, pipelines: configuration,

@@ -1,6 +1,6 @@
-import DatabaseFiles
+import ConfigurationFiles
+import ConfigurationValues
 import EventLog
-import Foundation
 import Program
 import Yams
 
@@ -14,22 +14,20 @@ struct TopicDirectory {
         self.path = path
     }
 
-    var exists: Bool {
-        var isDirectory: ObjCBool = false
-        return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
-            && isDirectory.boolValue
-    }
+    var exists: Bool { files.isDirectory(path) }
+
+    private var files: any ConfigurationSource { BuiltInFiles.source(of: path) }
 
     /// The topics, by name in bytewise order.
     func topics() throws(CommandError) -> [DescribedTopic] {
-        guard exists, let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
+        guard exists, let names = files.names(in: path) else {
             throw .failure(
                 "no directory of topics \(path): give --topics the directory that Weir ships"
             )
         }
         var topics: [DescribedTopic] = []
         for name in names.sorted() where name.hasSuffix(".yaml") && !name.hasPrefix(".") {
-            for var topic in try Self.topics(inFile: "\(path)/\(name)") {
+            for var topic in try self.topics(inFile: "\(path)/\(name)") {
                 topic.name = renamed[topic.name] ?? topic.name
                 if let other = topics.first(where: { $0.name == topic.name }) {
                     throw .failure(
@@ -58,10 +56,12 @@ struct TopicDirectory {
         return found
     }
 
-    private static func topics(inFile file: String) throws(CommandError) -> [DescribedTopic] {
+    private func topics(inFile file: String) throws(CommandError) -> [DescribedTopic] {
         let document: Node?
         do {
-            document = try Yams.compose(yaml: RegularFile.text(of: file))
+            document = try Yams.compose(yaml: files.text(of: file))
+        } catch let error as ConfigurationError {
+            throw .failure("\(file) cannot be read: \(error.explanation)")
         } catch {
             let explanation = "\(error)".split(whereSeparator: \.isNewline).joined(separator: " ")
             throw .failure("\(file) cannot be read: \(explanation)")
@@ -71,7 +71,7 @@ struct TopicDirectory {
         }
         var topics: [DescribedTopic] = []
         for (name, channel) in channels {
-            topics.append(try topic(channel, name: name.string ?? "", file: file))
+            topics.append(try Self.topic(channel, name: name.string ?? "", file: file))
         }
         return topics
     }
@@ -128,6 +128,12 @@ struct DescribedTopic: Equatable {
     var settings: [String: String]
     var file: String
 
+    /// The file, or how to get a copy of a built-in one.
+    var fileToEdit: String {
+        guard let path = BuiltInPath.inRepository(file) else { return file }
+        return "\(path), which weir init --topics topics writes"
+    }
+
     /// The settings including the number of replicas, as a log expects them.
     var creationSettings: [String: String] {
         var settings = settings
@@ -158,7 +164,7 @@ struct TopicComparison {
         if let wanted = described.replicaCount, let count = found.replicaCount, count != wanted {
             add(
                 "replicas", "\(count)", "\(wanted)",
-                "write \(count) in \(described.file), or move partitions with kafka-reassign-partitions.sh"
+                "write \(count) in \(described.fileToEdit), or move partitions with kafka-reassign-partitions.sh"
             )
         }
         do throws(LogError) {
@@ -197,7 +203,7 @@ struct TopicComparison {
 
 extension TopicComparison {
     private func partitionsRemedy(_ count: Int32, _ wanted: Int32) -> String {
-        let description = "write \(count) in \(described.file)"
+        let description = "write \(count) in \(described.fileToEdit)"
         guard let brokers else { return "\(description), or create a new log" }
         guard count < wanted else {
             return "\(description), or recreate the topic: Kafka cannot remove partitions"
@@ -211,10 +217,10 @@ extension TopicComparison {
 
     private func settingRemedy(_ name: String, _ wanted: String, isKnown: Bool) -> String {
         guard isKnown, let brokers else {
-            return "the log does not support it: remove it from \(described.file)"
+            return "the log does not support it: remove it from \(described.fileToEdit)"
         }
         let value = wanted.contains(",") ? "[\(wanted)]" : wanted
-        return "write it in \(described.file), or change it with kafka-configs.sh "
+        return "write it in \(described.fileToEdit), or change it with kafka-configs.sh "
             + "--bootstrap-server \(brokers) --alter --entity-type topics "
             + "--entity-name \(described.name) --add-config \(name)=\(value)"
     }

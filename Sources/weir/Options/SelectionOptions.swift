@@ -9,7 +9,9 @@ import Synchronization
 
 /// The selected rows of a dump, and their grouping.
 struct SelectionOptions: ParsableArguments {
-    @Option(help: "Columns to group by: column,column,... (also hour and day), or total.")
+    @Option(
+        help: "Columns to group by: column,column,... (also hour and day), or total.",
+        completion: WordCompletion.columns)
     var by: String?
     @OptionGroup var times: TimeOptions
     @Option(
@@ -49,13 +51,15 @@ extension ReportRequest.Condition {
 
 /// The shown columns and rows, and their order.
 struct ArrangementOptions: ParsableArguments {
-    @Option(help: "Print only these columns and measures, in this order: column,measure,...")
+    @Option(
+        help: "Print only these columns and measures, in this order: column,measure,...",
+        completion: WordCompletion.columnsAndMeasures)
     var columns: String?
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
             "Sort rows by these columns or measures: column,-column,... where -column and column:desc mean largest first (default: by their columns).",
-            valueName: "columns"))
+            valueName: "columns"), completion: WordCompletion.columnsAndMeasures)
     var sort: String?
     @Option(help: "The maximum number of rows (default: all).")
     var limit: Int?
@@ -81,7 +85,8 @@ struct ArrangementOptions: ParsableArguments {
 
 /// The rows of a dump to explain.
 struct CellOptions: ParsableArguments {
-    @Argument(help: "The name of the dump with the number.")
+    @Argument(
+        help: "The name of the dump with the number.", completion: WordCompletion.dumps)
     var name: String
     @Option(
         name: .customLong("where"),
@@ -132,7 +137,8 @@ struct CellOptions: ParsableArguments {
 struct ComparisonOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Only this measure; repeatable (default: all).", valueName: "measure"))
+            "Only this measure; repeatable (default: all).", valueName: "measure"),
+        completion: WordCompletion.measures)
     var measure: [String] = []
     @Flag(help: "Print equal rows too.")
     var all = false

@@ -20,7 +20,7 @@ struct DataOptions: ParsableArguments {
         help: ArgumentHelp(
             "A directory of stores; repeatable (WEIR_DATA, separated by colons; "
                 + "default: data).",
-            valueName: "dir"))
+            valueName: "dir"), completion: .directory)
     var data: [String] = []
 
     var directories: [String] { Environment().dataDirectories(data) }
@@ -89,8 +89,8 @@ struct LogOptions: ParsableArguments {
 struct TopicsOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The directory of the topic descriptions (WEIR_TOPICS; default: topics).",
-            valueName: "dir"))
+            "The directory of the topic descriptions (WEIR_TOPICS; default: \(FilesPlace.Kind.topics.defaults)).",
+            valueName: "dir"), completion: .directory)
     var topics: String?
 
     /// The directory of the descriptions, with the configured name for the topic of partner documents. Errors of the
@@ -103,18 +103,22 @@ struct TopicsOptions: ParsableArguments {
         return directory
     }
 
-    var directory: TopicDirectory { TopicDirectory(Environment().topics(topics)) }
+    var place: FilesPlace { Environment().place(of: .topics, topics) }
+
+    var directory: TopicDirectory { TopicDirectory(place.path) }
 }
 
 /// The directory of the configuration.
 struct PipelinesOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The directory of the configuration (WEIR_PIPELINES; default: pipelines).",
-            valueName: "dir"))
+            "The directory of the configuration (WEIR_PIPELINES; default: \(FilesPlace.Kind.pipelines.defaults)).",
+            valueName: "dir"), completion: .directory)
     var pipelines: String?
 
-    var directory: PipelineDirectory { PipelineDirectory(Environment().pipelines(pipelines)) }
+    var place: FilesPlace { Environment().place(of: .pipelines, pipelines) }
+
+    var directory: PipelineDirectory { PipelineDirectory(place.path) }
 
     /// The configuration for readers of stores.
     var configuration: ReportConfiguration {
