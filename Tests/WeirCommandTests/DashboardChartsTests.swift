@@ -10,7 +10,7 @@ import Testing
 @testable import weir
 
 /// What charts and tables of pages draw where nothing is known, and where something is 0.
-@Suite("Charts and columns on pages", .timeLimit(.minutes(5)))
+@Suite("Charts and columns on pages", .timeLimit(.minutes(10)))
 struct DashboardChartsTests {
     /// 2026-11-20.
     private static let firstDay: Int64 = 1_795_132_800_000

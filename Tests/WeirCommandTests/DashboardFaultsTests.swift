@@ -10,7 +10,7 @@ import Testing
 @testable import weir
 
 /// What pages and files answer when something is broken.
-@Suite("Faults on pages", .timeLimit(.minutes(5)))
+@Suite("Faults on pages", .timeLimit(.minutes(10)))
 struct DashboardFaultsTests {
     private func makeWorkspace() throws -> Workspace {
         let workspace = try Workspace()

@@ -11,7 +11,7 @@ import Testing
 @testable import weir
 
 /// Which days pages show, and which they compare them with.
-@Suite("Days on pages", .timeLimit(.minutes(5)))
+@Suite("Days on pages", .timeLimit(.minutes(10)))
 struct DashboardPeriodsTests {
     /// Noon of 2026-11-24, the day of the newest record.
     private static let noon = firstDay + (4 * 24 + 12) * 3_600_000
