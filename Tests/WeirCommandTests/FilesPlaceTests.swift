@@ -55,10 +55,12 @@ struct FilesPlaceTests {
         let (given, built) = (Environment([:]), { (_: String) in false })
         report.add(
             given.place(of: .pipelines, "mine"), given.place(of: .topics, nil, isThere: built))
-        let line =
-            "ok: reads the configuration mine (--pipelines) and the topics built-in:topics (part of this program): "
-            + "the first of \(FilesPlace.Kind.pipelines.order), and of \(FilesPlace.Kind.topics.order)\n"
-        #expect(report.text == line)
+        let lines = """
+            ok: reads the configuration mine (--pipelines), the first of \(FilesPlace.Kind.pipelines.order)
+            ok: reads the topics built-in:topics (part of this program), the first of \(FilesPlace.Kind.topics.order)
+
+            """
+        #expect(report.text == lines)
         report = CheckReport()
         report.add(
             given.place(of: .pipelines, nil, isThere: built),

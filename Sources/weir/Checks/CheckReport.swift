@@ -44,10 +44,9 @@ struct CheckReport {
 extension CheckReport {
     /// Reports which files are read, and the order of the places where they can be.
     mutating func add(_ pipelines: FilesPlace, _ topics: FilesPlace) {
-        add(
-            right:
-                "reads the configuration \(pipelines.explanation) and the topics \(topics.explanation): "
-                + "the first of \(pipelines.kind.order), and of \(topics.kind.order)")
+        for (name, files) in [("configuration", pipelines), ("topics", topics)] {
+            add(right: "reads the \(name) \(files.explanation), the first of \(files.kind.order)")
+        }
         guard pipelines.origin == .program else { return }
         add(
             doubtful:
