@@ -20,7 +20,7 @@ extension ReportedCost: RecalledRow {
                 "first 16 bytes of SHA-256 of source, day, campaign's columns, country, currency")
         ] + columns.declared)
 
-    private static let columns: MemoryColumns<ReportedCost> = [
+    static let columns: MemoryColumns<ReportedCost> = [
         .integer("cost_micros", { $0.words.costMicros }, { $0.words.costMicros = $1 }),
         .integer("impressions", { $0.words.impressions }, { $0.words.impressions = $1 }),
         .integer("clicks", { $0.words.clicks }, { $0.words.clicks = $1 }),
@@ -28,12 +28,7 @@ extension ReportedCost: RecalledRow {
         .integer("offset", note: "offset of the report", { $0.offset }, { $0.offset = $1 }),
     ]
 
-    init(_ row: [MemoryValue]) {
-        self.init(words: CostsWords(), offset: 0)
-        Self.columns.read(row, into: &self)
-    }
-
-    var row: [MemoryValue] { Self.columns.row(of: self) }
+    init() { self.init(words: CostsWords(), offset: 0) }
 }
 
 /// The recorded answer of memory about a report: the previous report.

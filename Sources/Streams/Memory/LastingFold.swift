@@ -66,11 +66,22 @@ package final class LastingState: FoldState {
 protocol LastingRow {
     associatedtype Key: LastingKey
     static var table: MemoryTable { get }
-
-    /// Reads the columns after the key.
-    init(_ row: [MemoryValue])
     /// The columns after the key.
-    var row: [MemoryValue] { get }
+    static var columns: MemoryColumns<Self> { get }
+
+    /// A row before its columns are read.
+    init()
+}
+
+extension LastingRow {
+    /// Reads the columns after the key.
+    init(_ row: [MemoryValue]) {
+        self.init()
+        Self.columns.read(row, into: &self)
+    }
+
+    /// The columns after the key.
+    var row: [MemoryValue] { Self.columns.row(of: self) }
 }
 
 /// A row that is memory's whole answer about a record.

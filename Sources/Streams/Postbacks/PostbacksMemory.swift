@@ -50,7 +50,7 @@ extension RememberedPostback: RecalledRow {
                 "id", .bytes, "first 16 bytes of SHA-256 of framework, network, transaction, index")
         ] + columns.declared)
 
-    private static let columns: MemoryColumns<RememberedPostback> = [
+    static let columns: MemoryColumns<RememberedPostback> = [
         .integer(
             "rank", note: "2 valid, 1 development, 0 invalid or unverifiable", { Int64($0.rank) },
             { $0.rank = Int($1) }),
@@ -75,12 +75,7 @@ extension RememberedPostback: RecalledRow {
             { $0.publishedText }, { $0.published = published($1 ?? "") }),
     ]
 
-    init(_ row: [MemoryValue]) {
-        self.init(rank: 0, offset: 0, values: UnsignedValues(country: ""), published: [:])
-        Self.columns.read(row, into: &self)
-    }
-
-    var row: [MemoryValue] { Self.columns.row(of: self) }
+    init() { self.init(rank: 0, offset: 0, values: UnsignedValues(country: ""), published: [:]) }
 
     /// Reads `acme=1,other=2`; partner names contain neither sign.
     private static func published(_ text: String) -> [String: Int64] {

@@ -96,7 +96,7 @@ struct TrialLine: LastingRow {
     typealias Key = TransactionID
 
     /// Whether no paid renewal has followed.
-    var isOpen: Bool
+    var isOpen = false
 
     static let table = MemoryTable(
         "trial_lines", "Subscription lines that have or had a free trial as their latest purchase.",
@@ -107,17 +107,15 @@ struct TrialLine: LastingRow {
         [
             .init(
                 "original_transaction_id", .integerOrBytes,
-                "a number, or the bytes of a text that is not a number"),
-            .init(
-                "is_open", .integer,
-                "1: the latest purchase was a free trial, and no paid one followed; otherwise 0"),
-        ])
+                "a number, or the bytes of a text that is not a number")
+        ] + columns.declared)
 
-    var row: [MemoryValue] { [.integer(isOpen ? 1 : 0)] }
-}
-
-extension TrialLine {
-    init(_ row: [MemoryValue]) { isOpen = row[0].integer == 1 }
+    static let columns: MemoryColumns<TrialLine> = [
+        .integer(
+            "is_open",
+            note: "1: the latest purchase was a free trial, and no paid one followed; otherwise 0",
+            { $0.isOpen ? 1 : 0 }, { $0.isOpen = $1 == 1 })
+    ]
 }
 
 extension CohortsKey.Measure {

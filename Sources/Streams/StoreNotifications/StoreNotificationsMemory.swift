@@ -70,7 +70,7 @@ extension RefundHistory: LastingRow {
                 "a number, or the bytes of a text that is not a number")
         ] + columns.declared)
 
-    private static let columns: MemoryColumns<RefundHistory> = [
+    static let columns: MemoryColumns<RefundHistory> = [
         .text(
             "cancellations",
             note: "in fold order: 'ms=micros', without micros if nothing can be reversed",
@@ -86,13 +86,6 @@ extension RefundHistory: LastingRow {
                 isOptional: true), { $0.storedCohorts },
             { if case .bytes(let bytes) = $1 { $0.readCohorts(bytes) } }),
     ]
-
-    init(_ row: [MemoryValue]) {
-        self.init()
-        Self.columns.read(row, into: &self)
-    }
-
-    var row: [MemoryValue] { Self.columns.row(of: self) }
 
     /// The index and the cohort of each cancellation with a cohort.
     private var storedCohorts: MemoryValue {
@@ -156,23 +149,18 @@ struct AcceptedNotification: LastingRow {
     typealias Key = RecordID
 
     /// The offset of the counted record.
-    var offset: Int64
+    var offset: Int64 = 0
 
     static let table = MemoryTable(
         "notification_ids",
         "Accepted notifications and receipts with their repetitions, and transactions with a counted sale or consumption request.",
         hasIDs: true,
         digest: "hex(id)",
-        [
-            .init("id", .bytes, "first 16 bytes of SHA-256 of the id's tuple"),
-            .init("offset", .integer, "of the counted record"),
-        ])
+        [.init("id", .bytes, "first 16 bytes of SHA-256 of the id's tuple")] + columns.declared)
 
-    var row: [MemoryValue] { [.integer(offset)] }
-}
-
-extension AcceptedNotification {
-    init(_ row: [MemoryValue]) { offset = row[0].integer ?? 0 }
+    static let columns: MemoryColumns<AcceptedNotification> = [
+        .integer("offset", note: "of the counted record", { $0.offset }, { $0.offset = $1 })
+    ]
 }
 
 /// The recorded answers of memory about one notification.
