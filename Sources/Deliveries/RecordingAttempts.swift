@@ -40,8 +40,8 @@ extension DeliveryStore {
                         ORDER BY next_attempt_ms, number LIMIT ?
                         """), arguments: [partner, nowMilliseconds, limit]
             ).map { row in
-                let document: Data = row[2]
-                return DueDelivery(number: row[0], id: row[1], document: Array(document))
+                let document: Data = row["document"]
+                return DueDelivery(number: row["number"], id: row["id"], document: Array(document))
             }
         }
     }
@@ -136,9 +136,9 @@ extension DeliveryStore {
             db, sql: "SELECT state, attempts FROM deliveries WHERE number = ?",
             arguments: [delivery.number])
         guard let row else { return }
-        let isPending = row[0] == DeliveryState.pending.rawValue
+        let isPending = row["state"] == DeliveryState.pending.rawValue
         // 401 and 403 reject the sender and not the document, so they use up no attempt.
-        let attempts: Int = row[1] + (AttemptOutcome(attempt.result) == .denied ? 0 : 1)
+        let attempts: Int = row["attempts"] + (AttemptOutcome(attempt.result) == .denied ? 0 : 1)
         try db.execute(
             sql: """
                 INSERT INTO attempts VALUES
@@ -248,11 +248,12 @@ extension DeliveryStore {
             try Row.fetchAll(
                 db,
                 sql: """
-                    SELECT partner, count(*), max(next_attempt_ms) FROM deliveries
-                    WHERE \(Self.isMisplaced) GROUP BY partner ORDER BY partner
+                    SELECT partner, count(*) AS count, max(next_attempt_ms) AS until_ms
+                    FROM deliveries WHERE \(Self.isMisplaced) GROUP BY partner ORDER BY partner
                     """, arguments: Self.arguments(now)
             ).map {
-                MisplacedDeliveries(partner: $0[0], count: $0[1], untilMilliseconds: $0[2])
+                MisplacedDeliveries(
+                    partner: $0["partner"], count: $0["count"], untilMilliseconds: $0["until_ms"])
             }
         }
     }
