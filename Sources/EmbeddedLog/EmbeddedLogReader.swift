@@ -1,4 +1,3 @@
-import DatabaseFiles
 import EventLog
 import Foundation
 import GRDB
@@ -255,71 +254,25 @@ final class EmbeddedLogReader: LogReader {
         _ recordLimit: Int,
         _ byteLimit: Int
     ) throws -> Bool {
-        let selection = try db.cachedStatement(
-            sql: """
-                SELECT \(EmbeddedSchema.recordColumns(hasChecksums: hasChecksums)) FROM records
-                WHERE position >= ? AND position < ? ORDER BY position
-                """
-        )
-        let statement = selection.sqliteStatement
+        let statement = try EmbeddedRecord.select(
+            db, ref: from.ref, from: from.nextOffset, hasChecksums: hasChecksums)
         defer { sqlite3_reset(statement) }
-        let end = (from.ref + 1) << EmbeddedSchema.offsetBits
-        sqlite3_bind_int64(
-            statement,
-            1,
-            EmbeddedSchema.position(ref: from.ref, offset: from.nextOffset)
-        )
-        sqlite3_bind_int64(statement, 2, end)
         let countBefore = batch.count
-        while batch.count < recordLimit, batch.byteCount < byteLimit {
-            let code = sqlite3_step(statement)
-            guard code == SQLITE_ROW else {
-                guard code == SQLITE_DONE else {
-                    throw DatabaseError(
-                        resultCode: ResultCode(rawValue: code),
-                        message: db.lastErrorMessage
-                    )
-                }
-                break
-            }
-            let offset = sqlite3_column_int64(statement, 0) & (EmbeddedSchema.offsetLimit - 1)
-            let timestamp = sqlite3_column_int64(statement, 1)
-            let key = Self.bytes(statement, 2)
-            let headers = Self.bytes(statement, 3)
-            let value = Self.bytes(statement, 4)
-            if sqlite3_column_type(statement, 5) != SQLITE_NULL {
-                let sum = RecordSum.of(
-                    offset: offset, timestampMilliseconds: timestamp, key: key, headers: headers,
-                    value: value)
-                guard sum == sqlite3_column_int64(statement, 5) else {
-                    throw LogError.damagedRecord(
-                        TopicPartition(topic: topic, partition: from.partition), offset: offset,
-                        address: log.address)
-                }
+        while batch.count < recordLimit, batch.byteCount < byteLimit,
+            let record = try EmbeddedRecord.next(statement, db)
+        {
+            guard record.isIntact else {
+                throw LogError.damagedRecord(
+                    TopicPartition(topic: topic, partition: from.partition), offset: record.offset,
+                    address: log.address)
             }
             batch.append(
-                partition: from.partition,
-                offset: offset,
-                timestampMilliseconds: timestamp,
-                key: key,
-                headers: headers ?? UnsafeRawBufferPointer(start: nil, count: 0),
-                value: value
-            )
-            from.nextOffset = offset + 1
+                partition: from.partition, offset: record.offset,
+                timestampMilliseconds: record.timestampMilliseconds, key: record.key,
+                headers: record.headers ?? UnsafeRawBufferPointer(start: nil, count: 0),
+                value: record.value)
+            from.nextOffset = record.offset + 1
         }
         return batch.count > countBefore
-    }
-
-    /// The bytes of a column in SQLite's memory, valid until the next step; nil for NULL.
-    private static func bytes(
-        _ statement: OpaquePointer?,
-        _ column: Int32
-    ) -> UnsafeRawBufferPointer? {
-        guard sqlite3_column_type(statement, column) != SQLITE_NULL else { return nil }
-        let start = sqlite3_column_blob(statement, column)
-        return UnsafeRawBufferPointer(
-            start: start,
-            count: Int(sqlite3_column_bytes(statement, column))
-        )
     }
 }

@@ -1,6 +1,4 @@
-import DatabaseFiles
 import EventLog
-import Foundation
 import GRDB
 
 /// The format of an embedded log: one SQLite file, readable with `sqlite3 -readonly`. Other programs must not write
@@ -74,11 +72,6 @@ enum EmbeddedSchema {
     }
 
     private static let checksumColumn = "checksum INTEGER"
-
-    /// The columns of a record; NULL for the checksum of a log without checksums.
-    static func recordColumns(hasChecksums: Bool) -> String {
-        "position, timestamp_ms, key, headers, value, \(hasChecksums ? "checksum" : "NULL")"
-    }
 
     /// The row number of an offset, clamped to the range of offsets.
     static func position(ref: Int64, offset: Int64) -> Int64 {
@@ -201,46 +194,6 @@ struct EmbeddedPartition {
             )
         }
         return found
-    }
-
-    /// A copy of the last record; nil if the partition is empty.
-    static func lastRecord(
-        _ db: Database, ref: Int64, of topicPartition: TopicPartition, address: String
-    ) throws -> RecordCopy? {
-        let columns = EmbeddedSchema.recordColumns(
-            hasChecksums: try EmbeddedSchema.hasChecksums(db))
-        let statement = try db.cachedStatement(
-            sql: """
-                SELECT \(columns) FROM records
-                WHERE position >= ? AND position < ? ORDER BY position DESC LIMIT 1
-                """
-        )
-        let first = EmbeddedSchema.position(ref: ref, offset: 0)
-        let limit = (ref + 1) << EmbeddedSchema.offsetBits
-        guard let row = try Row.fetchOne(statement, arguments: [first, limit]) else { return nil }
-        let position: Int64 = row[0]
-        let offset = position & (EmbeddedSchema.offsetLimit - 1)
-        let key = (row[2] as Data?).map { [UInt8]($0) }
-        let headers = (row[3] as Data?).map { [UInt8]($0) }
-        let value = (row[4] as Data?).map { [UInt8]($0) }
-        if let checksum = row[5] as Int64? {
-            let found = key.withBytes { key in
-                headers.withBytes { headers in
-                    value.withBytes { value in
-                        RecordSum.of(
-                            offset: offset, timestampMilliseconds: row[1], key: key,
-                            headers: headers, value: value)
-                    }
-                }
-            }
-            guard found == checksum else {
-                throw LogError.damagedRecord(topicPartition, offset: offset, address: address)
-            }
-        }
-        return RecordCopy(
-            partition: topicPartition.partition, offset: offset, timestampMilliseconds: row[1],
-            key: key,
-            headers: headers ?? [], value: value)
     }
 
     /// A partition of a deleted topic; nil if none is left.
