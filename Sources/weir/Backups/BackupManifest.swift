@@ -267,9 +267,11 @@ struct BackupVerification {
                     )
                 }
                 let folded = FoldedLog(
-                    store: path, topic: row?[0] ?? "", logIdentity: row?[1] ?? "")
-                let offsets = Dictionary(
-                    uniqueKeysWithValues: partitions.map { ($0[0] as Int32, $0[1] as Int64) })
+                    store: path, topic: row?["topic"] ?? "", logIdentity: row?["log_identity"] ?? ""
+                )
+                let offsets: [Int32: Int64] = partitions.reduce(into: [:]) {
+                    $0[$1["partition"]] = $1["next_offset"]
+                }
                 faults += try folded.refusals(in: log, nextOffsets: offsets).map(\.description)
             }
         } catch {
