@@ -35,11 +35,8 @@ struct EmbeddedRecord {
     static func next(_ statement: OpaquePointer, _ db: Database) throws -> EmbeddedRecord? {
         let code = sqlite3_step(statement)
         if code == SQLITE_ROW { return EmbeddedRecord(statement) }
-        guard code == SQLITE_DONE else {
-            throw DatabaseError(
-                resultCode: ResultCode(rawValue: code), message: db.lastErrorMessage)
-        }
-        return nil
+        if code == SQLITE_DONE { return nil }
+        throw DatabaseError(resultCode: ResultCode(rawValue: code), message: db.lastErrorMessage)
     }
 
     private init(_ row: OpaquePointer) {
@@ -48,8 +45,7 @@ struct EmbeddedRecord {
         key = Self.bytes(row, 2)
         headers = Self.bytes(row, 3)
         value = Self.bytes(row, 4)
-        checksum =
-            sqlite3_column_type(row, 5) == SQLITE_NULL ? nil : sqlite3_column_int64(row, 5)
+        checksum = sqlite3_column_type(row, 5) == SQLITE_NULL ? nil : sqlite3_column_int64(row, 5)
     }
 
     /// The bytes of a column; nil for NULL.
