@@ -72,6 +72,24 @@ extension PageWriter {
         files(of: now)
     }
 
+    /// The campaigns with the highest spend.
+    mutating func writeShortCampaignTable(_ answer: PageAnswer) throws {
+        var answer = answer
+        answer.leaveOutEmptyRows()
+        guard !answer.rows.isEmpty else {
+            writeNoRows()
+            return files(of: answer)
+        }
+        let total = try self.answer(ReportAddress(Funnel.name, measures: Self.funnelSums))
+        let table = try CampaignTable(
+            context, source.names(for: context.scope),
+            CampaignAnswers(
+                now: answer, total: total, compared: nil, returns: nil, totalReturns: nil,
+                days: nil), isShort: true, link: campaignLink)
+        write { table.write(to: &$0) }
+        files(of: answer)
+    }
+
     /// The return through day 7 after the install.
     private static func returns(by columns: [String]) -> ReportAddress {
         var request = ReportAddress(CampaignReturns.name, by: columns)
@@ -119,6 +137,7 @@ extension PageWriter {
                     Card("Bids", "bids"), Card("Wins", "wins"), Card("Presented", "presented"),
                     Card("Clicks", "clicks", .good),
                 ], days: daily)
+            try page.writeMaturity()
         }
         try section("Trend", Self.aboutIntervals) { page in
             try page.writeCurves(daily ?? page.dailyFunnel())

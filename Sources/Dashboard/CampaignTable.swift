@@ -1,6 +1,7 @@
 import ConfigurationValues
 import Program
 import Reports
+import Wording
 
 /// A column of the table of campaigns.
 struct CampaignColumn {
@@ -32,6 +33,11 @@ struct CampaignColumn {
         }
     }
 
+    /// On pages with other parts.
+    static let short: [CampaignColumn] = all.filter {
+        ["spend", "installs", "cpi", "revenue", "roas", "null_rate", "maturity"].contains($0.id)
+    }
+
     static let all: [CampaignColumn] = [
         CampaignColumn(
             id: "trend", title: "Installs by day", content: .trend, isDefault: true),
@@ -39,12 +45,12 @@ struct CampaignColumn {
             id: "spend", title: "Spend", content: .measure("cost_micros"), isDefault: true),
         CampaignColumn(
             id: "spend_change", title: "Change of spend", note: "Against the compared days",
-            content: .change("cost_micros"), isDefault: true),
+            content: .change("cost_micros")),
         CampaignColumn(
             id: "installs", title: "Installs", content: .measure("installs"), isDefault: true),
         CampaignColumn(
             id: "installs_change", title: "Change of installs", note: "Against the compared days",
-            content: .change("installs"), isDefault: true),
+            content: .change("installs")),
         CampaignColumn(
             id: "cpi", title: "Cost per install", content: .measure("cpi"), isDefault: true),
         CampaignColumn(
@@ -105,20 +111,26 @@ struct CampaignTable {
     /// The end of the bars of each interval, by the id of its column.
     private let scales: [String: Double]
 
-    private static let mostRows = 200
+    /// The number of campaigns without spend, installs and revenue, which are left out.
+    private let emptyCount: Int
+    private let isShort: Bool
+    private let mostRows: Int
+
     private static let sort = "sort"
     private static let chosen = "columns"
 
     init(
         _ context: PageContext, _ names: PageNames, _ answers: CampaignAnswers,
-        link: @escaping ([ReportRequest.Condition]) -> PageAddress?
+        isShort: Bool = false, link: @escaping ([ReportRequest.Condition]) -> PageAddress?
     ) throws {
+        self.isShort = isShort
+        mostRows = isShort ? 10 : 200
         self.context = context
         self.names = names
         self.answers = answers
         self.link = link
-        columns = try Self.columns(context)
-        order = try Self.order(context)
+        columns = isShort ? CampaignColumn.short : try Self.columns(context)
+        order = try Self.order(isShort ? nil : context.parameters[Self.sort].nonempty)
         func byKey(_ answer: PageAnswer?) -> [[String]: [ReportValue]] {
             Dictionary(
                 answer?.rows.map { (Self.key(answer, $0), $0) } ?? [],
@@ -148,7 +160,14 @@ struct CampaignTable {
                 return ShownValue.order(row[index], in: measure)
             }
         }
-        rows = answers.now.rows.indices.sorted { one, other in
+        let results = ["cost_micros", "installs", "revenue_max_micros"].compactMap {
+            answers.now.index(of: $0)
+        }
+        let all = answers.now.rows.indices.filter { index in
+            results.contains { !answers.now.rows[index][$0].isZero }
+        }
+        emptyCount = answers.now.rows.count - all.count
+        rows = all.sorted { one, other in
             let (first, second) = (amounts[one], amounts[other])
             guard first != second else { return one < other }
             // Unknown values come last in both directions.
@@ -175,9 +194,9 @@ struct CampaignTable {
     }
 
     private static func order(
-        _ context: PageContext
+        _ text: String?
     ) throws -> (column: CampaignColumn, isDescending: Bool) {
-        let text = context.parameters[sort].nonempty ?? "-spend"
+        let text = text ?? "-spend"
         let id = text.hasPrefix("-") ? String(text.dropFirst()) : text
         let sortable = CampaignColumn.all.filter { $0.order != nil }
         guard let column = sortable.first(where: { $0.id == id }) else {
@@ -219,7 +238,7 @@ struct CampaignTable {
     // MARK: Writing
 
     func write(to html: inout HTML) {
-        chooser(to: &html)
+        if !isShort { chooser(to: &html) }
         html.table(named: "All campaigns", class: "campaigns") { html in
             html.element("thead") { html in
                 html.element("tr") { html in
@@ -228,17 +247,30 @@ struct CampaignTable {
                 }
             }
             html.element("tbody") { html in
-                for row in rows.prefix(Self.mostRows) {
+                for row in rows.prefix(mostRows) {
                     html.element("tr") { html in write(row, to: &html) }
                 }
             }
             html.element("tfoot") { html in html.element("tr") { html in total(to: &html) } }
         }
-        let more = max(0, rows.count - Self.mostRows) + answers.now.moreRows
-        if more > 0 {
+        let more = max(0, rows.count - mostRows) + answers.now.moreRows
+        if more > 0, isShort {
+            html.element("p") {
+                $0.link(
+                    "All \(ShownValue.grouped(Int128(rows.count))) campaigns",
+                    to: context.address(DashboardPage.campaigns.path))
+            }
+        } else if more > 0 {
             html.element(
                 "p", ["class": "note"],
                 text: "\(ShownValue.grouped(Int128(more))) more campaigns are in the files below.")
+        }
+        if emptyCount > 0 {
+            html.element(
+                "p", ["class": "note"],
+                text:
+                    "\(counted(emptyCount, "campaign")) without spend, installs and revenue \(emptyCount == 1 ? "is" : "are") in the files below."
+            )
         }
     }
 
@@ -254,7 +286,11 @@ struct CampaignTable {
         ) { html in
             guard column.order != nil else { return html.text(column.title) }
             let other = isOrder && order.isDescending ? column.id : "-\(column.id)"
-            html.link(column.title, to: context.address(changing: [Self.sort: other]))
+            let address =
+                isShort
+                ? context.address(DashboardPage.campaigns.path, [(Self.sort, other)])
+                : context.address(changing: [Self.sort: other])
+            html.link(column.title, to: address)
             if isOrder { html.text(order.isDescending ? " ↓" : " ↑") }
         }
     }
@@ -298,6 +334,9 @@ struct CampaignTable {
                 case .trend: trend(campaign, to: &html)
                 case .measure(let measure):
                     cell(measure, answers.now, row, key, to: &html)
+                    if ["cost_micros", "installs"].contains(measure), answers.compared != nil {
+                        html.element("small") { change(measure, campaign, to: &$0) }
+                    }
                     if measure == "cpi", let target = targets?.costPerInstallMicros {
                         TargetState(costPerInstall: Self.amount(answers.now, row, measure), target)
                             .write(to: &html)
@@ -335,7 +374,16 @@ struct CampaignTable {
                 case .trend: break
                 case .measure(let measure):
                     NumberLink(answers.total, row: row).write(
-                        answers.total.only(measure), of: measure, to: &html)
+                        answers.total.only(measure), of: measure,
+                        decimals: Self.decimals(of: measure), to: &html)
+                    guard ["cost_micros", "installs"].contains(measure),
+                        let (now, before) = answers.compared
+                    else { return }
+                    html.element("small") { html in
+                        write(
+                            Self.sum(now, measure), before: Self.sum(before, measure),
+                            of: measure, to: &html)
+                    }
                 case .change(let measure):
                     let (now, before) = (answers.compared?.now, answers.compared?.before)
                     write(
@@ -373,7 +421,12 @@ struct CampaignTable {
     ) {
         let index = answer.index(of: measure)
         NumberLink(answer, key: key, row: row).write(
-            index.map { row[$0] }, of: measure, decimals: index.flatMap { decimals[$0] }, to: &html)
+            index.map { row[$0] }, of: measure,
+            decimals: Self.decimals(of: measure) ?? index.flatMap { decimals[$0] }, to: &html)
+    }
+
+    private static func decimals(of measure: String) -> Int? {
+        MoneyByCurrency.isMoney(measure) || measure == "cpi" ? 2 : nil
     }
 
     private func trend(_ campaign: [String], to html: inout HTML) {
@@ -414,8 +467,8 @@ struct CampaignTable {
             answer.index(of: measure).map { row[$0] }
         }
         let link = NumberLink(answer, key: key, row: row)
-        let decimals = MoneyByCurrency.isMoney(low) ? nil : 2
-        html.element("span", ["class": "range"]) { html in
+        let decimals = 2
+        html.element("span", ["class": "interval"]) { html in
             link.write(value(low), of: low, decimals: decimals, to: &html)
             guard value(low) != value(high) else { return }
             html.text(" to ")

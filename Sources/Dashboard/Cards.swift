@@ -67,6 +67,11 @@ struct Change {
 }
 
 extension ReportValue {
+    /// Whether two decimals of a ratio would hide most of it.
+    var isSmall: Bool {
+        if case .decimal(let digits) = self { (Double(digits) ?? 0).magnitude < 0.1 } else { false }
+    }
+
     /// The only currency of an amount.
     fileprivate var currency: String? {
         if case .money(let money) = self { money.amounts.first?.currency } else { nil }
@@ -86,6 +91,12 @@ extension PageWriter {
         let now =
             try compared.map { $0.isPartial ? try answer(request, days: $0.now) : shown }
         let before = try compared.map { try answer(request, days: $0.before) }
+        // A step that the selection does not have at all is not worth a card.
+        let cards = cards.filter { card in
+            (shown.only(card.high)?.isZero ?? true) == false
+                || (before?.only(card.high)?.isZero ?? true) == false
+                || Self.isAlwaysShown(card)
+        }
         write { html in
             html.element("div", ["class": "cards"]) { html in
                 for card in cards {
@@ -103,7 +114,34 @@ extension PageWriter {
         if let compared {
             paragraph("Compared with \(compared.words).", class: "note compared")
         }
+        writeCurrencies(of: shown)
         files(of: shown)
+    }
+
+    /// Cards of results stay when they are 0 or unknown.
+    private static func isAlwaysShown(_ card: Card) -> Bool {
+        resultCards.contains { $0.low == card.low }
+    }
+
+    /// Offers to convert amounts of several currencies.
+    mutating func writeCurrencies(of answer: PageAnswer) {
+        let currencies = Set(answer.rows.joined().flatMap(\.currencies))
+        guard currencies.count > 1, answer.request.target == nil else { return }
+        let rates = source.currencies
+        let context = context
+        write { html in
+            html.element("p", ["class": "note"]) { html in
+                html.text(
+                    "Amounts are in \(currencies.sorted().joined(separator: " and ")), so ratios and charts of money are missing. "
+                )
+                guard let target = rates.first else {
+                    return html.text("Add rates.csv to convert them.")
+                }
+                html.link(
+                    "Convert to \(target)",
+                    to: context.address(changing: [PageContext.currency: target]))
+            }
+        }
     }
 
     private static func amount(_ card: Card, _ answer: PageAnswer, to html: inout HTML) {
@@ -115,12 +153,12 @@ extension PageWriter {
     private static func range(_ card: Card, _ answer: PageAnswer, to html: inout HTML) {
         let link = NumberLink(answer, row: answer.rows.first)
         let (low, high) = (answer.only(card.low), answer.only(card.high))
-        let decimals = low != nil && high != nil && !MoneyByCurrency.isMoney(card.low)
-            && !ShownValue.isShare(card.low) && card.low != card.high ? 2 : nil
+        let isRatio = card.low == "cpi" || card.low != card.high && !MoneyByCurrency.isMoney(card.low)
+        let decimals = isRatio && low?.isSmall != true ? 2 : nil
         link.write(low, of: card.low, decimals: decimals, to: &html)
         guard low != high else { return }
         html.text(" to ")
-        link.write(high, of: card.high, decimals: decimals, to: &html)
+        link.write(high, of: card.high, decimals: decimals, isShort: true, to: &html)
     }
 
     private static func change(
@@ -140,11 +178,11 @@ extension PageWriter {
                 html.text(Self.intervalChange(card, now, before))
             }
             if isPartial, now.only(card.low) != nil {
-                html.text("now ")
                 range(card, now, to: &html)
-                html.text(", ")
+                html.text(" against ")
+            } else {
+                html.text("before ")
             }
-            html.text("before ")
             range(card, before, to: &html)
         }
     }

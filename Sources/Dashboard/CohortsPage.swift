@@ -23,6 +23,17 @@ struct HeatMap {
         var ages: [String] = []
         for row in rows where !ages.contains(row[age].plainText) { ages.append(row[age].plainText) }
         ages.sort { (Int($0) ?? .max) < (Int($1) ?? .max) }
+        // Ages that no cohort has reached repeat the age before.
+        if let maturity = answer.index(of: "maturity"),
+            let first = ages.firstIndex(where: { age in
+                rows.allSatisfy {
+                    $0[self.answer.index(of: self.age) ?? 0].plainText != age
+                        || (ShownValue.amount($0[maturity], in: "maturity") ?? 0) == 0
+                }
+            })
+        {
+            ages = Array(ages[...first])
+        }
         let byCohort = Dictionary(grouping: rows) { $0[cohort].plainText }
         let amounts = rows.compactMap { ShownValue.amount($0[measure], in: self.measure) }
             .filter { $0 > 0 }.sorted()
@@ -76,7 +87,8 @@ struct HeatMap {
         guard let row, let index = answer.index(of: measure) else { return }
         let isReturn = measure.hasPrefix("roas")
         NumberLink(answer, key: answer.key(of: row), row: row).write(
-            row[index], of: measure, decimals: isReturn ? 2 : decimals[index], to: &html)
+            row[index], of: measure, decimals: isReturn ? 2 : decimals[index],
+            isShort: measure == self.measure, to: &html)
     }
 
     private func style(_ row: [ReportValue]?, _ most: Double) -> String {
@@ -169,7 +181,11 @@ extension PageWriter {
         let groups = Dictionary(grouping: answer.rows) { row in
             currency.map { row[$0].plainText } ?? ""
         }
-        for (name, rows) in groups.sorted(by: { $0.value.count > $1.value.count }) {
+        let index = answer.index(of: measure) ?? 0
+        func total(_ rows: [[ReportValue]]) -> Double {
+            rows.reduce(0) { $0 + (ShownValue.amount($1[index], in: measure) ?? 0) }
+        }
+        for (name, rows) in groups.sorted(by: { total($0.value) > total($1.value) }) {
             let map = HeatMap(
                 title: "Buyers by day of first purchase \(name)", answer: answer, cohort: "cohort",
                 age: "age", measure: measure, sizes: [], rows: rows)

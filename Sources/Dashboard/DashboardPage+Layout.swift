@@ -11,6 +11,8 @@ struct PageLayout {
     /// The value that the sign-out form must send back; nil when no reader is signed in.
     let formToken: String?
     let names: PageNames
+    /// The currencies of `rates.csv`.
+    var currencies: [String] = []
     /// Whether the page has days and filters.
     var hasBar = false
     /// The filters that the content applied.
@@ -100,8 +102,10 @@ struct PageLayout {
                 text: "\(failure.name) has failed, and its results are out of date\(reason)")
         }
         if hasBar {
-            FilterBar(context: context, page: current, period: period, names: names, use: use)
-                .write(to: &whole)
+            FilterBar(
+                context: context, page: current, period: period, names: names,
+                currencies: currencies, use: use
+            ).write(to: &whole)
         }
         var after = HTML()
         after.endContent(footer.html(context))

@@ -7,6 +7,8 @@ struct FilterBar {
     let page: DashboardPage?
     let period: PageContext.Period
     let names: PageNames
+    /// The currencies of `rates.csv`.
+    let currencies: [String]
     /// The filters and days of the page, and the reports that ignored them.
     let use: FilterUse
 
@@ -21,18 +23,20 @@ struct FilterBar {
 
     func write(to html: inout HTML) {
         guard isOfDays || isFiltered else { return chips(to: &html) }
-        html.element("form", ["method": "get", "class": "bar", "aria-label": "Days and filters"]) {
+        html.element("form", ["method": "get", "class": "filters", "aria-label": "Days and filters"]) {
             html in
             if isOfDays { days(to: &html) }
             html.element("details", ["class": "more"]) { html in
                 html.element("summary") { html in
                     html.text("Filters")
-                    if !context.chosen.isEmpty { html.text(" (\(context.chosen.count))") }
+                    let count = context.chosen.count + (context.target == nil ? 0 : 1)
+                    if count > 0 { html.text(" (\(count))") }
                 }
                 html.element("div", ["class": "fields"]) { html in
                     if isOfDays { dates(to: &html) }
                     if isFiltered {
                         for column in PageContext.filters { filter(column, to: &html) }
+                        currency(to: &html)
                     }
                 }
             }
@@ -121,6 +125,20 @@ struct FilterBar {
         }
     }
 
+    private func currency(to html: inout HTML) {
+        let chosen = context.target
+        let all = currencies + [chosen].compactMap(\.self).filter { !currencies.contains($0) }
+        guard !all.isEmpty else { return }
+        labelled("Currency", to: &html) { html in
+            html.element("select", ["name": PageContext.currency]) { html in
+                option("", "As recorded", isSelected: chosen == nil, to: &html)
+                for currency in all {
+                    option(currency, currency, isSelected: chosen == currency, to: &html)
+                }
+            }
+        }
+    }
+
     private func field(
         _ column: String, _ value: String?, _ choices: [PageNames.Choice], to html: inout HTML
     ) {
@@ -168,7 +186,9 @@ struct FilterBar {
             !context.scope.contains { $0.column == condition.column }
         }
         let hasDates = !isOfDays && context.isLimitedInTime
-        guard !chosen.isEmpty || !context.scope.isEmpty || hasDates else { return }
+        guard !chosen.isEmpty || !context.scope.isEmpty || hasDates || context.target != nil else {
+            return
+        }
         html.element("ul", ["class": "chips", "aria-label": "Active filters"]) { html in
             for condition in context.scope {
                 html.element("li", ["class": "chip fixed"]) { html in
@@ -182,6 +202,14 @@ struct FilterBar {
                     if let note = note(condition.column) { html.element("em", text: note) }
                     remove(
                         [condition.column], ShownValue.heading(condition.column), to: &html)
+                }
+            }
+            if let target = context.target {
+                html.element("li", ["class": "chip"]) { html in
+                    html.text("Currency: ")
+                    html.element("b", text: target)
+                    if let note = note(PageContext.currency) { html.element("em", text: note) }
+                    remove([PageContext.currency], "currency", to: &html)
                 }
             }
             if hasDates {
@@ -212,6 +240,9 @@ struct FilterBar {
 
     private func note(_ column: String) -> String? {
         guard isFiltered else { return "not used on this page" }
+        guard column != PageContext.currency || use.isKnown(column) else {
+            return "not used on this page"
+        }
         let ignored = use.ignored(column)
         guard !ignored.isEmpty else { return nil }
         return use.isApplied(column)
@@ -231,6 +262,9 @@ struct FilterUse {
             ignoring[column, default: []].insert(report)
         }
     }
+
+    /// Whether any report could have applied it.
+    func isKnown(_ column: String) -> Bool { applied[column] != nil || ignoring[column] != nil }
 
     func isApplied(_ column: String) -> Bool { applied[column] != nil }
 

@@ -25,7 +25,7 @@ extension PageWriter {
         Card(
             "Revenue from conversion values", "revenue_min_micros", "revenue_max_micros", .good),
         Card("Return on spend", "roas_min", "roas_max", .good),
-        Card("Postbacks without a value", "null_rate", .bad), Card("Windows closed", "maturity"),
+        Card("Postbacks without a value", "null_rate", .bad),
     ]
 
     /// The days of small lines and charts: those of the page, or four weeks up to their end if they are fewer.
@@ -55,6 +55,7 @@ extension PageWriter {
             ReportAddress(Funnel.name, by: Self.campaignColumns, measures: Self.funnelSums))
         try section("Spend and results") { page in
             try page.cards(ReportAddress(Funnel.name), Self.resultCards, days: daily)
+            try page.writeMaturity()
             let unpaid = campaigns?.table.installsWithoutCost ?? 0
             if unpaid > 0 {
                 page.paragraph(
@@ -80,12 +81,30 @@ extension PageWriter {
             try section("Largest changes") { try $0.writeMovers() }
         }
         try section("Campaigns", "Highest spend first. Click a name to open the campaign.") {
-            let answer = try campaigns ?? $0.answer(ReportAddress(Funnel.name))
-            try $0.table(answer, sort: "cost_micros", link: $0.campaignLink, limit: 10)
+            let answer =
+                try campaigns
+                ?? $0.answer(
+                    ReportAddress(
+                        Funnel.name, by: Self.campaignColumns, measures: Self.funnelSums))
+            try $0.writeShortCampaignTable(answer)
         }
         guard context.scope.isEmpty else { return }
         try section("Open warnings") { try $0.writeOpenWarnings() }
         try section("Streams", "The newest record of each stream.") { try $0.writeStreams() }
+    }
+
+    /// How complete the shown days are.
+    mutating func writeMaturity() throws {
+        let answer = try answer(ReportAddress(Funnel.name, measures: ["maturity"]))
+        guard let value = answer.only("maturity"),
+            let share = ShownValue.amount(value, in: "maturity")
+        else { return }
+        let shown = ShownValue.text(value, in: "maturity", isKey: false)
+        paragraph(
+            share < 1
+                ? "Windows closed: \(shown). The data is still incomplete: more postbacks of these installs can arrive, and only increase revenue."
+                : "Windows closed: \(shown). No more postbacks of these installs are expected.",
+            class: "note")
     }
 
     // MARK: The funnel as a picture
@@ -167,7 +186,10 @@ extension PageWriter {
                 link.write(answer.only(step.measure), of: step.measure, to: &html)
             }
             html.element("td", ["class": "number"]) { html in
-                guard let rate = step.rate, answer.only(rate.measure) != nil else { return }
+                // More installs than clicks mean that not all ads are reported to Weir.
+                guard let rate = step.rate, let value = answer.only(rate.measure),
+                    ShownValue.amount(value, in: rate.measure) ?? 0 <= 1
+                else { return }
                 link.write(answer.only(rate.measure), of: rate.measure, to: &html)
                 html.text(" \(rate.words)")
             }

@@ -69,6 +69,7 @@ struct PageBuilder {
             names: source.names(for: scope))
         layout.hasBar = page != nil || route == .single(.campaign)
         layout.use = source.filterUse
+        layout.currencies = source.currencies
         if page == .live { layout.refreshSeconds = 5 }
         let content = writer.html
         return Made(

@@ -149,7 +149,7 @@ extension PageWriter {
 }
 
 extension ReportValue {
-    fileprivate var currencies: [String] {
+    var currencies: [String] {
         if case .money(let money) = self { money.amounts.map(\.currency) } else { [] }
     }
 }

@@ -29,7 +29,7 @@ struct PageContext {
         // Nil means that dates are in force, whatever the page's default.
         let isOfDates = period(default: .all) == nil
         let days = isOfDates ? ["since", "until"] : [Self.period]
-        return (days + [Self.compare] + Self.filters).compactMap { name in
+        return (days + [Self.compare, Self.currency] + Self.filters).compactMap { name in
             parameters[name].nonempty.map { (name, $0) }
         }
     }
@@ -67,6 +67,8 @@ struct PageContext {
         if let days {
             request.since = days.since
             request.until = days.until
+            // The page of a report takes its currency from its own address.
+            if Self.isConverted(report) { request.target = target }
         }
         for condition in chosen
         where columns.contains(condition.column) || isOfStorefront(condition, columns) {
@@ -81,6 +83,16 @@ struct PageContext {
             request.conditions.append(condition)
         }
         return try within(scope, request, report)
+    }
+
+    /// The parameter of the currency that amounts are converted into.
+    static let currency = "in"
+
+    var target: String? { parameters[Self.currency].nonempty }
+
+    /// Whether pages convert its amounts: those of reports that join streams.
+    static func isConverted(_ report: any Report) -> Bool {
+        report.abilities.isSuperset(of: [.amounts, .endsWithEvents])
     }
 
     static let storefront = "storefront"

@@ -113,7 +113,8 @@ enum PageRoute: Equatable {
     /// The valid parameters; nil when `ReportAddress` decides.
     var parameters: [String]? {
         let shared =
-            PageContext.ofDays + [PageContext.shownPeriod, PageContext.compare]
+            PageContext.ofDays
+            + [PageContext.shownPeriod, PageContext.compare, PageContext.currency]
             + PageContext.filters
         return switch self {
         case .page(let page): shared + page.parameters

@@ -177,6 +177,12 @@ final class PageSource {
         }
     }
 
+    /// The currencies that amounts can be converted into; empty without valid rates.
+    var currencies: [String] {
+        let directory = installation.pipelines
+        return directory.hasRates ? (try? directory.rates().currencies) ?? [] : []
+    }
+
     /// The catalog's names; none if the catalog is invalid, which the parts of a page report.
     func names(for scope: [ReportRequest.Condition]) -> PageNames {
         if let keptNames { return keptNames }

@@ -101,14 +101,17 @@ extension PageWriter {
     }
 
     /// Leaves out columns of numbers that are 0 or unknown in every row; files contain them. A maturity of 0 stays,
-    /// because it means that no row is final. A campaign's name is in the cell of its id.
+    /// because it means that no row is final. A campaign's name, network and app are in the cell of its id.
     ///
     /// - Parameter keepsAsked: whether explicitly requested columns stay.
     private static func shownIndices(of answer: PageAnswer, keepsAsked: Bool) -> [Int] {
-        let hasCampaign = answer.index(of: "campaign").map { $0 < answer.firstMeasure } ?? false
+        let keys = answer.table.columns.prefix(answer.firstMeasure).map(\.name)
         return answer.table.columns.indices.filter { index in
             let name = answer.table.columns[index].name
-            guard index >= answer.firstMeasure else { return !(name == "name" && hasCampaign) }
+            guard index >= answer.firstMeasure else {
+                return !(name == "name" && keys.contains("campaign")
+                    || answer.hasWholeCampaign && ["ad_network_id", "app_id"].contains(name))
+            }
             return name == "maturity"
                 || keepsAsked && answer.request.measures?.contains(name) == true
                 || answer.rows.contains { !$0[index].isZero }
@@ -136,7 +139,11 @@ extension PageWriter {
                 let name = names.name(text, in: column.name) { answer.text(of: row, in: $0) }
                 let isCampaign = ["campaign", "name"].contains(column.name)
                 html.rowHeader(isFirst: position == 0) { html in
-                    html.named(text, name, link: isCampaign ? target : nil)
+                    if column.name == "campaign", answer.hasWholeCampaign {
+                        html.campaign(key + answer.names(of: row), names, link: target)
+                    } else {
+                        html.named(text, name, link: isCampaign ? target : nil)
+                    }
                 }
             }
         }
@@ -144,6 +151,19 @@ extension PageWriter {
 }
 
 extension PageAnswer {
+    /// Whether keys have the network and the app of each campaign.
+    var hasWholeCampaign: Bool {
+        let keys = table.columns.prefix(keyCount).map(\.name)
+        return Funnel.campaignColumns.allSatisfy(keys.contains)
+    }
+
+    /// The columns between the keys and the measures.
+    func names(of row: [ReportValue]) -> [ReportRequest.Condition] {
+        zip(table.columns, row).prefix(firstMeasure).dropFirst(keyCount).map {
+            ReportRequest.Condition(column: $0.name, value: $1.plainText)
+        }
+    }
+
     /// The value of a row's column as a text; nil without the column.
     func text(of row: [ReportValue], in column: String) -> String? {
         index(of: column).map { row[$0].plainText }
@@ -189,12 +209,7 @@ struct NumberLink {
             return unknown("unknown, or nothing to divide by")
         }
         // An amount that is not known is not 0.
-        var text = text(value, of: measure, decimals: decimals)
-        if isShort, case .money(let money) = value, money.amounts.count == 1,
-            let currency = money.amounts.first?.currency, !currency.isEmpty
-        {
-            text = String(text.dropFirst(currency.count + 1))
-        }
+        let text = text(value, of: measure, decimals: decimals, isShort: isShort)
         guard !text.isEmpty else { return unknown("the amount is unknown") }
         guard answer.isExplained(measure) else {
             html.element("span", ["class": name], text: text)
@@ -212,11 +227,19 @@ struct NumberLink {
         }
     }
 
-    private func text(_ value: ReportValue, of measure: String, decimals: Int?) -> String {
+    private func text(
+        _ value: ReportValue, of measure: String, decimals: Int?, isShort: Bool
+    ) -> String {
         let currency = (key + answer.request.conditions).first { $0.column == "currency" }?.value
         let text = ShownValue.text(
-            value, in: measure, isKey: false, currency: currency, fractionDigits: decimals)
-        guard measure == "cpi", let index = answer.index(of: "cost_micros"),
+            value, in: measure, isKey: false, currency: isShort ? nil : currency,
+            fractionDigits: decimals)
+        if isShort, case .money(let money) = value, money.amounts.count == 1,
+            let currency = money.amounts.first?.currency, !currency.isEmpty
+        {
+            return String(text.dropFirst(currency.count + 1))
+        }
+        guard measure == "cpi", !isShort, let index = answer.index(of: "cost_micros"),
             let cost = row?[index], case .money(let money) = cost,
             let currency = money.amounts.first?.currency
         else { return text }

@@ -46,6 +46,11 @@ struct PageWriter {
                 isApplied: columns.contains(condition.column)
                     || context.isOfStorefront(condition, columns))
         }
+        if context.target != nil, let report = request.report, report.abilities.contains(.amounts) {
+            source.filterUse.add(
+                PageContext.currency, of: request.name,
+                isApplied: PageContext.isConverted(report))
+        }
         return try context.limited(request, to: days)
     }
 
@@ -84,6 +89,9 @@ struct PageWriter {
         } catch let error as DashboardError {
             part = PageWriter(source, context, period: period)
             part.paragraph("\(error)", class: "empty")
+        } catch InspectionError.noRates(_, let missing) {
+            part = PageWriter(source, context, period: period)
+            part.writeMissingRates(missing)
         } catch InspectionError.noStore(let streams, _) {
             part = PageWriter(source, context, period: period)
             part.writeHowToFill(streams)
@@ -92,6 +100,21 @@ struct PageWriter {
             html.element("h2", text: title)
             if let note { html.element("p", ["class": "note"], text: note) }
             html.append(part.html)
+        }
+    }
+
+    private mutating func writeMissingRates(_ missing: String) {
+        let context = context
+        write { html in
+            html.element("p", ["class": "empty"]) { html in
+                html.text(
+                    "Amounts cannot be converted: rates.csv has no rate of \(missing). Add the lines, or "
+                )
+                html.link(
+                    "show amounts as recorded",
+                    to: context.address(changing: [PageContext.currency: nil]))
+                html.text(".")
+            }
         }
     }
 

@@ -39,7 +39,7 @@ enum Script {
           };
 
           const applyMenus = () => {
-            for (const form of document.querySelectorAll(".bar")) {
+            for (const form of document.querySelectorAll(".filters")) {
               form.addEventListener("change", (event) => {
                 if (event.target.type === "date") {
                   form.elements.period.value = "";
@@ -56,7 +56,7 @@ enum Script {
               });
             }
             addEventListener("pageshow", () => {
-              for (const field of document.querySelectorAll(".bar [disabled]")) field.disabled = false;
+              for (const field of document.querySelectorAll(".filters [disabled]")) field.disabled = false;
             });
           };
 

@@ -51,13 +51,13 @@ enum Stylesheet {
         input, select, button { font: inherit; font-size: 13px; color: var(--ink); background: var(--paper);
           border: 1px solid var(--rule); border-radius: 6px; padding: 4px 8px; min-height: 32px; max-width: 100%; }
         button { background: var(--fill); cursor: pointer; }
-        .bar { display: flex; flex-wrap: wrap; gap: 8px; align-items: end; padding-bottom: 8px;
+        .filters { display: flex; flex-wrap: wrap; gap: 8px; align-items: end; padding-bottom: 8px;
           border-bottom: 1px solid var(--rule); }
-        .bar label { display: block; min-width: 0; }
-        .bar label > span { display: block; color: var(--soft); font-size: 12px; }
-        .bar select { width: 148px; }
-        .bar input[type="date"] { width: 132px; }
-        .bar input[type="text"] { width: 116px; }
+        .filters label { display: block; min-width: 0; }
+        .filters label > span { display: block; color: var(--soft); font-size: 12px; }
+        .filters select { width: 138px; }
+        .filters input[type="date"] { width: 126px; }
+        .filters input[type="text"] { width: 96px; }
         .fields { display: flex; flex-wrap: wrap; gap: 8px; align-items: end; }
         .apply { border-color: var(--soft); }
         .chips { list-style: none; display: flex; flex-wrap: wrap; gap: 6px; padding: 0; margin: 8px 0 0; }
@@ -67,11 +67,11 @@ enum Stylesheet {
         .chip em { color: var(--soft); font-style: normal; margin-left: 6px; }
         .chip a { display: inline-block; min-width: 24px; text-align: center; text-decoration: none; font-size: 16px; }
 
-        .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(216px, 1fr)); gap: 12px; margin: 8px 0; }
+        .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(184px, 1fr)); gap: 12px; margin: 8px 0; }
         .card { border: 1px solid var(--rule); border-radius: 8px; padding: 10px 14px; display: flex;
           flex-direction: column; min-width: 0; }
         .card .title { color: var(--soft); font-size: 13px; }
-        .card .amount { font-size: 20px; line-height: 1.35; font-weight: 600; font-variant-numeric: tabular-nums; }
+        .card .amount { font-size: 19px; line-height: 1.35; font-weight: 600; font-variant-numeric: tabular-nums; }
         .card .amount a { display: inline-block; }
         .card .before { color: var(--soft); font-size: 12px; }
         .card .before a { color: inherit; }
@@ -88,14 +88,14 @@ enum Stylesheet {
         th, td { text-align: left; padding: 6px 12px; border-bottom: 1px solid var(--rule); vertical-align: top;
           font-weight: 400; white-space: nowrap; }
         tbody tr:last-child > * { border-bottom: 0; }
-        td:not(.number) { white-space: normal; max-width: 560px; overflow-wrap: anywhere; min-width: 5em; }
+        td:not(.number) { white-space: normal; max-width: 560px; overflow-wrap: break-word; }
         thead th { position: sticky; top: 0; z-index: 2; background: var(--fill); color: var(--soft); font-weight: 600;
           font-size: 12px; vertical-align: bottom; white-space: normal; }
         thead th a { color: inherit; text-decoration: none; }
         thead th a:hover { text-decoration: underline; }
         thead th[aria-sort] { color: var(--ink); }
         tbody th, tfoot th { position: sticky; left: 0; z-index: 1; background: var(--paper); max-width: 300px;
-          white-space: normal; min-width: 9em; overflow-wrap: anywhere; }
+          white-space: normal; min-width: 9em; overflow-wrap: break-word; }
         thead th:first-child { left: 0; z-index: 3; }
         tfoot > tr > * { position: sticky; bottom: 0; background: var(--fill); font-weight: 600;
           border-top: 1px solid var(--rule); border-bottom: 0; }
@@ -104,7 +104,7 @@ enum Stylesheet {
         .number { text-align: right; }
         .sort { all: unset; cursor: pointer; } .sort:focus-visible { outline: 2px solid var(--door); }
         [aria-sort="descending"] > .sort::after { content: " ↓"; } [aria-sort="ascending"] > .sort::after { content: " ↑"; }
-        small { display: block; color: var(--soft); font-size: 11.5px; line-height: 1.35; }
+        small { display: block; white-space: nowrap; color: var(--soft); font-size: 11.5px; line-height: 1.35; }
         small.good, small.bad { font-weight: 600; } small.good { color: var(--good); } small.bad { color: var(--bad); }
         td.number > .parts { white-space: normal; }
         .parts > span { display: inline-block; white-space: nowrap; }
@@ -168,6 +168,7 @@ enum Stylesheet {
           @supports selector(details::details-content) {
             .menu > summary, .more > summary { display: none; }
             .menu::details-content, .more::details-content { content-visibility: visible; display: contents; }
+            .more, .fields { display: contents; }
           }
         }
         @media (max-width: 899px) {
@@ -177,15 +178,16 @@ enum Stylesheet {
           .side > *, .side > .menu { position: static; } .brand { padding: 0; }
           .menu { flex: 1; } .menu[open] { padding-bottom: 8px; }
           main { padding: 8px 16px 24px; } footer { padding: 8px 16px 24px; }
-          .bar label { flex: 1 1 130px; } .bar select, .bar input[type] { width: 100%; }
+          .filters label { flex: 1 1 130px; } .filters select, .filters input[type] { width: 100%; }
           .more { order: 3; flex-basis: 100%; font-size: 13px; }
           .cards { grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 8px; } .card { padding: 8px 10px; }
           .card .amount { font-size: 17px; }
           h1 { font-size: 20px; }
-          th, td { padding: 6px 8px; } tbody th, tfoot th { max-width: 148px; min-width: 0; }
+          th, td { padding: 6px 8px; } tbody th, tfoot th { max-width: 148px; min-width: 0; } small { white-space: normal; }
+          tbody th small { overflow-wrap: anywhere; }
           .funnel td.bar { width: 120px; } td.bar svg.bar { min-width: 72px; }
         }
-        @media print { .side, .bar, .files, .doors form, .skip { display: none; } body { font-size: 11px; display: block; }
+        @media print { .side, .filters, .files, .doors form, .skip { display: none; } body { font-size: 11px; display: block; }
           section { break-inside: avoid-page; } a { color: inherit; } .scroll { max-height: none; overflow: visible; } }
         """
 }

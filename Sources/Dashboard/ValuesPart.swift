@@ -110,10 +110,8 @@ extension PageWriter {
     ) -> String {
         guard let version = model.versions.last else { return "" }
         let events: [DecodedEvent]
-        var words: [String] = []
         if kind == "fine", let fine = Int(value) {
             events = version.decode(fine: fine)
-            words = version.flags(fine: fine).sorted()
         } else if let coarse = CoarseValue(rawValue: value) {
             events = version.decode(coarse: coarse, sequenceIndex: window)
         } else {
@@ -127,7 +125,6 @@ extension PageWriter {
                 ? "\(event.event) \(least)"
                 : "\(event.event) \(least) to \(ShownValue.money(Int128(high), ""))"
         }
-        words = named + words
-        return words.isEmpty ? "nothing" : words.joined(separator: ", ").replacing("_", with: " ")
+        return named.isEmpty ? "nothing" : named.joined(separator: ", ").replacing("_", with: " ")
     }
 }
