@@ -54,17 +54,17 @@ struct CampaignColumn {
         CampaignColumn(
             id: "cpi", title: "Cost per install", content: .measure("cpi"), isDefault: true),
         CampaignColumn(
+            id: "roas_7", title: "Return by day 7",
+            note: "Of the installs of these days: bounds with every possible missing value",
+            content: .returns, isDefault: true),
+        CampaignColumn(
             id: "revenue", title: "Revenue", note: "Of postbacks that arrived on these days",
             content: .interval(low: "revenue_min_micros", high: "revenue_max_micros"),
             isDefault: true),
         CampaignColumn(
             id: "roas", title: "Return on spend",
             note: "Revenue of postbacks that arrived on these days, divided by the spend of these days",
-            content: .interval(low: "roas_min", high: "roas_max"), isDefault: true),
-        CampaignColumn(
-            id: "roas_7", title: "Return by day 7",
-            note: "Of the installs of these days: bounds with every possible missing value",
-            content: .returns, isDefault: true),
+            content: .interval(low: "roas_min", high: "roas_max")),
         CampaignColumn(
             id: "null_rate", title: "Without value", note: "Share of postbacks",
             content: .measure("null_rate"), isDefault: true),
@@ -129,7 +129,10 @@ struct CampaignTable {
         self.names = names
         self.answers = answers
         self.link = link
-        columns = isShort ? CampaignColumn.short : try Self.columns(context)
+        let columns = isShort ? CampaignColumn.short : try Self.columns(context)
+        // Columns that are unknown or 0 in every row are left out unless they were chosen.
+        let isChosen = !isShort && context.parameters[Self.chosen].nonempty != nil
+        self.columns = columns.filter { isChosen || Self.hasContent($0, answers) }
         order = try Self.order(isShort ? nil : context.parameters[Self.sort].nonempty)
         func byKey(_ answer: PageAnswer?) -> [[String]: [ReportValue]] {
             Dictionary(
@@ -178,6 +181,20 @@ struct CampaignTable {
             uniqueKeysWithValues: columns.compactMap { column in
                 Self.scale(column, answers).map { (column.id, $0) }
             })
+    }
+
+    private static func hasContent(_ column: CampaignColumn, _ answers: CampaignAnswers) -> Bool {
+        let (answer, measure): (PageAnswer?, String) =
+            switch column.content {
+            case .trend: (answers.days, "installs")
+            case .measure("maturity"): (nil, "")
+            case .measure(let name), .change(let name), .interval(_, let name): (answers.now, name)
+            case .returns: (answers.returns, "roas_min")
+            }
+        guard let answer, let index = answer.index(of: measure) else {
+            return column.id == "maturity"
+        }
+        return answer.rows.contains { !$0[index].isZero }
     }
 
     private static func columns(_ context: PageContext) throws -> [CampaignColumn] {
@@ -437,7 +454,7 @@ struct CampaignTable {
             let amount = ShownValue.amount(row[index], in: "installs")
             return SmallLine.Point(low: amount, high: amount)
         }
-        SmallLine(title: "Installs by day", points: points, width: 90, height: 24).write(to: &html)
+        SmallLine(title: "Installs by day", points: points, width: 72, height: 24).write(to: &html)
     }
 
     private func change(_ measure: String, _ campaign: [String], to html: inout HTML) {

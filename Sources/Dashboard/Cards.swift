@@ -145,7 +145,8 @@ extension PageWriter {
     }
 
     private static func amount(_ card: Card, _ answer: PageAnswer, to html: inout HTML) {
-        html.element("span", ["class": "amount"]) { html in
+        let isInterval = answer.only(card.low) != answer.only(card.high)
+        html.element("span", ["class": isInterval ? "amount interval" : "amount"]) { html in
             range(card, answer, to: &html)
         }
     }

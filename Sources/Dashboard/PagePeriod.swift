@@ -167,7 +167,8 @@ extension PageContext {
             default: "the \(days) days before"
             }
         let time = UTC.text(milliseconds: end).dropFirst(11).prefix(5)
-        return hours + range + (isPartial ? ", until \(time)" : "")
+        return hours + range
+            + (isPartial ? ", until \(time); imported costs count with their whole day" : "")
     }
 
     private var endOfNewestDay: Int64? { newestMilliseconds.map(Self.endOfDay) }

@@ -72,6 +72,7 @@ enum Stylesheet {
           flex-direction: column; min-width: 0; }
         .card .title { color: var(--soft); font-size: 13px; }
         .card .amount { font-size: 19px; line-height: 1.35; font-weight: 600; font-variant-numeric: tabular-nums; }
+        .card .amount.interval { font-size: 16px; line-height: 1.6; }
         .card .amount a { display: inline-block; }
         .card .before { color: var(--soft); font-size: 12px; }
         .card .before a { color: inherit; }
@@ -85,7 +86,7 @@ enum Stylesheet {
         .scroll { overflow: auto; max-height: 78vh; margin: 8px 0; border: 1px solid var(--rule); border-radius: 8px;
           width: fit-content; max-width: 100%; }
         table { border-collapse: separate; border-spacing: 0; font-size: 13px; font-variant-numeric: tabular-nums; }
-        th, td { text-align: left; padding: 6px 12px; border-bottom: 1px solid var(--rule); vertical-align: top;
+        th, td { text-align: left; padding: 6px 10px; border-bottom: 1px solid var(--rule); vertical-align: top;
           font-weight: 400; white-space: nowrap; }
         tbody tr:last-child > * { border-bottom: 0; }
         td:not(.number) { white-space: normal; max-width: 560px; overflow-wrap: break-word; }
@@ -143,7 +144,7 @@ enum Stylesheet {
         .key::before { content: ""; display: inline-block; width: 10px; height: 10px; margin-right: 4px;
           background: currentColor; }
         svg { width: 100%; height: auto; display: block; }
-        svg.small { height: 28px; } td svg.small { width: 96px; }
+        svg.small { height: 28px; } td svg.small { width: 72px; }
         svg.small .line { stroke-width: 1.5; vector-effect: non-scaling-stroke; }
         svg.bar { width: 120px; height: 8px; margin: 4px 0 0 auto; padding: 0; border: 0; background: var(--fill);
           border-radius: 2px; }
