@@ -60,7 +60,7 @@ struct PageBuilder {
         let route = try allowedRoute()
         let (context, standings) = context()
         let page = if case .page(let page) = route { page } else { DashboardPage?.none }
-        let period = page?.period ?? .lastFourWeeks
+        let period = page?.period ?? .month
         var writer = PageWriter(source, context, period: period)
         let title = try write(route, standings, to: &writer)
         if let broken = writer.brokenFile, !writer.showsAnything { throw broken }
@@ -129,7 +129,7 @@ struct PageBuilder {
             names: source.names(for: scope))
         return Made(
             status: status,
-            body: layout.document(.lastFourWeeks, footer(context, standings)) { html in
+            body: layout.document(.month, footer(context, standings)) { html in
                 html.element("h1", text: "Not shown")
                 html.element(
                     "p", ["class": "warning", "role": "alert"], text: explanation(of: error))
@@ -234,7 +234,7 @@ struct PageBuilder {
         let layout = PageLayout(
             context: context, current: nil, title: page.title, formToken: formToken,
             names: source.names(for: scope))
-        let (before, after) = layout.parts(.lastFourWeeks, footer(context, standings))
+        let (before, after) = layout.parts(.month, footer(context, standings))
         try page.write(isWanted: isWanted) { html in
             guard isWanted() else { throw CancellationError() }
             if !hasBegun { try yield(.head(AnswerHead())) }

@@ -49,7 +49,7 @@ extension PageContext {
 
         /// The others are valid in addresses.
         static let menu: [Period] = [
-            .day, .lastDay, .lastWeek, .lastFourWeeks, .thisMonth, .lastQuarter, .all,
+            .day, .lastDay, .lastWeek, .lastFourWeeks, .thisMonth, .month, .lastQuarter, .all,
         ]
     }
 
@@ -88,8 +88,8 @@ extension PageContext {
     static let compare = "compare"
     static let ofDays = [period, "since", "until"]
 
-    /// Throws for an unknown period or comparison: ignoring it would show other days.
-    static func check(_ parameters: QueryParameters) throws(CommandError) {
+    /// Throws for an unknown period or comparison, and for dates without a day: ignoring them would show other days.
+    static func check(_ parameters: QueryParameters) throws {
         func check(_ name: String, _ valid: [String]) throws(CommandError) {
             guard let value = parameters[name].nonempty, !valid.contains(value) else { return }
             throw .usage(
@@ -97,6 +97,10 @@ extension PageContext {
         }
         try check(period, Period.allCases.map(\.rawValue))
         try check(compare, Comparison.allCases.map(\.rawValue))
+        var dates = ReportAddress(Funnel.name)
+        dates.since = parameters["since"].nonempty
+        dates.until = parameters["until"].nonempty
+        _ = try dates.resolved
     }
 
     /// Whether the reader has chosen days.

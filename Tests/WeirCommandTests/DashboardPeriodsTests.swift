@@ -147,12 +147,12 @@ struct DashboardPeriodsTests {
         let workspace = try makeWorkspace()
         let asker = try asker(workspace, at: "2026-11-24T13:00:00Z")
         for (query, expected) in [
-            ("", "USD 17.60 ▲ +100.0 % USD 16.00 against USD 8.00"),
+            ("", "USD 17.60 ▲ +100 % USD 16.00 against USD 8.00"),
             ("compare=none", "USD 17.60"),
-            ("since=2026-11-23&until=2026-11-24", "USD 8.80 ▲ +100.0 % before USD 4.40"),
-            ("since=2026-11-22&until=2026-11-24", "USD 13.20 ▲ +300.0 % before USD 3.30"),
-            ("since=2026-11-23", "USD 26.40 ▲ +300.0 % USD 24.80 against USD 6.20"),
-            ("period=last-1d", "USD 8.80 ▲ +100.0 % before USD 4.40"),
+            ("since=2026-11-23&until=2026-11-24", "USD 8.80 ▲ +100 % before USD 4.40"),
+            ("since=2026-11-22&until=2026-11-24", "USD 13.20 ▲ +300 % before USD 3.30"),
+            ("since=2026-11-23", "USD 26.40 ▲ +300 % USD 24.80 against USD 6.20"),
+            ("period=last-1d", "USD 8.80 ▲ +100 % before USD 4.40"),
             ("until=2026-11-22", "USD 3.30"),
         ] {
             let page = try asker.page("/?\(query)")
@@ -169,9 +169,11 @@ struct DashboardPeriodsTests {
 
     @Test("the form of days is accepted as it is sent")
     func form() throws {
-        let asker = try asker(makeWorkspace(), at: "2026-11-24T13:00:00Z")
+        let workspace = try makeWorkspace()
+        defer { withExtendedLifetime(workspace) {} }
+        let asker = try asker(workspace, at: "2026-11-24T13:00:00Z")
         let query = "period=last-1d&shown=1d&compare=&since=&until=&campaign=&app_id=&country=&in="
-        #expect(try spend(asker.page("/?\(query)")) == "USD 8.80 ▲ +100.0 % before USD 4.40")
+        #expect(try spend(asker.page("/?\(query)")) == "USD 8.80 ▲ +100 % before USD 4.40")
     }
 
     @Test("an end that is not after the beginning is refused on pages and files, with both days")
@@ -197,7 +199,7 @@ struct DashboardPeriodsTests {
         let asker = try asker(workspace, at: "2026-11-24T13:00:00Z")
         let today = try asker.page("/")
         #expect(today.text.contains("class=\"range\">24 November 2026, until 12:00 (UTC)<"))
-        #expect(spend(today) == "USD 17.60 ▲ +100.0 % USD 16.00 against USD 8.00")
+        #expect(spend(today) == "USD 17.60 ▲ +100 % USD 16.00 against USD 8.00")
         #expect(today.text.contains("Records dated ahead of the clock: bids 1."))
         // Once the clock is there, it is the newest record.
         let later = try self.asker(workspace, at: "2030-03-18T00:00:00Z").page("/")
@@ -218,7 +220,7 @@ struct DashboardPeriodsTests {
         let asker = try asker(workspace, at: "2026-11-26T13:00:00Z")
         let today = try asker.page("/")
         #expect(today.text.contains("class=\"range\">24 November 2026, until 12:00 (UTC)<"))
-        #expect(spend(today) == "USD 17.60 ▲ +100.0 % USD 16.00 against USD 8.00")
+        #expect(spend(today) == "USD 17.60 ▲ +100 % USD 16.00 against USD 8.00")
         #expect(try asker.source.stores().newestMilliseconds(of: Funnel.name) == Self.noon)
         // Where there are only costs, the period ends with them.
         let alone = try Workspace()
@@ -288,7 +290,7 @@ struct DashboardPeriodsTests {
         }
         #expect(
             try report("2026-11-24T13:00:00Z")
-                == "day,currency,billed_price_micros\r\n2026-11-22,USD,4000000000\r\n2026-11-23,USD,8000000000\r\n"
+                == "day,currency,billed_price_micros\r\n2026-11-22,USD,4400000000\r\n2026-11-23,USD,8800000000\r\n"
         )
         #expect(try report("2030-03-18T00:00:00Z").isEmpty == false)
         let watch = try Program.run(
