@@ -48,10 +48,12 @@ extension Catalog {
             "Offers of the App Store that belong to the campaign."),
         .text(
             "target_cpi", "amount above 0",
-            "The highest cost per install that you accept, in the currency of the campaign's spend."),
+            "The highest cost per install that you accept, in the currency of the campaign's spend."
+        ),
         .text(
             "target_roas_7", "ratio above 0",
-            "The return on spend that you expect by day 7 after the install. 1 means that revenue equals spend."),
+            "The return on spend that you expect by day 7 after the install. 1 means that revenue equals spend."
+        ),
     ]
 
     init(_ node: ConfigurationNode) throws(ConfigurationError) {

@@ -34,7 +34,8 @@ extension PageWriter {
         }
     }
 
-    private static let tableMeasures = funnelSums + ["win_rate", "ctr", "install_rate", "postbacks"]
+    private static let tableMeasures =
+        funnelSums + ["win_rate", "ctr", "install_rate", "postbacks"]
 
     private mutating func writeCampaignTable() throws {
         let request = ReportAddress(
@@ -127,7 +128,8 @@ extension PageWriter {
             value(column).map { names.name($0, in: column) ?? $0 }
         }
         writeHeading(
-            title, (parts + [name == nil ? nil : "campaign \(id)"].compactMap(\.self))
+            title,
+            (parts + [name == nil ? nil : "campaign \(id)"].compactMap(\.self))
                 .joined(separator: " · "), showsDays: true)
         let daily = try? dailyFunnel()
         try section("Results") { page in

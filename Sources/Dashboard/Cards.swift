@@ -154,7 +154,8 @@ extension PageWriter {
     private static func range(_ card: Card, _ answer: PageAnswer, to html: inout HTML) {
         let link = NumberLink(answer, row: answer.rows.first)
         let (low, high) = (answer.only(card.low), answer.only(card.high))
-        let isRatio = card.low == "cpi" || card.low != card.high && !MoneyByCurrency.isMoney(card.low)
+        let isRatio =
+            card.low == "cpi" || card.low != card.high && !MoneyByCurrency.isMoney(card.low)
         let decimals = isRatio && low?.isSmall != true ? 2 : nil
         link.write(low, of: card.low, decimals: decimals, to: &html)
         guard low != high else { return }

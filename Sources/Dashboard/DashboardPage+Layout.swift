@@ -33,6 +33,8 @@ struct PageLayout {
             }
             html.element("title", text: "\(title) · Weir")
             html.element("link", ["rel": "stylesheet", "href": "/dashboard.css"])
+            html.element(
+                "link", ["rel": "icon", "type": "image/svg+xml", "href": "/dashboard.svg"])
             // Not deferred, so that a chosen theme is set before the first paint.
             html.element("script", ["src": "/dashboard.js"])
         }

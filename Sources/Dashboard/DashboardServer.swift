@@ -120,6 +120,9 @@ package final class DashboardServer: Sendable {
                 router.on("dashboard.js", method: method) { _, _ in
                     Self.response(.ok, "text/javascript; charset=utf-8", Array(Script.text.utf8))
                 }
+                router.on("dashboard.svg", method: method) { _, _ in
+                    Self.response(.ok, "image/svg+xml", Array(Stylesheet.icon.utf8))
+                }
                 router.on("sign-in", method: method) { request, context in
                     try await self.read(nil, request, context)
                 }

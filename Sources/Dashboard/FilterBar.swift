@@ -23,7 +23,9 @@ struct FilterBar {
 
     func write(to html: inout HTML) {
         guard isOfDays || isFiltered else { return chips(to: &html) }
-        html.element("form", ["method": "get", "class": "filters", "aria-label": "Days and filters"]) {
+        html.element(
+            "form", ["method": "get", "class": "filters", "aria-label": "Days and filters"]
+        ) {
             html in
             if isOfDays { days(to: &html) }
             html.element("details", ["class": "more"]) { html in

@@ -67,7 +67,8 @@ extension StreamStanding {
     /// Whether records are overdue. Costs are reported by day, and later.
     func isSilent(at instant: Int64) -> Bool {
         guard let newestMilliseconds else { return records == 0 }
-        let most = stream == CostsFold.streamName ? 3 * Self.silentMilliseconds : Self.silentMilliseconds
+        let most =
+            stream == CostsFold.streamName ? 3 * Self.silentMilliseconds : Self.silentMilliseconds
         return instant - newestMilliseconds > most
     }
 }

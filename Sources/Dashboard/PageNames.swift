@@ -60,7 +60,9 @@ struct PageNames {
     /// The name of an id in a column; nil without one.
     ///
     /// - Parameter row: the values of the row's other columns, which identify a campaign.
-    func name(_ value: String, in column: String, row: (String) -> String? = { _ in nil }) -> String? {
+    func name(
+        _ value: String, in column: String, row: (String) -> String? = { _ in nil }
+    ) -> String? {
         guard !value.isEmpty else { return nil }
         switch column {
         case "ad_network_id": return networks[value.lowercased()]

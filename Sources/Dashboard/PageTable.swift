@@ -88,7 +88,8 @@ extension PageWriter {
                             changing: Dictionary(
                                 filters.map { ($0, nil) }, uniquingKeysWith: { first, _ in first })
                         ))
-                } else if context.parameters[PageContext.period] != PageContext.Period.all.rawValue {
+                } else if context.parameters[PageContext.period] != PageContext.Period.all.rawValue
+                {
                     html.link(
                         "Show all days",
                         to: context.address(changing: [
@@ -101,7 +102,8 @@ extension PageWriter {
     }
 
     /// Leaves out columns of numbers that are 0 or unknown in every row; files contain them. A maturity of 0 stays,
-    /// because it means that no row is final. A campaign's name, network and app are in the cell of its id.
+    /// because it means that no row is final. A campaign's name, network and app are in the cell of its
+    /// id.
     ///
     /// - Parameter keepsAsked: whether explicitly requested columns stay.
     private static func shownIndices(of answer: PageAnswer, keepsAsked: Bool) -> [Int] {
@@ -109,7 +111,8 @@ extension PageWriter {
         return answer.table.columns.indices.filter { index in
             let name = answer.table.columns[index].name
             guard index >= answer.firstMeasure else {
-                return !(name == "name" && keys.contains("campaign")
+                return
+                    !(name == "name" && keys.contains("campaign")
                     || answer.hasWholeCampaign && ["ad_network_id", "app_id"].contains(name))
             }
             return name == "maturity"

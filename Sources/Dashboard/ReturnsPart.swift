@@ -54,7 +54,8 @@ extension PageWriter {
 
     /// The bounds of all cohorts of the shown days.
     private func allReturns() throws -> ReturnWay {
-        let answer = try answer(ReportAddress(CampaignReturns.name, by: [CampaignReturns.throughDay]))
+        let answer = try answer(
+            ReportAddress(CampaignReturns.name, by: [CampaignReturns.throughDay]))
         let age = answer.index(of: CampaignReturns.throughDay)
         return ReturnWay(
             title: "All cohorts: bounds of what was measured",

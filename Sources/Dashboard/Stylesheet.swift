@@ -1,5 +1,11 @@
 /// The only stylesheet: light and dark, for wide screens, phones and print.
 enum Stylesheet {
+    /// Water that falls over an edge.
+    static let icon = """
+        <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#0b6fa4"/>\
+        <path d="M2 5h6c3 0 3 3 3 7M2 8h5c2 0 2 2 2 4" fill="none" stroke="#fff" stroke-width="1.5"/></svg>
+        """
+
     static let text = """
         :root { color-scheme: light dark;
           --paper: light-dark(#ffffff, #131619); --side: light-dark(#f6f7f6, #181c1f);
@@ -132,7 +138,7 @@ enum Stylesheet {
         .progress { color: var(--soft); margin: 0; }
         .progress:has(+ .progress), .progress:has(~ section) { display: none; }
         .choices { margin: 6px 0; line-height: 2; }
-        .choices a { margin-right: 4px; padding: 3px 8px; border-radius: 6px; border: 1px solid var(--rule);
+        .choices a { display: inline-block; line-height: 1.4; margin: 2px 4px 2px 0; padding: 3px 8px; border-radius: 6px; border: 1px solid var(--rule);
           text-decoration: none; white-space: nowrap; font-size: 12.5px; }
         .choices .chosen { font-weight: 600; color: var(--ink); background: var(--fill); }
         .conditions { padding-left: 18px; color: var(--soft); margin: 0 0 8px; }
