@@ -25,7 +25,13 @@ extension PageWriter {
         let request = ReportAddress(
             Funnel.name, by: Self.campaignColumns, measures: ["installs", "cost_micros", "cpi"])
         let now = try answer(request, days: compared.now)
-        let before = try answer(request, days: compared.before)
+        var before = try answer(request, days: compared.before)
+        before.leaveOutEmptyRows()
+        guard !before.rows.isEmpty else {
+            return paragraph(
+                "There are no results of \(compared.words), so nothing can be compared.",
+                class: "empty")
+        }
         let movers = Self.movers(from: before, to: now)
         guard !movers.isEmpty else {
             return paragraph(

@@ -146,7 +146,7 @@ struct DashboardFaultsTests {
         defer { withExtendedLifetime(workspace) {} }
         let asker = try asker(workspace)
         for address in [
-            "/campaigns", "/postbacks", "/dump/bids?by=seat", "/explain/bids?measure=bids",
+            "/campaigns", "/records", "/dump/bids?by=seat", "/explain/bids?measure=bids",
             "/changes/bids?from=2026-11-01",
         ] {
             let text = try asker.page(address).text
