@@ -183,7 +183,7 @@ struct DashboardTests {
         for (address, words) in [
             ("/live?campaign=5239", "not used on this page"),
             ("/warnings?period=7d", "not used on this page"),
-            ("/campaigns?source_app_id=1", "not used on this page"),
+            ("/campaigns?source_app_id=1", "not used for funnel, roas"),
             ("/postbacks?country=US", "United States"),
             ("/campaigns?campaign=5239&in=USD", "not used for costs"),
         ] {
