@@ -186,8 +186,8 @@ let package = Package(
         .target(
             name: "Dashboard",
             dependencies: [
-                "ConfigurationFiles", "ConfigurationValues", "EventLog", "History", "JSON",
-                "Monitoring", "Program", "Reports", "Signatures", "Store", "Streams", "Tokens",
+                "ConfigurationFiles", "ConfigurationValues", "ConversionModels", "EventLog",
+                "History", "JSON", "Monitoring", "Program", "Reports", "Signatures", "Store", "Streams", "Tokens",
                 "Wording", crypto, http, httpTypes, logging, nio, nioPosix,
             ],
             swiftSettings: strict),

@@ -19,12 +19,8 @@ package struct Catalog: Sendable {
     private let indicesBySourceIdentifier: [CampaignText: [Int]]
     private let indicesByOffer: [AppOffer: Int]
 
-    package init() {
-        self.init(networks: [:])
-    }
-
-    init(
-        networks: [String: Network],
+    package init(
+        networks: [String: Network] = [:],
         apps: [Int64: String] = [:],
         appsByBundle: [String: Int64] = [:],
         campaigns: [CatalogCampaign] = []
@@ -157,6 +153,15 @@ package struct CatalogCampaign: Equatable, Sendable {
     package let partner: String?
     /// App Store offers as in `store-notifications`.
     package let offers: [String]
+    package let targets: Targets
+
+    /// Limits that reports compare its results with.
+    package struct Targets: Equatable, Sendable {
+        /// Millionths of a unit of the currency of its spend.
+        package let costPerInstallMicros: Int64?
+        /// Millionths of the return on spend by day 7 after the install.
+        package let returnMicros: Int64?
+    }
 
     /// The campaign's id in reports: its source identifier, otherwise its campaign id, otherwise "".
     package var fullIdentifier: String {

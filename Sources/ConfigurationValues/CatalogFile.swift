@@ -46,6 +46,14 @@ extension Catalog {
             "offers",
             "list of `introductory`, `promotional:ID`, `code:NAME`, `win_back:ID`, `retention:ID`",
             "Offers of the App Store that belong to the campaign."),
+        .text(
+            "target_cpi", "amount above 0",
+            "The highest cost per install that you accept, in the currency of the campaign's spend."
+        ),
+        .text(
+            "target_roas_7", "ratio above 0",
+            "The return on spend that you expect by day 7 after the install. 1 means that revenue equals spend."
+        ),
     ]
 
     init(_ node: ConfigurationNode) throws(ConfigurationError) {
@@ -139,7 +147,17 @@ extension ConfigurationNode {
             sourceIdentifier: try mapping["source_identifier"]?.sourceIdentifier(),
             mediaSource: try mapping["media_source"]?.name(),
             partner: try mapping["partner"]?.name(),
-            offers: try mapping["offers"]?.list(Self.offer) ?? [])
+            offers: try mapping["offers"]?.list(Self.offer) ?? [],
+            targets: CatalogCampaign.Targets(
+                costPerInstallMicros: try mapping["target_cpi"]?.aboveZero(),
+                returnMicros: try mapping["target_roas_7"]?.aboveZero()))
+    }
+
+    /// Millionths of an amount above 0.
+    private func aboveZero() throws(ConfigurationError) -> Int64 {
+        let micros = try micros()
+        guard micros > 0 else { throw badValue("is 0: write a number above 0") }
+        return micros
     }
 
     private func offer() throws(ConfigurationError) -> String {

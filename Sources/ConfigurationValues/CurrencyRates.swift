@@ -15,6 +15,9 @@ package struct CurrencyRates: Equatable, Sendable {
     package let base: String
     private let parts: [String: [String: Int128]]
 
+    /// The base and all other currencies, in bytewise order after the base.
+    package var currencies: [String] { [base] + parts.keys.sorted() }
+
     /// The value of a unit of the currency on a day, in parts of the base; nil without a line for it.
     package func parts(of currency: String, on day: String) -> Int128? {
         currency == base ? Self.partsInUnit : parts[currency]?[day]

@@ -163,7 +163,7 @@ struct Chart {
     }
 
     /// Consecutive indices. A line ends at a missing value, because nothing is known there.
-    private static func runs(of indices: [Int]) -> [[Int]] {
+    static func runs(of indices: [Int]) -> [[Int]] {
         var runs: [[Int]] = []
         for index in indices {
             if let last = runs.last?.last, last == index - 1 {
@@ -186,7 +186,7 @@ struct Chart {
     }
 
     /// A tenth of a unit is precise enough for a line.
-    private static func text(_ length: Double) -> String {
+    static func text(_ length: Double) -> String {
         let tenths = Int((length * 10).rounded())
         return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
     }

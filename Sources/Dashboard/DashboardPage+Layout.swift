@@ -3,13 +3,20 @@ import Program
 import Reports
 import Streams
 
-/// The frame of every page: navigation, the current selection, and the newest records.
+/// The frame of every page: navigation, the bar of days and filters, and the newest records.
 struct PageLayout {
     let context: PageContext
     let current: DashboardPage?
     let title: String
     /// The value that the sign-out form must send back; nil when no reader is signed in.
     let formToken: String?
+    let names: PageNames
+    /// The currencies of `rates.csv`.
+    var currencies: [String] = []
+    /// Whether the page has days and filters.
+    var hasBar = false
+    /// The filters that the content applied.
+    var use = FilterUse()
     /// Seconds until the page reloads; nil for never.
     var refreshSeconds: Int?
 
@@ -26,6 +33,10 @@ struct PageLayout {
             }
             html.element("title", text: "\(title) · Weir")
             html.element("link", ["rel": "stylesheet", "href": "/dashboard.css"])
+            html.element(
+                "link", ["rel": "icon", "type": "image/svg+xml", "href": "/dashboard.svg"])
+            // Not deferred, so that a chosen theme is set before the first paint.
+            html.element("script", ["src": "/dashboard.js"])
         }
         return html
     }
@@ -33,11 +44,26 @@ struct PageLayout {
     func header(_ period: PageContext.Period) -> HTML {
         var html = HTML()
         html.element("a", ["class": "skip", "href": "#content"], text: "Skip to content")
-        html.element("header") { html in
-            html.element("nav", ["aria-label": "Pages"]) { html in
-                html.element("strong", text: "Weir")
-                for page in DashboardPage.allCases
-                where context.scope.isEmpty || !page.isOfEverything {
+        html.element("header", ["class": "side"]) { html in
+            html.element("a", ["class": "brand", "href": "/"], text: "Weir")
+            html.element("details", ["class": "menu"]) { html in
+                html.element("summary", text: current?.title ?? "Menu")
+                html.element("nav", ["aria-label": "Pages"]) { html in
+                    for group in DashboardPage.groups { links(group, to: &html) }
+                    signOut(to: &html)
+                }
+            }
+        }
+        return html
+    }
+
+    private func links(_ group: (name: String, pages: [DashboardPage]), to html: inout HTML) {
+        let pages = group.pages.filter { context.scope.isEmpty || !$0.isOfEverything }
+        guard !pages.isEmpty else { return }
+        html.element("p", text: group.name)
+        html.element("ul") { html in
+            for page in pages {
+                html.element("li") { html in
                     html.element(
                         "a",
                         [
@@ -45,76 +71,15 @@ struct PageLayout {
                             "aria-current": page == current ? "page" : nil,
                         ], text: page.title)
                 }
-                html.link("All dumps", to: context.address("/dumps"))
-                if let formToken {
-                    html.element("form", ["action": "/sign-out", "method": "post"]) { html in
-                        html.element(
-                            "input", ["type": "hidden", "name": "form", "value": formToken])
-                        html.element("button", ["type": "submit"], text: "Sign out")
-                    }
-                }
             }
-            if current != nil || context.path == "/campaign" { filters(period, to: &html) }
-        }
-        return html
-    }
-
-    private func filters(_ period: PageContext.Period, to html: inout HTML) {
-        let isOfDates = context.period(default: period) == nil
-        html.element(
-            "form", ["method": "get", "class": "filters", "aria-label": "Days and filters"]
-        ) { html in
-            html.element("label") { html in
-                html.text("Days ")
-                html.element("select", ["name": PageContext.period]) { html in
-                    if isOfDates {
-                        html.element("option", ["value": "", "selected": ""], text: "dates")
-                    }
-                    for choice in PageContext.Period.allCases {
-                        html.element(
-                            "option",
-                            [
-                                "value": choice.rawValue,
-                                "selected": context.period(default: period) == choice ? "" : nil,
-                            ], text: choice.name)
-                    }
-                }
-            }
-            html.element(
-                "input",
-                [
-                    "type": "hidden", "name": PageContext.shownPeriod,
-                    "value": context.period(default: period)?.rawValue ?? "",
-                ])
-            for name in ["since", "until"] {
-                field(
-                    name == "since" ? "from" : "before", name, "date",
-                    value: isOfDates ? context.parameters[name] : nil, to: &html)
-            }
-            for name in PageContext.filters {
-                if let fixed = context.scope.first(where: { $0.column == name }) {
-                    html.element("span", ["class": "fixed"], text: "\(name): \(fixed.value)")
-                } else {
-                    field(
-                        ShownValue.heading(name), name, "text", value: context.parameters[name],
-                        to: &html)
-                }
-            }
-            html.element("button", ["type": "submit"], text: "Show")
         }
     }
 
-    private func field(
-        _ label: String, _ name: String, _ kind: String, value: String?, to html: inout HTML
-    ) {
-        html.element("label") { html in
-            html.text("\(label) ")
-            html.element(
-                "input",
-                [
-                    "type": kind, "name": name, "value": value ?? "",
-                    "size": kind == "text" ? "10" : nil,
-                ])
+    private func signOut(to html: inout HTML) {
+        guard let formToken else { return }
+        html.element("form", ["action": "/sign-out", "method": "post"]) { html in
+            html.element("input", ["type": "hidden", "name": "form", "value": formToken])
+            html.element("button", ["type": "submit"], text: "Sign out")
         }
     }
 
@@ -137,6 +102,12 @@ struct PageLayout {
             whole.element(
                 "p", ["class": "warning", "role": "alert"],
                 text: "\(failure.name) has failed, and its results are out of date\(reason)")
+        }
+        if hasBar {
+            FilterBar(
+                context: context, page: current, period: period, names: names,
+                currencies: currencies, use: use
+            ).write(to: &whole)
         }
         var after = HTML()
         after.endContent(footer.html(context))
@@ -166,18 +137,21 @@ struct PageFooter {
             let newest = context.newestMilliseconds.map { UTC.text(milliseconds: $0) }
             html.element(
                 "p",
-                text: "Newest record: \(newest ?? "none yet"). All times are UTC.")
+                text: "Newest record: \(newest ?? "none yet"). Days and times are UTC.")
             // Readers of some campaigns must not see totals of the whole instance.
             guard context.scope.isEmpty else { return }
             if let datedAhead { html.element("p", ["class": "warning"], text: datedAhead) }
-            html.element(
-                "p",
-                text: "Folded up to: \(standings.map(\.position).joined(separator: "; ")).")
-            html.element(
-                "p",
-                text:
-                    "Stores: \(directories.joined(separator: ", ")). Names and models: \(pipelines)."
-            )
+            html.element("details") { html in
+                html.element("summary", text: "Offsets, stores and configuration")
+                html.element(
+                    "p",
+                    text: "Folded up to: \(standings.map(\.position).joined(separator: "; ")).")
+                html.element(
+                    "p",
+                    text:
+                        "Stores: \(directories.joined(separator: ", ")). Names and models: \(pipelines)."
+                )
+            }
         }
         return html
     }

@@ -117,6 +117,12 @@ package final class DashboardServer: Sendable {
                 router.on("dashboard.css", method: method) { _, _ in
                     Self.response(.ok, "text/css; charset=utf-8", Array(Stylesheet.text.utf8))
                 }
+                router.on("dashboard.js", method: method) { _, _ in
+                    Self.response(.ok, "text/javascript; charset=utf-8", Array(Script.text.utf8))
+                }
+                router.on("dashboard.svg", method: method) { _, _ in
+                    Self.response(.ok, "image/svg+xml", Array(Stylesheet.icon.utf8))
+                }
                 router.on("sign-in", method: method) { request, context in
                     try await self.read(nil, request, context)
                 }
@@ -313,7 +319,7 @@ package final class DashboardServer: Sendable {
     private static let security: [(String, String)] = [
         (
             "content-security-policy",
-            "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
         ),
         ("x-content-type-options", "nosniff"), ("referrer-policy", "same-origin"),
         ("cache-control", "no-store"), ("cross-origin-opener-policy", "same-origin"),

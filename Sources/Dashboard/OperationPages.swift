@@ -23,6 +23,10 @@ extension PageWriter {
                 return standing.records > 0 ? "no record up to \(UTC.text(milliseconds: now))" : nil
             },
             .text("age") { $0.newestMilliseconds.map { Age.text(milliseconds: now - $0) } },
+            .text("state") { standing in
+                guard standing.newestMilliseconds != nil else { return "no records" }
+                return standing.isSilent(at: now) ? "silent" : "receiving"
+            },
             .number("records") { $0.records }, .number("dated_ahead") { $0.ahead },
         ]
         let standings = try source.standings()
@@ -49,10 +53,6 @@ extension PageWriter {
             page.write { ReportView.write(ReportTable(rows, columns), to: &$0) }
             page.write { $0.element("pre", text: "weir lag") }
         }
-        try section("Outcomes", "Results for the records of these days.") {
-            try $0.table(ReportAddress("outcomes", by: ["topic", "type"]))
-        }
-        try section("Rejected records") { try $0.writeRefusals("rejected") }
         try section(
             "Configuration in force",
             "The configuration under which the newest records of each stream were folded. It contains no secrets."
@@ -96,11 +96,7 @@ extension PageWriter {
                         + "and configure what to watch.",
                     class: "empty")
             }
-            let file = try installation.pipelines.watch()
-            var report = try page.source.stores.watch(
-                Watch(file), nowMilliseconds: installation.present.milliseconds,
-                sinceMilliseconds: nil)
-            try report.add(file.failures, in: installation.deliveryStores())
+            let report = try page.openWarnings()
             let table = report.table
             page.write { ReportView.write(table, to: &$0) }
             page.paragraph(report.summary, class: "note")

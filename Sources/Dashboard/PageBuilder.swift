@@ -52,6 +52,7 @@ struct PageBuilder {
         if let twice = parameters.repeated.min() {
             throw CommandError.usage("\(twice) is given twice: keep one value")
         }
+        try PageContext.check(parameters)
         return route
     }
 
@@ -59,41 +60,39 @@ struct PageBuilder {
         let route = try allowedRoute()
         let (context, standings) = context()
         let page = if case .page(let page) = route { page } else { DashboardPage?.none }
-        var writer = PageWriter(source, context, period: page?.period ?? .month)
-        let title = try write(route, context, to: &writer)
+        let period = page?.period ?? .month
+        var writer = PageWriter(source, context, period: period)
+        let title = try write(route, standings, to: &writer)
         if let broken = writer.brokenFile, !writer.showsAnything { throw broken }
-        var layout = PageLayout(context: context, current: page, title: title, formToken: formToken)
+        var layout = PageLayout(
+            context: context, current: page, title: title, formToken: formToken,
+            names: source.names(for: scope))
+        layout.hasBar = page != nil || route == .single(.campaign)
+        layout.use = source.filterUse
+        layout.currencies = source.currencies
         if page == .live { layout.refreshSeconds = 5 }
         let content = writer.html
         return Made(
-            body: layout.document(page?.period ?? .month, footer(context, standings)) {
+            body: layout.document(period, footer(context, standings)) {
                 $0.append(content)
             })
     }
 
     /// Writes the content of a page and returns its title.
     private func write(
-        _ route: PageRoute, _ context: PageContext, to writer: inout PageWriter
+        _ route: PageRoute, _ standings: [StreamStanding], to writer: inout PageWriter
     ) throws -> String {
         switch route {
         case .page(let page):
-            let title = title(of: page, context)
-            writer.write { $0.element("h1", text: title) }
-            writer.writeUnused(page)
-            try writer.write(page)
-            return title
-        case .single(.campaign):
-            let title = "Campaign \(parameters["campaign"] ?? "")"
-            let names = try source.names(of: context)
-            writer.write { html in
-                html.element("h1", text: title)
-                for name in names { html.element("p", ["class": "note"], text: name) }
+            writer.writeHeading(page.title, showsDays: page.isOfDays)
+            try writer.writeDataState()
+            if page == .overview, standings.isEmpty {
+                writer.writeFirstSteps()
+            } else {
+                try writer.write(page)
             }
-            try writer.writeCampaign()
-            return title
-        case .single(.dumps):
-            writer.writeDumps()
-            return "All dumps"
+            return page.title
+        case .single(.campaign): return try writer.writeCampaign()
         case .single(.record):
             try writer.writeRecord()
             return "Record"
@@ -108,27 +107,6 @@ struct PageBuilder {
             return "Changes in \(name)"
         case .ofDump: throw DashboardError.notFound(path)
         }
-    }
-
-    private func title(of page: DashboardPage, _ context: PageContext) -> String {
-        guard page == .today else { return page.title }
-        let day = context.newestMilliseconds.map { UTC.day(milliseconds: $0) }
-        if context.period(default: .day) == .day, let day { return Self.longName(ofDay: day) }
-        let name =
-            context.period(default: .day)?.name ?? context.periodName(default: .day)
-        return name.prefix(1).uppercased() + name.dropFirst()
-    }
-
-    private static let months = [
-        "January", "February", "March", "April", "May", "June", "July", "August", "September",
-        "October", "November", "December",
-    ]
-
-    /// A day such as `2026-11-25` as `25 November 2026`.
-    private static func longName(ofDay day: String) -> String {
-        let parts = day.split(separator: "-").compactMap { Int($0) }
-        guard parts.count == 3, months.indices.contains(parts[1] - 1) else { return day }
-        return "\(parts[2]) \(months[parts[1] - 1]) \(parts[0])"
     }
 
     private func footer(_ context: PageContext, _ standings: [StreamStanding]) -> PageFooter {
@@ -147,7 +125,8 @@ struct PageBuilder {
         }
         let (context, standings) = context()
         let layout = PageLayout(
-            context: context, current: nil, title: "Not shown", formToken: formToken)
+            context: context, current: nil, title: "Not shown", formToken: formToken,
+            names: source.names(for: scope))
         return Made(
             status: status,
             body: layout.document(.month, footer(context, standings)) { html in
@@ -253,7 +232,8 @@ struct PageBuilder {
         let (context, standings) = context()
         let page = try ExplanationPage(source, context, name)
         let layout = PageLayout(
-            context: context, current: nil, title: page.title, formToken: formToken)
+            context: context, current: nil, title: page.title, formToken: formToken,
+            names: source.names(for: scope))
         let (before, after) = layout.parts(.month, footer(context, standings))
         try page.write(isWanted: isWanted) { html in
             guard isWanted() else { throw CancellationError() }
@@ -287,10 +267,9 @@ struct PageBuilder {
 }
 
 extension PageWriter {
-    /// A list of all dumps and reports, by name.
-    mutating func writeDumps() {
+    /// A list of all reports, by name.
+    mutating func writeReports() {
         write { html in
-            html.element("h1", text: "All dumps")
             html.element("dl") { html in
                 let reports: [any Report] = allReports + DumpDescription.all
                 for report in reports {

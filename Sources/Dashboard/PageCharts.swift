@@ -13,11 +13,18 @@ extension PageWriter {
         var request = request
         request.by = ["day"]
         request.measures = nil
-        let answer = try answer(request)
+        try chart(title, answer(request), lines, over: days)
+    }
+
+    /// - Parameter days: the days of the answer.
+    mutating func chart(
+        _ title: String, _ answer: PageAnswer,
+        _ lines: [(name: String, low: String, high: String)], over days: PageContext.Days
+    ) throws {
         let columns = lines.flatMap { [$0.low, $0.high] }
-        let streams = Set(columns.flatMap { request.report?.streams(of: $0) ?? [] })
+        let streams = Set(columns.flatMap { answer.request.report?.streams(of: $0) ?? [] })
         let recordDays = try source.stores.recordDays(of: streams.sorted())
-        draw(title, answer, answer.rows, by: "day", lines, recordDays: recordDays)
+        draw(title, answer, answer.rows, by: "day", lines, recordDays: recordDays, over: days)
     }
 
     /// A chart over the days in a column of some rows.
@@ -26,7 +33,8 @@ extension PageWriter {
     ///   without a row is 0.
     mutating func draw(
         _ title: String, _ answer: PageAnswer, _ rows: [[ReportValue]], by column: String,
-        _ lines: [(name: String, low: String, high: String)], recordDays: RecordDays? = nil
+        _ lines: [(name: String, low: String, high: String)], recordDays: RecordDays? = nil,
+        over shownDays: PageContext.Days? = nil
     ) {
         guard let day = answer.index(of: column) else { return }
         func streams(_ column: String) -> [String] {
@@ -35,7 +43,7 @@ extension PageWriter {
         let allStreams = lines.flatMap { streams($0.low) + streams($0.high) }
         let names = chartDays(
             rows.map { $0[day].plainText }, firstOfData: recordDays?.first(of: allStreams),
-            isByRecord: recordDays != nil)
+            isByRecord: recordDays != nil, over: shownDays ?? days)
         guard names.count > 1 else { return }
         let indices = lines.flatMap { [$0.low, $0.high] }.compactMap(answer.index)
         let currencies = Set(rows.flatMap { row in indices.flatMap { row[$0].currencies } })
@@ -112,11 +120,11 @@ extension PageWriter {
     ///   - isByRecord: whether rows are grouped by the day of their records. Such a chart continues to the end of the
     ///     shown days, so that it shows a continuing outage.
     private func chartDays(
-        _ texts: [String], firstOfData: String?, isByRecord: Bool
+        _ texts: [String], firstOfData: String?, isByRecord: Bool, over days: PageContext.Days
     ) -> [String] {
         let found = texts.filter { $0.count == 10 }
         guard let oldest = (found + [firstOfData].compactMap(\.self)).min(),
-            let last = (isByRecord ? lastShownDay : nil) ?? lastDay(of: found)
+            let last = (isByRecord ? lastShownDay(of: days) : nil) ?? lastDay(of: found)
         else { return [] }
         let first = max(oldest, days.since.map { String($0.prefix(10)) } ?? oldest)
         guard let begin = UTC.milliseconds(text: first), let end = UTC.milliseconds(text: last),
@@ -126,7 +134,7 @@ extension PageWriter {
     }
 
     /// The last of the shown days, or the day of the newest event if that is earlier.
-    private var lastShownDay: String? {
+    private func lastShownDay(of days: PageContext.Days) -> String? {
         guard let newestDay else { return nil }
         let last = days.until.flatMap { UTC.milliseconds(text: $0) }
             .map { UTC.day(milliseconds: $0 - 1) }
@@ -141,7 +149,7 @@ extension PageWriter {
 }
 
 extension ReportValue {
-    fileprivate var currencies: [String] {
+    var currencies: [String] {
         if case .money(let money) = self { money.amounts.map(\.currency) } else { [] }
     }
 }

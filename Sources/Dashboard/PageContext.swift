@@ -7,32 +7,6 @@ import Streams
 
 /// The selection of a request: the days, the campaigns, and the reader's scope.
 struct PageContext {
-    /// The selectable periods. Those to date end with the day of the newest record; the others are whole days before
-    /// it. `weir report` counts both in the same way.
-    enum Period: String, CaseIterable {
-        case day = "1d"
-        case week = "7d"
-        case month = "30d"
-        case quarter = "90d"
-        case lastDay = "last-1d"
-        case lastWeek = "last-7d"
-        case lastMonth = "last-30d"
-        case all
-
-        var name: String {
-            switch self {
-            case .day: "this day"
-            case .week: "7 days to date"
-            case .month: "30 days to date"
-            case .quarter: "90 days to date"
-            case .lastDay: "last day"
-            case .lastWeek: "last 7 days"
-            case .lastMonth: "last 30 days"
-            case .all: "all days"
-            }
-        }
-    }
-
     let path: String
     let parameters: QueryParameters
     /// The scope of the reader's token: rows without these values are never shown.
@@ -43,91 +17,10 @@ struct PageContext {
     /// The columns that can filter every page.
     static let filters = ["campaign", "app_id", "ad_network_id", "source_app_id", "country"]
 
-    private static let dayMilliseconds: Int64 = 86_400_000
-
     /// The reader's filters, without the scope.
     var chosen: [ReportRequest.Condition] {
         Self.filters.compactMap { name in
             parameters[name].nonempty.map { ReportRequest.Condition(column: name, value: $0) }
-        }
-    }
-
-    /// Whether the reader has chosen days.
-    var isLimitedInTime: Bool {
-        [Self.period, "since", "until"].contains { parameters[$0].nonempty != nil }
-    }
-
-    /// Parameters of the period menu. It sends back the choice that it showed, because choosing another one overrides
-    /// given dates.
-    static let period = "period"
-    static let shownPeriod = "shown"
-
-    /// The choice in force; nil when dates are given.
-    func period(default period: Period) -> Period? {
-        let chosen = parameters[Self.period].nonempty.flatMap(Period.init(rawValue:))
-        guard parameters["since"].nonempty != nil || parameters["until"].nonempty != nil else {
-            return chosen ?? period
-        }
-        guard let shown = parameters[Self.shownPeriod], chosen?.rawValue != shown else {
-            return nil
-        }
-        return chosen
-    }
-
-    /// A time range as texts of its first day and of the day after the last; nil for no bound.
-    typealias Days = (since: String?, until: String?)
-
-    /// The chosen days. Without a chosen end, they end with the newest record.
-    func bounds(default period: Period) -> Days {
-        guard let chosen = self.period(default: period) else {
-            let (since, until) = (parameters["since"].nonempty, parameters["until"].nonempty)
-            guard let since, until == nil, let start = UTC.milliseconds(text: since),
-                let end = endOfNewestDay, start < end
-            else { return (since, until) }
-            return (since, UTC.day(milliseconds: end))
-        }
-        guard let newest = newestMilliseconds, let stretch = ReportPeriod(chosen.name) else {
-            return (nil, nil)
-        }
-        let (since, until) = stretch.bounds(at: newest)
-        // A period to date requests its last day as a whole, so that addresses do not change with each record.
-        return (UTC.day(milliseconds: since), UTC.day(milliseconds: Self.endOfDay(until - 1)))
-    }
-
-    /// The range of the same length before the chosen days; nil if these have no beginning or no end.
-    func daysBefore(default period: Period) -> Days? {
-        let (since, until) = bounds(default: period)
-        guard let start = since.flatMap({ UTC.milliseconds(text: $0) }),
-            let end = until.flatMap({ UTC.milliseconds(text: $0) }), start < end
-        else { return nil }
-        return (Self.text(start - (end - start)), Self.text(start))
-    }
-
-    private var endOfNewestDay: Int64? { newestMilliseconds.map(Self.endOfDay) }
-
-    /// The midnight after an instant.
-    private static func endOfDay(_ milliseconds: Int64) -> Int64 {
-        let rest = milliseconds % dayMilliseconds
-        return milliseconds - (rest < 0 ? rest + dayMilliseconds : rest) + dayMilliseconds
-    }
-
-    /// A day, or an instant within one.
-    private static func text(_ milliseconds: Int64) -> String {
-        milliseconds % dayMilliseconds == 0
-            ? UTC.day(milliseconds: milliseconds) : UTC.text(milliseconds: milliseconds)
-    }
-
-    /// A description of the chosen days: `of the day`, `of the last 7 days`, `from 2026-11-01, before 2026-11-08`.
-    func periodName(default period: Period) -> String {
-        switch self.period(default: period) {
-        case .day: return "of the day"
-        case .lastDay: return "of the last day"
-        case .lastWeek, .lastMonth: return "of the \(self.period(default: period)?.name ?? "")"
-        case let period?: return "of \(period.name)"
-        case nil:
-            return [("from", parameters["since"]), ("before", parameters["until"])]
-                .compactMap { word, day in day.nonempty.map { "\(word) \($0)" } }
-                .joined(separator: ", ")
         }
     }
 
@@ -136,9 +29,24 @@ struct PageContext {
         // Nil means that dates are in force, whatever the page's default.
         let isOfDates = period(default: .all) == nil
         let days = isOfDates ? ["since", "until"] : [Self.period]
-        return (days + Self.filters).compactMap { name in
+        return (days + [Self.compare, Self.currency] + Self.filters).compactMap { name in
             parameters[name].nonempty.map { (name, $0) }
         }
+    }
+
+    /// This page with other values of some parameters; nil removes a parameter.
+    func address(changing changes: [String: String?]) -> PageAddress {
+        let kept = carried.map(\.name)
+        let own = parameters.names.filter { name in
+            !kept.contains(name) && !Self.ofDays.contains(name) && name != Self.shownPeriod
+        }
+        var all = carried
+        for name in own { all += parameters[name].nonempty.map { [(name, $0)] } ?? [] }
+        all.removeAll { changes[$0.name] != nil }
+        for (name, value) in changes.sorted(by: { $0.key < $1.key }) {
+            if let value { all.append((name, value)) }
+        }
+        return PageAddress(path, all)
     }
 
     func address(_ path: String, _ more: [(name: String, value: String)] = []) -> PageAddress {
@@ -159,11 +67,16 @@ struct PageContext {
         if let days {
             request.since = days.since
             request.until = days.until
+            // The page of a report takes its currency from its own address.
+            if Self.isConverted(report) { request.target = target }
         }
         for condition in chosen
         where columns.contains(condition.column) || isOfStorefront(condition, columns) {
             var condition = condition
-            if !columns.contains(condition.column) { condition.column = Self.storefront }
+            if !columns.contains(condition.column) {
+                condition.column = Self.storefront
+                condition.value = Countries.storefront(of: condition.value) ?? condition.value
+            }
             guard !request.conditions.contains(where: { $0.column == condition.column }) else {
                 continue
             }
@@ -172,11 +85,22 @@ struct PageContext {
         return try within(scope, request, report)
     }
 
+    /// The parameter of the currency that amounts are converted into.
+    static let currency = "in"
+
+    var target: String? { parameters[Self.currency].nonempty }
+
+    /// Whether pages convert its amounts: those of reports that join streams.
+    static func isConverted(_ report: any Report) -> Bool {
+        report.abilities.isSuperset(of: [.amounts, .endsWithEvents])
+    }
+
     static let storefront = "storefront"
 
-    /// Whether a country is a storefront, which has three letters instead of two.
+    /// Whether a country selects rows by their storefront, which has three letters instead of two.
     func isOfStorefront(_ condition: ReportRequest.Condition, _ columns: [String]) -> Bool {
-        condition.column == "country" && condition.value.utf8.count == 3
+        condition.column == "country"
+            && (condition.value.utf8.count == 3 || Countries.storefront(of: condition.value) != nil)
             && !columns.contains("country") && columns.contains(Self.storefront)
     }
 

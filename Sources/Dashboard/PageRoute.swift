@@ -12,12 +12,12 @@ enum PageRoute: Equatable {
 
     /// Pages without a dump that other pages link to.
     enum Single: String, CaseIterable {
-        case campaign, dumps, record, delivery
+        case campaign, record, delivery
 
         /// Parameters in addition to those of every page.
         fileprivate var parameters: [String] {
             switch self {
-            case .campaign, .dumps: []
+            case .campaign: []
             case .record: ["topic", "partition", "offset"]
             case .delivery: ["id"]
             }
@@ -112,9 +112,12 @@ enum PageRoute: Equatable {
 
     /// The valid parameters; nil when `ReportAddress` decides.
     var parameters: [String]? {
-        let shared = ["period", "since", "until"] + PageContext.filters
+        let shared =
+            PageContext.ofDays
+            + [PageContext.shownPeriod, PageContext.compare, PageContext.currency]
+            + PageContext.filters
         return switch self {
-        case .page(let page): shared + (page == .live ? ["topic", "refused"] : [])
+        case .page(let page): shared + page.parameters
         case .single(let single): shared + single.parameters
         case .ofDump: nil
         }

@@ -15,6 +15,9 @@ final class PageSource {
     let failures: [ServiceFailure]
     private let keptDays: DaySumCache
     private var opened: OpenStores?
+    private var keptNames: PageNames?
+    /// The filters that the parts of the page applied.
+    var filterUse = FilterUse()
     /// Read once for all parts of the page.
     let configuration: ReportConfiguration
 
@@ -174,17 +177,17 @@ final class PageSource {
         }
     }
 
-    /// The catalog's names for the campaign of a page.
-    func names(of context: PageContext) throws -> [String] {
-        var request = ReportAddress(
-            Funnel.name, by: ["app_id", "ad_network_id", "campaign", "name"], measures: ["bids"])
-        request = try context.limited(request)
-        request.since = context.bounds(default: .month).since
-        guard let answer = try? answer(request) else { return [] }
-        return answer.rows.prefix(5).map { row in
-            let texts = row.prefix(4).map(\.plainText)
-            return [texts[3], "app \(texts[1])", texts[0]].filter { !$0.isEmpty }.joined(
-                separator: " · ")
-        }
+    /// The currencies that amounts can be converted into; empty without valid rates.
+    var currencies: [String] {
+        let directory = installation.pipelines
+        return directory.hasRates ? (try? directory.rates().currencies) ?? [] : []
+    }
+
+    /// The catalog's names; none if the catalog is invalid, which the parts of a page report.
+    func names(for scope: [ReportRequest.Condition]) -> PageNames {
+        if let keptNames { return keptNames }
+        let names = PageNames((try? configuration.catalog()) ?? Catalog(), scope: scope)
+        keptNames = names
+        return names
     }
 }

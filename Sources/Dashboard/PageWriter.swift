@@ -13,6 +13,8 @@ struct PageWriter {
     private(set) var html = HTML()
     /// The first configuration file that prevented a section.
     private(set) var brokenFile: ConfigurationError?
+    /// The heading of the current section, which names its tables.
+    private(set) var sectionTitle = ""
     /// Whether any section has content.
     private(set) var showsAnything = false
 
@@ -31,10 +33,36 @@ struct PageWriter {
         _ request: ReportAddress, days: (since: String?, until: String?)? = nil,
         keeping bound: RowBound = RowBound(PageSource.mostRows)
     ) throws -> PageAnswer {
-        try source.answer(context.limited(request, to: days ?? self.days), keeping: bound)
+        try source.answer(limited(request, to: days ?? self.days), keeping: bound)
+    }
+
+    /// The request limited to the selection. Notes the filters that its rows do not have.
+    func limited(_ request: ReportAddress, to days: PageContext.Days? = nil) throws -> ReportAddress
+    {
+        let columns = request.columns
+        for condition in context.chosen {
+            source.filterUse.add(
+                condition.column, of: request.name,
+                isApplied: columns.contains(condition.column)
+                    || context.isOfStorefront(condition, columns))
+        }
+        if context.target != nil, let report = request.report, report.abilities.contains(.amounts) {
+            source.filterUse.add(
+                PageContext.currency, of: request.name,
+                isApplied: PageContext.isConverted(report))
+        }
+        return try context.limited(request, to: days)
     }
 
     // MARK: Parts of a page
+
+    /// The heading of a page, with the shown days.
+    mutating func writeHeading(_ title: String, _ note: String = "", showsDays: Bool) {
+        html.element("h1", text: title)
+        if !note.isEmpty { html.element("p", ["class": "ids"], text: note) }
+        guard showsDays else { return }
+        html.element("p", ["class": "range"], text: "\(context.daysInWords(default: period)) (UTC)")
+    }
 
     mutating func paragraph(_ text: String, class name: String? = nil) {
         html.element("p", ["class": name], text: text)
@@ -45,6 +73,7 @@ struct PageWriter {
         _ title: String, _ note: String? = nil, _ body: (inout PageWriter) throws -> Void
     ) throws {
         var part = PageWriter(source, context, period: period)
+        part.sectionTitle = title
         do {
             try body(&part)
             showsAnything = true
@@ -60,6 +89,9 @@ struct PageWriter {
         } catch let error as DashboardError {
             part = PageWriter(source, context, period: period)
             part.paragraph("\(error)", class: "empty")
+        } catch InspectionError.noRates(_, let missing) {
+            part = PageWriter(source, context, period: period)
+            part.writeMissingRates(missing)
         } catch InspectionError.noStore(let streams, _) {
             part = PageWriter(source, context, period: period)
             part.writeHowToFill(streams)
@@ -68,6 +100,21 @@ struct PageWriter {
             html.element("h2", text: title)
             if let note { html.element("p", ["class": "note"], text: note) }
             html.append(part.html)
+        }
+    }
+
+    private mutating func writeMissingRates(_ missing: String) {
+        let context = context
+        write { html in
+            html.element("p", ["class": "empty"]) { html in
+                html.text(
+                    "Amounts cannot be converted: rates.csv has no rate of \(missing). Add the lines, or "
+                )
+                html.link(
+                    "show amounts as recorded",
+                    to: context.address(changing: [PageContext.currency: nil]))
+                html.text(".")
+            }
         }
     }
 
@@ -81,252 +128,6 @@ struct PageWriter {
             html.element(
                 "pre",
                 text: "weir publish --topic \(stream) --topics topics examples/\(stream).ndjson")
-        }
-    }
-
-    /// Large figures of one row, each with the value of the previous period.
-    mutating func figures(
-        _ request: ReportAddress, _ measures: [(name: String, title: String)]
-    ) throws {
-        var request = request
-        request.measures = measures.map(\.name)
-        let now = try answer(request)
-        writeUnlimited(request)
-        let before = try context.daysBefore(default: period).map {
-            try answer(request, days: $0)
-        }
-        html.element("div", ["class": "figures"]) { html in
-            for (name, title) in measures {
-                html.element("div", ["class": "figure"]) { html in
-                    html.element("span", ["class": "title"], text: title)
-                    Self.number(
-                        now.only(name), name, now, key: [], row: now.rows.first, to: &html,
-                        class: "amount")
-                    guard let before else { return }
-                    html.element("span", ["class": "before"]) { html in
-                        html.text("Previous period: ")
-                        Self.number(
-                            before.only(name), name, before, key: [], row: before.rows.first,
-                            to: &html)
-                    }
-                }
-            }
-        }
-        files(of: now)
-    }
-
-    /// Names the chosen filters and days that do not apply to a page.
-    mutating func writeUnused(_ page: DashboardPage) {
-        guard page.isOfEverything else { return }
-        var names = context.chosen.map { ShownValue.heading($0.column) }
-        if page != .operation, context.isLimitedInTime { names.append("days") }
-        guard !names.isEmpty else { return }
-        paragraph(
-            "This page shows everything. It ignores \(names.joined(separator: ", ")).",
-            class: "note")
-    }
-
-    /// Names the filters that a dump ignores because it does not have the column.
-    private mutating func writeUnlimited(_ request: ReportAddress) {
-        let columns = request.columns
-        let others = context.chosen.filter { condition in
-            !columns.contains(condition.column)
-                && !context.isOfStorefront(condition, columns)
-        }.map(\.column)
-        guard !others.isEmpty else { return }
-        if others.contains("country"), columns.contains(PageContext.storefront) {
-            paragraph(
-                "All storefronts are shown. To filter them, write the country with three letters, for example USA.",
-                class: "note")
-        }
-        let unsaid = others.filter { $0 != "country" || !columns.contains(PageContext.storefront) }
-        guard !unsaid.isEmpty else { return }
-        let names = unsaid.map(ShownValue.heading).joined(separator: " or ")
-        paragraph(
-            "The filter on \(names) has no effect here, because rows of \(request.name) have no such column.",
-            class: "note")
-    }
-
-    /// An interval as `low to high`; a single amount if both are equal.
-    mutating func intervals(
-        _ request: ReportAddress, _ pairs: [(low: String, high: String, title: String)]
-    ) throws {
-        var request = request
-        request.measures = pairs.flatMap { [$0.low, $0.high] }
-        let now = try answer(request)
-        html.element("div", ["class": "figures"]) { html in
-            for (low, high, title) in pairs {
-                html.element("div", ["class": "figure wide"]) { html in
-                    html.element("span", ["class": "title"], text: title)
-                    html.element("span", ["class": "amount"]) { html in
-                        Self.number(now.only(low), low, now, key: [], to: &html)
-                        guard now.only(low) != now.only(high) else { return }
-                        html.text(" to ")
-                        Self.number(now.only(high), high, now, key: [], to: &html)
-                    }
-                }
-            }
-        }
-    }
-
-    /// The rows of a request as a table.
-    ///
-    /// - Parameters:
-    ///   - sort: sorts by this measure, largest first; nil keeps the order of the columns.
-    ///   - link: the target of a row's key.
-    mutating func table(
-        _ request: ReportAddress, sort: String? = nil,
-        link: (([ReportRequest.Condition]) -> PageAddress?)? = nil, limit: Int = mostRows
-    ) throws {
-        // Rows without a number are left out of the table, so they must not use up the limit.
-        let bound = RowBound(sort == nil ? PageSource.mostRows : limit, largest: sort)
-        try table(answer(request, keeping: bound), sort: sort, link: link, limit: limit)
-    }
-
-    mutating func table(
-        _ answer: PageAnswer, sort: String? = nil,
-        link: (([ReportRequest.Condition]) -> PageAddress?)? = nil, limit: Int = mostRows,
-        keepsAsked: Bool = false
-    ) throws {
-        for notice in answer.notices { paragraph(notice, class: "note") }
-        writeUnlimited(answer.request)
-        if let note = answer.noteOnCostPerInstall { paragraph(note, class: "note") }
-        guard !answer.rows.isEmpty else {
-            paragraph("No rows for these days and filters.", class: "empty")
-            return files(of: answer)
-        }
-        var answer = answer
-        answer.leaveOutEmptyRows()
-        if sort == nil { answer.orderNaturally() }
-        let indices = Self.filledIndices(of: answer, keepsAsked: keepsAsked)
-        var rows = answer.rows
-        if let sort, let index = answer.index(of: sort) {
-            let amounts = rows.map { ShownValue.order($0[index], in: sort) }
-            rows = rows.indices.sorted {
-                amounts[$0] == amounts[$1] ? $0 < $1 : amounts[$0] > amounts[$1]
-            }.map { rows[$0] }
-        }
-        let shown = rows.prefix(limit)
-        let decimals = Dictionary(
-            uniqueKeysWithValues: indices.map { index in
-                (
-                    index,
-                    ShownValue.fractionDigits(
-                        of: shown.lazy.map { $0[index] }, in: answer.table.columns[index].name)
-                )
-            })
-        html.element("div", ["class": "scroll"]) { html in
-            html.element("table") { html in
-                html.element("thead") { html in
-                    html.element("tr") { html in
-                        for index in indices {
-                            let column = answer.table.columns[index]
-                            html.element(
-                                "th", ["scope": "col", "class": column.isNumber ? "number" : nil],
-                                text: ShownValue.heading(column.name))
-                        }
-                    }
-                }
-                html.element("tbody") { html in
-                    for row in shown {
-                        Self.row(row, indices, decimals, answer, link, to: &html)
-                    }
-                }
-            }
-        }
-        let more = max(0, rows.count - limit) + answer.moreRows
-        if more > 0 {
-            let subject =
-                "\(ShownValue.grouped(Int128(more))) more \(more == 1 ? "row is" : "rows are")"
-            paragraph("\(subject) in the files below.", class: "note")
-        }
-        files(of: answer)
-    }
-
-    /// Leaves out columns of numbers that are 0 or unknown in every row; files contain them. A maturity of 0 stays,
-    /// because it means that no row is final.
-    ///
-    /// - Parameter keepsAsked: whether explicitly requested columns stay.
-    private static func filledIndices(of answer: PageAnswer, keepsAsked: Bool) -> [Int] {
-        answer.table.columns.indices.filter { index in
-            index < answer.firstMeasure || answer.table.columns[index].name == "maturity"
-                || keepsAsked
-                    && answer.request.measures?.contains(answer.table.columns[index].name) == true
-                || answer.rows.contains { !$0[index].isZero }
-        }
-    }
-
-    private static func row(
-        _ row: [ReportValue], _ indices: [Int], _ decimals: [Int: Int],
-        _ answer: PageAnswer,
-        _ link: (([ReportRequest.Condition]) -> PageAddress?)?, to html: inout HTML
-    ) {
-        let key = answer.key(of: row)
-        let target = link?(key)
-        html.element("tr") { html in
-            for index in indices {
-                let column = answer.table.columns[index]
-                guard index < answer.firstMeasure else {
-                    html.element("td", ["class": "number"]) { html in
-                        number(
-                            row[index], column.name, answer, key: key, row: row,
-                            decimals: decimals[index], to: &html)
-                    }
-                    continue
-                }
-                let text = answer.name(row, index)
-                html.element(
-                    index == 0 ? "th" : "td",
-                    [
-                        "scope": index == 0 ? "row" : nil,
-                        "class": column.isNumber ? "number" : nil,
-                    ]
-                ) { html in
-                    if let target, !text.isEmpty, ["campaign", "name"].contains(column.name) {
-                        html.link(text, to: target)
-                    } else {
-                        html.text(text)
-                    }
-                }
-            }
-        }
-    }
-
-    /// A number as a link to its explanation.
-    private static func number(
-        _ value: ReportValue?, _ measure: String, _ answer: PageAnswer,
-        key: [ReportRequest.Condition], row: [ReportValue]? = nil, decimals: Int? = nil,
-        to html: inout HTML, class name: String? = nil
-    ) {
-        func unknown(_ why: String) {
-            html.element("span", ["class": "unknown", "title": why], text: "–")
-        }
-        guard let value, value != .null else {
-            return unknown("unknown, or nothing to divide by")
-        }
-        let currency = (key + answer.request.conditions).first { $0.column == "currency" }?.value
-        var text = ShownValue.text(
-            value, in: measure, isKey: false, currency: currency, fractionDigits: decimals)
-        // An amount that is not known is not 0.
-        guard !text.isEmpty else { return unknown("the amount is unknown") }
-        if measure == "cpi", let cost = row?[answer.index(of: "cost_micros") ?? 0],
-            case .money(let money) = cost, let currency = money.amounts.first?.currency
-        {
-            text = "\(currency) \(text)"
-        }
-        guard answer.isExplained(measure) else {
-            html.element("span", ["class": name], text: text)
-            return
-        }
-        let address = answer.request.explanation(of: measure, where: key)
-        // Amounts of several currencies may wrap.
-        let parts = text.components(separatedBy: "; ")
-        guard parts.count > 1 else { return html.link(text, to: address, class: name) }
-        html.element("a", ["href": address.text, "class": name ?? "parts"]) { html in
-            for (index, part) in parts.enumerated() {
-                html.element("span", text: index + 1 < parts.count ? "\(part);" : part)
-                html.text(" ")
-            }
         }
     }
 

@@ -65,7 +65,7 @@ struct ReportAddress {
 
         static let all = [
             by, since, until, asOf, measures, date, curve, "measure", "from", PageContext.period,
-            PageContext.shownPeriod,
+            PageContext.shownPeriod, PageContext.currency,
         ]
     }
 
@@ -93,6 +93,7 @@ struct ReportAddress {
         let isByInstall = parameters[Parameter.date] == ReportRequest.DateRule.install.rawValue
         request.dateRule = isByInstall ? .install : nil
         request.curve = parameters[Parameter.curve] == "1"
+        request.target = parameters[PageContext.currency].nonempty
         // An empty text is also a value: that of rows with an unknown column.
         request.conditions = columns.compactMap { name in
             parameters[name].map { ReportRequest.Condition(column: name, value: $0) }
@@ -116,6 +117,7 @@ struct ReportAddress {
         add(Parameter.measures, request.measures?.joined(separator: ","))
         add(Parameter.date, request.dateRule?.rawValue)
         add(Parameter.curve, request.curve ? "1" : nil)
+        add(PageContext.currency, request.target)
         return parameters
     }
 
@@ -143,6 +145,8 @@ struct ReportAddress {
                 !key.contains { $0.column == condition.column }
             }
         cell.dateRule = nil
+        // Records have amounts in their own currency.
+        cell.target = nil
         return PageAddress(
             "/explain/\(cell.name)", cell.parameters + (measure.map { [("measure", $0)] } ?? []))
     }
@@ -162,6 +166,7 @@ struct ReportAddress {
         if let asOf { words += ["--as-of", asOf] }
         if let dateRule = request.dateRule { words += ["--date", dateRule.rawValue] }
         if request.curve { words.append("--curve") }
+        if let target = request.target { words += ["--in", target] }
         return ShellWords.text(words + clock)
     }
 

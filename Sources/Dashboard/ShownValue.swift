@@ -5,10 +5,15 @@ import Streams
 enum ShownValue {
     /// `revenue_min_micros` is "revenue min": the cells have the currency.
     static func heading(_ column: String) -> String {
-        // The column is next to installs, but its rate counts postbacks.
-        guard column != "null_rate" else { return "null rate of postbacks" }
+        if let name = names[column] { return name }
         return column.replacing("_micros", with: "").replacing("_", with: " ")
     }
+
+    private static let names = [
+        // The column is next to installs, but its rate counts postbacks.
+        "null_rate": "null rate of postbacks",
+        "ad_network_id": "network", "app_id": "app", "source_app_id": "source app",
+    ]
 
     /// - Parameters:
     ///   - isKey: whether the column identifies rows; its numbers are then names.

@@ -25,7 +25,7 @@ struct DashboardAccessTests {
     func scope() throws {
         let asker = try reader()
         var seen: Set<String> = []
-        var waiting = DashboardPage.allCases.map(\.path) + ["/dumps"]
+        var waiting = DashboardPage.allCases.map(\.path)
         waiting += DumpDescription.all.map { "/dump/\($0.name)?by=\($0.columns[0].name)" }
         waiting += [
             "/dump/funnel?by=campaign", "/dump/funnel?campaign=5239", "/explain/bids?measure=bids",
@@ -53,7 +53,7 @@ struct DashboardAccessTests {
             }
         }
         for path in [
-            "/warnings", "/partners", "/operation", "/live",
+            "/warnings", "/records", "/partners", "/streams", "/live",
             "/record?topic=bids&partition=0&offset=0",
             "/evidence/funnel",
         ] {
@@ -220,7 +220,7 @@ struct DashboardServerTests {
         return try #require(connection.answer())
     }
 
-    @Test("on this machine it is open, and no page may run a script or ask another host")
+    @Test("on this machine it is open, and no page may run a foreign script or ask another host")
     func open() throws {
         let (program, port) = try start([
             "--listen", "127.0.0.1:0", "--data", try ExampleStores.shared.get().data, "--pipelines",
@@ -229,9 +229,11 @@ struct DashboardServerTests {
         let page = try ask(port, "GET / HTTP/1.1\r\nHost: localhost:\(port)")
         #expect(page.status == 200)
         let policy = try #require(page.headers["content-security-policy"])
-        #expect(policy.hasPrefix("default-src 'none'; style-src 'self'"))
+        #expect(policy.hasPrefix("default-src 'none'; script-src 'self'; style-src 'self'"))
         #expect(!policy.contains("unsafe") && !policy.contains("http"))
-        #expect(!page.text.contains("style=\"") && !page.text.contains("<script"))
+        #expect(!page.text.contains("style=\""))
+        #expect(page.text.ranges(of: "<script").count == 1)
+        #expect(page.text.contains("<script src=\"/dashboard.js\"></script>"))
         #expect(page.headers["x-content-type-options"] == "nosniff")
         #expect(page.headers["cache-control"] == "no-store")
         let other = try ask(port, "GET / HTTP/1.1\r\nHost: evil.example")
@@ -256,6 +258,8 @@ struct DashboardServerTests {
             body: String(repeating: "x", count: 16_385))
         #expect(large.status == 413)
         #expect(large.text == "the form is larger than 16384 bytes\n")
+        let script = try ask(port, "GET /dashboard.js HTTP/1.1\r\nHost: localhost")
+        #expect(script.headers["content-type"] == "text/javascript; charset=utf-8")
         let style = try ask(port, "GET /dashboard.css HTTP/1.1\r\nHost: localhost")
         #expect(style.headers["content-type"] == "text/css; charset=utf-8")
         let file = try ask(port, "GET /dump/bids.csv?by=campaign HTTP/1.1\r\nHost: localhost")
@@ -393,11 +397,11 @@ struct DashboardServerTests {
         }
         let begun = Date()
         let other = try RawConnection(port: port, from: "127.0.0.2")
-        other.send("GET /dumps HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        other.send("GET /reports HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         #expect(other.answer()?.status == 200)
         #expect(Date().timeIntervalSince(begun) < 8)
         let same = try RawConnection(port: port)
-        same.send("GET /dumps HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        same.send("GET /reports HTTP/1.1\r\nHost: localhost\r\n\r\n")
         #expect(same.answer().map { $0.status == 429 } ?? true)
         withExtendedLifetime(slow) {}
         #expect(try program.stop() == 0)
@@ -413,7 +417,7 @@ struct DashboardServerTests {
             port, "POST /sign-in HTTP/1.1\r\nHost: localhost",
             body: "token=" + String(repeating: "x", count: 20_000))
         #expect(form.status == 413 && form.text.contains("16384"))
-        for page in ["/dumps", "/dump/bids.csv?by=seat"] {
+        for page in ["/reports", "/dump/bids.csv?by=seat"] {
             let old = try RawConnection(port: port)
             old.send("GET \(page) HTTP/1.0\r\nHost: localhost\r\n\r\n")
             #expect(old.isClosed())

@@ -55,7 +55,7 @@ struct DashboardFaultsTests {
         #expect(page.text.contains(">EUR 5.00<"), "reported costs need no catalog")
         let today = try asker.page("/")
         #expect(today.status == 200 && today.text.contains("catalog.yaml"))
-        #expect(today.text.contains("Latest records"))
+        #expect(today.text.contains("The newest record of each stream"))
         // Nothing of these can be shown.
         for address in ["/dump/funnel?by=day", "/campaign?campaign=1"] {
             let page = try asker.page(address)
@@ -146,7 +146,7 @@ struct DashboardFaultsTests {
         defer { withExtendedLifetime(workspace) {} }
         let asker = try asker(workspace)
         for address in [
-            "/campaigns", "/postbacks", "/dump/bids?by=seat", "/explain/bids?measure=bids",
+            "/campaigns", "/records", "/dump/bids?by=seat", "/explain/bids?measure=bids",
             "/changes/bids?from=2026-11-01",
         ] {
             let text = try asker.page(address).text

@@ -25,13 +25,23 @@ struct DashboardPeriodsTests {
     }
 
     @Test(
-        "the days before are as many as are shown, and end where these begin",
+        "days are compared with as many days before, and a running day with the same hours of these",
         arguments: [
-            ("", "2026-11-24 2026-11-25", "2026-11-23 2026-11-24"),
-            ("period=1d", "2026-11-24 2026-11-25", "2026-11-23 2026-11-24"),
-            ("period=7d", "2026-11-18 2026-11-25", "2026-11-11 2026-11-18"),
-            ("period=30d", "2026-10-26 2026-11-25", "2026-09-26 2026-10-26"),
-            ("period=90d", "2026-08-27 2026-11-25", "2026-05-29 2026-08-27"),
+            ("", "2026-11-24 2026-11-25", "2026-11-23 2026-11-23T12:00:00Z"),
+            ("period=1d", "2026-11-24 2026-11-25", "2026-11-23 2026-11-23T12:00:00Z"),
+            ("period=7d", "2026-11-18 2026-11-25", "2026-11-11 2026-11-17T12:00:00Z"),
+            ("period=30d", "2026-10-26 2026-11-25", "2026-09-26 2026-10-25T12:00:00Z"),
+            ("period=90d", "2026-08-27 2026-11-25", "2026-05-29 2026-08-26T12:00:00Z"),
+            ("period=this-month", "2026-11-01 2026-11-25", "2026-10-08 2026-10-31T12:00:00Z"),
+            ("period=last-28d", "2026-10-27 2026-11-24", "2026-09-29 2026-10-27"),
+            ("period=last-1d&compare=week", "2026-11-23 2026-11-24", "2026-11-16 2026-11-17"),
+            ("compare=week", "2026-11-24 2026-11-25", "2026-11-17 2026-11-17T12:00:00Z"),
+            ("period=last-28d&compare=week", "2026-10-27 2026-11-24", "2026-09-29 2026-10-27"),
+            (
+                "since=2026-11-14&until=2026-11-24&compare=week", "2026-11-14 2026-11-24",
+                "2026-10-31 2026-11-10"
+            ),
+            ("period=last-7d&compare=none", "2026-11-17 2026-11-24", "none"),
             ("period=last-1d", "2026-11-23 2026-11-24", "2026-11-22 2026-11-23"),
             ("period=last-7d", "2026-11-17 2026-11-24", "2026-11-10 2026-11-17"),
             ("period=last-30d", "2026-10-25 2026-11-24", "2026-09-25 2026-10-25"),
@@ -44,7 +54,7 @@ struct DashboardPeriodsTests {
                 "2026-11-19T18:00:00Z 2026-11-20T06:00:00Z"
             ),
             // Without an end they end with the newest record.
-            ("since=2026-11-23", "2026-11-23 2026-11-25", "2026-11-21 2026-11-23"),
+            ("since=2026-11-23", "2026-11-23 2026-11-25", "2026-11-21 2026-11-22T12:00:00Z"),
             ("since=2026-12-01", "2026-12-01 -", "none"),
             // Without a beginning they begin with the first record: nothing lies before.
             ("until=2026-11-23", "- 2026-11-23", "none"),
@@ -55,7 +65,16 @@ struct DashboardPeriodsTests {
             days.map { "\($0.since ?? "-") \($0.until ?? "-")" } ?? "none"
         }
         #expect(text(context.bounds(default: .day)) == shown)
-        #expect(text(context.daysBefore(default: .day)) == before)
+        if let compared = context.compared(default: .day) {
+            func length(_ days: PageContext.Days) -> Int64? {
+                guard let since = days.since.flatMap({ UTC.milliseconds(text: $0) }) else {
+                    return nil
+                }
+                return days.until.flatMap { UTC.milliseconds(text: $0) }.map { $0 - since }
+            }
+            #expect(length(compared.now) == length(compared.before))
+        }
+        #expect(text(context.compared(default: .day)?.before) == before)
     }
 
     @Test("whole days are those that a report of the same words has")
@@ -94,51 +113,67 @@ struct DashboardPeriodsTests {
                 workspace.commandLine() + (at.map { ["--at", $0] } ?? [])))
     }
 
-    /// Billings of five days: 1, 2, 4, 8 and 16 USD for a thousand impressions.
+    /// Billings of five days, an hour before and at noon: 1, 2, 4, 8 and 16 USD for a thousand impressions, and a tenth
+    /// of that at noon.
     private func makeWorkspace() throws -> Workspace {
         let workspace = try Workspace()
         try workspace.write(
             "watch.yaml", "silence: [{name: all, dump: bids, by: [seat], measures: [billed]}]\n")
         try workspace.publish(
             "bids",
-            (0..<5).map { day in
-                OutgoingRecord(
+            (0..<10).map { index in
+                let (day, isNoon) = (index / 2, index % 2 == 1)
+                return OutgoingRecord(
                     "bids",
-                    #"{"auction_id":"\#(day)","bid_id":"1","seat":"s","price":\#(1000 << day),"currency":"USD"}"#,
+                    #"{"auction_id":"\#(index)","bid_id":"1","seat":"s","price":\#((isNoon ? 100 : 1000) << day),"currency":"USD"}"#,
                     type: "openrtb.billing", partition: 0,
-                    at: Self.firstDay + Int64(day * 24 + 12) * 3_600_000)
+                    at: Self.firstDay + Int64(day * 24 + (isNoon ? 12 : 11)) * 3_600_000)
             })
         try workspace.foldBids()
         return workspace
     }
 
-    /// The amounts of a figure, and of the one before.
-    private func spend(_ page: ReadPage) -> [String] {
-        page.text.matches(
-            of:
-                #/Spend<\/span>.*?>([^<]*)<\/a>(?:<span class="before">Previous period: (?:<[^>]*>)?([^<]*)<)?/#
-        ).first.map { [String($0.1), $0.2.map(String.init) ?? "none"] } ?? []
+    /// The text of a figure: its amount, and the comparison.
+    private func spend(_ page: ReadPage) -> String {
+        page.text.firstMatch(of: #/<span class="title">Spend<\/span>(.*?)<\/div>/#).map {
+            String($0.1).replacing(#/<[^>]*>/#, with: "|").split(separator: "|")
+                .map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
+                .joined(separator: " ")
+        } ?? ""
     }
 
-    @Test("spend stands beside that of the days before, however days are chosen")
+    @Test("spend stands beside that of the days before, and of a running day beside the same hours")
     func figures() throws {
         let workspace = try makeWorkspace()
         let asker = try asker(workspace, at: "2026-11-24T13:00:00Z")
         for (query, expected) in [
-            ("", ["USD 16.00", "USD 8.00"]),
-            ("since=2026-11-23&until=2026-11-24", ["USD 8.00", "USD 4.00"]),
-            ("since=2026-11-22&until=2026-11-24", ["USD 12.00", "USD 3.00"]),
-            ("since=2026-11-23", ["USD 24.00", "USD 6.00"]),
-            ("period=last-1d", ["USD 8.00", "USD 4.00"]),
-            ("until=2026-11-22", ["USD 3.00", "none"]),
+            ("", "USD 17.60 ▲ +100 % USD 16.00 against USD 8.00"),
+            ("compare=none", "USD 17.60"),
+            ("since=2026-11-23&until=2026-11-24", "USD 8.80 ▲ +100 % before USD 4.40"),
+            ("since=2026-11-22&until=2026-11-24", "USD 13.20 ▲ +300 % before USD 3.30"),
+            ("since=2026-11-23", "USD 26.40 ▲ +300 % USD 24.80 against USD 6.20"),
+            ("period=last-1d", "USD 8.80 ▲ +100 % before USD 4.40"),
+            ("until=2026-11-22", "USD 3.30"),
         ] {
             let page = try asker.page("/?\(query)")
             #expect(page.status == 200)
             #expect(spend(page) == expected, "\(query)")
         }
+        let today = try asker.page("/").text
+        #expect(today.contains("the same hours of the day before, until 12:00"))
+        #expect(!(try asker.page("/?period=last-1d")).text.contains("the same hours"))
         let box = try asker.page("/?since=2026-11-22&until=2026-11-24").text
-        #expect(box.contains("<option value=\"\" selected=\"\">dates</option>"))
+        #expect(box.contains("<option value=\"\" selected=\"\">Dates</option>"))
         #expect(!box.contains("<option value=\"1d\" selected"))
+    }
+
+    @Test("the form of days is accepted as it is sent")
+    func form() throws {
+        let workspace = try makeWorkspace()
+        defer { withExtendedLifetime(workspace) {} }
+        let asker = try asker(workspace, at: "2026-11-24T13:00:00Z")
+        let query = "period=last-1d&shown=1d&compare=&since=&until=&campaign=&app_id=&country=&in="
+        #expect(try spend(asker.page("/?\(query)")) == "USD 8.80 ▲ +100 % before USD 4.40")
     }
 
     @Test("an end that is not after the beginning is refused on pages and files, with both days")
@@ -163,12 +198,12 @@ struct DashboardPeriodsTests {
         try workspace.foldBids()
         let asker = try asker(workspace, at: "2026-11-24T13:00:00Z")
         let today = try asker.page("/")
-        #expect(today.text.contains("<h1>24 November 2026</h1>"))
-        #expect(spend(today) == ["USD 16.00", "USD 8.00"])
+        #expect(today.text.contains("class=\"range\">24 November 2026, until 12:00 (UTC)<"))
+        #expect(spend(today) == "USD 17.60 ▲ +100 % USD 16.00 against USD 8.00")
         #expect(today.text.contains("Records dated ahead of the clock: bids 1."))
         // Once the clock is there, it is the newest record.
         let later = try self.asker(workspace, at: "2030-03-18T00:00:00Z").page("/")
-        #expect(later.text.contains("<h1>17 March 2030</h1>"))
+        #expect(later.text.contains("class=\"range\">17 March 2030, until 17:46 (UTC)<"))
         #expect(!later.text.contains("dated ahead of the clock"))
     }
 
@@ -184,8 +219,8 @@ struct DashboardPeriodsTests {
         try workspace.fold("costs", workspace.options())
         let asker = try asker(workspace, at: "2026-11-26T13:00:00Z")
         let today = try asker.page("/")
-        #expect(today.text.contains("<h1>24 November 2026</h1>"))
-        #expect(spend(today) == ["USD 16.00", "USD 8.00"])
+        #expect(today.text.contains("class=\"range\">24 November 2026, until 12:00 (UTC)<"))
+        #expect(spend(today) == "USD 17.60 ▲ +100 % USD 16.00 against USD 8.00")
         #expect(try asker.source.stores().newestMilliseconds(of: Funnel.name) == Self.noon)
         // Where there are only costs, the period ends with them.
         let alone = try Workspace()
@@ -197,7 +232,7 @@ struct DashboardPeriodsTests {
                 type: "cost.reported", partition: 0, at: Self.noon))
         try alone.fold("costs", alone.options())
         let page = try self.asker(alone, at: "2026-11-26T13:00:00Z").page("/")
-        #expect(page.text.contains("<h1>24 November 2026</h1>"))
+        #expect(page.text.contains("class=\"range\">24 November 2026, until 12:00 (UTC)<"))
     }
 
     @Test("a stream whose records are all ahead of the clock has no record so far")
@@ -205,7 +240,7 @@ struct DashboardPeriodsTests {
         let workspace = try makeWorkspace()
         defer { withExtendedLifetime(workspace) {} }
         let asker = try asker(workspace, at: "2026-11-19T13:00:00Z")
-        for path in ["/operation", "/"] {
+        for path in ["/streams", "/"] {
             let text = try asker.page(path).text
             #expect(text.contains(">no record up to 2026-11-19T13:00:00Z<"), "\(path)")
             #expect(!text.contains("1970-01-01"), "\(path)")
@@ -255,7 +290,7 @@ struct DashboardPeriodsTests {
         }
         #expect(
             try report("2026-11-24T13:00:00Z")
-                == "day,currency,billed_price_micros\r\n2026-11-22,USD,4000000000\r\n2026-11-23,USD,8000000000\r\n"
+                == "day,currency,billed_price_micros\r\n2026-11-22,USD,4400000000\r\n2026-11-23,USD,8800000000\r\n"
         )
         #expect(try report("2030-03-18T00:00:00Z").isEmpty == false)
         let watch = try Program.run(

@@ -220,7 +220,7 @@ struct DashboardScopeTests {
     @Test("the marker is there: who may see everything sees it on each page of rows")
     func everything() throws {
         let asker = try asker([])
-        for path in ["/campaigns", "/postbacks", "/operation", "/live", "/partners"] {
+        for path in ["/campaigns", "/postbacks", "/records", "/live", "/partners"] {
             let page = try asker.page("\(path)?period=all")
             #expect(page.status == 200 && page.text.contains("zzmarker"), "\(path)")
         }

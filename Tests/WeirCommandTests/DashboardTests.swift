@@ -113,7 +113,7 @@ struct DashboardTests {
 
     init() throws { asker = PageAsker(source: try ExampleStores.source()) }
 
-    private static let pages = DashboardPage.allCases.map(\.path) + ["/dumps"]
+    private static let pages = DashboardPage.allCases.map(\.path)
 
     @Test("every link of every page leads to a page")
     func links() throws {
@@ -123,9 +123,9 @@ struct DashboardTests {
             #expect(page.status == 200, "\(path)")
             for link in page.links where seen.insert(link.address).inserted {
                 // What takes the log, or several thousand numbers, is looked at by other tests.
-                guard !link.address.hasPrefix("/explain/"), !link.address.hasPrefix("/dump/"),
-                    link.address != "/dashboard.css"
-                else { continue }
+                guard !link.address.hasPrefix("/explain/"), !link.address.hasPrefix("/dump/") else {
+                    continue
+                }
                 let found = try asker.page(link.address)
                 #expect(found.status == 200, "\(path) leads to \(link.address)")
             }
@@ -174,19 +174,79 @@ struct DashboardTests {
 
     @Test("what a filter does not limit says so, and what a page does not know is refused")
     func filters() throws {
-        #expect(
-            try asker.page("/live?campaign=5239").text.contains(
-                "This page shows everything. It ignores campaign."))
-        #expect(!(try asker.page("/live")).text.contains("limit it"))
-        for address in ["/live?topic=none", "/campaigns?campain=5239", "/?since=a&since=b"] {
+        func chips(_ address: String) throws -> [String] {
+            try asker.page(address).text.matches(of: #/<li class="chip[^>]*>(.*?)<\/li>/#).map {
+                String($0.1).replacing(#/<[^>]*>/#, with: " ")
+            }
+        }
+        #expect(try chips("/live").isEmpty)
+        for (address, words) in [
+            ("/live?campaign=5239", "not used on this page"),
+            ("/warnings?period=7d", "not used on this page"),
+            ("/campaigns?source_app_id=1", "not used for funnel, roas"),
+            ("/postbacks?country=US", "United States"),
+            ("/campaigns?campaign=5239&in=USD", "not used for costs"),
+        ] {
+            #expect(try chips(address).contains { $0.contains(words) }, "\(address)")
+        }
+        #expect(try chips("/postbacks?campaign=5239").allSatisfy { !$0.contains("not used") })
+        for address in [
+            "/live?topic=none", "/campaigns?campain=5239", "/?since=a&since=b", "/?period=2d",
+            "/?compare=year", "/campaigns?sort=none", "/campaigns?columns=none",
+            "/cohorts?show=none",
+        ] {
             #expect(try asker.page(address).status == 400, "\(address)")
         }
+    }
+
+    @Test("a chip leads to the same page without its filter, and keeps everything else")
+    func chips() throws {
+        let page = try asker.page(
+            "/campaigns?campaign=5239&app_id=525463029&period=all&sort=-installs")
+        let found = page.text.matches(
+            of: #/<a href="([^"]*)" aria-label="Remove the filter ([a-z ]*)"/#
+        ).map { "\($0.2): \(String($0.1).replacing("&amp;", with: "&"))" }
+        #expect(
+            found == [
+                "campaign: /campaigns?period=all&app_id=525463029&sort=-installs",
+                "app: /campaigns?period=all&campaign=5239&sort=-installs",
+            ])
+    }
+
+    @Test("filters show names of the catalog, and have ids as values")
+    func pickers() throws {
+        let page = try asker.page("/campaigns?campaign=5239").text
+        #expect(
+            page.contains("<option value=\"5239\" selected=\"\">Rides, launch, video</option>"))
+        #expect(page.contains("<option value=\"com.example\">Example Network</option>"))
+        #expect(page.contains("<optgroup label=\"Example Rides\">"))
+        #expect(page.contains("<option value=\"US\">United States</option>"))
+    }
+
+    @Test("campaigns are sorted by the heading of the address, and unknown values come last")
+    func sorting() throws {
+        func installs(_ sort: String) throws -> [Int] {
+            let page = try asker.page("/campaigns?period=all&columns=installs&sort=\(sort)").text
+            let table = try #require(page.firstMatch(of: #/class="campaigns"(.*?)<\/tbody>/#)?.1)
+            return table.matches(of: #/<td class="number"><a [^>]*>([0-9,]+)</#).compactMap {
+                Int($0.1.replacing(",", with: ""))
+            }
+        }
+        let down = try installs("-installs")
+        #expect(down.count > 3 && down == down.sorted(by: >))
+        #expect(try installs("installs") == down.reversed())
+        let byCost = try asker.page("/campaigns?period=all&columns=spend&sort=spend").text
+        let table = try #require(byCost.firstMatch(of: #/class="campaigns"(.*?)<\/tbody>/#)?.1)
+        let cells = table.matches(of: #/<td class="number">(.*?)<\/td>/#).map {
+            $0.1.contains("unknown\" title")
+        }
+        #expect(cells.contains(true) && cells.drop { !$0 }.allSatisfy { $0 })
     }
 
     @Test("tables have neither columns nor rows of zeros, a network once, and values by number")
     func zeros() throws {
         for path in ["/", "/campaigns", "/publisher", "/subscriptions", "/postbacks"] {
-            for table in try asker.page(path).text.matches(of: #/<table>(.*?)<\/table>/#) {
+            for table in try asker.page(path).text.matches(of: #/<table[^>]*>(.*?)<\/table>/#) {
                 let rows = String(table.1).matches(of: #/<tr>(.*?)<\/tr>/#).dropFirst().map { row in
                     String(row.1).matches(of: #/<td class="number">(.*?)<\/td>/#).map {
                         String($0.1).replacing(#/<[^>]*>/#, with: "")
@@ -260,7 +320,7 @@ struct DashboardTests {
 
     @Test(
         "a table as a file has the rows of the command that it names",
-        arguments: ["/campaigns", "/postbacks", "/publisher", "/operation"])
+        arguments: ["/campaigns", "/postbacks", "/publisher", "/records"])
     func files(_ path: String) throws {
         let page = try asker.page(path)
         let tables = page.text.matches(
@@ -334,9 +394,12 @@ struct DashboardTests {
         ] {
             let page = try nothing.page(path)
             #expect(page.status == 200, "\(path)")
-            #expect(page.text.contains("class=\"empty\""), "\(path)")
+            #expect(page.text.contains("class=\"empty"), "\(path)")
         }
         #expect(try nothing.page("/publisher").text.contains("weir publish --topic"))
+        let first = try nothing.page("/").text
+        #expect(first.contains("No data yet") && first.contains("<pre>weir demo --data demo</pre>"))
+        #expect(!first.contains("class=\"card\""))
     }
 
     @Test("texts of records and of the address stay texts")
@@ -347,7 +410,10 @@ struct DashboardTests {
             "/explain/bids?seat=\(hostile)&measure=bids", "/\(hostile)",
         ] {
             let page = try asker.page(path)
-            #expect(!page.text.contains("<script"), "\(path)")
+            #expect(
+                page.text.ranges(of: "<script").count == 1
+                    && page.text.contains("<script src=\"/dashboard.js\"></script>"), "\(path)")
+            #expect(!page.text.contains("alert(1)</"), "\(path)")
         }
         var html = HTML()
         html.element("p", ["title": "\" onclick=\"x"], text: "<b>\u{202E}&")
@@ -360,13 +426,12 @@ struct DashboardTests {
 struct StylesheetTests {
     /// The colours of the variables, first those of light paper, then those of dark.
     private func palettes() -> [[String: [Double]]] {
-        let blocks = Stylesheet.text.split(
-            separator: ":root {", omittingEmptySubsequences: false
-        ).dropFirst()
-        return blocks.map { block in
+        let pairs = Stylesheet.text.matches(
+            of: #/--([a-z0-9]+): light-dark\(#([0-9a-f]{6}), #([0-9a-f]{6})\)/#)
+        return [false, true].map { isDark in
             Dictionary(
-                block.matches(of: #/--([a-z0-9]+): #([0-9a-f]{6})/#).map { match in
-                    let digits = Array(match.2)
+                pairs.map { match in
+                    let digits = Array(isDark ? match.3 : match.2)
                     let parts = stride(from: 0, to: 6, by: 2).map { index in
                         Double(Int(String(digits[index...index + 1]), radix: 16) ?? 0) / 255
                     }
@@ -386,7 +451,7 @@ struct StylesheetTests {
     )
     func contrast() throws {
         let palettes = palettes()
-        #expect(palettes.count == 2)
+        #expect(palettes.count == 2 && palettes.allSatisfy { $0.count >= 13 })
         for palette in palettes {
             func contrast(_ one: String, _ other: String) throws -> Double {
                 let both = [
@@ -394,7 +459,7 @@ struct StylesheetTests {
                 ]
                 return ((both.max() ?? 0) + 0.05) / ((both.min() ?? 0) + 0.05)
             }
-            for paper in ["paper", "fill"] {
+            for paper in ["paper", "fill", "side"] {
                 for text in ["ink", "soft", "door", "bad", "good"] {
                     #expect(try contrast(text, paper) >= 4.5, "\(text) on \(paper)")
                 }
@@ -421,10 +486,17 @@ struct StylesheetTests {
                     before.ranges(of: "<label>").count - before.ranges(of: "</label>").count
                 #expect(opened == 1, "\(path): \(field.0)")
             }
-            #expect(text.ranges(of: "<table>").count == text.ranges(of: "<thead>").count, "\(path)")
+            #expect(text.ranges(of: "<table").count == text.ranges(of: "<thead>").count, "\(path)")
+            // A bar repeats the number beside it.
+            for image in text.matches(of: #/<svg [^>]*>/#) {
+                #expect(
+                    image.0.contains("role=\"img\" aria-label=\"")
+                        || image.0.contains("aria-hidden=\"true\""), "\(path)")
+            }
+            // Only the box of a table scrolls, and the keyboard reaches it.
             #expect(
-                text.ranges(of: "<svg ").count
-                    == text.ranges(of: "role=\"img\" aria-label=\"").count,
+                text.ranges(of: "<table").count
+                    == text.ranges(of: "class=\"scroll\" tabindex=\"0\" role=\"region\"").count,
                 "\(path)")
         }
     }

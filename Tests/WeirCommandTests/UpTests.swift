@@ -309,7 +309,7 @@ struct UpTests {
         let pages = Requests(port: try up.program.port(after: "dashboard http://127.0.0.1:"))
         let metrics = Requests(port: try up.program.port(after: "metrics http://127.0.0.1:"))
         let impressions = "/v1/events/impressions?ce_type=skoverlay.presented"
-        #expect(try !pages.get("/operation").text.contains("has failed"))
+        #expect(try !pages.get("/streams").text.contains("has failed"))
         #expect(try metrics.get("/readyz").status == 200)
         #expect(try up.post(impressions, #"{"impression_id":"i-1"}"#) == 200)
         #expect(Wait.until { workspace.outcome("accepted", of: "impressions") == 1 })
@@ -324,7 +324,7 @@ struct UpTests {
         #expect(try up.get("/readyz")?.text.contains("The status is 200 because") == true)
         #expect(try up.get("/readyz")?.status == 200, "records are taken all the same")
         // Pages and monitoring show it.
-        for path in ["/", "/operation", "/campaigns", "/dumps", "/dump/outcomes", "/none"] {
+        for path in ["/", "/streams", "/campaigns", "/reports", "/dump/outcomes", "/none"] {
             let page = try pages.get(path).text
             #expect(page.contains("weir-impressions has failed, and"), "\(path): \(page)")
             #expect(page.contains("impressions.sqlite"), "the reason is there")

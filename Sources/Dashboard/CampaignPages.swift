@@ -1,0 +1,189 @@
+import Reports
+import Streams
+
+// All campaigns, and one campaign.
+
+extension PageWriter {
+    /// The page of a campaign's row.
+    func campaignLink(_ key: [ReportRequest.Condition]) -> PageAddress? {
+        let wanted = key.filter { ["campaign", "app_id", "ad_network_id"].contains($0.column) }
+        guard wanted.contains(where: { $0.column == "campaign" && !$0.value.isEmpty }) else {
+            return nil
+        }
+        return context.address("/campaign", wanted.map { ($0.column, $0.value) })
+    }
+
+    mutating func writeCampaigns() throws {
+        try section(
+            "All campaigns",
+            "Click a name to open the campaign, a number to see its records, or a heading to sort."
+        ) { try $0.writeCampaignTable() }
+        try section("Spend and revenue by day", Self.aboutIntervals) { page in
+            try page.writeCurves(page.dailyFunnel())
+        }
+        try section("By ad network") {
+            try $0.table(
+                ReportAddress(Funnel.name, by: ["ad_network_id"], measures: Self.funnelSums),
+                sort: "cost_micros")
+        }
+        try section(
+            "Reported costs", "As reported by ad platforms and finance. The last report counts."
+        ) {
+            try $0.table(
+                ReportAddress("costs", by: ["source", "campaign", "currency"]), sort: "cost_micros")
+        }
+    }
+
+    private static let tableMeasures =
+        funnelSums + ["win_rate", "ctr", "install_rate", "postbacks"]
+
+    private mutating func writeCampaignTable() throws {
+        let request = ReportAddress(
+            Funnel.name, by: Self.campaignColumns, measures: Self.tableMeasures)
+        var now = try answer(request)
+        for notice in now.notices { paragraph(notice, class: "note") }
+        now.leaveOutEmptyRows()
+        guard !now.rows.isEmpty else {
+            writeNoRows()
+            return files(of: now)
+        }
+        var small = request
+        small.measures = ["installs", "cost_micros"]
+        let compared = try context.compared(default: period).map { compared in
+            (
+                now: try answer(small, days: compared.now),
+                before: try answer(small, days: compared.before)
+            )
+        }
+        var byDay = small
+        byDay.by = ["day"] + Self.campaignColumns
+        var total = request
+        total.by = []
+        let answers = CampaignAnswers(
+            now: now, total: try answer(total), compared: compared,
+            returns: try? answer(Self.returns(by: Self.campaignColumns)),
+            totalReturns: try? answer(Self.returns(by: [])),
+            days: try? answer(byDay, days: lineDays))
+        let table = try CampaignTable(
+            context, source.names(for: context.scope), answers, link: campaignLink)
+        write { table.write(to: &$0) }
+        if let compared = context.compared(default: period) {
+            paragraph("Changes are against \(compared.words).", class: "note")
+        }
+        files(of: now)
+    }
+
+    /// The campaigns with the highest spend.
+    mutating func writeShortCampaignTable(_ answer: PageAnswer) throws {
+        var answer = answer
+        answer.leaveOutEmptyRows()
+        guard !answer.rows.isEmpty else {
+            writeNoRows()
+            return files(of: answer)
+        }
+        let total = try self.answer(ReportAddress(Funnel.name, measures: Self.funnelSums))
+        let table = try CampaignTable(
+            context, source.names(for: context.scope),
+            CampaignAnswers(
+                now: answer, total: total, compared: nil, returns: nil, totalReturns: nil,
+                days: nil), isShort: true, link: campaignLink)
+        write { table.write(to: &$0) }
+        files(of: answer)
+    }
+
+    /// The return through day 7 after the install.
+    private static func returns(by columns: [String]) -> ReportAddress {
+        var request = ReportAddress(CampaignReturns.name, by: columns)
+        request.conditions = [
+            ReportRequest.Condition(column: CampaignReturns.throughDay, value: "7")
+        ]
+        return request
+    }
+
+    mutating func writeCurves(_ answer: PageAnswer) throws {
+        try chart(
+            "Revenue by day of arrival, lower to upper bound, and spend", answer,
+            [
+                ("revenue", "revenue_min_micros", "revenue_max_micros"),
+                ("spend", "cost_micros", "cost_micros"),
+            ], over: lineDays)
+        try chart(
+            "Installs by day of arrival (dashed: the day is not over)", answer,
+            [("installs", "installs", "installs")], over: lineDays)
+        files(of: answer)
+    }
+
+    // MARK: One campaign
+
+    /// One campaign, selected by the parameter `campaign`. Returns its title.
+    mutating func writeCampaign() throws -> String {
+        let id = context.parameters["campaign"] ?? ""
+        let names = source.names(for: context.scope)
+        func value(_ column: String) -> String? {
+            (context.scope + context.chosen).first { $0.column == column }?.value
+        }
+        let name = names.name(id, in: "campaign", row: value)
+        let title = name ?? "Campaign \(id)"
+        let parts = ["ad_network_id", "app_id"].compactMap { column in
+            value(column).map { names.name($0, in: column) ?? $0 }
+        }
+        writeHeading(
+            title,
+            (parts + [name == nil ? nil : "campaign \(id)"].compactMap(\.self))
+                .joined(separator: " · "), showsDays: true)
+        let daily = try? dailyFunnel()
+        try section("Results") { page in
+            try page.cards(
+                ReportAddress(Funnel.name),
+                Self.resultCards + [
+                    Card("Bids", "bids"), Card("Wins", "wins"), Card("Presented", "presented"),
+                    Card("Clicks", "clicks", .good),
+                ], days: daily)
+            try page.writeMaturity()
+        }
+        try section("Trend", Self.aboutIntervals) { page in
+            try page.writeCurves(daily ?? page.dailyFunnel())
+        }
+        try section("Return on spend by age") { try $0.writeReturns() }
+        try section("Conversion values", "Postbacks by value, and what each value means.") {
+            try $0.writeConversionValues()
+        }
+        try writeCampaignDetails()
+        return title
+    }
+
+    private mutating func writeCampaignDetails() throws {
+        try section("Daily results") {
+            try $0.table(ReportAddress(Funnel.name, by: ["day"], measures: Self.funnelSums))
+        }
+        try section("Bids by source app") {
+            try $0.table(
+                ReportAddress(
+                    "bids", by: ["source_app_id", "currency"],
+                    measures: ["bids", "wins", "losses", "billed", "overlay_eligible"]),
+                sort: "bids", limit: 20)
+        }
+        try section("Ads by placement") {
+            try $0.table(
+                ReportAddress("impressions", by: ["format", "placement"]), sort: "presented",
+                limit: 20)
+        }
+        try section("Clicks by placement") {
+            try $0.table(
+                ReportAddress("overlay-clicks", by: ["format", "placement"]), sort: "clicks",
+                limit: 20)
+        }
+        try section("Loss reasons") {
+            try $0.table(ReportAddress("loss-reasons", by: ["reason"]), sort: "losses", limit: 10)
+        }
+        try section("Postbacks by verdict") {
+            try $0.table(
+                ReportAddress(
+                    "postbacks",
+                    by: ["version", "sequence_index", "conversion_type", "did_win", "verdict"]))
+        }
+        try section("Decoded events", "Events and revenue behind the values, by model version.") {
+            try $0.table(ReportAddress("decoded-events", by: ["model", "event", "currency"]))
+        }
+    }
+}

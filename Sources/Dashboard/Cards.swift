@@ -1,0 +1,269 @@
+import Foundation
+import Reports
+
+/// A figure on a page: a value or an interval, its change, and its days as a small line.
+struct Card {
+    let title: String
+    let low: String
+    /// Equal to `low` for a single value.
+    let high: String
+    var tone = Tone.neutral
+
+    /// Whether an increase is good.
+    enum Tone {
+        case neutral, good, bad
+    }
+
+    init(_ title: String, _ measure: String, _ tone: Tone = .neutral) {
+        self.init(title, measure, measure, tone)
+    }
+
+    init(_ title: String, _ low: String, _ high: String, _ tone: Tone = .neutral) {
+        self.title = title
+        self.low = low
+        self.high = high
+        self.tone = tone
+    }
+
+    var measures: [String] { low == high ? [low] : [low, high] }
+}
+
+/// A change from one value to another.
+struct Change {
+    let text: String
+    /// 1 for an increase, -1 for a decrease, 0 for neither.
+    let direction: Int
+
+    /// Nil if one of the values is unknown, or a percentage of 0 would be needed.
+    init?(from before: ReportValue?, to now: ReportValue?, of measure: String) {
+        guard let before, let now, before.currency == now.currency else { return nil }
+        self.init(
+            from: ShownValue.amount(before, in: measure), to: ShownValue.amount(now, in: measure),
+            isShare: ShownValue.isShare(measure))
+    }
+
+    init?(from old: Double?, to new: Double?, isShare: Bool = false) {
+        guard let old, let new, isShare || old > 0 else { return nil }
+        let percent = isShare ? (new - old) * 100 : (new - old) / old * 100
+        let size = percent.magnitude
+        let digits = size >= 99.95 ? 0 : 1
+        let number = String(format: "%.\(digits)f", size)
+        direction = Double(number) == 0 ? 0 : percent > 0 ? 1 : -1
+        let sign = direction == 0 ? "±" : percent > 0 ? "+" : "−"
+        text = "\(sign)\(number)\(isShare ? " points" : " %")"
+    }
+
+    /// `▲`, `▼`, or nothing.
+    var symbol: String { direction == 0 ? "" : direction > 0 ? "▲ " : "▼ " }
+
+    func style(_ tone: Card.Tone) -> String {
+        switch tone {
+        case .neutral: "change"
+        case _ where direction == 0: "change"
+        case .good: direction > 0 ? "change good" : "change bad"
+        case .bad: direction > 0 ? "change bad" : "change good"
+        }
+    }
+}
+
+extension ReportValue {
+    /// Whether two decimals of a ratio would hide most of it.
+    var isSmall: Bool {
+        if case .decimal(let digits) = self { (Double(digits) ?? 0).magnitude < 0.1 } else { false }
+    }
+
+    /// The only currency of an amount.
+    fileprivate var currency: String? {
+        if case .money(let money) = self { money.amounts.first?.currency } else { nil }
+    }
+}
+
+extension PageWriter {
+    /// Figures of one row, each with its change against the compared days.
+    ///
+    /// - Parameter days: the rows of a request by day, for small lines; nil for none.
+    mutating func cards(_ request: ReportAddress, _ cards: [Card], days: PageAnswer? = nil) throws {
+        var request = request
+        request.measures = cards.flatMap(\.measures) + (request.measures ?? [])
+        let shown = try answer(request)
+        let compared = context.compared(default: period)
+        // The shown days may include an hour that is not over, which the earlier days have in full.
+        let now =
+            try compared.map { $0.isPartial ? try answer(request, days: $0.now) : shown }
+        let before = try compared.map { try answer(request, days: $0.before) }
+        // A step that the selection does not have at all is not worth a card.
+        let cards = cards.filter { card in
+            (shown.only(card.high)?.isZero ?? true) == false
+                || (before?.only(card.high)?.isZero ?? true) == false
+                || Self.isAlwaysShown(card)
+        }
+        write { html in
+            html.element("div", ["class": "cards"]) { html in
+                for card in cards {
+                    html.element("div", ["class": "card"]) { html in
+                        html.element("span", ["class": "title"], text: card.title)
+                        Self.amount(card, shown, to: &html)
+                        if let now, let before {
+                            Self.change(card, now, before, compared?.isPartial == true, to: &html)
+                        }
+                        if let days { Self.line(card, days, to: &html) }
+                    }
+                }
+            }
+        }
+        if let compared {
+            paragraph("Compared with \(compared.words).", class: "note compared")
+        }
+        writeCurrencies(of: shown)
+        files(of: shown)
+    }
+
+    /// Cards of results stay when they are 0 or unknown.
+    private static func isAlwaysShown(_ card: Card) -> Bool {
+        resultCards.contains { $0.low == card.low }
+    }
+
+    /// Offers to convert amounts of several currencies.
+    mutating func writeCurrencies(of answer: PageAnswer) {
+        let currencies = Set(answer.rows.joined().flatMap(\.currencies))
+        guard currencies.count > 1, answer.request.target == nil else { return }
+        let rates = source.currencies
+        let context = context
+        write { html in
+            html.element("p", ["class": "note"]) { html in
+                html.text(
+                    "Amounts are in \(currencies.sorted().joined(separator: " and ")), so ratios and charts of money are missing. "
+                )
+                guard let target = rates.first else {
+                    return html.text("Add rates.csv to convert them.")
+                }
+                html.link(
+                    "Convert to \(target)",
+                    to: context.address(changing: [PageContext.currency: target]))
+            }
+        }
+    }
+
+    private static func amount(_ card: Card, _ answer: PageAnswer, to html: inout HTML) {
+        let isInterval = answer.only(card.low) != answer.only(card.high)
+        html.element("span", ["class": isInterval ? "amount interval" : "amount"]) { html in
+            range(card, answer, to: &html)
+        }
+    }
+
+    private static func range(_ card: Card, _ answer: PageAnswer, to html: inout HTML) {
+        let link = NumberLink(answer, row: answer.rows.first)
+        let (low, high) = (answer.only(card.low), answer.only(card.high))
+        let isRatio =
+            card.low == "cpi" || card.low != card.high && !MoneyByCurrency.isMoney(card.low)
+        let decimals = isRatio && low?.isSmall != true ? 2 : nil
+        link.write(low, of: card.low, decimals: decimals, to: &html)
+        guard low != high else { return }
+        html.text(" to ")
+        link.write(high, of: card.high, decimals: decimals, isShort: true, to: &html)
+    }
+
+    private static func change(
+        _ card: Card, _ now: PageAnswer, _ before: PageAnswer, _ isPartial: Bool,
+        to html: inout HTML
+    ) {
+        html.element("span", ["class": "before"]) { html in
+            if card.low == card.high,
+                let change = Change(
+                    from: before.only(card.low), to: now.only(card.low), of: card.low)
+            {
+                html.element(
+                    "span", ["class": change.style(card.tone)],
+                    text: "\(change.symbol)\(change.text)")
+                html.text(" ")
+            } else if card.low != card.high {
+                html.text(Self.intervalChange(card, now, before))
+            }
+            if isPartial, now.only(card.low) != nil {
+                range(card, now, to: &html)
+                html.text(" against ")
+            } else {
+                html.text("before ")
+            }
+            range(card, before, to: &html)
+        }
+    }
+
+    /// Two intervals differ only if they do not overlap.
+    private static func intervalChange(
+        _ card: Card, _ now: PageAnswer, _ before: PageAnswer
+    ) -> String {
+        func bounds(_ answer: PageAnswer) -> (low: Double, high: Double)? {
+            guard let low = answer.only(card.low).flatMap({ ShownValue.amount($0, in: card.low) }),
+                let high = answer.only(card.high).flatMap({
+                    ShownValue.amount($0, in: card.high)
+                })
+            else { return nil }
+            return (low, high)
+        }
+        guard let now = bounds(now), let before = bounds(before) else { return "" }
+        if now.low > before.high { return "▲ certainly more, " }
+        if now.high < before.low { return "▼ certainly less, " }
+        return ""
+    }
+
+    private static func line(_ card: Card, _ days: PageAnswer, to html: inout HTML) {
+        guard let low = days.index(of: card.low), let high = days.index(of: card.high) else {
+            return
+        }
+        let line = SmallLine(
+            title: "\(card.title) by day",
+            points: days.rows.map { row in
+                SmallLine.Point(
+                    low: ShownValue.amount(row[low], in: card.low),
+                    high: ShownValue.amount(row[high], in: card.high))
+            })
+        line.write(to: &html)
+    }
+}
+
+/// A line without axes, for cards and cells. Bounds are a band.
+struct SmallLine {
+    struct Point {
+        let low: Double?
+        let high: Double?
+    }
+
+    let title: String
+    let points: [Point]
+    var width = 120.0
+    var height = 28.0
+
+    func write(to html: inout HTML) {
+        let most = points.compactMap { $0.high ?? $0.low }.max() ?? 0
+        guard points.count > 1, most > 0 else { return }
+        func at(_ index: Int, _ amount: Double) -> String {
+            let x = 2 + (width - 4) * Double(index) / Double(points.count - 1)
+            let y = 2 + (height - 4) * (1 - max(0, amount) / most)
+            return "\(Chart.text(x)),\(Chart.text(y))"
+        }
+        let known = points.indices.filter { points[$0].low != nil }
+        html.element(
+            "svg",
+            [
+                "class": "small", "viewBox": "0 0 \(Int(width)) \(Int(height))", "role": "img",
+                "aria-label": title, "preserveAspectRatio": "none",
+            ]
+        ) { html in
+            for run in Chart.runs(of: known) {
+                let highs = run.map { at($0, points[$0].high ?? points[$0].low ?? 0) }
+                let lows = run.map { at($0, points[$0].low ?? 0) }
+                if highs != lows {
+                    html.element(
+                        "polygon",
+                        [
+                            "class": "band s0",
+                            "points": (highs + lows.reversed()).joined(separator: " "),
+                        ])
+                }
+                html.element(
+                    "polyline", ["class": "line s0", "points": highs.joined(separator: " ")])
+            }
+        }
+    }
+}

@@ -1,0 +1,222 @@
+import Program
+import Reports
+import Streams
+
+/// A table of cohorts by age, whose cells are shaded by a measure.
+struct HeatMap {
+    let title: String
+    let answer: PageAnswer
+    /// The columns of the cohorts and of their ages.
+    let cohort: String
+    let age: String
+    let measure: String
+    /// Shown beside each cohort; the same for all ages.
+    let sizes: [String]
+    let rows: [[ReportValue]]
+
+    private static let steps = 7
+
+    func write(to html: inout HTML) {
+        guard let cohort = answer.index(of: cohort), let age = answer.index(of: age),
+            let measure = answer.index(of: measure)
+        else { return }
+        var ages: [String] = []
+        for row in rows where !ages.contains(row[age].plainText) { ages.append(row[age].plainText) }
+        ages.sort { (Int($0) ?? .max) < (Int($1) ?? .max) }
+        // Ages that no cohort has reached repeat the age before.
+        if let maturity = answer.index(of: "maturity"),
+            let first = ages.firstIndex(where: { age in
+                rows.allSatisfy {
+                    $0[self.answer.index(of: self.age) ?? 0].plainText != age
+                        || (ShownValue.amount($0[maturity], in: "maturity") ?? 0) == 0
+                }
+            })
+        {
+            ages = Array(ages[...first])
+        }
+        let byCohort = Dictionary(grouping: rows) { $0[cohort].plainText }
+        let amounts = rows.compactMap { ShownValue.amount($0[measure], in: self.measure) }
+            .filter { $0 > 0 }.sorted()
+        // One outlier must not make all other cells alike.
+        let most = amounts.isEmpty ? 0 : amounts[min(amounts.count - 1, amounts.count * 19 / 20)]
+        let decimals = answer.fractionDigits(of: rows)
+        html.table(named: title, class: "heat") { html in
+            html.element("thead") { html in
+                html.element("tr") { html in
+                    html.element("th", ["scope": "col"], text: "Cohort")
+                    for size in sizes {
+                        html.element(
+                            "th", ["scope": "col", "class": "number"],
+                            text: ShownValue.heading(size))
+                    }
+                    for age in ages {
+                        html.element(
+                            "th", ["scope": "col", "class": "number"],
+                            text: age == "+" ? "Later" : "Day \(age)")
+                    }
+                }
+            }
+            html.element("tbody") { html in
+                for name in byCohort.keys.sorted(by: >) {
+                    let own = byCohort[name] ?? []
+                    html.element("tr") { html in
+                        html.element(
+                            "th", ["scope": "row"],
+                            text: PageContext.name(ofDay: name, isShort: true))
+                        for size in sizes {
+                            html.element("td", ["class": "number"]) { html in
+                                cell(own.first, size, decimals, to: &html)
+                            }
+                        }
+                        for age in ages.map({ wanted in
+                            own.first { $0[age].plainText == wanted }
+                        }) {
+                            html.element("td", ["class": style(age, most)]) { html in
+                                cell(age, self.measure, decimals, to: &html)
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    private func cell(
+        _ row: [ReportValue]?, _ measure: String, _ decimals: [Int: Int], to html: inout HTML
+    ) {
+        guard let row, let index = answer.index(of: measure) else { return }
+        let isReturn = measure.hasPrefix("roas")
+        NumberLink(answer, key: answer.key(of: row), row: row).write(
+            row[index], of: measure, decimals: isReturn ? 2 : decimals[index],
+            isShort: measure == self.measure, to: &html)
+    }
+
+    private func style(_ row: [ReportValue]?, _ most: Double) -> String {
+        guard let row, let index = answer.index(of: measure) else { return "number" }
+        let amount = ShownValue.amount(row[index], in: measure) ?? 0
+        let share = most > 0 ? min(amount / most, 1) : 0
+        let step = amount > 0 ? max(1, Int((share * Double(Self.steps)).rounded())) : 0
+        let maturity = answer.index(of: "maturity").flatMap {
+            ShownValue.amount(row[$0], in: "maturity")
+        }
+        return "number h\(step)\(maturity.map { $0 < 1 } ?? false ? " young" : "")"
+    }
+}
+
+extension PageWriter {
+    static let returnMeasures = [
+        "roas_min", "roas_max", "revenue_min_micros", "revenue_max_micros",
+    ]
+    static let buyerMeasures = [
+        "gross_micros", "trial_conversions", "renewals", "refunded_micros", "buyers",
+    ]
+
+    mutating func writeCohorts() throws {
+        try section(
+            "Return on spend by cohort",
+            "A cohort is the installs of one estimated day. Columns are days after the install. Hatched cells can still grow."
+        ) { try $0.writeReturnMap() }
+        try section(
+            "Buyers by day of first purchase",
+            "Each age includes all earlier ages. Hatched cells can still grow."
+        ) { try $0.writeBuyerMap() }
+        try section(
+            "Installs by cohort and window",
+            "Each window includes the postbacks of earlier windows. Maturity is the share of installs whose window is over."
+        ) { page in
+            var installs = ReportAddress("install-cohorts", by: ["cohort", "window"])
+            installs.curve = true
+            installs.measures = ["installs", "postbacks", "null_values"]
+            let answer = try page.answer(installs)
+            let window = answer.index(of: "window")
+            // The last window is cumulative and has the total maturity.
+            let last = answer.rows.filter { row in window.map { row[$0] == .integer(2) } ?? false }
+            page.draw(
+                "Installs by cohort, and postbacks of all windows (dashed: windows are open)",
+                answer, last, by: "cohort",
+                [
+                    ("installs", "installs", "installs"), ("postbacks", "postbacks", "postbacks"),
+                    ("null values", "null_values", "null_values"),
+                ])
+            page.files(of: answer)
+        }
+        try section("Installs by cohort, not cumulative", "Click a number to see its postbacks.") {
+            try $0.table(
+                ReportAddress("install-cohorts", by: ["cohort", "window", "currency"]), limit: 60)
+        }
+        try section("Buyers by day of first purchase, not cumulative") {
+            try $0.table(ReportAddress("cohorts", by: ["cohort", "age", "currency"]), limit: 60)
+        }
+    }
+
+    private mutating func writeReturnMap() throws {
+        let measure = try choice("show", of: Self.returnMeasures)
+        var answer = try answer(
+            ReportAddress(CampaignReturns.name, by: ["day", CampaignReturns.throughDay]))
+        answer.leaveOutEmptyRows()
+        guard !answer.rows.isEmpty else {
+            writeNoRows()
+            return files(of: answer)
+        }
+        let map = HeatMap(
+            title: "Return on spend by cohort", answer: answer, cohort: "day",
+            age: CampaignReturns.throughDay, measure: measure, sizes: ["installs", "cost_micros"],
+            rows: answer.rows)
+        write { map.write(to: &$0) }
+        files(of: answer)
+    }
+
+    private mutating func writeBuyerMap() throws {
+        let measure = try choice("buyers", of: Self.buyerMeasures)
+        let isMoney = MoneyByCurrency.isMoney(measure)
+        var request = ReportAddress(
+            "cohorts", by: ["cohort", "age"] + (isMoney ? ["currency"] : []))
+        request.curve = true
+        let answer = try answer(request)
+        guard !answer.rows.isEmpty else {
+            writeNoRows()
+            return files(of: answer)
+        }
+        let currency = isMoney ? answer.index(of: "currency") : nil
+        let groups = Dictionary(grouping: answer.rows) { row in
+            currency.map { row[$0].plainText } ?? ""
+        }
+        let index = answer.index(of: measure) ?? 0
+        func total(_ rows: [[ReportValue]]) -> Double {
+            rows.reduce(0) { $0 + (ShownValue.amount($1[index], in: measure) ?? 0) }
+        }
+        for (name, rows) in groups.sorted(by: { total($0.value) > total($1.value) }) {
+            let map = HeatMap(
+                title: "Buyers by day of first purchase \(name)", answer: answer, cohort: "cohort",
+                age: "age", measure: measure, sizes: [], rows: rows)
+            write { html in
+                if groups.count > 1 { html.element("h3", text: name.isEmpty ? "Others" : name) }
+                map.write(to: &html)
+            }
+        }
+        files(of: answer)
+    }
+
+    /// The chosen measure, and links to the others.
+    private mutating func choice(_ parameter: String, of measures: [String]) throws -> String {
+        let chosen = context.parameters[parameter].nonempty ?? measures[0]
+        guard measures.contains(chosen) else {
+            throw CommandError.usage(
+                "unknown \(parameter) '\(chosen)': use one of \(measures.joined(separator: ", "))")
+        }
+        let context = context
+        write { html in
+            html.element("p", ["class": "choices switch"]) { html in
+                html.text("Show ")
+                for measure in measures {
+                    html.link(
+                        ShownValue.heading(measure),
+                        to: context.address(changing: [parameter: measure]),
+                        class: measure == chosen ? "chosen" : nil)
+                    html.text(" ")
+                }
+            }
+        }
+        return chosen
+    }
+}

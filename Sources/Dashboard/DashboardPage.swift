@@ -1,0 +1,62 @@
+import Reports
+
+/// The pages of the navigation.
+enum DashboardPage: String, CaseIterable {
+    case overview, campaigns, cohorts, subscriptions, publisher
+    case postbacks, warnings, records
+    case partners, streams, live, reports
+
+    /// The groups of the navigation, in the order of a typical day.
+    static let groups: [(name: String, pages: [DashboardPage])] = [
+        ("Results", [.overview, .campaigns, .cohorts, .subscriptions, .publisher]),
+        ("Data", [.postbacks, .warnings, .records]),
+        ("Operation", [.partners, .streams, .live, .reports]),
+    ]
+
+    var path: String { self == .overview ? "/" : "/\(rawValue)" }
+
+    var title: String {
+        self == .reports
+            ? "All reports" : rawValue.prefix(1).uppercased() + rawValue.dropFirst()
+    }
+
+    var period: PageContext.Period { self == .overview ? .day : .month }
+
+    /// Whether it shows the whole instance, so that readers of some campaigns cannot see it.
+    var isOfEverything: Bool { [.warnings, .records, .partners, .streams, .live].contains(self) }
+
+    /// Whether its content depends on the chosen days.
+    var isOfDays: Bool { ![.warnings, .partners, .live, .reports].contains(self) }
+
+    /// Whether its content is compared with other days.
+    var isCompared: Bool { [.overview, .campaigns, .publisher].contains(self) }
+
+    /// Parameters in addition to those of every page.
+    var parameters: [String] {
+        switch self {
+        case .campaigns: ["sort", "columns"]
+        case .cohorts: ["show", "buyers"]
+        case .live: ["topic", "refused"]
+        default: []
+        }
+    }
+}
+
+extension PageWriter {
+    mutating func write(_ page: DashboardPage) throws {
+        switch page {
+        case .overview: try writeOverview()
+        case .campaigns: try writeCampaigns()
+        case .cohorts: try writeCohorts()
+        case .subscriptions: try writeSubscriptions()
+        case .publisher: try writePublisher()
+        case .postbacks: try writePostbacks()
+        case .warnings: try writeWarnings()
+        case .records: try writeRecords()
+        case .partners: try writePartners()
+        case .streams: try writeOperation()
+        case .live: try writeLive()
+        case .reports: writeReports()
+        }
+    }
+}

@@ -1,0 +1,274 @@
+import Reports
+
+/// The bar on top of a page: its days, their comparison, and filters with names. It works without a script: a form that
+/// asks for the same page with other parameters.
+struct FilterBar {
+    let context: PageContext
+    let page: DashboardPage?
+    let period: PageContext.Period
+    let names: PageNames
+    /// The currencies of `rates.csv`.
+    let currencies: [String]
+    /// The filters and days of the page, and the reports that ignored them.
+    let use: FilterUse
+
+    /// More choices than these are a field with suggestions instead of a menu.
+    private static let mostOptions = 300
+
+    /// Parameters of the page that the form keeps.
+    private var kept: [String] { page?.parameters ?? ["app_id", "ad_network_id", "campaign"] }
+
+    private var isOfDays: Bool { page?.isOfDays ?? true }
+    private var isFiltered: Bool { page?.isOfEverything != true && page != .reports }
+
+    func write(to html: inout HTML) {
+        guard isOfDays || isFiltered else { return chips(to: &html) }
+        html.element(
+            "form", ["method": "get", "class": "filters", "aria-label": "Days and filters"]
+        ) {
+            html in
+            if isOfDays { days(to: &html) }
+            html.element("details", ["class": "more"]) { html in
+                html.element("summary") { html in
+                    html.text("Filters")
+                    let count = context.chosen.count + (context.target == nil ? 0 : 1)
+                    if count > 0 { html.text(" (\(count))") }
+                }
+                html.element("div", ["class": "fields"]) { html in
+                    if isOfDays { dates(to: &html) }
+                    if isFiltered {
+                        for column in PageContext.filters { filter(column, to: &html) }
+                        currency(to: &html)
+                    }
+                }
+            }
+            for name in kept where !isFiltered || !PageContext.filters.contains(name) {
+                hidden(name, to: &html)
+            }
+            html.element("button", ["type": "submit", "class": "apply"], text: "Apply")
+        }
+        chips(to: &html)
+    }
+
+    private func hidden(_ name: String, to html: inout HTML) {
+        guard let value = context.parameters[name].nonempty else { return }
+        html.element("input", ["type": "hidden", "name": name, "value": value])
+    }
+
+    private func days(to html: inout HTML) {
+        let chosen = context.period(default: period)
+        labelled("Days", to: &html) { html in
+            html.element("select", ["name": PageContext.period]) { html in
+                option("", "Dates", isSelected: chosen == nil, to: &html)
+                let menu = PageContext.Period.menu
+                for choice in menu + [chosen].compactMap(\.self).filter({ !menu.contains($0) }) {
+                    option(choice.rawValue, choice.label, isSelected: chosen == choice, to: &html)
+                }
+            }
+        }
+        html.element(
+            "input",
+            [
+                "type": "hidden", "name": PageContext.shownPeriod,
+                "value": chosen?.rawValue ?? "",
+            ])
+        guard page?.isCompared ?? true else { return hidden(PageContext.compare, to: &html) }
+        labelled("Compare with", to: &html) { html in
+            html.element("select", ["name": PageContext.compare]) { html in
+                for choice in PageContext.Comparison.allCases {
+                    option(
+                        choice == .previous ? "" : choice.rawValue, choice.label,
+                        isSelected: context.comparison == choice, to: &html)
+                }
+            }
+        }
+    }
+
+    private func dates(to html: inout HTML) {
+        let isOfDates = context.period(default: period) == nil
+        for (name, label) in [("since", "From"), ("until", "Before")] {
+            labelled(label, to: &html) { html in
+                html.element(
+                    "input",
+                    [
+                        "type": "date", "name": name,
+                        "value": isOfDates
+                            ? context.parameters[name].map { String($0.prefix(10)) } ?? "" : "",
+                    ])
+            }
+        }
+    }
+
+    private func filter(_ column: String, to html: inout HTML) {
+        guard !context.scope.contains(where: { $0.column == column }) else { return }
+        let value = context.parameters[column].nonempty
+        let choices = names.choices(column)
+        labelled(ShownValue.heading(column), to: &html) { html in
+            guard !choices.isEmpty, choices.count <= Self.mostOptions else {
+                return field(column, value, choices, to: &html)
+            }
+            html.element("select", ["name": column]) { html in
+                option("", "All", isSelected: value == nil, to: &html)
+                if let value, !choices.contains(where: { $0.value == value }) {
+                    option(value, value, isSelected: true, to: &html)
+                }
+                var shown: Set<String> = []
+                for group in choices.map(\.group) where shown.insert(group).inserted {
+                    let members = choices.filter { $0.group == group }
+                    guard !group.isEmpty else {
+                        for choice in members { option(choice, value, to: &html) }
+                        continue
+                    }
+                    html.element("optgroup", ["label": group]) { html in
+                        for choice in members { option(choice, value, to: &html) }
+                    }
+                }
+            }
+        }
+    }
+
+    private func currency(to html: inout HTML) {
+        let chosen = context.target
+        let all = currencies + [chosen].compactMap(\.self).filter { !currencies.contains($0) }
+        guard !all.isEmpty else { return }
+        labelled("Currency", to: &html) { html in
+            html.element("select", ["name": PageContext.currency]) { html in
+                option("", "As recorded", isSelected: chosen == nil, to: &html)
+                for currency in all {
+                    option(currency, currency, isSelected: chosen == currency, to: &html)
+                }
+            }
+        }
+    }
+
+    private func field(
+        _ column: String, _ value: String?, _ choices: [PageNames.Choice], to html: inout HTML
+    ) {
+        let list = choices.isEmpty ? nil : "names-\(column)"
+        html.element(
+            "input",
+            [
+                "type": "text", "name": column, "value": value ?? "", "size": "12", "list": list,
+                "placeholder": "All",
+            ])
+        guard let list else { return }
+        html.element("datalist", ["id": list]) { html in
+            for choice in choices {
+                html.element("option", ["value": choice.value], text: choice.name)
+            }
+        }
+    }
+
+    private func option(
+        _ choice: PageNames.Choice, _ chosen: String?, to html: inout HTML
+    ) {
+        option(choice.value, choice.name, isSelected: choice.value == chosen, to: &html)
+    }
+
+    private func option(
+        _ value: String, _ text: String, isSelected: Bool, to html: inout HTML
+    ) {
+        html.element("option", ["value": value, "selected": isSelected ? "" : nil], text: text)
+    }
+
+    private func labelled(
+        _ text: String, to html: inout HTML, _ body: (inout HTML) -> Void
+    ) {
+        html.element("label") { html in
+            html.element("span", text: text.prefix(1).uppercased() + text.dropFirst())
+            body(&html)
+        }
+    }
+
+    // MARK: Chips
+
+    /// The active filters. Each says where it does not apply, and has a link that removes it.
+    private func chips(to html: inout HTML) {
+        let chosen = context.chosen.filter { condition in
+            !context.scope.contains { $0.column == condition.column }
+        }
+        let hasDates = !isOfDays && context.isLimitedInTime
+        guard !chosen.isEmpty || !context.scope.isEmpty || hasDates || context.target != nil else {
+            return
+        }
+        html.element("ul", ["class": "chips", "aria-label": "Active filters"]) { html in
+            for condition in context.scope {
+                html.element("li", ["class": "chip fixed"]) { html in
+                    label(condition, to: &html)
+                    html.element("em", text: "limit of your token")
+                }
+            }
+            for condition in chosen {
+                html.element("li", ["class": "chip"]) { html in
+                    label(condition, to: &html)
+                    if let note = note(condition.column) { html.element("em", text: note) }
+                    remove(
+                        [condition.column], ShownValue.heading(condition.column), to: &html)
+                }
+            }
+            if let target = context.target {
+                html.element("li", ["class": "chip"]) { html in
+                    html.text("Currency: ")
+                    html.element("b", text: target)
+                    if let note = note(PageContext.currency) { html.element("em", text: note) }
+                    remove([PageContext.currency], "currency", to: &html)
+                }
+            }
+            if hasDates {
+                html.element("li", ["class": "chip"]) { html in
+                    html.text("Days")
+                    html.element("em", text: "not used on this page")
+                    remove(PageContext.ofDays, "days", to: &html)
+                }
+            }
+        }
+    }
+
+    private func label(_ condition: ReportRequest.Condition, to html: inout HTML) {
+        let heading = ShownValue.heading(condition.column)
+        let name = names.name(condition.value, in: condition.column) { column in
+            (context.scope + context.chosen).first { $0.column == column }?.value
+        }
+        html.text("\(heading.prefix(1).uppercased() + heading.dropFirst()): ")
+        html.element("b", text: name ?? condition.value)
+    }
+
+    private func remove(_ columns: [String], _ name: String, to html: inout HTML) {
+        let address = context.address(
+            changing: Dictionary(uniqueKeysWithValues: columns.map { ($0, nil) }))
+        html.element(
+            "a", ["href": address.text, "aria-label": "Remove the filter \(name)"], text: "×")
+    }
+
+    private func note(_ column: String) -> String? {
+        guard isFiltered else { return "not used on this page" }
+        guard column != PageContext.currency || use.isKnown(column) else {
+            return "not used on this page"
+        }
+        let ignored = use.ignored(column)
+        guard !ignored.isEmpty else { return nil }
+        return use.isApplied(column)
+            ? "not used for \(ignored.joined(separator: ", "))" : "not used on this page"
+    }
+}
+
+/// The reports of a page that applied or ignored each filter.
+struct FilterUse {
+    private var applied: [String: Set<String>] = [:]
+    private var ignoring: [String: Set<String>] = [:]
+
+    mutating func add(_ column: String, of report: String, isApplied: Bool) {
+        if isApplied {
+            applied[column, default: []].insert(report)
+        } else {
+            ignoring[column, default: []].insert(report)
+        }
+    }
+
+    /// Whether any report could have applied it.
+    func isKnown(_ column: String) -> Bool { applied[column] != nil || ignoring[column] != nil }
+
+    func isApplied(_ column: String) -> Bool { applied[column] != nil }
+
+    func ignored(_ column: String) -> [String] { (ignoring[column] ?? []).sorted() }
+}

@@ -1,0 +1,55 @@
+import Reports
+
+/// A report that does not link its numbers to explanations.
+enum ReportView {
+    /// - Parameters:
+    ///   - text: the text of a cell, by row and column; nil to show the value as a name.
+    ///   - link: the target of a cell's link.
+    static func write(
+        _ table: ReportTable, named title: String = "", to html: inout HTML,
+        text: ((_ row: Int, _ column: Int) -> String)? = nil,
+        link: (_ row: Int, _ column: Int) -> PageAddress? = { _, _ in nil }
+    ) {
+        guard !table.rows.isEmpty else {
+            return html.element("p", ["class": "empty"], text: "None.")
+        }
+        html.table(named: title) { html in
+            html.element("thead") { html in
+                html.element("tr") { html in
+                    for column in table.columns {
+                        html.element(
+                            "th", ["scope": "col", "class": column.isNumber ? "number" : nil],
+                            text: ShownValue.heading(column.name))
+                    }
+                }
+            }
+            html.element("tbody") { html in
+                for row in table.rows.indices {
+                    html.element("tr") { html in
+                        for column in table.columns.indices {
+                            cell(row, column, of: table, text, link, to: &html)
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    private static func cell(
+        _ row: Int, _ column: Int, of table: ReportTable, _ text: ((Int, Int) -> String)?,
+        _ link: (Int, Int) -> PageAddress?, to html: inout HTML
+    ) {
+        let shown =
+            text?(row, column)
+            ?? ShownValue.text(
+                table.rows[row][column], in: table.columns[column].name, isKey: true)
+        let name = table.columns[column].isNumber ? "number" : nil
+        html.element("td", ["class": name]) { html in
+            if let target = link(row, column) {
+                html.link(shown, to: target)
+            } else {
+                html.text(shown)
+            }
+        }
+    }
+}

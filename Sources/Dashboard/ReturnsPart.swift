@@ -1,0 +1,195 @@
+import Reports
+import Streams
+
+/// A way of computing the return on spend: for each age a row of `roas`.
+private struct ReturnWay {
+    let title: String
+    let note: String
+    /// The ages in order.
+    let rows: [(age: String, answer: PageAnswer, row: [ReportValue])]
+
+    func amount(_ measure: String, at age: String) -> Double? {
+        guard let found = rows.first(where: { $0.age == age }),
+            let index = found.answer.index(of: measure)
+        else { return nil }
+        return ShownValue.amount(found.row[index], in: measure)
+    }
+
+    /// Whether any age has a return.
+    var isKnown: Bool { rows.contains { amount("roas_min", at: $0.age) != nil } }
+
+    var largest: Double {
+        rows.compactMap { amount("roas_max", at: $0.age) ?? amount("roas_min", at: $0.age) }.max()
+            ?? 0
+    }
+}
+
+extension PageWriter {
+    private static let ages = ["0", "3", "7", "30"]
+
+    /// The return by age: of complete cohorts first, if there are any, then the bounds of all cohorts.
+    mutating func writeReturns() throws {
+        let all = try allReturns()
+        let ways = [try matureReturns(), all].filter(\.isKnown)
+        guard !ways.isEmpty else {
+            return paragraph(
+                "No return is known: it needs a cost and revenue in one currency. Choose a currency above if rates.csv has rates, or import costs.",
+                class: "empty")
+        }
+        let most = ways.map(\.largest).max() ?? 0
+        for way in ways {
+            write { html in
+                html.element("h3", text: way.title)
+                html.element("p", ["class": "note"], text: way.note)
+                html.table(named: "Return on spend by age, \(way.title)") {
+                    Self.write(way, most, to: &$0)
+                }
+            }
+        }
+        try writeReasons()
+        var request = ReportAddress(CampaignReturns.name, by: [CampaignReturns.throughDay])
+        request.measures = nil
+        files(of: try limited(request, to: days))
+    }
+
+    /// The bounds of all cohorts of the shown days.
+    private func allReturns() throws -> ReturnWay {
+        let answer = try answer(
+            ReportAddress(CampaignReturns.name, by: [CampaignReturns.throughDay]))
+        let age = answer.index(of: CampaignReturns.throughDay)
+        return ReturnWay(
+            title: "All cohorts: bounds of what was measured",
+            note:
+                "Contains the true return for every possible value of missing postbacks. It widens with missing values and with open windows.",
+            rows: answer.rows.compactMap { row in
+                age.map { (row[$0].plainText, answer, row) }
+            })
+    }
+
+    /// For each age, the cohorts that expect no more postbacks.
+    private func matureReturns() throws -> ReturnWay {
+        let byDay = try answer(
+            ReportAddress(CampaignReturns.name, by: ["day", CampaignReturns.throughDay]))
+        guard let day = byDay.index(of: "day"), let maturity = byDay.index(of: "maturity"),
+            let age = byDay.index(of: CampaignReturns.throughDay)
+        else { return ReturnWay(title: "", note: "", rows: []) }
+        var rows: [(age: String, answer: PageAnswer, row: [ReportValue])] = []
+        for name in Self.ages {
+            let own = byDay.rows.filter { $0[age].plainText == name }
+            let open = own.filter { ShownValue.amount($0[maturity], in: "maturity") != 1 }
+                .map { $0[day].plainText }.min()
+            let closed = own.map { $0[day].plainText }.filter { name in
+                open.map { name < $0 } ?? true
+            }.max()
+            guard let end = closed.flatMap({ UTC.milliseconds(text: $0) }) else { continue }
+            var request = ReportAddress(CampaignReturns.name)
+            request.conditions = [
+                ReportRequest.Condition(column: CampaignReturns.throughDay, value: name)
+            ]
+            let until = UTC.day(milliseconds: end + PageContext.dayMilliseconds)
+            let answer = try answer(request, days: (days.since, until))
+            if let row = answer.rows.first { rows.append((name, answer, row)) }
+        }
+        return ReturnWay(
+            title: "Complete cohorts only",
+            note:
+                "Installs of days that expect no more postbacks for this age. Missing values still make it an interval.",
+            rows: rows)
+    }
+
+    private static func write(_ way: ReturnWay, _ most: Double, to html: inout HTML) {
+        html.element("thead") { html in
+            html.element("tr") { html in
+                for (title, isNumber) in [
+                    ("Day after install", false), ("Installs", true), ("Spend", true),
+                    ("Revenue", true), ("Return on spend", true), ("", false),
+                    ("Windows closed", true), ("Installs until", false),
+                ] {
+                    html.element(
+                        "th", ["scope": "col", "class": isNumber ? "number" : nil], text: title)
+                }
+            }
+        }
+        html.element("tbody") { html in
+            for (age, answer, row) in way.rows {
+                let link = NumberLink(answer, key: answer.key(of: row), row: row)
+                func value(_ measure: String) -> ReportValue? {
+                    answer.index(of: measure).map { row[$0] }
+                }
+                html.element("tr") { html in
+                    html.element("th", ["scope": "row"], text: "Day \(age)")
+                    for (low, high) in [
+                        ("installs", "installs"), ("cost_micros", "cost_micros"),
+                        ("revenue_min_micros", "revenue_max_micros"), ("roas_min", "roas_max"),
+                    ] {
+                        html.element("td", ["class": "number"]) { html in
+                            let decimals = low == "roas_min" ? 2 : nil
+                            link.write(value(low), of: low, decimals: decimals, to: &html)
+                            guard value(low) != value(high) else { return }
+                            html.text(" to ")
+                            link.write(
+                                value(high), of: high, decimals: decimals, isShort: true,
+                                to: &html)
+                        }
+                    }
+                    html.element("td", ["class": "bar"]) { html in
+                        guard most > 0, let low = way.amount("roas_min", at: age) else { return }
+                        Bar.write(
+                            from: low / most, to: (way.amount("roas_max", at: age) ?? most) / most,
+                            to: &html)
+                    }
+                    html.element("td", ["class": "number"]) { html in
+                        link.write(value("maturity"), of: "maturity", to: &html)
+                    }
+                    html.element("td", text: answer.request.until.map(lastDay) ?? "")
+                }
+            }
+        }
+    }
+
+    /// The day before an exclusive end.
+    private static func lastDay(_ until: String) -> String {
+        guard let end = UTC.milliseconds(text: until) else { return until }
+        return PageContext.name(ofDay: UTC.day(milliseconds: end - 1), isShort: true)
+    }
+
+    /// Why the bounds are wide: missing values, and open windows.
+    private mutating func writeReasons() throws {
+        let answer = try answer(
+            ReportAddress(
+                Funnel.name,
+                measures: ["postbacks", "null_values", "null_rate", "maturity"]))
+        guard let row = answer.rows.first, answer.only("postbacks") != nil else { return }
+        let link = NumberLink(answer, row: row)
+        write { html in
+            html.element("details", ["class": "why"]) { html in
+                html.element("summary", text: "Why are the bounds wide?")
+                html.element("ul", ["class": "list"]) { html in
+                    html.element("li") { html in
+                        link.write(answer.only("null_values"), of: "null_values", to: &html)
+                        html.text(" of ")
+                        link.write(answer.only("postbacks"), of: "postbacks", to: &html)
+                        html.text(
+                            " postbacks have no conversion value. Each may stand for any revenue from 0 to the largest amount of the conversion model."
+                        )
+                    }
+                    html.element("li") { html in
+                        html.text("Windows closed: ")
+                        link.write(answer.only("maturity"), of: "maturity", to: &html)
+                        html.text(". Postbacks of open windows can still add revenue.")
+                    }
+                    html.element(
+                        "li",
+                        text:
+                            "A conversion value stands for a range of revenue. The upper bound uses the largest amount of each range, the lower bound the smallest."
+                    )
+                    html.element(
+                        "li",
+                        text:
+                            "A window that has begun but not ended by a day counts with 0 in the lower bound and in full in the upper one."
+                    )
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+import ConfigurationValues
+import Foundation
+import Reports
+import TestKit
+import Testing
+
+@testable import Dashboard
+@testable import weir
+
+/// What buyers decide by: targets, changes, names and heat maps.
+@Suite("Campaigns on pages", .timeLimit(.minutes(5)))
+struct DashboardCampaignsTests {
+    @Test("a target is decided only by a bound that no later postback can move across it")
+    func targets() {
+        func state(_ low: Double?, _ high: Double?, isFinal: Bool) -> TargetState.State {
+            TargetState(low: low, high: high, isFinal: isFinal, 1_000_000).state
+        }
+        #expect(state(1.33, 6.67, isFinal: false) == .reached)
+        #expect(state(1, nil, isFinal: false) == .reached)
+        #expect(state(0.2, 0.9, isFinal: true) == .missed)
+        #expect(state(0.2, 0.9, isFinal: false) == .open)
+        #expect(state(0.2, 6.67, isFinal: true) == .open)
+        #expect(state(0.2, nil, isFinal: true) == .open)
+        #expect(state(nil, nil, isFinal: true) == .open)
+    }
+
+    @Test("a cost per install at its target is within it, and words say how far one is above it")
+    func costs() {
+        func text(_ cost: Double?) -> String { TargetState(costPerInstall: cost, 2_500_000).text }
+        #expect(text(2.5) == "✓ within target 2.50")
+        #expect(text(3) == "✗ 20 % above target 2.50")
+        #expect(text(2.5001) == "✗ 1 % above target 2.50")
+        #expect(text(nil) == "target 2.50")
+    }
+
+    @Test("changes are relative, those of shares are points, and nothing is divided by 0")
+    func changes() {
+        func text(_ old: Double?, _ new: Double?, isShare: Bool = false) -> String? {
+            Change(from: old, to: new, isShare: isShare).map { $0.symbol + $0.text }
+        }
+        #expect(text(100, 112.34) == "▲ +12.3 %")
+        #expect(text(100, 50) == "▼ −50.0 %")
+        #expect(text(100, 100) == "±0.0 %")
+        #expect(text(10, 25) == "▲ +150 %")
+        #expect(text(0, 5) == nil && text(nil, 5) == nil && text(5, nil) == nil)
+        #expect(text(0, 0.025, isShare: true) == "▲ +2.5 points")
+    }
+
+    @Test("a change begins with the day that separates the earlier days from the later ones best")
+    func beginnings() {
+        #expect(PageWriter.change(in: [5, 5, 6, 5, 20, 21, 19]) == 4)
+        #expect(PageWriter.change(in: [9, 9, 9, 2, 2, 2, 2, 2]) == 3)
+        #expect(PageWriter.change(in: [4, 4, 4, 4]) == nil)
+    }
+
+    private func names(_ scope: (column: String, value: String)...) throws -> PageNames {
+        let catalog = try PipelineDirectory(Repository.path("pipelines")).catalog()
+        return PageNames(
+            catalog,
+            scope: scope.map { ReportRequest.Condition(column: $0.column, value: $0.value) })
+    }
+
+    @Test("a reader of some campaigns is offered no name of another campaign, app or network")
+    func scopes() throws {
+        let all = try names()
+        #expect(all.choices("campaign").count == 5 && all.choices("app_id").count == 3)
+        for scope in [
+            ("campaign", "5240"), ("app_id", "525463029"), ("ad_network_id", "com.example"),
+        ] {
+            let own = try names(scope)
+            #expect(own.choices("app_id").map(\.name) == ["Example Rides"], "\(scope)")
+            #expect(own.choices("ad_network_id").map(\.name) == ["Example Network"], "\(scope)")
+            #expect(
+                own.choices("campaign").allSatisfy { $0.name.hasPrefix("Rides") }, "\(scope)")
+            #expect(own.name("1307", in: "campaign") == nil, "\(scope)")
+            #expect(own.name("v9wttpbfk9.skadnetwork", in: "ad_network_id") == nil, "\(scope)")
+        }
+        #expect(try names(("campaign", "5240")).choices("campaign").map(\.value) == ["5240"])
+        #expect(try names(("campaign", "none")).choices("app_id").isEmpty)
+    }
+
+    @Test("every country has a storefront of its own, and names are those of both codes")
+    func countries() {
+        #expect(Set(Countries.all.compactMap { Countries.storefront(of: $0.code) }).count > 200)
+        #expect(Countries.storefront(of: "de") == "DEU" && Countries.storefront(of: "XX") == nil)
+        #expect(
+            Countries.name(of: "USA") == "United States"
+                && Countries.name(of: "US") == "United States")
+        #expect(Countries.all.allSatisfy { $0.name != $0.code })
+        #expect(Countries.name(of: "QQQ") == "QQQ")
+    }
+
+    @Test("cells of cohorts that can still grow are hatched, complete ones are not")
+    func hatched() throws {
+        let asker = PageAsker(source: try ExampleStores.source())
+        let page = try asker.page("/cohorts?period=all").text
+        let maps = page.matches(of: #/<table class="heat">(.*?)<\/table>/#).map { String($0.1) }
+        #expect(!maps.isEmpty)
+        let rows = try JSONSerialization.jsonObject(
+            with: Data(try asker.page("/dump/roas.json?by=day,through_day").text.utf8))
+        let open = try #require(rows as? [[String: Any]]).contains {
+            ($0["maturity"] as? NSNumber)?.doubleValue ?? 1 < 1
+        }
+        #expect(open && maps[0].contains(" young\""))
+    }
+
+    @Test("targets of a campaign are read, and one that is not above 0 is refused")
+    func configuration() throws {
+        let workspace = try Workspace()
+        func write(_ targets: String) throws {
+            try workspace.write(
+                "catalog.yaml",
+                "campaigns: [{name: a, network: n.example, app: 1, campaign_id: 2, \(targets)}]\n")
+        }
+        try write("target_cpi: 2.5, target_roas_7: 0.25")
+        let found = try PipelineDirectory(workspace.pipelines).catalog().campaigns.first?.targets
+        #expect(found?.costPerInstallMicros == 2_500_000 && found?.returnMicros == 250_000)
+        for wrong in ["target_cpi: 0", "target_roas_7: x"] {
+            try write(wrong)
+            #expect(throws: ConfigurationError.self) {
+                try PipelineDirectory(workspace.pipelines).catalog()
+            }
+        }
+    }
+}
