@@ -187,7 +187,7 @@ extension Catalog {
     static func explanation(ofUnknown network: String, _ directory: String) -> String {
         "costs of network '\(network.withOtherLettersEscaped)': \(directory)/catalog.yaml does not contain this network, so "
             + "that reports cannot join its costs with a campaign. Add it under networks, or correct "
-            + "the id in the costs and import them again"
+            + "the id, import the costs again, and set those of the wrong id to 0"
     }
 }
 
