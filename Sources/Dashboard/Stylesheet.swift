@@ -190,7 +190,7 @@ enum Stylesheet {
           .cards { grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 8px; } .card { padding: 8px 10px; }
           .card .amount { font-size: 17px; }
           h1 { font-size: 20px; }
-          th, td { padding: 6px 8px; } tbody th, tfoot th { max-width: 148px; min-width: 0; } small { white-space: normal; }
+          th, td { padding: 6px 8px; } tbody th, tfoot th { max-width: 148px; min-width: 128px; } small { white-space: normal; }
           tbody th small { overflow-wrap: anywhere; }
           .funnel td.bar { width: 120px; } td.bar svg.bar { min-width: 72px; }
         }
