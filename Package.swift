@@ -187,7 +187,8 @@ let package = Package(
             name: "Dashboard",
             dependencies: [
                 "ConfigurationFiles", "ConfigurationValues", "ConversionModels", "EventLog",
-                "History", "JSON", "Monitoring", "Program", "Reports", "Signatures", "Store", "Streams", "Tokens",
+                "History", "JSON", "Monitoring", "Program", "Reports", "Signatures", "Store",
+                "Streams", "Tokens",
                 "Wording", crypto, http, httpTypes, logging, nio, nioPosix,
             ],
             swiftSettings: strict),
