@@ -94,8 +94,8 @@ struct PostbacksBenchmark: ParsableCommand {
         try StoreReader(path: path).snapshot { snapshot in
             var sum = 0
             try snapshot.forEachRow(of: PostbacksKey.table, partitions: [0]) {
-                _, columns, measures in
-                if columns.contains(.text("valid")) { sum += Int(measures[0]) }
+                _, columns, row in
+                if columns.contains(.text("valid")) { sum += Int(row.amounts[0]) }
             }
             return sum
         }

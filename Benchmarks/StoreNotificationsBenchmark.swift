@@ -98,7 +98,7 @@ struct StoreNotificationsBenchmark: ParsableCommand {
         return try StoreReader(path: path).snapshot { snapshot in
             var sum = 0
             try snapshot.forEachRow(of: StoreNotificationsKey.table, partitions: [0]) {
-                sum += Int($2[measures.firstIndex(of: "renewals") ?? 0])
+                sum += Int($2.amounts[measures.firstIndex(of: "renewals") ?? 0])
             }
             return sum
         }

@@ -190,7 +190,9 @@ struct ExplanationPage {
                     }
                     html.element(
                         "span", ["class": "amount"],
-                        text: ShownValue.sum(measure.stored, of: measure.name, currency))
+                        text: measure.stored.map {
+                            ShownValue.sum($0, of: measure.name, currency)
+                        } ?? "unknown")
                 }
             }
             if explanation.measures.contains(where: { $0.name.contains("billed_price_micros") }) {

@@ -95,6 +95,11 @@ struct PageWriter {
         } catch InspectionError.noStore(let streams, _) {
             part = PageWriter(source, context, period: period)
             part.writeHowToFill(streams)
+        } catch InspectionError.unknownSum {
+            part = PageWriter(source, context, period: period)
+            part.paragraph(
+                "Not shown: an earlier version of Weir did not count a number that this needs. Choose a later period, or run weir upgrade.",
+                class: "warning")
         }
         html.element("section") { html in
             html.element("h2", text: title)

@@ -38,8 +38,8 @@ extension Explainer {
         var partitions: [String: Set<Int32>] = [:]
         let explanation = try explain(
             figure, measures: proved == nil ? { _ in nil } : measures,
-            eachRow: { streamPartition, table, columns, measures in
-                guard try bundle.add(streamPartition, table, columns, measures) else { return }
+            eachRow: { streamPartition, table, columns, sums in
+                guard try bundle.add(streamPartition, table, columns, sums) else { return }
                 partitions[streamPartition.stream, default: []].insert(streamPartition.partition)
             },
             atEnd: { slices in
@@ -101,14 +101,20 @@ final class EvidenceBundle {
 
     private func path(of file: EvidenceFile) -> String { "\(directory)/\(file.rawValue)" }
 
-    /// Adds a row that counts; false for one that contributes nothing to the proved measure.
+    /// Adds a row that counts; false for one that contributes nothing to the proved measure. Throws `notCounted` if a
+    /// sum that is to be proved is unknown.
     func add(
         _ streamPartition: StreamPartition, _ table: AggregateTable, _ columns: [StoredValue],
-        _ measures: [Int64]
+        _ sums: StoredSums
     ) throws -> Bool {
         let terms = (figure.terms(of: table, columns: columns) ?? []).filter {
             proved?.includes(figure.measures[$0.measure]) ?? true
         }
+        if let unknown = terms.first(where: { sums[$0.rowMeasure] == nil }) {
+            throw ExplanationError.notCounted(
+                measure: table.measures[unknown.rowMeasure], dump: figure.name)
+        }
+        let measures = sums.amounts
         // If one measure is proved, no record adds to a row without it.
         guard proved == nil || terms.contains(where: { measures[$0.rowMeasure] != 0 }) else {
             return false
@@ -186,7 +192,9 @@ final class EvidenceBundle {
             where: figure.request.conditions.map { "\($0.column)=\($0.value)" },
             sinceMs: figure.request.sinceMilliseconds, untilMs: figure.request.untilMilliseconds,
             number: Dictionary(
-                explanation.measures.map { ($0.name, $0.stored.description) },
+                explanation.measures.compactMap { measure in
+                    measure.stored.map { (measure.name, $0.description) }
+                },
                 uniquingKeysWith: { first, _ in first }),
             counted: explanation.counted, leftOut: explanation.leftOut,
             untold: untold, masked: masked,

@@ -96,7 +96,9 @@ struct ExplainerRun {
     func explanation(_ scan: FigureScan) -> Explanation {
         let stored = scan.sums
         let names = figure.measures
-        let isAnything = { (index: Int) in stored[index] != 0 || found[index] != 0 }
+        let isAnything = { (index: Int) in
+            stored[index] != 0 || found[index] != 0 || scan.unknown.contains(index)
+        }
         let indices =
             wanted.map { $0.count == 1 ? $0 : $0.filter(isAnything) }
             ?? names.indices.filter(isAnything)
@@ -111,7 +113,8 @@ struct ExplainerRun {
             dump: figure.name,
             measures: ordered.map {
                 Explanation.Measure(
-                    name: names[$0], index: $0, stored: stored[$0], found: found[$0],
+                    name: names[$0], index: $0,
+                    stored: scan.unknown.contains($0) ? nil : stored[$0], found: found[$0],
                     records: Int64(adding[$0]), currency: scan.currency(of: $0))
             },
             counted: counted, leftOut: leftOut,

@@ -8,7 +8,8 @@ package struct Explanation: Sendable {
         package let name: String
         /// Its index in the number.
         package let index: Int
-        package let stored: Int128
+        /// Nil if an earlier version folded some of the rows and did not count the measure.
+        package let stored: Int128?
         package let found: Int128
         package let records: Int64
         /// The currency of an amount, if all of it in the stores has the same one; nil without amounts or without a
@@ -69,19 +70,22 @@ package struct Explanation: Sendable {
         return measures.map { measure in
             let records =
                 measure.records == 1 ? "1 record adds" : "\(measure.records) records add"
-            guard measure.stored != measure.found else {
+            guard let stored = measure.stored else {
                 return
-                    "adds up: \(records) \(measure.found) to \(measure.name), the store has \(measure.stored)"
+                    "not known: \(records) \(measure.found) to \(measure.name), and an earlier version of Weir did not count \(measure.name) in some of these rows: see weir upgrade"
+            }
+            guard stored != measure.found else {
+                return
+                    "adds up: \(records) \(measure.found) to \(measure.name), the store has \(stored)"
             }
             return
-                "does not add up: \(records) \(measure.found) to \(measure.name), the store has \(measure.stored), "
-                + "which is \(Self.difference(measure)): \(reason)"
+                "does not add up: \(records) \(measure.found) to \(measure.name), the store has \(stored), "
+                + "which is \(Self.difference(stored - measure.found)): \(reason)"
         }
     }
 
-    private static func difference(_ measure: Measure) -> String {
-        let more = measure.stored - measure.found
-        return more > 0 ? "\(more) more" : "\(-more) less"
+    private static func difference(_ more: Int128) -> String {
+        more > 0 ? "\(more) more" : "\(-more) less"
     }
 
     /// The cause: the log, a running worker, or damage.
@@ -144,6 +148,8 @@ package enum ExplanationError: OperatorError, Equatable, Sendable {
     /// Another version of Weir wrote a stream that this one does not know.
     case unknownStream(String)
     case unknownMeasure(String, dump: String, valid: [String])
+    /// An earlier version of Weir folded some of the rows and did not count the measure.
+    case notCounted(measure: String, dump: String)
     /// The measure is not a sum over records.
     case noSum(String, dump: String, explanation: String)
     /// The rows of the dump are not sums.
@@ -194,6 +200,8 @@ package enum ExplanationError: OperatorError, Equatable, Sendable {
             "this version of Weir does not know the stream '\(stream)': use the version that wrote it"
         case .unknownMeasure(let measure, let dump, let valid):
             "no measure '\(measure)' in \(dump): \(UnknownName(measure, valid: valid))"
+        case .notCounted(let measure, let dump):
+            "\(measure) of \(dump) is unknown in some of these rows: an earlier version of Weir did not count it. Run weir upgrade, or choose other rows (docs/guides/upgrade.md)"
         case .noSum(let measure, let dump, let explanation):
             "\(measure) of \(dump) \(explanation)"
         case .noFigure(let dump, let explanation): "\(dump) \(explanation)"

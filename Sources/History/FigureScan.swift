@@ -39,9 +39,11 @@ package struct FigureAmounts: Sendable {
 
 /// A figure in the stores: its sums, and the hours of its rows.
 struct FigureScan {
-    typealias RowBody = (StreamPartition, AggregateTable, [StoredValue], [Int64]) throws -> Void
+    typealias RowBody = (StreamPartition, AggregateTable, [StoredValue], StoredSums) throws -> Void
 
     private(set) var sums = FigureAmounts()
+    /// The measures that are unknown in a row, by index in the figure.
+    private(set) var unknown: Set<Int> = []
     private var hours: [StreamPartition: Set<Hour>] = [:]
     /// The first hour with records that may count on the days of its rows; nil without such rows.
     private var firstOfDays: Hour?
@@ -81,15 +83,15 @@ struct FigureScan {
         try slice.snapshot.forEachRow(
             of: table, partitions: slice.numbers, figure.choice(of: table)
         ) {
-            partition, columns, measures in
-            guard measures.contains(where: { $0 != 0 }),
-                let terms = figure.terms(of: table, columns: columns)
+            partition, columns, row in
+            guard !row.isZero, let terms = figure.terms(of: table, columns: columns)
             else { return }
             figure.observe(table, columns: columns)
-            sums.add(measures, terms)
+            sums.add(row.amounts, terms)
+            for term in terms where row[term.rowMeasure] == nil { unknown.insert(term.measure) }
             if let currencyIndex, case .text(let currency) = columns[currencyIndex] {
                 for term in terms
-                where measures[term.rowMeasure] != 0
+                where row[term.rowMeasure] != 0
                     && MoneyByCurrency.isMoney(table.measures[term.rowMeasure])
                 {
                     currencies[term.measure, default: []].insert(currency)
@@ -105,7 +107,7 @@ struct FigureScan {
                     hours[streamPartition, default: []].insert(hour)
                 }
             }
-            try body(streamPartition, table, columns, measures)
+            try body(streamPartition, table, columns, row)
         }
     }
 }

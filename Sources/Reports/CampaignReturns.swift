@@ -87,6 +87,7 @@ extension OpenStores {
         return try view(of: figure.streams) { view in
             var fold = FunnelFold(figure)
             try fold.add(view.slices)
+            try fold.requireKnown()
             let groups =
                 if let conversion { try fold.groups(converting: conversion) } else { fold.groups }
             let missing = FunnelSource.streams.filter { !view.streams.contains($0) }

@@ -85,7 +85,7 @@ private struct CurveRule {
 
 /// The increments of one curve by step, and the sizes of its cohorts by day.
 private struct CurveSums {
-    var steps: [[Int128]]
+    var steps: [ExactSums]
     var sizes = CohortSizes()
 }
 
@@ -158,16 +158,16 @@ extension Dump {
         }
         let currency = indices.firstIndex { columns[$0].name == Dump.currency }
         let appIndex = columns.firstIndex { $0.name == Dump.app }
-        let zeros = measures.map { _ in Int128(0) }
+        let zeros = ExactSums(count: measures.count)
         var curves = RowGroups(
             by: indices, empty: CurveSums(steps: rule.steps.map { _ in zeros }))
         for row in rows {
             let step = rule.steps.firstIndex { $0.value == row.columns[stepIndex] }
             guard let step, !row.columns[cohortIndex].text.isEmpty else { continue }
             curves.add(row.columns) { sums in
-                for index in measures.indices { sums.steps[step][index] += row.measures[index] }
+                sums.steps[step].add(row.measures)
                 sums.sizes.add(
-                    row.measures[sizeIndex], on: row.columns[cohortIndex].text,
+                    row.measures[sizeIndex] ?? 0, on: row.columns[cohortIndex].text,
                     app: appIndex.map { row.columns[$0].integer } ?? 0)
             }
         }
@@ -176,17 +176,22 @@ extension Dump {
         for curve in curves.sorted {
             var sums = zeros
             for (step, added) in zip(rule.steps, curve.sums.steps) {
-                for index in sums.indices { sums[index] += added[index] }
+                sums.add(added)
                 table.append(
                     zip(indices, curve.columns).map { columns[$0].reportValue($1) }
                         + [columns[stepIndex].reportValue(step.value)]
                         + shown.map { index in
-                            guard let currency, MoneyByCurrency.isMoney(measures[index])
-                            else { return .integer(sums[index]) }
-                            return .money(
-                                MoneyByCurrency([curve.columns[currency]: sums[index]]))
+                            guard let currency, let sum = sums[index],
+                                MoneyByCurrency.isMoney(measures[index])
+                            else { return sums[index].reportValue }
+                            return .money(MoneyByCurrency([curve.columns[currency]: sum]))
                         }
-                        + [Self.maturity(of: curve.sums.sizes, at: step, newest, models)])
+                        // The sizes weight the cohorts.
+                        + [
+                            sums[sizePlace] == nil
+                                ? .null
+                                : Self.maturity(of: curve.sums.sizes, at: step, newest, models)
+                        ])
             }
         }
         return ReportTable(

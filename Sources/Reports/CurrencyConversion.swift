@@ -155,19 +155,17 @@ extension Dump {
         let indices = columns.indices.filter { columns[$0].name != added }
         var groups = RowGroups(
             by: indices,
-            empty: Row(columns: [], measures: Array(repeating: 0, count: measures.count)))
+            empty: Row(columns: [], measures: ExactSums(count: measures.count)))
         for row in rows {
             var values = row.columns
             var sums = row.measures
             let currency = values[currencyIndex].text
-            for index in money {
-                sums[index] = conversion.converted(
-                    sums[index], of: currency, on: values[dayIndex].text)
-            }
+            let day = values[dayIndex].text
+            sums.change(money) { conversion.converted($0, of: currency, on: day) }
             // Rows without a currency, such as those of auctions, have no amounts.
             if !currency.isEmpty { values[currencyIndex] = .text(conversion.target) }
             groups.add(values) { group in
-                for index in sums.indices { group.measures[index] += sums[index] }
+                group.measures.add(sums)
                 group.campaignIDKinds.formUnion(row.campaignIDKinds)
                 group.days.formUnion(row.days)
             }

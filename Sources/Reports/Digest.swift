@@ -105,6 +105,8 @@ private struct HashedKeys: Sendable {
     struct Rows: Sendable {
         fileprivate(set) var keys: [Int32] = []
         fileprivate var sums: [Int128] = []
+        /// The unknown sums of each key, as bits.
+        fileprivate var unknown: [UInt64] = []
     }
 
     private let table: AggregateTable
@@ -145,7 +147,7 @@ private struct HashedKeys: Sendable {
     /// Where the sums of each key begin; -1 for none.
     var noStarts: [Int32] { [Int32](repeating: -1, count: texts.count) }
 
-    /// The nonzero sums of an hour's rows.
+    /// The nonzero sums of an hour's rows, and the unknown ones.
     ///
     /// - Parameter starts: equals `noStarts` on entry and on return.
     func rows(
@@ -154,18 +156,20 @@ private struct HashedKeys: Sendable {
         let count = table.measures.count
         var keys: [Int32] = []
         var sums: [Int128] = []
+        var unknown: [Int32: UInt64] = [:]
         for (store, slice) in slices.enumerated() {
             try slice.snapshot.forEachRow(of: table, partitions: slice.numbers, inHour: hour) {
-                key, measures in
+                key, row in
                 let rank = Int(ranks[store][Int(key)])
+                if row.unknown != 0 { unknown[Int32(rank), default: 0] |= row.unknown }
                 if starts[rank] < 0 {
                     starts[rank] = Int32(sums.count)
                     keys.append(Int32(rank))
-                    for measure in measures { sums.append(Int128(measure)) }
+                    for amount in row.amounts { sums.append(Int128(amount)) }
                 } else {
                     let start = Int(starts[rank])
-                    for (index, measure) in measures.enumerated() {
-                        sums[start + index] += Int128(measure)
+                    for (index, amount) in row.amounts.enumerated() {
+                        sums[start + index] += Int128(amount)
                     }
                 }
             }
@@ -176,9 +180,11 @@ private struct HashedKeys: Sendable {
             let start = Int(starts[Int(key)])
             starts[Int(key)] = -1
             let row = sums[start..<start + count]
-            guard row.contains(where: { $0 != 0 }) else { continue }
+            let bits = unknown[key] ?? 0
+            guard bits != 0 || row.contains(where: { $0 != 0 }) else { continue }
             rows.keys.append(key)
             rows.sums += row
+            rows.unknown.append(bits)
         }
         return rows
     }
@@ -192,9 +198,13 @@ private struct HashedKeys: Sendable {
         for (index, key) in rows.keys.enumerated() {
             lines += begin
             lines += texts[Int(key)]
-            objects.append(
-                integers: rows.sums[index * count..<(index + 1) * count], from: columnCount,
-                to: &lines)
+            let sums = rows.sums[index * count..<(index + 1) * count]
+            if rows.unknown[index] == 0 {
+                objects.append(integers: sums, from: columnCount, to: &lines)
+            } else {
+                let exact = ExactSums(Array(sums), unknown: rows.unknown[index])
+                objects.append(exact.map(\.reportValue), from: columnCount, to: &lines)
+            }
             lines.append(UInt8(ascii: "}"))
             lines.append(UInt8(ascii: "\n"))
         }

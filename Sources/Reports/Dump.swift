@@ -17,7 +17,7 @@ package struct Dump: Sendable {
     package struct Row: Sendable {
         /// One value per column; booleans are 0 and 1.
         package internal(set) var columns: [StoredValue]
-        package internal(set) var measures: [Int128]
+        package internal(set) var measures: ExactSums
         /// The kinds of campaign ids in the grouped rows.
         var campaignIDKinds: CampaignIDKinds = []
         /// The install days with their apps and kinds of ids, if `ReportRequest.maturity`.
@@ -64,8 +64,8 @@ extension StoreView {
     /// Reads an aggregate and sums it over the partitions.
     func dump(_ figure: DumpFigure) throws -> Dump {
         var groups = DumpGroups(figure)
-        try forEachRow(of: figure, byDay: !figure.showsHours) { values, measures, first in
-            groups.add(values, measures, at: first)
+        try forEachRow(of: figure, byDay: !figure.showsHours) { values, sums, first in
+            groups.add(values, sums, at: first)
         }
         var dump = groups.dump
         if figure.showsMaturity {
@@ -75,21 +75,21 @@ extension StoreView {
         return dump
     }
 
-    /// Calls `body` for each selected row with the values of all columns, its measures, and the index of the first of
-    /// these in the dump.
+    /// Calls `body` for each selected row with the values of all columns, its sums, and the index of the first of these
+    /// in the dump.
     ///
     /// - Parameter byDay: whether rows of several hours of a day may be merged; the row then has one of the hours.
     func forEachRow(
         of figure: DumpFigure, byDay: Bool = false,
-        _ body: (_ values: [StoredValue], _ measures: [Int64], _ first: Int) throws -> Void
+        _ body: (_ values: [StoredValue], _ sums: StoredSums, _ first: Int) throws -> Void
     ) throws {
         for slice in slices {
             for (stream, tables) in figure.sources where stream == slice.stream {
                 for table in tables {
                     let first = figure.firstMeasure(of: table)
-                    func add(_ columns: [StoredValue], _ measures: [Int64]) throws {
+                    func add(_ columns: [StoredValue], _ sums: StoredSums) throws {
                         guard let values = figure.values(of: table, columns) else { return }
-                        try body(values, measures, first)
+                        try body(values, sums, first)
                     }
                     let choice = figure.choice(of: table)
                     if byDay, !figure.countsByHour(table) {
@@ -103,12 +103,28 @@ extension StoreView {
                     if let values = figure.values(of: refusal, topic: slice.snapshot.topic),
                         slice.counts(timestampMilliseconds: refusal.timestampMilliseconds)
                     {
-                        try body(values, [1], 0)
+                        try body(values, StoredSums([1]), 0)
                     }
                     return true
                 }
             }
         }
+    }
+}
+
+extension StoreView {
+    /// The known sum of a measure, for reports that do not handle unknown ones.
+    ///
+    /// - Parameters:
+    ///   - place: the index of the measure in the dump.
+    ///   - sums: those of a row.
+    ///   - first: the index of the first of them in the dump.
+    /// - Throws: `unknownSum`.
+    func amount(
+        _ place: Int, of sums: StoredSums, at first: Int, in figure: DumpFigure
+    ) throws(InspectionError) -> Int64 {
+        if let amount = sums[place - first] { return amount }
+        throw .unknownSum(table: figure.name, measure: figure.measures[place])
     }
 }
 
@@ -132,22 +148,27 @@ struct DumpGroups {
             } else { nil }
         groups = RowGroups(
             by: figure.selection.indices,
-            empty: Dump.Row(
-                columns: [], measures: Array(repeating: 0, count: figure.measures.count)))
+            empty: Dump.Row(columns: [], measures: ExactSums(count: figure.measures.count)))
+    }
+
+    /// - Parameters:
+    ///   - values: one for each of the description's columns.
+    ///   - first: the index of the first sum in the dump.
+    mutating func add(_ values: [StoredValue], _ sums: StoredSums, at first: Int) {
+        add(values) { $0.add(sums, at: first) }
     }
 
     /// - Parameters:
     ///   - values: one for each of the description's columns.
     ///   - measures: 64-bit sums, or products of two. A store cannot hold enough of them to overflow 128 bits.
-    ///   - first: the index of the first measure in the dump.
-    mutating func add<Measure: FixedWidthInteger>(
-        _ values: [StoredValue], _ measures: [Measure], at first: Int = 0
-    ) {
+    mutating func add(_ values: [StoredValue], _ measures: [some FixedWidthInteger]) {
+        add(values) { $0.add(amounts: measures, at: 0) }
+    }
+
+    private mutating func add(_ values: [StoredValue], _ body: (inout ExactSums) -> Void) {
         let kind = rule.kind(values)
         groups.add(values) { sums in
-            for index in measures.indices {
-                sums.measures[first + index] += Int128(measures[index])
-            }
+            body(&sums.measures)
             sums.campaignIDKinds.insert(CampaignIDKinds(kind))
             if let (day, app) = maturityIndices {
                 sums.days.add(
@@ -162,9 +183,7 @@ struct DumpGroups {
         var dump = Dump(
             columns: figure.selection.columns, measures: measures,
             rows: groups.sorted.compactMap { group in
-                guard measures.isEmpty || group.sums.measures.contains(where: { $0 != 0 }) else {
-                    return nil
-                }
+                guard measures.isEmpty || !group.sums.measures.isZero else { return nil }
                 var row = group.sums
                 row.columns = group.columns
                 if measures.isEmpty { row.measures = [] }
@@ -210,6 +229,7 @@ extension Dump {
                 guard let currency else { return values }
                 for (measure, amount) in row.measures.enumerated()
                 where shown[columns.count + measure].isMoney {
+                    guard let amount else { continue }
                     values[columns.count + measure] = .money(
                         MoneyByCurrency(
                             [currency: amount],
@@ -232,10 +252,10 @@ extension Dump {
         guard paid.count < 2 else { return self }
         var groups = RowGroups(
             by: columns.indices.filter { $0 != index },
-            empty: Row(columns: [], measures: measures.map { _ in 0 }))
+            empty: Row(columns: [], measures: ExactSums(count: measures.count)))
         for row in rows {
             groups.add(row.columns) { sums in
-                for index in row.measures.indices { sums.measures[index] += row.measures[index] }
+                sums.measures.add(row.measures)
                 sums.campaignIDKinds.formUnion(row.campaignIDKinds)
                 sums.days.formUnion(row.days)
             }
@@ -261,7 +281,7 @@ extension Dump {
     }
 
     func values(of row: Row) -> [ReportValue] {
-        zip(columns, row.columns).map { $0.reportValue($1) } + row.measures.map { .integer($0) }
+        zip(columns, row.columns).map { $0.reportValue($1) } + row.measures.map(\.reportValue)
     }
 
     /// The dump as a report with two more columns. `maturity` is the share of closed windows of installs on the row's
@@ -293,7 +313,7 @@ extension Dump {
         let indices = measures.indices.filter { names.contains(measures[$0]) }
         var dump = self
         dump.measures = indices.map { measures[$0] }
-        for row in rows.indices { dump.rows[row].measures = indices.map { rows[row].measures[$0] } }
+        for row in rows.indices { dump.rows[row].measures = rows[row].measures.selecting(indices) }
         return dump
     }
 
@@ -301,7 +321,7 @@ extension Dump {
     package var withoutZeroRows: Dump {
         guard !measures.isEmpty else { return self }
         var dump = self
-        dump.rows.removeAll { row in row.measures.allSatisfy { $0 == 0 } }
+        dump.rows.removeAll(where: \.measures.isZero)
         return dump
     }
 

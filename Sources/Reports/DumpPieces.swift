@@ -106,14 +106,15 @@ private final class DumpPieces {
     }
 
     func read(_ view: StoreView) throws {
-        try view.forEachRow(of: figure, byDay: !figure.showsHours) { values, measures, first in
+        try view.forEachRow(of: figure, byDay: !figure.showsHours) { values, row, first in
             var key = RowKeyBytes()
             for index in figure.selection.indices { key.append(values[index]) }
-            try sums.add(
-                key, measures, at: first, kinds: CampaignIDKinds(rule.kind(values)))
+            try sums.add(key, kinds: CampaignIDKinds(rule.kind(values))) {
+                $0.add(row, at: first)
+            }
             guard let ownCurrency, paid.count < 2 else { return }
-            for index in measures.indices
-            where measures[index] != 0 && moneyIndices.contains(first + index) {
+            for index in row.indices
+            where row[index] != 0 && moneyIndices.contains(first + index) {
                 paid.insert(values[ownCurrency].text)
             }
         }
@@ -131,7 +132,9 @@ private final class DumpPieces {
                 guard isShown(group) else { return }
                 var values = group.key.values(of: kinds)
                 values.remove(at: own)
-                try joined.add(RowKeyBytes(values), group.measures, kinds: group.kinds)
+                try joined.add(RowKeyBytes(values), kinds: group.kinds) {
+                    $0.add(group.measures)
+                }
             }
             sums = joined
         }
@@ -159,7 +162,7 @@ private final class DumpPieces {
 
     /// Skips rows of zeros.
     private func isShown(_ group: SortedSums.Group) -> Bool {
-        figure.shownMeasures.isEmpty || group.measures.contains { $0 != 0 }
+        figure.shownMeasures.isEmpty || !group.measures.isZero
     }
 }
 
@@ -204,8 +207,9 @@ private struct KeptRows {
 
     private var isOrdered: Bool { measure != nil || column != nil }
 
+    /// Unknown amounts come last.
     private func amount(_ row: Dump.Row) -> Int128 {
-        if let measure { return row.measures[measure] }
+        if let measure { return row.measures[measure] ?? .min }
         return column.map { Int128(row.columns[$0].integer) } ?? 0
     }
 

@@ -11,6 +11,8 @@ package struct Funnel: Sendable {
     package let missingStreams: [String]
     /// Bundle ids of notifications without a configured app; these are left out.
     package let unknownBundles: [String]
+    /// Whether columns are null because a store does not count a measure in all rows.
+    let hasUnknown: Bool
 
     package static let name = "funnel"
 
@@ -38,16 +40,20 @@ package struct Funnel: Sendable {
         unknownBundles = figure.unknownBundles.sorted {
             $0.utf8.lexicographicallyPrecedes($1.utf8)
         }
+        hasUnknown = fold.unknown != nil
         let groups =
             if let conversion { try fold.groups(converting: conversion) } else { fold.groups }
         let rows = groups.compactMap { group -> [ReportValue]? in
             let row = FunnelRow(
                 sums: group.sums, sales: fold.sales(of: group),
                 watermarkMilliseconds: watermarkMilliseconds, models: fold.models)
-            guard row.isAnything else { return nil }
+            guard row.isAnything || hasUnknown else { return nil }
+            let unknown = fold.unknownStreams.union(group.sums.unknownStreams)
             return zip(figure.selection.columns, group.columns).map { $0.reportValue($1) }
                 + shown.map { column in
-                    column.isKnown(without: missingStreams) ? column.value(row) : .null
+                    column.isKnown(
+                        without: missingStreams, orIn: unknown, isCostKnown: !fold.hasUnknownCost)
+                        ? column.value(row) : .null
                 }
         }
         table = ReportTable(
@@ -188,9 +194,14 @@ struct FunnelColumn: Sendable {
     /// Whether its values are texts.
     var isText: Bool { name == "cost_source" }
 
-    fileprivate func isKnown(without missing: [String]) -> Bool {
-        !streams.contains(where: missing.contains)
-            && !(hasCost && Self.costStreams.allSatisfy(missing.contains))
+    /// - Parameters:
+    ///   - missing: the streams without a store.
+    ///   - unknown: the streams with unknown sums.
+    fileprivate func isKnown(
+        without missing: [String], orIn unknown: Set<String>, isCostKnown: Bool
+    ) -> Bool {
+        !streams.contains { missing.contains($0) || unknown.contains($0) }
+            && !(hasCost && (!isCostKnown || Self.costStreams.allSatisfy(missing.contains)))
     }
 
     /// The streams of the events that it is computed from. Billing represents the cost: a cost report is about another

@@ -13,6 +13,12 @@ struct FunnelFold {
     private var billedDays: Set<FunnelCost.Day> = []
     /// The campaign days with a reported cost, each with its day and its campaign.
     private var reportedDays: [FunnelCost.Day: (day: String, campaign: RowKeyBytes)] = [:]
+    /// The streams with unknown sums that concern every row.
+    private(set) var unknownStreams: Set<String> = []
+    /// Whether a sum of the cost is unknown. The cost of a row depends on the billing in others.
+    private(set) var hasUnknownCost = false
+    /// The first unknown sum; nil if all are known.
+    private(set) var unknown: InspectionError?
     /// The latest models of the apps, as recorded in the stores of postbacks.
     private(set) var models: [Int64: ConversionModel] = [:]
 
@@ -58,7 +64,14 @@ struct FunnelFold {
 
     private mutating func add(_ slice: StoreSlice) throws {
         switch slice.stream {
-        case PostbacksFold.streamName: try addPostbacks(slice)
+        case PostbacksFold.streamName:
+            do {
+                try addPostbacks(slice)
+            } catch let error as InspectionError {
+                guard case .unknownSum = error else { throw error }
+                unknownStreams.insert(slice.stream)
+                unknown = unknown ?? error
+            }
         case StoreNotificationsFold.streamName: try addNotifications(slice)
         default:
             let sources = FunnelSource.byStream.first { $0.stream == slice.stream }?.sources
@@ -79,9 +92,24 @@ struct FunnelFold {
         return true
     }
 
+    /// Throws the first unknown sum, for reports that have no row without it.
+    func requireKnown() throws(InspectionError) {
+        if let unknown { throw unknown }
+    }
+
+    private mutating func note(
+        unknownIn row: AnyTableRow, of source: FunnelSource, _ slice: StoreSlice
+    ) {
+        guard let place = row.firstUnknown else { return }
+        let table = source.places.table
+        unknown = unknown ?? .unknownSum(table: table.name, measure: table.measures[place])
+        if FunnelColumn.costStreams.contains(slice.stream) { hasUnknownCost = true }
+    }
+
     private mutating func addCounts(of source: FunnelSource, _ slice: StoreSlice) throws {
         try slice.forEachDay(of: source.indices, figure.choice(of: source)) { row in
-            guard source.isValue(row), let entry = source.entry(row, figure) else { return }
+            guard row.hasUnknown || source.isValue(row), let entry = source.entry(row, figure)
+            else { return }
             let hour = figure.hours[entry.hour]
             let costDay = FunnelCost.day(hour.day, of: entry)
             let isBilled = source.billed.map { row[measure: $0] != 0 }
@@ -94,7 +122,9 @@ struct FunnelFold {
                         currency: .text(entry.currency), on: costDay)
                 }
                 sums.add(day: hour.day, app: entry.app, kinds: CampaignIDKinds(entry.kind))
+                if row.hasUnknown { sums.note(unknownIn: slice.stream) }
             }
+            if isSelected { note(unknownIn: row, of: source, slice) }
             guard isSelected, !entry.amounts.isEmpty else { return }
             switch isBilled {
             case nil: reportedDays[costDay] = (hour.day, Self.campaign(of: entry))
@@ -121,6 +151,7 @@ struct FunnelFold {
             })
         for slice in slices where slice.stream == BidsFold.streamName {
             try slice.forEachDay(of: source.indices, choice) { row in
+                note(unknownIn: row, of: source, slice)
                 guard row[measure: billed] != 0, let entry = source.entry(row, figure)
                 else { return }
                 billedDays.insert(FunnelCost.day(figure.hours[entry.hour].day, of: entry))
@@ -136,6 +167,10 @@ struct FunnelFold {
     private mutating func addNotifications(_ slice: StoreSlice) throws {
         let source = FunnelSource.storeNotifications
         try slice.forEachDay(of: source.indices, figure.choice(of: source)) { row in
+            if row.hasUnknown {
+                unknownStreams.insert(slice.stream)
+                note(unknownIn: row, of: source, slice)
+            }
             guard source.isValue(row), let entry = source.entry(row, figure) else { return }
             let hour = figure.hours[entry.hour]
             guard figure.selection.includes(timeMilliseconds: hour.milliseconds) else { return }

@@ -179,6 +179,7 @@ extension OpenStores {
         var division = try view(of: figure.streams) { view in
             var fold = FunnelFold(figure)
             try fold.add(view.slices)
+            try fold.requireKnown()
             let group = fold.groups.first
             let row = FunnelRow(
                 sums: group?.sums ?? FunnelSums(), sales: group.map(fold.sales) ?? AppSales())

@@ -15,6 +15,8 @@ struct FunnelSums {
     private(set) var days = InstallDays()
     private(set) var apps: Set<Int64> = []
     private(set) var installs = InstallInterval()
+    /// The streams with an unknown sum in these rows.
+    private(set) var unknownStreams: Set<String> = []
 
     subscript(measure: FunnelMeasure) -> Int128 { counts[measure.rawValue] }
 
@@ -61,7 +63,10 @@ struct FunnelSums {
         days.formUnion(other.days)
         apps.formUnion(other.apps)
         installs.formUnion(other.installs)
+        unknownStreams.formUnion(other.unknownStreams)
     }
+
+    mutating func note(unknownIn stream: String) { unknownStreams.insert(stream) }
 
     mutating func add(day: String, app: Int64, kinds: CampaignIDKinds) {
         days.add(day: day, app: app, kinds: kinds)

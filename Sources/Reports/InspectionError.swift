@@ -44,6 +44,8 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
     case storeGone(path: String, instant: String)
     /// The contributions of the records of an hour, or of all hours, before an instant are not known.
     case hourNotFolded(stream: String, hour: String?, detail: String)
+    /// A report needs a measure of a row that may contain records from before the store counted it.
+    case unknownSum(table: String, measure: String)
     /// The recorded configuration of a store cannot be parsed.
     case unreadableConfiguration(stream: String, partition: Int32, RecordedConfigurationFault)
     /// Rows that exceed the memory limit cannot be written to a temporary file.
@@ -66,7 +68,7 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
         switch self {
         case .noStore, .unreadableDirectory, .differentLogs, .nothingInCommon,
             .noRates, .staleCursor, .incompleteExport, .storeGone, .hourNotFolded,
-            .unreadableConfiguration, .temporaryFile, .store:
+            .unknownSum, .unreadableConfiguration, .temporaryFile, .store:
             false
         case .unknownDump, .unknownColumn, .unknownMeasure, .curveColumn,
             .badTimes, .noMaturity, .noCurves, .noGrouping,
@@ -133,6 +135,9 @@ package enum InspectionError: OperatorError, Equatable, Sendable {
             }
                 ?? "cannot compute the values of \(stream) at that time: \(detail); its rows belong to "
                 + "days that records name, so the whole log is needed"
+        case .unknownSum(let table, let measure):
+            "\(measure) of \(table) is unknown in some of these rows: an earlier version of Weir did not count it. "
+                + "Run weir upgrade, or choose later rows with --since (docs/guides/upgrade.md)"
         case .unreadableConfiguration(let stream, let partition, let fault):
             "\(stream), partition \(partition): \(fault)"
         case .temporaryFile(let path, let detail):

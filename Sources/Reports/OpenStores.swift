@@ -209,6 +209,24 @@ package final class OpenStores {
         }
     }
 
+    /// The measures that stores do not count in all of their records, by the path of the store.
+    ///
+    /// - Parameter streams: the streams to check; nil for those that were read.
+    package func unknownMeasures(
+        of streams: [String]? = nil
+    ) throws(InspectionError) -> [(store: String, measures: [UnknownMeasure])] {
+        let asked = streams.map(Set.init) ?? viewed.withLock { $0 }
+        guard readers.contains(where: { asked.contains($0.stream) && !$0.readers.isEmpty }) else {
+            return []
+        }
+        return try view(of: asked.sorted()) { view in
+            try view.slices.compactMap { slice in
+                let unknown = try slice.snapshot.unknownMeasures()
+                return unknown.isEmpty ? nil : (slice.snapshot.path, unknown)
+            }
+        }
+    }
+
     private func checkLogs(
         of snapshots: [(stream: String, snapshot: StoreSnapshot)]
     ) throws(InspectionError) {

@@ -7,14 +7,15 @@ struct SideBySide {
         let columns: [StoredValue]
         fileprivate let key: RowKeyBytes
         let measure: Int
-        let parts: [Int128]
+        /// An unknown part is nil.
+        let parts: [Int128?]
 
-        /// The last part minus the first.
-        var difference: Int128 { (parts.last ?? 0) - (parts.first ?? 0) }
+        /// The last part minus the first; nil if either is unknown.
+        var difference: Int128? { SideBySide.difference(of: parts) }
 
         /// Whether the first and the last part differ, or a part between them is not zero.
         var isChanged: Bool {
-            difference != 0 || parts.dropFirst().dropLast().contains { $0 != 0 }
+            parts.first != parts.last || parts.dropFirst().dropLast().contains { $0 != 0 }
         }
     }
 
@@ -24,14 +25,18 @@ struct SideBySide {
         let currency: StoredValue?
         /// The number of rows that differ.
         var rows = 0
-        var parts: [Int128]
+        var parts: [Int128?]
+    }
+
+    private static func difference(of parts: [Int128?]) -> Int128? {
+        (parts.last ?? nil) - (parts.first ?? nil)
     }
 
     let columns: [DumpColumn]
     let measures: [String]
     private let partCount: Int
     /// The parts of the first measure, then those of the next.
-    private var rows: RowGroups<[Int128]>
+    private var rows: RowGroups<[Int128?]>
 
     init(_ columns: [DumpColumn], _ measures: [String], parts: Int) {
         self.columns = columns
@@ -45,7 +50,8 @@ struct SideBySide {
         for row in table.rows {
             rows.add(row.columns) { sums in
                 for (measure, amount) in row.measures.enumerated() {
-                    sums[measure * partCount + part] += sign * amount
+                    let place = measure * partCount + part
+                    sums[place] = sums[place] + amount.map { sign * $0 }
                 }
             }
         }
@@ -77,13 +83,13 @@ struct SideBySide {
                     ?? Total(
                         measure: measure, currency: currency,
                         parts: Array(repeating: 0, count: partCount))
-                if line.difference != 0 { total.rows += 1 }
-                for part in parts.indices { total.parts[part] += parts[part] }
+                if parts.first != parts.last { total.rows += 1 }
+                for part in parts.indices { total.parts[part] = total.parts[part] + parts[part] }
                 totals[key] = total
             }
         }
         lines.sort { left, right in
-            let sizes = (left.difference.magnitude, right.difference.magnitude)
+            let sizes = (left.difference?.magnitude ?? 0, right.difference?.magnitude ?? 0)
             guard sizes.0 == sizes.1 else { return sizes.0 > sizes.1 }
             return left.key == right.key ? left.measure < right.measure : left.key < right.key
         }
@@ -99,10 +105,9 @@ struct SideBySide {
     func report(
         _ found: (lines: [Line], totals: [Total]), _ titles: [String], limit: Int? = nil
     ) -> ReportTable {
-        func numbers(_ measure: Int, _ parts: [Int128]) -> [ReportValue] {
-            let difference = (parts.last ?? 0) - (parts.first ?? 0)
-            return [.text(measures[measure])]
-                + (titles.count > partCount ? parts + [difference] : parts).map { .integer($0) }
+        func numbers(_ measure: Int, _ parts: [Int128?]) -> [ReportValue] {
+            let shown = titles.count > partCount ? parts + [Self.difference(of: parts)] : parts
+            return [.text(measures[measure])] + shown.map(\.reportValue)
         }
         let measuresShown = Set(found.lines.map(\.measure))
         let rows = found.lines.prefix(limit ?? .max).map { line in
@@ -128,11 +133,10 @@ struct SideBySide {
     /// One line for each measure that differs in any row, with the sums of all rows.
     func summary(of dump: String) -> [[ReportValue]] {
         lines(showsEqual: false, totalsOfEqual: true).totals.filter { $0.rows > 0 }.map { total in
-            let difference = (total.parts.last ?? 0) - (total.parts.first ?? 0)
             return [
                 .text(dump), .text(measures[total.measure]), .text(total.currency?.text ?? ""),
                 .integer(Int128(total.rows)),
-            ] + (total.parts + [difference]).map { .integer($0) }
+            ] + (total.parts + [Self.difference(of: total.parts)]).map(\.reportValue)
         }
     }
 }
@@ -152,17 +156,20 @@ extension Funnel {
         }
         let rows = table.rows.flatMap { values -> [Dump.Row] in
             let key = values.prefix(keys.count).map(\.stored)
-            var byCurrency: [StoredValue: [Int128]] = [:]
-            func add(_ amount: Int128, _ currency: String, _ measure: Int) {
-                let empty = Array(repeating: Int128(0), count: indices.count)
-                byCurrency[.text(currency), default: empty][measure] += amount
+            var byCurrency: [StoredValue: ExactSums] = [:]
+            func add(_ amount: Int128?, _ currency: String, _ measure: Int) {
+                let sums = StoredSums([0], unknown: amount == nil ? 1 : 0)
+                byCurrency[.text(currency), default: ExactSums(count: indices.count)]
+                    .add(sums, at: measure)
+                byCurrency[.text(currency)]?.add(amounts: [amount ?? 0], at: measure)
             }
             for (measure, index) in indices.enumerated() {
                 switch values[index] {
                 case .integer(let count): add(count, "", measure)
                 case .money(let money):
                     for amount in money.amounts { add(amount.micros, amount.currency, measure) }
-                case .null, .text, .decimal, .boolean: break
+                case .null: if hasUnknown { add(nil, "", measure) }
+                case .text, .decimal, .boolean: break
                 }
             }
             return byCurrency.sorted { $0.key < $1.key }.map { currency, sums in

@@ -8,7 +8,7 @@ final class SortedSums {
     /// A key with its sums.
     struct Group {
         let key: RowKeyBytes
-        var measures: [Int128]
+        var measures: ExactSums
         var kinds: CampaignIDKinds
     }
 
@@ -32,27 +32,22 @@ final class SortedSums {
         self.mostBytes = mostBytes
     }
 
-    /// Adds to the sums of a key.
+    /// Lets `body` add to the sums of a key; 128 bits do not overflow.
     ///
-    /// - Parameters:
-    ///   - measures: 64-bit sums, or sums of these; 128 bits do not overflow.
-    ///   - first: the index of the first of them among the sums.
     /// - Throws: `InspectionError.temporaryFile`.
-    func add<Measure: FixedWidthInteger>(
-        _ key: RowKeyBytes, _ measures: [Measure], at first: Int = 0, kinds: CampaignIDKinds
+    func add(
+        _ key: RowKeyBytes, kinds: CampaignIDKinds, _ body: (inout ExactSums) -> Void
     ) throws(InspectionError) {
         if indices[key] == nil {
             if bytes >= mostBytes { try spill() }
             indices[key] = groups.count
             groups.append(
-                Group(key: key, measures: Array(repeating: 0, count: measureCount), kinds: []))
+                Group(key: key, measures: ExactSums(count: measureCount), kinds: []))
             bytes += key.count + measureCount * MemoryLayout<Int128>.size + Self.groupBytes
         }
-        guard let group = indices[key] else { return }
-        for index in measures.indices {
-            groups[group].measures[first + index] += Int128(measures[index])
-        }
-        groups[group].kinds.formUnion(kinds)
+        guard let index = indices[key] else { return }
+        body(&groups[index].measures)
+        groups[index].kinds.formUnion(kinds)
     }
 
     /// Calls `body` with each key and its sums, in order, and consumes the sums.
@@ -72,7 +67,7 @@ final class SortedSums {
                 continue
             }
             if open.key == next.key {
-                for index in next.measures.indices { open.measures[index] += next.measures[index] }
+                open.measures.add(next.measures)
                 open.kinds.formUnion(next.kinds)
                 pending = open
             } else {
@@ -127,7 +122,8 @@ private final class SortedRuns {
             Self.append(UInt32(group.key.count), to: &piece)
             group.key.append(to: &piece)
             piece.append(group.kinds.rawValue)
-            for measure in group.measures { Self.append(measure, to: &piece) }
+            Self.append(group.measures.unknown, to: &piece)
+            for amount in group.measures.countedAmounts { Self.append(amount, to: &piece) }
             if piece.count >= Self.pieceBytes { try write(&piece) }
         }
         try write(&piece)
@@ -186,10 +182,12 @@ private final class RunReader {
         let key = RowKeyBytes(bytes: Array(piece[index..<index + length]))
         let kinds = CampaignIDKinds(rawValue: piece[index + length])
         index += length + 1
-        var measures: [Int128] = []
-        measures.reserveCapacity(measureCount)
-        for _ in 0..<measureCount { measures.append(try integer(Int128.self)) }
-        return SortedSums.Group(key: key, measures: measures, kinds: kinds)
+        let unknown = try integer(UInt64.self)
+        var amounts: [Int128] = []
+        amounts.reserveCapacity(measureCount)
+        for _ in 0..<measureCount { amounts.append(try integer(Int128.self)) }
+        return SortedSums.Group(
+            key: key, measures: ExactSums(amounts, unknown: unknown), kinds: kinds)
     }
 
     private func integer<Integer: FixedWidthInteger>(

@@ -23,7 +23,7 @@ extension StoreSlice {
     /// Calls `body` with the rows of the partitions, like `StoreSnapshot`; with an instant, limited to earlier records.
     func forEachRow(
         of table: AggregateTable, _ choice: RowChoice = RowChoice(),
-        _ body: (_ partition: Int32, _ columns: [StoredValue], _ measures: [Int64]) throws -> Void
+        _ body: (_ partition: Int32, _ columns: [StoredValue], _ sums: StoredSums) throws -> Void
     ) throws {
         guard let asOfMilliseconds,
             let timeIndex = table.columns.firstIndex(where: { $0.kind.isTime })
@@ -35,9 +35,9 @@ extension StoreSlice {
             let hours = HourTexts()
             let end = Hour(containing: asOfMilliseconds).hoursSince1970 * Hour.milliseconds
             try snapshot.forEachRow(of: table, partitions: numbers, choice) {
-                partition, columns, measures in
+                partition, columns, sums in
                 guard hours[columns[timeIndex].text].milliseconds < end else { return }
-                try body(partition, columns, measures)
+                try body(partition, columns, sums)
             }
         }
         let folded = table.hasDays ? before : partialHour
@@ -45,7 +45,7 @@ extension StoreSlice {
             let columns = row.table.indices(ofColumns: table).map { row.columns[$0] }
             guard choice.isHourWanted(columns[timeIndex].text) else { continue }
             let measures = row.table.indices(ofMeasures: table).map { row.measures[$0] }
-            try body(row.partition, columns, measures)
+            try body(row.partition, columns, StoredSums(measures))
         }
     }
 
@@ -53,7 +53,7 @@ extension StoreSlice {
     /// records.
     func forEachDay(
         of table: AggregateTable, _ choice: RowChoice,
-        _ body: (_ columns: [StoredValue], _ measures: [Int64]) throws -> Void
+        _ body: (_ columns: [StoredValue], _ sums: StoredSums) throws -> Void
     ) throws {
         guard asOfMilliseconds == nil else {
             return try forEachRow(of: table, choice) { try body($1, $2) }

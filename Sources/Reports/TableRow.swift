@@ -38,24 +38,45 @@ struct AnyTableRow {
     /// Nil for a row with all columns and measures of its table.
     fileprivate let indices: ReadIndices?
     fileprivate let columns: [StoredValue]
-    fileprivate let measures: [Int64]
+    fileprivate let sums: StoredSums
+    private let unknownUse: UnknownUse?
 
-    /// - Parameter measures: empty if only the columns of the row are known.
-    init(_ columns: [StoredValue], _ measures: [Int64] = [], of indices: ReadIndices? = nil) {
+    /// - Parameters:
+    ///   - sums: empty if only the columns of the row are known.
+    ///   - unknownUse: notes that an unknown sum is read; nil if the reader looks at `hasUnknown`.
+    init(
+        _ columns: [StoredValue], _ sums: StoredSums = StoredSums([]), of indices: ReadIndices? = nil,
+        _ unknownUse: UnknownUse? = nil
+    ) {
         self.indices = indices
         self.columns = columns
-        self.measures = measures
+        self.sums = sums
+        self.unknownUse = unknownUse
     }
 
-    /// Whether it counts anything: rows with all counts taken back have zeros only.
-    var isCounted: Bool { measures.contains { $0 != 0 } }
+    /// Whether a sum is unknown. It reads as 0.
+    var hasUnknown: Bool { sums.unknown != 0 }
 
-    var isPositive: Bool { measures.contains { $0 > 0 } }
+    /// The index of the first unknown sum among those that are read; nil if all are known.
+    var firstUnknown: Int? { sums.indices.first { sums[$0] == nil } }
+
+    /// Whether it counts anything: rows with all counts taken back have zeros only.
+    var isCounted: Bool { !sums.isZero }
+
+    var isPositive: Bool { sums.amounts.contains { $0 > 0 } }
 
     /// The sum of a measure, by index in the stored table.
     subscript(measure index: Int) -> Int64 {
-        measures[indices?.index(ofMeasure: index) ?? index]
+        let own = indices?.index(ofMeasure: index) ?? index
+        if hasUnknown, sums[own] == nil { unknownUse?.index = own }
+        return sums.amounts[own]
     }
+}
+
+/// Notes that a report has read an unknown sum as a number.
+final class UnknownUse {
+    /// The index of the measure among those that are read.
+    fileprivate(set) var place: Int?
 }
 
 /// A row of an aggregate with typed access to its columns and measures.
@@ -88,14 +109,21 @@ extension StoreSlice {
         try forEachRow(of: reader.indices) { try body($0, TableRow($1)) }
     }
 
+    /// Throws `unknownSum` if `body` has read an unknown sum.
     func forEachRow(
         of indices: ReadIndices, _ body: (_ partition: Int32, _ row: AnyTableRow) throws -> Void
     ) throws {
-        try forEachRow(of: indices.table) { try body($0, AnyTableRow($1, $2, of: indices)) }
+        let use = UnknownUse()
+        try forEachRow(of: indices.table) {
+            try body($0, AnyTableRow($1, $2, of: indices, use))
+            guard let index = use.index else { return }
+            throw InspectionError.unknownSum(
+                table: indices.table.name, measure: indices.table.measures[index])
+        }
     }
 
     /// Calls `body` with the sums of each day's rows, like `StoreSnapshot`; with an instant, with the rows of earlier
-    /// records.
+    /// records. Unlike `forEachRow`, also with rows that have unknown sums.
     func forEachDay(
         of indices: ReadIndices, _ choice: RowChoice, _ body: (AnyTableRow) throws -> Void
     ) throws {

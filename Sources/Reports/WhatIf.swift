@@ -27,12 +27,12 @@ extension OpenStores {
             var stored = DumpGroups(figure)
             let table = DecodedEventsKey.table
             for slice in view.slices {
-                try slice.forEachRow(of: table, figure.choice(of: table)) { _, columns, measures in
+                try slice.forEachRow(of: table, figure.choice(of: table)) { _, columns, sums in
                     let app = ResolvedCampaigns.app(columns)
                     if byApp[app] == nil {
                         if figure.values(of: table, columns) != nil { leftOut.insert(app) }
                     } else if let values = campaigns.values(columns, of: figure) {
-                        stored.add(values, measures)
+                        stored.add(values, sums, at: 0)
                     }
                 }
             }

@@ -6,7 +6,10 @@ import Streams
 /// A row's number consists of its hour's number, from `slots`, and its key's: rows of an hour of a partition are
 /// adjacent.
 final class AggregateRows {
+    /// With the measures that the file has.
     private let table: AggregateTable
+    /// Indices of these measures among those of the fold; nil for all.
+    private let stored: [Int]?
     private let db: Database
     /// Statements that add to some of the measures, with these measures as bits.
     private var additions: [UInt64: StatementRow] = [:]
@@ -15,8 +18,12 @@ final class AggregateRows {
     private var keyInsertion: StatementRow?
     private var keySelection: StatementRow?
 
-    init(_ table: AggregateTable, _ db: Database) {
-        self.table = table
+    init(_ table: AggregateTable, _ layout: TableLayout, _ db: Database) {
+        stored = layout.stored
+        self.table =
+            layout.stored.map {
+                table.selecting(Array(table.columns.indices), measures: $0)
+            } ?? table
         self.db = db
     }
 
@@ -41,13 +48,22 @@ final class AggregateRows {
         let first = StatementRow(try db.cachedStatement(sql: table.firstSumsSQL))
         for (number, row, isKnown) in order {
             try deltas.withMeasures(ofRow: row) { measures in
-                if isKnown { return try add(measures, toRow: number) }
-                first.begin()
-                first.bind(number)
-                for measure in measures { first.bind(measure) }
-                try first.step()
+                guard let stored else { return try add(measures, to: number, isKnown, first) }
+                let measures = stored.map { measures[$0] }
+                try measures.withUnsafeBufferPointer { try add($0, to: number, isKnown, first) }
             }
         }
+    }
+
+    private func add(
+        _ measures: UnsafeBufferPointer<Int64>, to number: Int64, _ isKnown: Bool,
+        _ first: StatementRow
+    ) throws {
+        if isKnown { return try add(measures, toRow: number) }
+        first.begin()
+        first.bind(number)
+        for measure in measures { first.bind(measure) }
+        try first.step()
     }
 
     private func number(

@@ -18,6 +18,10 @@ package final class AggregateStore {
     /// The ids that the stream remembers permanently; nil for a stream with a window.
     private var ids: StoredIDs?
     private let lock: StoreLock
+    /// How the file stores the aggregates, by their names.
+    private let layouts: [String: TableLayout]
+    /// What opening the store has added to its bookkeeping.
+    package let changedInPlace: [String]
     private let rowNumbers = RowNumbers()
     private var positions: [Int32: Int64] = [:]
     private var commitUnderWay: CommitUnderWay?
@@ -48,9 +52,10 @@ package final class AggregateStore {
         } else {
             try StoreReader.requireStoreContent(path)
         }
-        queue = try StoreError.naming("open", path) {
+        (queue, layouts, changedInPlace) = try StoreError.naming("open", path) {
+            () -> (DatabaseQueue, [String: TableLayout], [String]) in
             let queue = try Self.open(path)
-            try queue.inDatabase { db in
+            return try queue.inDatabase { db in
                 // A link to a missing file, or the remains of an earlier version that was killed.
                 if try StoreSchema.checkVersion(db, path: path) == 0 {
                     try StoreSchema.mark.make(schema, in: db, fill)
@@ -59,10 +64,15 @@ package final class AggregateStore {
                 guard found == fold.streamName else {
                     throw StoreError.otherStream(path: path, found: found, wanted: fold.streamName)
                 }
-                try StoreSchema.requireColumns(of: fold.tables, in: db, path: path)
+                try StoreSchema.requireColumns(of: fold, in: db, path: path)
                 try StoreReader.requireSums(db, path: path)
+                let changed = try StoreSchema.changeInPlace(db)
+                var layouts: [String: TableLayout] = [:]
+                for table in fold.tables + [OutcomeKey.table] {
+                    layouts[table.name] = try TableLayout(of: table, db)
+                }
+                return (queue, layouts, changed)
             }
-            return queue
         }
         if let table = fold.memoryTables.first(where: \.hasIDs) {
             ids = try StoredIDs(store: self, table: table)
@@ -211,7 +221,8 @@ package final class AggregateStore {
             guard !lanes.hasOverflowed else { throw .overflow }
             try beginCommit { db in
                 let transaction = StoreTransaction(
-                    db, batch: batch, rowNumbers: self.rowNumbers, memory: self, ids: self.ids)
+                    db, batch: batch, rowNumbers: self.rowNumbers, memory: self, ids: self.ids,
+                    layouts: self.layouts)
                 try self.write(lanes, to: transaction, positions: &next)
                 newIDs = transaction.newIDs
             }
@@ -278,7 +289,8 @@ package final class AggregateStore {
         }
         try commit { db in
             let transaction = StoreTransaction(
-                db, batch: batch, rowNumbers: self.rowNumbers, memory: self, ids: self.ids)
+                db, batch: batch, rowNumbers: self.rowNumbers, memory: self, ids: self.ids,
+                layouts: self.layouts)
             for index in 0..<batch.count {
                 let fold = lanes[partition: batch.position(index).partition]
                 try fold.fold(index, of: prepared)

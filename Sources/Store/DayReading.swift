@@ -21,7 +21,9 @@ enum WantedKeys: Sendable {
 
 /// The wanted rows of slots.
 struct SlotRows {
-    private let rows: StatementRow
+    /// Nil if the file lacks the aggregate.
+    private let rows: StatementRow?
+    private let layout: TableLayout
     private let keys: WantedKeys
     private let path: String
 
@@ -30,12 +32,17 @@ struct SlotRows {
     ) throws {
         self.keys = keys
         self.path = path
+        layout = try TableLayout(of: table, db)
+        guard try db.tableExists("\(table.sqlName)_sums") else {
+            rows = nil
+            return
+        }
         var condition = "number >= ?1 << 32 AND number < (?1 + 1) << 32"
         if case .few = keys { condition = "number = ?1 << 32 | ?2" }
         rows = StatementRow(
             try db.makeStatement(
                 sql: """
-                    SELECT \((["number & 4294967295"] + table.measures).joined(separator: ", "))
+                    SELECT \((["number & 4294967295"] + layout.measures).joined(separator: ", "))
                     FROM \(table.sqlName)_sums WHERE \(condition)
                     """))
     }
@@ -52,9 +59,27 @@ struct SlotRows {
         }
     }
 
+    /// The sums of a row that `forEach` has passed.
+    func sums(of row: StatementRow) -> StoredSums {
+        StoredSums(layout.measures.indices.map { row.integer($0 + 1) }, unknown: unknown(in: row))
+    }
+
+    /// The unknown sums of a row, as bits.
+    func unknown(in row: StatementRow) -> UInt64 {
+        var unknown: UInt64 = 0
+        var rest = layout.unknowable
+        while rest != 0 {
+            let place = rest.trailingZeroBitCount
+            rest &= rest - 1
+            if row.isNull(place + 1) { unknown |= 1 << UInt64(place) }
+        }
+        return unknown
+    }
+
     private func read(
         _ slot: Int64, key: Int64?, _ body: (StatementRow) throws -> Void
     ) throws {
+        guard let rows else { return }
         rows.begin()
         rows.bind(slot)
         if let key { rows.bind(key) }
@@ -69,38 +94,44 @@ struct DaySums: Sendable {
     private var starts: [Int32] = []
     private var keys: [Int64] = []
     private var sums: [Int64] = []
+    /// The unknown sums of each key, as bits.
+    private var unknown: [UInt64] = []
 
     init(of slots: [Int64], _ rows: SlotRows, measureCount: Int) throws {
         self.measureCount = measureCount
-        for slot in slots { try rows.forEach(in: slot) { add($0) } }
+        for slot in slots { try rows.forEach(in: slot) { add($0, unknown: rows.unknown(in: $0)) } }
         starts = []
     }
 
     /// Calls `body` with the sums of each key, or with several for a key if a sum would not fit 64 bits.
-    func forEach(_ body: (_ key: Int64, _ measures: [Int64]) throws -> Void) rethrows {
+    func forEach(_ body: (_ key: Int64, _ sums: StoredSums) throws -> Void) rethrows {
         for (index, key) in keys.enumerated() {
-            try body(key, Array(sums[index * measureCount..<(index + 1) * measureCount]))
+            let amounts = Array(sums[index * measureCount..<(index + 1) * measureCount])
+            try body(key, StoredSums(amounts, unknown: unknown[index]))
         }
     }
 
-    private mutating func add(_ row: StatementRow) {
+    private mutating func add(_ row: StatementRow, unknown bits: UInt64) {
         let number = Int(row.integer(0))
         while starts.count <= number { starts.append(0) }
-        if starts[number] == 0 { return begin(row, number) }
-        let start = (Int(starts[number]) - 1) * measureCount
+        if starts[number] == 0 { return begin(row, number, unknown: bits) }
+        let index = Int(starts[number]) - 1
+        unknown[index] |= bits
+        let start = index * measureCount
         for measure in 0..<measureCount {
             let (sum, overflow) = sums[start + measure]
                 .addingReportingOverflow(row.integer(measure + 1))
             sums[start + measure] = sum
             guard overflow else { continue }
             for added in 0...measure { sums[start + added] &-= row.integer(added + 1) }
-            return begin(row, number)
+            return begin(row, number, unknown: bits)
         }
     }
 
     /// Begins sums with those of a row.
-    private mutating func begin(_ row: StatementRow, _ number: Int) {
+    private mutating func begin(_ row: StatementRow, _ number: Int, unknown bits: UInt64) {
         keys.append(row.integer(0))
+        unknown.append(bits)
         starts[number] = Int32(keys.count)
         for measure in 0..<measureCount { sums.append(row.integer(measure + 1)) }
     }

@@ -29,8 +29,8 @@ package final class DaySumCache: Sendable {
         let configurations: SHA256Digest
     }
 
-    /// A row of a day: its columns, with any time of the day, and its measures.
-    typealias DayRow = (columns: [StoredValue], measures: [Int64])
+    /// A row of a day: its columns, with any time of the day, and its sums.
+    typealias DayRow = (columns: [StoredValue], sums: StoredSums)
 
     private struct Entry {
         let origin: Origin

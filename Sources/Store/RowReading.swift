@@ -68,7 +68,7 @@ final class RowReading {
     /// Calls `body` with the key of each row of an hour, and its measures.
     func forEach(
         of table: AggregateTable, partitions: Set<Int32>, inHour hour: String,
-        _ body: (_ key: Int64, _ measures: [Int64]) throws -> Void
+        _ body: (_ key: Int64, _ sums: StoredSums) throws -> Void
     ) throws {
         let hours = try hours()
         guard let index = hourIndices[hour] else { return }
@@ -77,14 +77,14 @@ final class RowReading {
         for slot in hours[index].slots where partitions.contains(slot.partition) {
             try rows.forEach(in: slot.number) { row in
                 try keys.require(row.integer(0))
-                try body(row.integer(0), table.measures.indices.map { row.integer($0 + 1) })
+                try body(row.integer(0), rows.sums(of: row))
             }
         }
     }
 
     func forEach(
         of table: AggregateTable, partitions: Set<Int32>, _ choice: RowChoice,
-        _ body: (_ partition: Int32, _ columns: [StoredValue], _ measures: [Int64]) throws -> Void
+        _ body: (_ partition: Int32, _ columns: [StoredValue], _ sums: StoredSums) throws -> Void
     ) throws {
         let keys = try keys(of: table)
         let rows = try SlotRows(of: table, keys.wanted(by: choice), db, path: path)
@@ -93,8 +93,7 @@ final class RowReading {
             for slot in hour.slots where partitions.contains(slot.partition) {
                 try rows.forEach(in: slot.number) { row in
                     let columns = try keys.columns(ofKey: row.integer(0), time: time)
-                    let measures = table.measures.indices.map { row.integer($0 + 1) }
-                    try body(slot.partition, columns, measures)
+                    try body(slot.partition, columns, rows.sums(of: row))
                 }
             }
         }
@@ -104,7 +103,7 @@ final class RowReading {
     /// of the day's hours. If a sum would not fit 64 bits, there are several.
     func forEachDay(
         of table: AggregateTable, partitions: Set<Int32>, _ choice: RowChoice,
-        _ body: (_ columns: [StoredValue], _ measures: [Int64]) throws -> Void
+        _ body: (_ columns: [StoredValue], _ sums: StoredSums) throws -> Void
     ) throws {
         let keys = try keys(of: table)
         let wanted = try keys.wanted(by: choice)
@@ -134,14 +133,14 @@ final class RowReading {
             let time = Self.time(of: day.hour, in: table)
             let sums = try reading.take(index, rows)
             if let cached = kept[index] {
-                for row in cached { try body(keys.with(time, row.columns), row.measures) }
+                for row in cached { try body(keys.with(time, row.columns), row.sums) }
                 continue
             }
             var read: [DaySumCache.DayRow] = []
-            try sums.forEach { key, measures in
+            try sums.forEach { key, sums in
                 let columns = try keys.columns(ofKey: key, time: time)
-                if origins[index] != nil { read.append((columns, measures)) }
-                try body(columns, measures)
+                if origins[index] != nil { read.append((columns, sums)) }
+                try body(columns, sums)
             }
             if let origin = origins[index] { keptDays?.keep(read, of: origin) }
         }
@@ -192,7 +191,8 @@ private final class AggregateKeys {
     /// The index of the hour or day column, which belongs to the slot.
     private let timeIndex: Int?
     private let db: Database
-    private let row: StatementRow
+    /// Nil if the file lacks the aggregate.
+    private let row: StatementRow?
     private var cached: [Int64: [StoredValue]] = [:]
     /// The most cached keys; about fifty megabytes.
     private static let mostCached = 100_000
@@ -203,6 +203,16 @@ private final class AggregateKeys {
         self.db = db
         kinds = table.columns.map(\.kind)
         timeIndex = kinds.firstIndex { $0.isTime }
+        let found = try StoreSchema.columns(of: "\(table.sqlName)_keys", in: db)
+        let missing = Set(table.keyNames).subtracting(found)
+        guard found.isEmpty || missing.isEmpty else {
+            throw StoreError.otherColumns(
+                path: path, table: table.name, columns: missing.sorted())
+        }
+        guard !found.isEmpty else {
+            row = nil
+            return
+        }
         let names = table.columns.map { $0.kind.isTime ? "''" : $0.name }
         row = StatementRow(
             try db.makeStatement(
@@ -233,7 +243,8 @@ private final class AggregateKeys {
     }
 
     func count() throws -> Int {
-        try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table.sqlName)_keys") ?? 0
+        guard row != nil else { return 0 }
+        return try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table.sqlName)_keys") ?? 0
     }
 
     /// Throws `damaged` for a missing key.
@@ -243,13 +254,14 @@ private final class AggregateKeys {
 
     /// All keys, in order.
     func numbers() throws -> [Int64] {
-        try Int64.fetchAll(db, sql: "SELECT key FROM \(table.sqlName)_keys ORDER BY key")
+        guard row != nil else { return [] }
+        return try Int64.fetchAll(db, sql: "SELECT key FROM \(table.sqlName)_keys ORDER BY key")
     }
 
     private func read(_ key: Int64) throws -> [StoredValue] {
-        row.begin()
-        row.bind(key)
-        guard try StoreError.naming("read", path, row.next) else {
+        row?.begin()
+        row?.bind(key)
+        guard let row, try StoreError.naming("read", path, row.next) else {
             throw StoreError.damaged(
                 path: path,
                 detail: "\(table.sqlName)_keys has no key \(key), but a row of sums uses it")

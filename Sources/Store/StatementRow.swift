@@ -129,6 +129,10 @@ final class StatementRow {
     /// A column of the present row, from 0.
     func integer(_ column: Int) -> Int64 { sqlite3_column_int64(handle, Int32(column)) }
 
+    func isNull(_ column: Int) -> Bool {
+        sqlite3_column_type(handle, Int32(column)) == SQLITE_NULL
+    }
+
     /// A column of the present row, from 0, including any NULs.
     func text(_ column: Int) -> String {
         let bytes = sqlite3_column_blob(handle, Int32(column))

@@ -55,7 +55,7 @@ package enum StoreError: OperatorError, Equatable, Sendable {
         case .olderVersion(let path, let found):
             "\(path) has schema \(found): an earlier version of Weir folded it with other rules. Use that version, or move the file away and fold again"
         case .otherColumns(let path, let table, let columns):
-            "\(path) was folded by another version of Weir: its table \(table) differs in \(columns.joined(separator: ", ")); use that version, or move the file away and fold again"
+            "\(path) was folded by another version of Weir: its table \(table) differs in \(columns.joined(separator: ", ")). Fold the log again with weir upgrade, or use that version"
         case .locked(let path, let owner):
             "\(path) is in use by another worker\(owner): stop it, or give another --data directory"
         case .fenced(let path, let partition, let expected):

@@ -65,10 +65,7 @@ package final class StoreReader {
                     guard try StoreSchema.checkVersion(db, path: path) > 0 else {
                         throw StoreError.noStore(path: path)
                     }
-                    let stream = try String.fetchOne(db, sql: "SELECT stream FROM store") ?? ""
-                    try StoreSchema.requireColumns(
-                        of: Streams.stream(named: stream)?.tables ?? [], in: db, path: path)
-                    return stream
+                    return try String.fetchOne(db, sql: "SELECT stream FROM store") ?? ""
                 }
                 return (queue, stream)
             } catch let error as DatabaseError

@@ -24,7 +24,7 @@ enum StoreSchema {
 
     /// The schema of a store: the common tables, the memory of its fold, and its aggregates.
     static func text(of fold: (some StreamFold).Type) -> String {
-        var parts = [common, slots]
+        var parts = [common, slots] + bookkeeping.map(\.schema)
         if fold.hasWindow { parts.append(dedupe) }
         parts += fold.memoryTables.map(\.schema)
         if fold.emits { parts.append(outbox) }
@@ -32,25 +32,13 @@ enum StoreSchema {
         return parts.joined(separator: "\n")
     }
 
-    /// Throws `otherColumns` if a table lacks a declared column or has another one: a measure was added or removed
-    /// since the store was created.
+    /// Throws `otherColumns` if a worker cannot continue the file: keys or memory have other columns, or it has measures
+    /// that would no longer be counted. A file may lack measures: they stay unknown.
     static func requireColumns(
-        of tables: [AggregateTable], in db: Database, path: String
+        of fold: (some StreamFold).Type, in db: Database, path: String
     ) throws {
-        for table in tables {
-            let found = try Set(
-                String.fetchAll(
-                    db,
-                    sql: """
-                        SELECT name FROM pragma_table_info(?)
-                        UNION SELECT name FROM pragma_table_info(?)
-                        """, arguments: ["\(table.sqlName)_keys", "\(table.sqlName)_sums"]))
-            let declared = Set(["key", "number"] + table.keyNames + table.measures)
-            guard found != declared else { continue }
-            throw StoreError.otherColumns(
-                path: path, table: table.name,
-                columns: found.symmetricDifference(declared).sorted())
-        }
+        guard let first = try difference(from: fold, in: db).other.first else { return }
+        throw StoreError.otherColumns(path: path, table: first.table, columns: first.columns)
     }
 
     private static let common = """
@@ -175,7 +163,7 @@ extension AggregateTable {
     /// An aggregate has two tables: its keys, and its sums under the numbers of an hour's slot and of a key. So a key
     /// is written once and not for every hour, a batch mostly updates short existing rows, and the rows of an hour
     /// are adjacent. The view that joins them has the aggregate's name.
-    fileprivate var schema: String {
+    var schema: String {
         let keyLines = keyColumns.map {
             "  \($0.name) \($0.kind.sqlType) NOT NULL," + Self.comment($0.note.schemaText)
         }
@@ -185,13 +173,6 @@ extension AggregateTable {
         let sumLines = sums.enumerated().map { index, sum in
             "  \(sum.0)" + (index + 1 < sums.count ? "," : "") + Self.comment(sum.1)
         }
-        let names =
-            ["number", "partition"]
-            + columns.map { column in
-                column.kind == .day
-                    ? "substr(hour, 1, instr(hour || 'T', 'T') - 1) AS \(column.name)" : column.name
-            }
-            + measures
         return """
             CREATE TABLE \(sqlName)_keys (
               -- \(note)
@@ -204,6 +185,19 @@ extension AggregateTable {
             \(sumLines.joined(separator: "\n"))
             ) STRICT;
 
+            \(viewSchema)
+            """
+    }
+
+    var viewSchema: String {
+        let names =
+            ["number", "partition"]
+            + columns.map { column in
+                column.kind == .day
+                    ? "substr(hour, 1, instr(hour || 'T', 'T') - 1) AS \(column.name)" : column.name
+            }
+            + measures
+        return """
             CREATE VIEW \(sqlName) AS SELECT \(names.joined(separator: ", "))
             FROM \(sqlName)_sums JOIN slots ON slot = number >> 32
               JOIN \(sqlName)_keys ON key = number & 4294967295;
@@ -218,7 +212,7 @@ extension AggregateTable {
     /// The columns of keys: the hour or day belongs to the slot.
     var keyColumns: [Column] { columns.filter { !$0.kind.isTime } }
 
-    fileprivate var keyNames: [String] { keyColumns.map(\.name) }
+    var keyNames: [String] { keyColumns.map(\.name) }
 
     /// Inserts a key unless it exists.
     var insertKeySQL: String {

@@ -67,7 +67,7 @@ package struct StoredRefusal: Sendable {
 /// One consistent state of a store, for reading.
 package struct StoreSnapshot {
     let db: Database
-    private let stream: String
+    let stream: String
     package let path: String
     private let rows: RowReading
     /// The folded topic.
@@ -130,11 +130,11 @@ package struct StoreSnapshot {
     /// The hours that rows may count, in any order.
     package func hourTexts() throws -> [String] { try rows.hours().map(\.text) }
 
-    /// Calls `body` with the partition, the columns and the measures of each row of an aggregate in these partitions,
+    /// Calls `body` with the partition, the columns and the sums of each row of an aggregate in these partitions,
     /// in any order.
     package func forEachRow(
         of table: AggregateTable, partitions: Set<Int32>, _ choice: RowChoice = RowChoice(),
-        _ body: (_ partition: Int32, _ columns: [StoredValue], _ measures: [Int64]) throws -> Void
+        _ body: (_ partition: Int32, _ columns: [StoredValue], _ sums: StoredSums) throws -> Void
     ) throws {
         try rows.forEach(of: table, partitions: partitions, choice, body)
     }
@@ -146,10 +146,10 @@ package struct StoreSnapshot {
         try rows.forEachKey(of: table, body)
     }
 
-    /// Calls `body` with the key and the measures of each row of an hour in these partitions, in any order.
+    /// Calls `body` with the key and the sums of each row of an hour in these partitions, in any order.
     package func forEachRow(
         of table: AggregateTable, partitions: Set<Int32>, inHour hour: String,
-        _ body: (_ key: Int64, _ measures: [Int64]) throws -> Void
+        _ body: (_ key: Int64, _ sums: StoredSums) throws -> Void
     ) throws {
         try rows.forEach(of: table, partitions: partitions, inHour: hour, body)
     }
@@ -158,7 +158,7 @@ package struct StoreSnapshot {
     /// column is one of the day's hours. If a sum would not fit 64 bits, there are several.
     package func forEachDay(
         of table: AggregateTable, partitions: Set<Int32>, _ choice: RowChoice = RowChoice(),
-        _ body: (_ columns: [StoredValue], _ measures: [Int64]) throws -> Void
+        _ body: (_ columns: [StoredValue], _ sums: StoredSums) throws -> Void
     ) throws {
         try rows.forEachDay(of: table, partitions: partitions, choice, body)
     }

@@ -17,6 +17,8 @@ package final class StoreTransaction {
     private let rowNumbers: RowNumbers
     private let memory: any FoldMemory
     private let ids: StoredIDs?
+    /// How the file stores the aggregates, by their names.
+    private let layouts: [String: TableLayout]
     /// The indices and fingerprints of the searched records of the batch.
     private var indices: [RecordPosition: Int] = [:]
     private var fingerprints: [RecordPosition: String] = [:]
@@ -25,30 +27,37 @@ package final class StoreTransaction {
 
     init(
         _ db: Database, batch: RecordBatch, rowNumbers: RowNumbers, memory: any FoldMemory,
-        ids: StoredIDs?
+        ids: StoredIDs?, layouts: [String: TableLayout]
     ) {
         self.db = db
         self.batch = batch
         self.rowNumbers = rowNumbers
         self.memory = memory
         self.ids = ids
+        self.layouts = layouts
     }
 
     /// Adds a batch's sums to the rows of an aggregate.
     func add(_ deltas: Deltas, symbols: SymbolTable) throws {
-        guard deltas.count > 0 else { return }
-        try AggregateRows(deltas.table, db).add(deltas, symbols, rowNumbers)
+        try rows(of: deltas)?.add(deltas, symbols, rowNumbers)
     }
 
     /// Throws `StoreError.overflow` unless these could be added to the stored sums before all others. Changes
     /// nothing.
     func requireRoom(for deltas: Deltas, symbols: SymbolTable) throws {
-        guard deltas.count > 0 else { return }
+        guard let rows = rows(of: deltas) else { return }
         try db.inSavepoint {
             // New rows are rolled back at once, so their numbers must not be remembered.
-            try AggregateRows(deltas.table, db).add(deltas, symbols, RowNumbers())
+            try rows.add(deltas, symbols, RowNumbers())
             return .rollback
         }
+    }
+
+    /// Nil if there is nothing to add, or the file lacks the aggregate.
+    private func rows(of deltas: Deltas) -> AggregateRows? {
+        guard deltas.count > 0, let layout = layouts[deltas.table.name], layout.isInFile
+        else { return nil }
+        return AggregateRows(deltas.table, layout, db)
     }
 
     /// Stores the refused records with their bytes.

@@ -74,8 +74,8 @@ struct CostsHistoryTests {
         let stores = try OpenStores(
             directories: [workspace.workspace.path + "/data"],
             asOf: AsOf(milliseconds: Samples.start + hour * 3_600_000, hours: hours))
-        return try stores.dump(ReportRequest(name: "costs", grouping: .total)).rows.first?.measures
-            .first.map { $0 / 1_000_000 }
+        let rows = try stores.dump(ReportRequest(name: "costs", grouping: .total)).rows
+        return rows.first?.measures[0].map { $0 / 1_000_000 }
     }
 
     @Test(

@@ -284,7 +284,7 @@ struct FunnelExplainTests {
             let explanation = try explainer.explain(cell, measures: { _ in counts }) { _ in }
             #expect(explanation.addsUp, "\(explanation.summary)")
             for measure in explanation.measures {
-                #expect("\(measure.stored)" == words(measure.name), "\(measure.name)")
+                #expect("\(measure.stored ?? -1)" == words(measure.name), "\(measure.name)")
             }
             let money = try #require(cell.parts(of: "revenue_max_micros"))
             let revenue = try explainer.explain(cell, measures: { _ in money }) { _ in }

@@ -49,7 +49,7 @@ struct LoggedPostbacksTests {
             conditions: topic.map { [.init(column: "topic", value: $0)] } ?? [])
         let table = try workspace.stores().dump(query)
         let column = try #require(table.measures.firstIndex(of: measure))
-        return Int64(try #require(table.rows.first).measures[column])
+        return Int64(try #require(try #require(table.rows.first).measures[column]))
     }
 
     private func partner(_ trust: String) -> String {

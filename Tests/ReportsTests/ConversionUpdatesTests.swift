@@ -33,7 +33,7 @@ struct ConversionUpdatesTests {
             ["told", "postbacks"].contains(dump.measures[$0])
         }
         return dump.rows.map { row in
-            (row.columns.map { "\($0)" } + shown.map { "\(row.measures[$0])" })
+            (row.columns.map { "\($0)" } + shown.map { "\(row.measures[$0] ?? -1)" })
                 .joined(separator: " ")
         }
     }

@@ -84,7 +84,7 @@ struct DumpPiecesTests {
         let (largest, _) = try stores.dump(
             query, keeping: RowBound(5, largest: "billed_price_micros"))
         let expected = all.indices.sorted {
-            (all[$1].measures[index], $0) < (all[$0].measures[index], $1)
+            (all[$1].measures[index] ?? -1, $0) < (all[$0].measures[index] ?? -1, $1)
         }.prefix(5)
         #expect(largest.rows.map(\.columns) == expected.map { all[$0].columns })
     }

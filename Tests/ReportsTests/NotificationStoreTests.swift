@@ -92,7 +92,7 @@ struct NotificationStoreTests {
             var query = ReportRequest(name: "cohorts", grouping: .columns(["cohort"]))
             change(&query)
             return try set.dump(query).rows.map {
-                "\($0.columns[0].explanation) \($0.measures[0]) \($0.measures[8])"
+                "\($0.columns[0].explanation) \($0.measures[0] ?? -1) \($0.measures[8] ?? -1)"
             }
         }
         let days = ["2026-11-20 1 0", "2026-11-21 2 0"]

@@ -113,9 +113,9 @@ struct DayReadingTests {
         var parts = 0
         try StoreReader(path: path).snapshot(verifying: false) { snapshot in
             try snapshot.forEachDay(of: LossReasonsKey.table, partitions: [0, 1]) {
-                columns, measures in
+                columns, sums in
                 guard columns[1] == .text("most") else { return }
-                sum += Int128(measures[0])
+                sum += Int128(sums.amounts[0])
                 parts += 1
             }
         }
@@ -242,7 +242,10 @@ struct DayReadingTests {
         body(table, &symbols)
         try store.commit { db in
             let transaction = StoreTransaction(
-                db, batch: RecordBatch(), rowNumbers: RowNumbers(), memory: store, ids: nil)
+                db, batch: RecordBatch(), rowNumbers: RowNumbers(), memory: store, ids: nil,
+                layouts: [
+                    LossReasonsKey.table.name: TableLayout(of: LossReasonsKey.table, db)
+                ])
             try transaction.add(table, symbols: symbols)
             try db.execute(sql: "UPDATE partitions SET next_offset = next_offset + 1")
         }
@@ -255,14 +258,14 @@ struct DayReadingTests {
         var sums: [String: Int64] = [:]
         var last = ""
         try snapshot.forEachDay(of: LossReasonsKey.table, partitions: [0, 1], choice) {
-            columns, measures in
+            columns, row in
             guard case .text(let hour) = columns[0], case .integer(let reason) = columns[6] else {
                 return
             }
             let day = String(hour.prefix(10))
             if day != last { usleep(5000) }
             last = day
-            sums["\(day) \(reason)", default: 0] += measures[0]
+            sums["\(day) \(reason)", default: 0] += row.amounts[0]
         }
         return sums
     }

@@ -67,11 +67,12 @@ extension StoreView {
         let now = report.nowMilliseconds
         let period = budget.period.hours(around: Hour(containing: now))
         var byHour: [Int64: Int128] = [:]
-        try forEachRow(of: watched.figure) { values, measures, _ in
+        try forEachRow(of: watched.figure) { values, sums, first in
             guard let time = UTC.milliseconds(text: values[watched.timeIndex].text) else { return }
             let hour = Hour(containing: time).hoursSince1970
             guard period.contains(hour), time < now else { return }
-            byHour[hour, default: 0] += Int128(measures[watched.measure])
+            let amount = try amount(watched.measure, of: sums, at: first, in: watched.figure)
+            byHour[hour, default: 0] += Int128(amount)
         }
         var spent: Int128 = 0
         var opened: [Int64: Int64] = [:]

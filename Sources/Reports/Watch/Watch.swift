@@ -112,10 +112,12 @@ extension StoreView {
                 var added: Int64 = 0
                 for index in measures where sums.indices.contains(index - first) {
                     // Sums near the integer limit are not meaningful rates.
-                    added = added.addingReportingOverflow(sums[index - first]).partialValue
+                    let amount = try self.amount(index, of: sums, at: first, in: figure)
+                    added = added.addingReportingOverflow(amount).partialValue
                 }
                 for index in less where sums.indices.contains(index - first) {
-                    added = added.subtractingReportingOverflow(sums[index - first]).partialValue
+                    let amount = try self.amount(index, of: sums, at: first, in: figure)
+                    added = added.subtractingReportingOverflow(amount).partialValue
                 }
                 guard added != 0 else { return }
                 groups.add(values) { hours in

@@ -120,10 +120,11 @@ extension ExplainReport {
         for measure in explanation.measures {
             let units =
                 isInUnits
-                ? MoneyByCurrency(measure.stored, of: measure.name, currency: measure.currency)
-                : nil
+                ? measure.stored.flatMap {
+                    MoneyByCurrency($0, of: measure.name, currency: measure.currency)
+                } : nil
             try output.write(
-                "\(measure.name.withoutControls) = \(measure.stored)"
+                "\(measure.name.withoutControls) = \(measure.stored.map { "\($0)" } ?? "unknown")"
                     + (units.map { " (\($0.plainText))" } ?? "") + "\n")
         }
         try output.write("\nrecords that count:\n")

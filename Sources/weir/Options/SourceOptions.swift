@@ -54,6 +54,9 @@ extension OpenStores {
                 .rules(folded: found.folded, present: found.present), store: found.store)
             Console.write("warning: \(refusal)")
         }
+        for (store, measures) in try unknownMeasures(of: streams) {
+            Console.write("warning: \(UnknownMeasure.explanation(measures, store: store))")
+        }
     }
 }
 

@@ -191,7 +191,9 @@ package final class Workspace {
     ) throws {
         try snapshot(stream, data: data) { snapshot in
             let partitions = Set(try snapshot.partitionStates().map(\.partition))
-            try snapshot.forEachRow(of: table, partitions: partitions) { try body($0, $1, $2) }
+            try snapshot.forEachRow(of: table, partitions: partitions) {
+                try body($0, $1, $2.amounts)
+            }
         }
     }
 
