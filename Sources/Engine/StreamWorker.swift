@@ -169,10 +169,21 @@ extension StreamFold {
             throw WorkerError.changed(refusal)
         }
         // Also checks partitions that are assigned later or to no worker now, before anything is written.
-        let refusal = try store.snapshot {
-            try rules.configuration.refusal(of: $0, store: store.path)
+        let (refusal, unknown) = try store.snapshot {
+            (
+                try rules.configuration.refusal(of: $0, store: store.path),
+                try $0.unknownMeasures().filter { $0.knownFrom == nil }
+            )
         }
         if let refusal { throw refusal }
+        if !store.changedInPlace.isEmpty {
+            logger.notice(
+                "\(store.path) was changed in place: added \(store.changedInPlace.joined(separator: ", "))"
+            )
+        }
+        if !unknown.isEmpty {
+            logger.warning("\(UnknownMeasure.explanation(unknown, store: store.path))")
+        }
         if try store.origin().partitionCount != partitionCount {
             try store.setPartitionCount(partitionCount)
         }

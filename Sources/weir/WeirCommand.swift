@@ -64,7 +64,8 @@ struct WeirCommand: ParsableCommand {
             CommandGroup(
                 name: "Correct",
                 subcommands: [
-                    ReconcileCommand.self, WhatIfCommand.self, ReplayCommand.self,
+                    ReconcileCommand.self, WhatIfCommand.self, UpgradeCommand.self,
+                    ReplayCommand.self,
                     DiffCommand.self, PromoteCommand.self, ChangesCommand.self,
                 ]),
             CommandGroup(
