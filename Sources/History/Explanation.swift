@@ -167,7 +167,7 @@ package enum ExplanationError: OperatorError, Equatable, Sendable {
         case .unknownEpoch, .silentLog, .recordsGone, .gone, .postbacksMissing, .replacedLater,
             .otherLog,
             .otherRecords,
-            .unknownStream,
+            .unknownStream, .notCounted,
             .file,
             .noEvidence:
             false

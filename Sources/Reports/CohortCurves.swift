@@ -188,7 +188,7 @@ extension Dump {
                         }
                         // The sizes weight the cohorts.
                         + [
-                            sums[sizePlace] == nil
+                            sums[sizeIndex] == nil
                                 ? .null
                                 : Self.maturity(of: curve.sums.sizes, at: step, newest, models)
                         ])

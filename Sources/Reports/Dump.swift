@@ -116,15 +116,15 @@ extension StoreView {
     /// The known sum of a measure, for reports that do not handle unknown ones.
     ///
     /// - Parameters:
-    ///   - place: the index of the measure in the dump.
+    ///   - index: that of the measure in the dump.
     ///   - sums: those of a row.
     ///   - first: the index of the first of them in the dump.
     /// - Throws: `unknownSum`.
     func amount(
-        _ place: Int, of sums: StoredSums, at first: Int, in figure: DumpFigure
+        _ index: Int, of sums: StoredSums, at first: Int, in figure: DumpFigure
     ) throws(InspectionError) -> Int64 {
-        if let amount = sums[place - first] { return amount }
-        throw .unknownSum(table: figure.name, measure: figure.measures[place])
+        if let amount = sums[index - first] { return amount }
+        throw .unknownSum(table: figure.name, measure: figure.measures[index])
     }
 }
 

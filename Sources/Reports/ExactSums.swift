@@ -24,8 +24,8 @@ package struct ExactSums: Equatable, Sendable, RandomAccessCollection, Expressib
     package var startIndex: Int { 0 }
     package var endIndex: Int { amounts.count }
 
-    package subscript(place: Int) -> Int128? {
-        unknown >> UInt64(place) & 1 == 0 ? amounts[place] : nil
+    package subscript(index: Int) -> Int128? {
+        unknown >> UInt64(index) & 1 == 0 ? amounts[index] : nil
     }
 
     /// Whether every sum is known and 0.
@@ -50,17 +50,17 @@ package struct ExactSums: Equatable, Sendable, RandomAccessCollection, Expressib
     }
 
     /// Only these sums, in this order.
-    func selecting(_ places: [Int]) -> ExactSums {
+    func selecting(_ indices: [Int]) -> ExactSums {
         var bits: UInt64 = 0
-        for (index, place) in places.enumerated() where self[place] == nil {
-            bits |= 1 << UInt64(index)
+        for (bit, index) in indices.enumerated() where self[index] == nil {
+            bits |= 1 << UInt64(bit)
         }
-        return ExactSums(places.map { amounts[$0] }, unknown: bits)
+        return ExactSums(indices.map { amounts[$0] }, unknown: bits)
     }
 
     /// Changes the amounts of some sums; unknown ones stay unknown.
-    mutating func change(_ places: [Int], _ change: (Int128) -> Int128) {
-        for place in places where self[place] != nil { amounts[place] = change(amounts[place]) }
+    mutating func change(_ indices: [Int], _ change: (Int128) -> Int128) {
+        for index in indices where self[index] != nil { amounts[index] = change(amounts[index]) }
     }
 }
 

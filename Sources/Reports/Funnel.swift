@@ -40,7 +40,8 @@ package struct Funnel: Sendable {
         unknownBundles = figure.unknownBundles.sorted {
             $0.utf8.lexicographicallyPrecedes($1.utf8)
         }
-        hasUnknown = fold.unknown != nil
+        let hasUnknown = fold.unknown != nil
+        self.hasUnknown = hasUnknown
         let groups =
             if let conversion { try fold.groups(converting: conversion) } else { fold.groups }
         let rows = groups.compactMap { group -> [ReportValue]? in

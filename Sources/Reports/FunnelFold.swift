@@ -100,9 +100,9 @@ struct FunnelFold {
     private mutating func note(
         unknownIn row: AnyTableRow, of source: FunnelSource, _ slice: StoreSlice
     ) {
-        guard let place = row.firstUnknown else { return }
-        let table = source.places.table
-        unknown = unknown ?? .unknownSum(table: table.name, measure: table.measures[place])
+        guard let index = row.firstUnknown else { return }
+        let table = source.indices.table
+        unknown = unknown ?? .unknownSum(table: table.name, measure: table.measures[index])
         if FunnelColumn.costStreams.contains(slice.stream) { hasUnknownCost = true }
     }
 

@@ -50,8 +50,8 @@ struct SideBySide {
         for row in table.rows {
             rows.add(row.columns) { sums in
                 for (measure, amount) in row.measures.enumerated() {
-                    let place = measure * partCount + part
-                    sums[place] = sums[place] + amount.map { sign * $0 }
+                    let index = measure * partCount + part
+                    sums[index] = sums[index] + amount.map { sign * $0 }
                 }
             }
         }

@@ -45,7 +45,8 @@ struct AnyTableRow {
     ///   - sums: empty if only the columns of the row are known.
     ///   - unknownUse: notes that an unknown sum is read; nil if the reader looks at `hasUnknown`.
     init(
-        _ columns: [StoredValue], _ sums: StoredSums = StoredSums([]), of indices: ReadIndices? = nil,
+        _ columns: [StoredValue], _ sums: StoredSums = StoredSums([]),
+        of indices: ReadIndices? = nil,
         _ unknownUse: UnknownUse? = nil
     ) {
         self.indices = indices
@@ -76,7 +77,7 @@ struct AnyTableRow {
 /// Notes that a report has read an unknown sum as a number.
 final class UnknownUse {
     /// The index of the measure among those that are read.
-    fileprivate(set) var place: Int?
+    fileprivate(set) var index: Int?
 }
 
 /// A row of an aggregate with typed access to its columns and measures.

@@ -69,9 +69,9 @@ struct SlotRows {
         var unknown: UInt64 = 0
         var rest = layout.unknowable
         while rest != 0 {
-            let place = rest.trailingZeroBitCount
+            let index = rest.trailingZeroBitCount
             rest &= rest - 1
-            if row.isNull(place + 1) { unknown |= 1 << UInt64(place) }
+            if row.isNull(index + 1) { unknown |= 1 << UInt64(index) }
         }
         return unknown
     }

@@ -18,8 +18,8 @@ package struct StoredSums: Sendable {
     package var indices: Range<Int> { amounts.indices }
 
     /// The sum of a measure; nil if unknown.
-    package subscript(place: Int) -> Int64? {
-        unknown >> UInt64(place) & 1 == 0 ? amounts[place] : nil
+    package subscript(index: Int) -> Int64? {
+        unknown >> UInt64(index) & 1 == 0 ? amounts[index] : nil
     }
 
     /// Whether every sum is known and 0.
@@ -73,12 +73,12 @@ package struct UnknownMeasure: Equatable, Sendable {
     package static func explanation(_ measures: [UnknownMeasure], store: String) -> String {
         let parts = measures.map { unknown in
             let name = "\(unknown.table).\(unknown.measure)"
-            guard let places = unknown.knownFrom else { return "\(name) in all rows" }
-            let offsets = places.sorted { $0.key < $1.key }.map {
+            guard let offsets = unknown.knownFrom else { return "\(name) in all rows" }
+            let named = offsets.sorted { $0.key < $1.key }.map {
                 "offset \($0.value) of partition \($0.key)"
             }
             return
-                "\(name) in rows that may hold records before \(offsets.joined(separator: ", "))"
+                "\(name) in rows that may hold records before \(named.joined(separator: ", "))"
         }
         return
             "\(store) does not know \(parts.joined(separator: "; ")): an earlier version of Weir did not "
@@ -98,9 +98,9 @@ extension StoreSnapshot {
         }
         return try (Streams.stream(named: stream)?.tables ?? []).flatMap { table in
             let layout = try TableLayout(of: table, db)
-            return table.measures.indices.compactMap { place -> UnknownMeasure? in
-                let measure = table.measures[place]
-                if layout.stored?.contains(place) == false {
+            return table.measures.indices.compactMap { index -> UnknownMeasure? in
+                let measure = table.measures[index]
+                if layout.stored?.contains(index) == false {
                     return UnknownMeasure(table: table.name, measure: measure, knownFrom: nil)
                 }
                 return known["\(table.name).\(measure)"].map {

@@ -64,15 +64,14 @@ struct WeirCommand: ParsableCommand {
             CommandGroup(
                 name: "Correct",
                 subcommands: [
-                    ReconcileCommand.self, WhatIfCommand.self, UpgradeCommand.self,
-                    ReplayCommand.self,
+                    ReconcileCommand.self, WhatIfCommand.self, ReplayCommand.self,
                     DiffCommand.self, PromoteCommand.self, ChangesCommand.self,
                 ]),
             CommandGroup(
                 name: "Operate",
                 subcommands: [
                     CheckCommand.self, LagCommand.self, WatchCommand.self, BackupCommand.self,
-                    PartnersCommand.self, DeliveriesCommand.self,
+                    UpgradeCommand.self, PartnersCommand.self, DeliveriesCommand.self,
                 ]),
             CommandGroup(name: "Configure", subcommands: [InitCommand.self, TokenCommand.self]),
         ])

@@ -45,7 +45,8 @@ struct RefusalToWorkTests {
         let counted = zip(dump.measures, row.measures).filter { ["bids", "wins"].contains($0.0) }
         #expect(counted.map(\.1) == [1, nil], "unknown, not 0")
         #expect(throws: InspectionError.self) {
-            try workspace.execute("ALTER TABLE bids_keys RENAME COLUMN seat TO bidder", stream: "bids")
+            try workspace.execute(
+                "ALTER TABLE bids_keys RENAME COLUMN seat TO bidder", stream: "bids")
             _ = try workspace.stores().dump(ReportRequest(name: "bids", grouping: .total))
         }
         try workspace.execute("ALTER TABLE bids_keys RENAME COLUMN bidder TO seat", stream: "bids")
@@ -104,7 +105,8 @@ struct RefusalToWorkTests {
         let counted = zip(dump.measures, row.measures).filter { ["bids", "wins"].contains($0.0) }
         #expect(counted.map(\.1) == [1, nil], "unknown, not 0")
         #expect(throws: InspectionError.self) {
-            try workspace.execute("ALTER TABLE bids_keys RENAME COLUMN seat TO bidder", stream: "bids")
+            try workspace.execute(
+                "ALTER TABLE bids_keys RENAME COLUMN seat TO bidder", stream: "bids")
             _ = try workspace.stores().dump(ReportRequest(name: "bids", grouping: .total))
         }
         try workspace.execute("ALTER TABLE bids_keys RENAME COLUMN bidder TO seat", stream: "bids")

@@ -57,14 +57,14 @@ private final class EarlierInstallation {
 @Suite("Upgrading stores")
 struct UpgradeTests {
     /// Ten auctions and a loss in the first hour, as an earlier version folded them that did not count losses.
-    private func makeEarlier(_ place: Workplace) throws {
-        try place.publish("bids", Samples.bids(0..<10) + [loss("a1")])
-        try place.foldBids()
-        try forgetLosses(place)
+    private func makeEarlier(_ workspace: Workspace) throws {
+        try workspace.publish("bids", Samples.bids(0..<10) + [loss("a1")])
+        try workspace.foldBids()
+        try forgetLosses(workspace)
     }
 
-    private func forgetLosses(_ place: Workplace, data: String = "data") throws {
-        try place.execute(
+    private func forgetLosses(_ workspace: Workspace, data: String = "data") throws {
+        try workspace.execute(
             """
             DROP VIEW bids; DROP TABLE unknown_before;
             ALTER TABLE bids_sums DROP COLUMN losses;
@@ -80,139 +80,141 @@ struct UpgradeTests {
             type: "openrtb.loss", partition: 0, at: Samples.start + hours * Hour.milliseconds)
     }
 
-    private func upgrade(_ place: Workplace, acceptsDifferences: Bool = false) -> Upgrade {
+    private func upgrade(_ workspace: Workspace, acceptsDifferences: Bool = false) -> Upgrade {
         Upgrade(
             UpgradeOrder(
-                data: place.path + "/data", source: place.source(), threadCount: 2,
+                data: workspace.path + "/data", source: workspace.source(), threadCount: 2,
                 patienceSeconds: 30, acceptsDifferences: acceptsDifferences))
     }
 
     @discardableResult
-    private func run(_ place: Workplace, acceptsDifferences: Bool = false) throws -> UpgradeResult {
-        try upgrade(place, acceptsDifferences: acceptsDifferences).run(stop: StopSignal())
+    private func run(
+        _ workspace: Workspace, acceptsDifferences: Bool = false
+    ) throws -> UpgradeResult {
+        try upgrade(workspace, acceptsDifferences: acceptsDifferences).run(stop: StopSignal())
     }
 
     /// The losses by day or in total; nil is unknown.
-    private func losses(_ place: Workplace, by columns: [String] = []) throws -> [Int128?] {
-        let dump = try place.stores().dump(
-            DumpQuery(name: "bids", grouping: columns.isEmpty ? .total : .columns(columns)))
+    private func losses(_ workspace: Workspace, by columns: [String] = []) throws -> [Int128?] {
+        let dump = try workspace.stores().dump(
+            ReportRequest(name: "bids", grouping: columns.isEmpty ? .total : .columns(columns)))
         let losses = try #require(dump.measures.firstIndex(of: "losses"))
         return dump.rows.map { $0.measures[losses] }
     }
 
-    private func trim(_ place: Workplace, before offset: Int64) throws {
-        try place.openLog().trim(topic: "bids", partition: 0, before: offset)
+    private func trim(_ workspace: Workspace, before offset: Int64) throws {
+        try workspace.openLog().trim(topic: "bids", partition: 0, before: offset)
     }
 
     @Test("An installation of an earlier commit is changed in place, with the same digest")
     func inPlace() throws {
-        let place = try EarlierInstallation()
-        #expect(try place.stores().digest() == EarlierInstallation.digest)
-        let plan = try place.upgrade.plan()
+        let workspace = try EarlierInstallation()
+        #expect(try workspace.stores().digest() == EarlierInstallation.digest)
+        let plan = try workspace.upgrade.plan()
         #expect(plan.count == allStreams.count)
         #expect(plan.allSatisfy { $0.way == .inPlace && $0.reason == "adds unknown_before" })
-        let result = try place.upgrade.run(stop: StopSignal())
+        let result = try workspace.upgrade.run(stop: StopSignal())
         #expect(result.promoted.isEmpty && result.waiting.isEmpty)
-        #expect(try place.upgrade.plan().allSatisfy { $0.way == .current })
-        #expect(try place.stores().digest() == EarlierInstallation.digest)
-        #expect(try DeliveryStore.existing(in: place.data) != nil)
-        let log = try EmbeddedLog(path: place.data + "/log.sqlite", mode: .existing)
+        #expect(try workspace.upgrade.plan().allSatisfy { $0.way == .current })
+        #expect(try workspace.stores().digest() == EarlierInstallation.digest)
+        #expect(try DeliveryStore.existing(in: workspace.data) != nil)
+        let log = try EmbeddedLog(path: workspace.data + "/log.sqlite", mode: .existing)
         #expect(try log.records(of: "partner-postbacks").count == 2)
     }
 
     @Test("The log of an earlier commit is folded again, with the same digest, and back")
     func earlierRefold() throws {
-        let place = try EarlierInstallation()
-        try place.rename("losses", of: "bids", stream: "bids")
-        try place.rename("postbacks", of: "postbacks", stream: "postbacks")
-        let plan = try place.upgrade.plan()
+        let workspace = try EarlierInstallation()
+        try workspace.rename("losses", of: "bids", stream: "bids")
+        try workspace.rename("postbacks", of: "postbacks", stream: "postbacks")
+        let plan = try workspace.upgrade.plan()
         #expect(plan.filter { $0.way == .refold }.map(\.stream).sorted() == ["bids", "postbacks"])
-        let result = try place.upgrade.run(stop: StopSignal())
+        let result = try workspace.upgrade.run(stop: StopSignal())
         #expect(result.promoted.map(\.stream).sorted() == ["bids", "postbacks"])
-        #expect(try place.stores().digest() == EarlierInstallation.digest)
+        #expect(try workspace.stores().digest() == EarlierInstallation.digest)
     }
 
     @Test("A worker continues a store without a new measure, which stays unknown")
     func worksOn() throws {
-        let place = try Workplace()
-        try makeEarlier(place)
-        #expect(try losses(place) == [nil])
-        try place.publish("bids", [Samples.bid("later"), loss("later")])
-        try place.foldBids()
-        #expect(try losses(place) == [nil])
-        #expect(try place.sum("auctions", of: "bids", stream: "bids") == 11)
+        let workspace = try Workspace()
+        try makeEarlier(workspace)
+        #expect(try losses(workspace) == [nil])
+        try workspace.publish("bids", [Samples.bid("later"), loss("later")])
+        try workspace.foldBids()
+        #expect(try losses(workspace) == [nil])
+        #expect(try workspace.sum("auctions", of: "bids", stream: "bids") == 11)
     }
 
     @Test("The log is folded again beside the live store and promoted; back, new records count too")
     func refold() throws {
-        let place = try Workplace()
-        try makeEarlier(place)
-        let result = try run(place)
+        let workspace = try Workspace()
+        try makeEarlier(workspace)
+        let result = try run(workspace)
         #expect(result.stores.map(\.way) == [.refold])
-        #expect(try place.inForce("bids") == "data/sets/upgrade-1")
-        #expect(try losses(place) == [1])
-        try place.publish("bids", [Samples.bid("later"), loss("later")])
-        try place.foldBids()
-        try place.foldBids(data: "fresh")
+        #expect(try workspace.inForce("bids") == "data/sets/upgrade-1")
+        #expect(try losses(workspace) == [1])
+        try workspace.publish("bids", [Samples.bid("later"), loss("later")])
+        try workspace.foldBids()
+        try workspace.foldBids(data: "fresh")
         #expect(
-            try place.contents("bids", data: "data/sets/upgrade-1")
-                == place.contents("bids", data: "fresh"))
-        #expect(try run(place).stores.map(\.way) == [.current])
-        _ = try upgrade(place).back(stop: StopSignal())
-        #expect(try place.inForce("bids") == "data")
-        #expect(try losses(place) == [nil])
-        #expect(try place.folded("bids") == 13)
-        try place.publishAuctions("last")
-        try place.foldBids()
-        try run(place)
-        #expect(try place.inForce("bids") == "data/sets/upgrade-2")
-        #expect(try losses(place) == [2])
+            try workspace.contents("bids", data: "data/sets/upgrade-1")
+                == workspace.contents("bids", data: "fresh"))
+        #expect(try run(workspace).stores.map(\.way) == [.current])
+        _ = try upgrade(workspace).back(stop: StopSignal())
+        #expect(try workspace.inForce("bids") == "data")
+        #expect(try losses(workspace) == [nil])
+        #expect(try workspace.folded("bids") == 13)
+        try workspace.publishAuctions("last")
+        try workspace.foldBids()
+        try run(workspace)
+        #expect(try workspace.inForce("bids") == "data/sets/upgrade-2")
+        #expect(try losses(workspace) == [2])
     }
 
     @Test("Without the first records, rows continue, and new measures are unknown before")
     func continues() throws {
-        let place = try Workplace()
-        try makeEarlier(place)
-        try trim(place, before: 3)
-        let before = try place.stores().digest()
-        let result = try run(place)
+        let workspace = try Workspace()
+        try makeEarlier(workspace)
+        try trim(workspace, before: 3)
+        let before = try workspace.stores().digest()
+        let result = try run(workspace)
         #expect(result.stores.map(\.way) == [.extend])
-        #expect(try place.stores().digest() == before, "nothing is known that was not")
+        #expect(try workspace.stores().digest() == before, "nothing is known that was not")
         // A row of the old hour, a new key in it, and a later hour.
-        try place.publish(
+        try workspace.publish(
             "bids",
             [loss("a2"), loss("a3", seat: "new"), Samples.bid("b", at: Samples.start + 86_400_000)]
                 + [loss("b", hours: 24), loss("c", hours: 24)])
-        try place.foldBids()
-        #expect(try losses(place, by: ["day"]) == [nil, 2])
-        #expect(try losses(place, by: ["seat"]) == [nil, nil])
-        #expect(try losses(place) == [nil])
+        try workspace.foldBids()
+        #expect(try losses(workspace, by: ["day"]) == [nil, 2])
+        #expect(try losses(workspace, by: ["seat"]) == [nil, nil])
+        #expect(try losses(workspace) == [nil])
         #expect(
-            try place.sum("auctions", of: "bids", stream: "bids", data: "data/sets/upgrade-1")
+            try workspace.sum("auctions", of: "bids", stream: "bids", data: "data/sets/upgrade-1")
                 == 11)
-        let unknown = try place.stores().unknownMeasures(of: ["bids"])
+        let unknown = try workspace.stores().unknownMeasures(of: ["bids"])
         #expect(
             unknown.flatMap { $0.measures }
                 == [UnknownMeasure(table: "bids", measure: "losses", knownFrom: [0: 11])])
-        #expect(try place.stores().digest() != before)
+        #expect(try workspace.stores().digest() != before)
         // SQL shows the same.
         #expect(
-            try place.texts(
+            try workspace.texts(
                 "SELECT DISTINCT hour FROM bids WHERE losses IS NULL", stream: "bids",
                 data: "data/sets/upgrade-1"
             ).count == 1)
-        try readsUnknown(place)
-        #expect(try run(place).stores.map(\.way) == [.current], "it is continued once")
-        _ = try upgrade(place).back(stop: StopSignal())
-        #expect(try place.inForce("bids") == "data")
-        #expect(try losses(place, by: ["day"]) == [nil, nil])
+        try readsUnknown(workspace)
+        #expect(try run(workspace).stores.map(\.way) == [.current], "it is continued once")
+        _ = try upgrade(workspace).back(stop: StopSignal())
+        #expect(try workspace.inForce("bids") == "data")
+        #expect(try losses(workspace, by: ["day"]) == [nil, nil])
     }
 
     /// JSON, large dumps, explanations and evidence of a measure that is unknown on the first day.
-    private func readsUnknown(_ place: Workplace) throws {
-        let query = DumpQuery(name: "bids", grouping: .columns(["day"]))
+    private func readsUnknown(_ workspace: Workspace) throws {
+        let query = ReportRequest(name: "bids", grouping: .columns(["day"]))
         var text: [UInt8] = []
-        try place.stores().write(query, as: .ndjson, memoryBytes: 1) { text += $0 }
+        try workspace.stores().write(query, as: .ndjson, memoryBytes: 1) { text += $0 }
         let rows = try String(decoding: text, as: UTF8.self).split(separator: "\n").map {
             try jsonObject(String($0))
         }
@@ -220,9 +222,9 @@ struct UpgradeTests {
         #expect(rows[0]["losses"] is NSNull)
         #expect(rows[1]["losses"] as? Int == 2)
         let first = try #require(rows[0]["day"] as? String)
-        let day = DumpQuery.Condition(column: "day", value: first)
-        let cell = DumpQuery(name: "bids", grouping: .total, conditions: [day])
-        let explainer = try place.explainer(place.stores())
+        let day = ReportRequest.Condition(column: "day", value: first)
+        let cell = ReportRequest(name: "bids", grouping: .total, conditions: [day])
+        let explainer = try workspace.explainer(workspace.stores())
         let explanation = try explainer.explain(
             DumpFigure(cell), measures: { _ in ["losses"] }, { _ in })
         #expect(explanation.measures.map(\.stored) == [nil])
@@ -230,28 +232,33 @@ struct UpgradeTests {
         #expect(explanation.summary[0].hasPrefix("not known: "))
         #expect(throws: ExplanationError.notCounted(measure: "losses", dump: "bids")) {
             try explainer.writeEvidence(
-                of: DumpFigure(cell), measure: "losses", to: place.path + "/evidence.tar",
+                of: DumpFigure(cell), measure: "losses", to: workspace.path + "/evidence.tar",
                 measures: { _ in ["losses"] }, mask: { _ in nil })
         }
-        let funnel = try place.stores().funnel(FunnelQuery(catalog: Catalog()))
+        let funnel = try workspace.stores().funnel(
+            ReportRequest(name: Funnel.name),
+            ReportConfiguration(catalog: Catalog(), trustsDevelopment: false, appsByBundle: [:]))
         #expect(!funnel.table.rows.isEmpty, "it needs no losses")
     }
 
     @Test("A report that needs an unknown measure is null there, or refuses")
     func reports() throws {
-        let place = try Workplace()
-        try makeEarlier(place)
-        try place.execute("ALTER TABLE bids_sums DROP COLUMN wins", stream: "bids")
-        let funnel = try place.stores().funnel(FunnelQuery(catalog: Catalog())).table
+        let workspace = try Workspace()
+        try makeEarlier(workspace)
+        try workspace.execute("ALTER TABLE bids_sums DROP COLUMN wins", stream: "bids")
+        let funnel = try workspace.stores().funnel(
+            ReportRequest(name: Funnel.name),
+            ReportConfiguration(catalog: Catalog(), trustsDevelopment: false, appsByBundle: [:])
+        ).table
         let bids = try #require(funnel.columns.firstIndex { $0.name == "bids" })
         #expect(!funnel.rows.isEmpty)
         #expect(funnel.rows.allSatisfy { $0[bids] == .null })
         let error = #expect(throws: InspectionError.self) {
-            _ = try place.stores().returns(
-                FunnelQuery(
-                    query: DumpQuery(
-                        name: "roas", conditions: [.init(column: "through_day", value: "7")]),
-                    catalog: Catalog()))
+            _ = try workspace.stores().returns(
+                ReportRequest(
+                    name: "roas", conditions: [.init(column: "through_day", value: "7")]),
+                ReportConfiguration(catalog: Catalog(), trustsDevelopment: false, appsByBundle: [:])
+            )
         }
         #expect(error?.description.contains("weir upgrade") == true)
     }
@@ -259,28 +266,28 @@ struct UpgradeTests {
     @Test("Killed after any step, the earlier stores are in force and readable, and it continues")
     func kills() throws {
         for (step, isTrimmed) in UpgradeStep.all.flatMap({ [($0, false), ($0, true)] }) {
-            let place = try Workplace()
-            try makeEarlier(place)
-            if isTrimmed { try trim(place, before: 3) }
-            let before = try place.stores().digest()
+            let workspace = try Workspace()
+            try makeEarlier(workspace)
+            if isTrimmed { try trim(workspace, before: 3) }
+            let before = try workspace.stores().digest()
             #expect(throws: Crash.self) {
-                try upgrade(place).run(
+                try upgrade(workspace).run(
                     stop: StopSignal(), onStep: { if $0 == step { throw Crash() } })
             }
             let isIn = step == .promoting(.switched)
             #expect(
-                try place.inForce("bids") == (isIn ? "data/sets/upgrade-1" : "data"), "\(step)")
-            #expect(try isIn || place.stores().digest() == before, "\(step)")
-            try place.publish("bids", [Samples.bid("later"), loss("later", hours: 30)])
-            try place.foldBids()
-            try run(place)
-            #expect(try place.inForce("bids") == "data/sets/upgrade-1", "\(step)")
-            #expect(try losses(place) == [isTrimmed ? nil : 2], "\(step)")
+                try workspace.inForce("bids") == (isIn ? "data/sets/upgrade-1" : "data"), "\(step)")
+            #expect(try isIn || workspace.stores().digest() == before, "\(step)")
+            try workspace.publish("bids", [Samples.bid("later"), loss("later", hours: 30)])
+            try workspace.foldBids()
+            try run(workspace)
+            #expect(try workspace.inForce("bids") == "data/sets/upgrade-1", "\(step)")
+            #expect(try losses(workspace) == [isTrimmed ? nil : 2], "\(step)")
             #expect(
-                try losses(place, by: ["day"])
+                try losses(workspace, by: ["day"])
                     == (isTrimmed ? [nil, step == .begun ? nil : 1] : [1, 1]),
                 "\(step)")
-            let auctions = try place.sum(
+            let auctions = try workspace.sum(
                 "auctions", of: "bids", stream: "bids", data: "data/sets/upgrade-1")
             #expect(auctions == 11, "\(step)")
         }
@@ -288,38 +295,38 @@ struct UpgradeTests {
 
     @Test("Sums that should be equal and differ stop it, unless that is accepted")
     func differs() throws {
-        let place = try Workplace()
-        try makeEarlier(place)
-        try place.execute("UPDATE bids_sums SET bids = bids + 5 WHERE bids > 0", stream: "bids")
+        let workspace = try Workspace()
+        try makeEarlier(workspace)
+        try workspace.execute("UPDATE bids_sums SET bids = bids + 5 WHERE bids > 0", stream: "bids")
         do {
-            try run(place)
+            try run(workspace)
             Issue.record("it was promoted")
         } catch UpgradeError.differs(_, let lines) {
             #expect(lines == ["bids bids: 15 before, 10 now"])
         }
-        #expect(try place.inForce("bids") == "data")
-        let result = try run(place, acceptsDifferences: true)
+        #expect(try workspace.inForce("bids") == "data")
+        let result = try run(workspace, acceptsDifferences: true)
         #expect(result.differences.count == 1)
-        #expect(try place.inForce("bids") == "data/sets/upgrade-1")
+        #expect(try workspace.inForce("bids") == "data/sets/upgrade-1")
     }
 
     @Test("A store of other rules is folded under the present configuration, if its records exist")
     func otherRules() throws {
-        let place = try Workplace()
-        try place.publish("bids", Samples.bids(0..<10))
-        try place.foldBids()
-        try place.execute(
+        let workspace = try Workspace()
+        try workspace.publish("bids", Samples.bids(0..<10))
+        try workspace.foldBids()
+        try workspace.execute(
             """
             UPDATE epochs SET configuration = replace(configuration, '"rules":2', '"rules":1'),
               configuration_hash = 'x'
             """, stream: "bids")
-        #expect(try upgrade(place).plan().map(\.reason) == ["rules 1, now 2"])
-        let result = try run(place)
+        #expect(try upgrade(workspace).plan().map(\.reason) == ["rules 1, now 2"])
+        let result = try run(workspace)
         #expect(result.stores.map(\.mode) == [.present])
-        #expect(try place.inForce("bids") == "data/sets/upgrade-1")
-        try place.foldBids()
+        #expect(try workspace.inForce("bids") == "data/sets/upgrade-1")
+        try workspace.foldBids()
 
-        let trimmed = try Workplace()
+        let trimmed = try Workspace()
         try makeEarlier(trimmed)
         try trimmed.execute(
             "ALTER TABLE bids_keys RENAME COLUMN seat TO bidder", stream: "bids")
@@ -330,17 +337,17 @@ struct UpgradeTests {
 
     @Test("Stores that this version cannot continue are put back by the version that folded them")
     func cannotGoBack() throws {
-        let place = try Workplace()
-        try place.publishAuctions("a")
-        try place.foldBids()
-        try place.execute("ALTER TABLE bids_sums RENAME COLUMN wins TO won", stream: "bids")
-        try run(place)
-        try place.publishAuctions("b")
-        try place.foldBids()
+        let workspace = try Workspace()
+        try workspace.publishAuctions("a")
+        try workspace.foldBids()
+        try workspace.execute("ALTER TABLE bids_sums RENAME COLUMN wins TO won", stream: "bids")
+        try run(workspace)
+        try workspace.publishAuctions("b")
+        try workspace.foldBids()
         do {
-            _ = try upgrade(place).back(stop: StopSignal())
+            _ = try upgrade(workspace).back(stop: StopSignal())
             Issue.record("it went back")
         } catch UpgradeError.cannotGoBack {}
-        #expect(try place.inForce("bids") == "data/sets/upgrade-1")
+        #expect(try workspace.inForce("bids") == "data/sets/upgrade-1")
     }
 }

@@ -6,19 +6,19 @@ import Testing
 struct UpgradeCommandTests {
     @Test("prints what each store needs, does it, and goes back; commands warn until then")
     func upgrade() throws {
-        let place = try Workplace()
-        try place.publishAuctions("a", "b")
-        try place.foldBids()
-        try place.execute(
+        let workspace = try Workspace()
+        try workspace.publishAuctions("a", "b")
+        try workspace.foldBids()
+        try workspace.execute(
             """
             DROP VIEW bids; ALTER TABLE bids_sums DROP COLUMN losses;
             CREATE VIEW bids AS SELECT number FROM bids_sums
             """, stream: "bids")
         func weir(_ words: String...) throws -> Program {
-            try Program.run("weir", words + place.commandLine())
+            try Program.run("weir", words + workspace.commandLine())
         }
         let dump = ["dump", "bids", "--by", "seat", "--format", "ndjson"]
-        let before = try Program.run("weir", dump + place.commandLine())
+        let before = try Program.run("weir", dump + workspace.commandLine())
         #expect(before.output.contains(#""losses":null"#))
         #expect(before.error.contains("bids.sqlite does not know bids.losses in all rows"))
         let plan = try weir("upgrade", "--dry-run")
@@ -30,7 +30,7 @@ struct UpgradeCommandTests {
         #expect(done.status == 0, "\(done.error)")
         #expect(done.error.contains("bids: folding 2 records"))
         #expect(done.output.contains("back: weir upgrade --back"), "\(done.output)")
-        let after = try Program.run("weir", dump + place.commandLine())
+        let after = try Program.run("weir", dump + workspace.commandLine())
         #expect(after.output.contains(#""losses":0"#))
         #expect(!after.error.contains("does not know"))
         #expect(try weir("upgrade").output.contains("current"))

@@ -3,6 +3,7 @@ import Foundation
 import Program
 import Store
 import Streams
+import Wording
 
 /// What a store in force needs, so that this version counts all of its measures in it.
 package struct StoreUpgrade: Equatable, Sendable {

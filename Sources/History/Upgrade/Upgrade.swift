@@ -179,7 +179,7 @@ package struct Upgrade {
     ) throws -> [String] {
         let unknown = stores.reduce(into: Set<String>()) { $0.formUnion($1.unknown) }
         let found = try OpenStores(directories: [order.data]).diff(
-            OpenStores(directories: [directory]), everyDumpBy: DumpQuery(name: ""))
+            OpenStores(directories: [directory]), everyDumpBy: ReportRequest(name: ""))
         return found.table.rows.compactMap { row in
             let texts = row.map(\.plainText)
             guard texts.count >= 6, !unknown.contains("\(texts[0]).\(texts[1])") else { return nil }

@@ -66,8 +66,17 @@ struct StoreCheck {
                     refusals.append(refusal)
                 }
             }
+            let (difference, unknown) = try store.snapshot {
+                (try $0.difference(), try $0.unknownMeasures())
+            }
+            refusals += difference.other.prefix(1).map {
+                StoreError.otherColumns(path: path, table: $0.table, columns: $0.columns)
+            }
             for refusal in refusals { report.add(wrong: "\(refusal)") }
             guard refusals.isEmpty else { return }
+            if !unknown.isEmpty {
+                report.add(doubtful: "store \(UnknownMeasure.explanation(unknown, store: path))")
+            }
             if let log { try reportIfSetBack(states, of: topic, group, in: log, &report) }
             let records = states.reduce(0) { $0 + $1.records }
             report.add(
