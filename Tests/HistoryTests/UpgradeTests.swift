@@ -335,6 +335,19 @@ struct UpgradeTests {
         #expect(try trimmed.inForce("bids") == "data")
     }
 
+    @Test("A store without records is upgraded, and knows everything afterwards")
+    func empty() throws {
+        let workspace = try Workspace()
+        try workspace.openLog().createTopic("bids", partitionCount: 4)
+        try workspace.foldBids()
+        try forgetLosses(workspace)
+        try run(workspace)
+        #expect(try workspace.inForce("bids") == "data/sets/upgrade-1")
+        try workspace.publish("bids", [Samples.bid("a"), loss("a")])
+        try workspace.foldBids()
+        #expect(try losses(workspace) == [1])
+    }
+
     @Test("Stores that this version cannot continue are put back by the version that folded them")
     func cannotGoBack() throws {
         let workspace = try Workspace()

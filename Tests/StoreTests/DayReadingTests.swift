@@ -244,7 +244,7 @@ struct DayReadingTests {
             let transaction = StoreTransaction(
                 db, batch: RecordBatch(), rowNumbers: RowNumbers(), memory: store, ids: nil,
                 layouts: [
-                    LossReasonsKey.table.name: TableLayout(of: LossReasonsKey.table, db)
+                    LossReasonsKey.table.name: try TableLayout(of: LossReasonsKey.table, db)
                 ])
             try transaction.add(table, symbols: symbols)
             try db.execute(sql: "UPDATE partitions SET next_offset = next_offset + 1")

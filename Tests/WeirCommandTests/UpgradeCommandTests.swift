@@ -7,13 +7,7 @@ struct UpgradeCommandTests {
     @Test("prints what each store needs, does it, and goes back; commands warn until then")
     func upgrade() throws {
         let workspace = try Workspace()
-        try workspace.publishAuctions("a", "b")
-        try workspace.foldBids()
-        try workspace.execute(
-            """
-            DROP VIEW bids; ALTER TABLE bids_sums DROP COLUMN losses;
-            CREATE VIEW bids AS SELECT number FROM bids_sums
-            """, stream: "bids")
+        try makeEarlier(workspace)
         func weir(_ words: String...) throws -> Program {
             try Program.run("weir", words + workspace.commandLine())
         }
@@ -38,5 +32,48 @@ struct UpgradeCommandTests {
         #expect(back.status == 0, "\(back.error)")
         #expect(back.output.contains("forth again: weir promote "), "\(back.output)")
         #expect(try weir("upgrade", "--back", "--dry-run").status == 64)
+    }
+
+    @Test("The commands of the guide work in its order, and print what it shows")
+    func guide() throws {
+        let workspace = try Workspace()
+        try makeEarlier(workspace)
+        let page = try Repository.text("docs/guides/upgrade.md")
+        var commands: [String] = []
+        var shown: [String] = []
+        for block in page.matches(of: #/(?s) *```(sh|)\n(.*?)\n *```/#) {
+            let lines = block.2.split(separator: "\n").map {
+                $0.trimmingCharacters(in: .whitespaces)
+            }
+            if block.1 == "sh" { commands += lines } else { shown += lines }
+        }
+        #expect(commands == ["weir upgrade --dry-run", "weir upgrade", "weir upgrade --back"])
+        var printed: [String] = []
+        for command in commands {
+            let words = command.split(separator: " ").dropFirst().map(String.init)
+            let run = try Program.run("weir", words + workspace.commandLine())
+            #expect(run.status == 0, "\(command): \(run.error)")
+            printed += (run.error + run.output).split(separator: "\n").map(String.init)
+        }
+        func plain(_ line: String) -> String {
+            line.replacing(workspace.path + "/", with: "").replacing(#/ +/#, with: " ")
+                .replacing(#/about \d+ s/#, with: "about 1 s")
+                .trimmingCharacters(in: .whitespaces)
+        }
+        let lines = printed.map(plain)
+        for line in shown where !line.hasPrefix("warning: ") {
+            #expect(lines.contains(plain(line)), "\(line) of \(lines)")
+        }
+    }
+
+    /// Two auctions, as an earlier version folded them that did not count losses.
+    private func makeEarlier(_ workspace: Workspace) throws {
+        try workspace.publishAuctions("a", "b")
+        try workspace.foldBids()
+        try workspace.execute(
+            """
+            DROP VIEW bids; ALTER TABLE bids_sums DROP COLUMN losses;
+            CREATE VIEW bids AS SELECT number FROM bids_sums
+            """, stream: "bids")
     }
 }

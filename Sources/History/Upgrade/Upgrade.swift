@@ -52,6 +52,8 @@ package struct UpgradeResult: Sendable {
     package var differences: [String] = []
     /// Stores whose workers must restart to add the bookkeeping.
     package var waiting: [String] = []
+
+    package init() {}
 }
 
 /// Brings the stores in force to the tables and rules of this version: a replay into a set of its own, a comparison and
