@@ -244,8 +244,8 @@ let package = Package(
             name: "weir-benchmarks",
             dependencies: [
                 "Collector", "CRdKafka", "EmbeddedLog", "Engine", "EventLog", "JSON", "KafkaLog",
-                "Monitoring", "Program", "Signatures", "Store", "Streams", "TestKit", arguments,
-                crypto, http, logging,
+                "Monitoring", "Program", "Reports", "Signatures", "Store", "Streams", "TestKit",
+                arguments, crypto, grdb, http, logging,
             ],
             path: "Benchmarks", exclude: ["BareAuctions", "README.md"], swiftSettings: strict,
             linkerSettings: stripped),
@@ -272,7 +272,8 @@ let package = Package(
             dependencies: [
                 "ConfigurationValues", "ConfigurationFiles", "ConversionModels", "ConversionValues",
                 "CSimulatedSystem", "DatabaseFiles", "Deliveries", "EmbeddedLog", "Engine",
-                "EventLog", "History", "Program", "Reports", "Store", "Streams", "TestKit", logging,
+                "EventLog", "History", "Program", "Reports", "Store", "Streams", "TestKit", grdb,
+                logging,
             ],
             path: "Tests/Simulation", swiftSettings: optimised),
         .executableTarget(
