@@ -49,7 +49,8 @@ struct LoggedPostbacksTests {
             conditions: topic.map { [.init(column: "topic", value: $0)] } ?? [])
         let table = try workspace.stores().dump(query)
         let column = try #require(table.measures.firstIndex(of: measure))
-        return Int64(try #require(try #require(table.rows.first).measures[column]))
+        let row = try #require(table.rows.first)
+        return Int64(try #require(row.measures[column]))
     }
 
     private func partner(_ trust: String) -> String {

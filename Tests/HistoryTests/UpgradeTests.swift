@@ -163,7 +163,7 @@ struct UpgradeTests {
         _ = try upgrade(workspace).back(stop: StopSignal())
         #expect(try workspace.inForce("bids") == "data")
         #expect(try losses(workspace) == [nil])
-        #expect(try workspace.folded("bids") == 13)
+        #expect(workspace.folded("bids") == 13)
         try workspace.publishAuctions("last")
         try workspace.foldBids()
         try run(workspace)

@@ -11,14 +11,14 @@ package enum FaultKind: String, CaseIterable, Sendable {
     case trimming, topicRecreated, morePartitions
     case backup, restore, archive, promotion
     case partnerAway, partnerLostAnswer, partnerBusy, partnerRefuses, partnerShut, partnerLate
-    case flood, leaderAway, unsyncedNames, incrementalRebalances, otherConfiguration
+    case flood, leaderAway, unsyncedNames, incrementalRebalances, otherConfiguration, upgrade
 
     /// Those that are drawn apart from the others, which leaves what else is drawn as it is: in one run of so many.
     var isOneIn: UInt64? {
         switch self {
         // Floods take long.
         case .flood: 16
-        case .leaderAway, .unsyncedNames: 3
+        case .leaderAway, .unsyncedNames, .upgrade: 3
         case .incrementalRebalances: 2
         case .otherConfiguration: 4
         default: nil
@@ -26,7 +26,7 @@ package enum FaultKind: String, CaseIterable, Sendable {
     }
 
     /// Those that are done to a log in one file only.
-    static let ofEmbeddedLogs: Set<FaultKind> = [.archive, .promotion]
+    static let ofEmbeddedLogs: Set<FaultKind> = [.archive, .promotion, .upgrade]
 
     /// With these the group's offset does not show that a store of deliveries is an older copy.
     static let hidingCopiesOfDeliveries: Set<FaultKind> = [.offsetsNotTaken, .pause]
@@ -98,6 +98,7 @@ enum Transition: String, CaseIterable {
     case rolledBack = "operator: a promotion was taken back"
     case promotionStopped = "operator: a promotion was stopped"
     case nothingCorrected = "operator: a promoted set had no correction to send"
+    case upgraded = "operator: a store was upgraded"
     case operatorKilled = "operator: killed at a call"
     case operatorFailed = "operator: the disk failed"
 

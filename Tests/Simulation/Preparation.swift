@@ -41,6 +41,7 @@ extension Simulation {
             if kinds.contains(.otherConfiguration), feeds.contains(where: { $0.stream.hasWindow }) {
                 kinds.remove(isDrawn(1, in: 2, by: 0xC9) ? .promotion : .otherConfiguration)
             }
+            if kinds.contains(.otherConfiguration) { kinds.remove(.upgrade) }
             try beginMachine()
         } else {
             kinds.subtract(FaultKind.ofEmbeddedLogs)

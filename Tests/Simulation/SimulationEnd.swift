@@ -33,6 +33,7 @@ extension Simulation {
             weir_sim_pass(60 * 1_000_000_000)
             try catchUp(workers)
         }
+        if try finishUpgrades() { try catchUp(workers) }
         try requireAnswers()
         for worker in workers { try end(worker) }
         for worker in workers { try worker.checkPromotions() }
@@ -60,7 +61,7 @@ extension Simulation {
         return false
     }
 
-    private func end(_ worker: SimulatedWorker) throws {
+    func end(_ worker: SimulatedWorker) throws {
         worker.stop()
         for _ in 0..<100 where worker.isRunning { try turn(worker) }
         guard !worker.isRunning else { throw SimulationFault("\(worker.name) does not stop") }

@@ -111,7 +111,7 @@ struct DeadLettersTests {
             query.grouping = .total
             let dump = try stores.dump(query)
             let index = try #require(dump.measures.firstIndex(of: measure))
-            return (dump.rows.first?.measures[index] ?? 0) ?? 0
+            return dump.rows.first?.measures[index] ?? 0
         }
     }
 

@@ -1,6 +1,7 @@
 import CSimulatedSystem
 import Engine
 import EventLog
+import History
 import Store
 
 // What operators do while records come in. Each of it is a process that may be killed, and whose disk may fail.
@@ -9,6 +10,7 @@ extension Disturbance {
     static let ofStores = [
         operation(.backup, Simulation.backUp), operation(.restore, Simulation.restore),
         operation(.archive, Simulation.archive), operation(.promotion, Simulation.promote),
+        operation(.upgrade, Simulation.upgrade),
     ]
 
     private static func operation(
@@ -71,7 +73,8 @@ extension Simulation {
         switch failure {
         case StoreError.damaged, StoreError.notAStore, StoreError.otherColumns,
             StoreError.overflow, StoreError.fenced, StoreError.badSets, StoreError.correctionsGone,
-            StoreError.promotedStoreGone, LogError.damaged, LogError.damagedRecord,
+            StoreError.promotedStoreGone, UpgradeError.differs, LogError.damaged,
+            LogError.damagedRecord,
             LogError.notALog, LogError.corrupt, LogError.offsetGone:
             true
         default: false

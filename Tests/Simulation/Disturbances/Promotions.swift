@@ -110,7 +110,7 @@ extension Simulation {
         if isDone { cluster.cover(.nothingCorrected) }
     }
 
-    private func replaySource(
+    func replaySource(
         of stream: String, in machine: EmbeddedMachine
     ) throws -> ReplaySource {
         ReplaySource(
