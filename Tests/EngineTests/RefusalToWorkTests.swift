@@ -3,6 +3,7 @@ import Engine
 import EventLog
 import Foundation
 import Program
+import Reports
 import Store
 import Streams
 import TestKit
