@@ -127,7 +127,7 @@ package struct DumpDescription: Sendable {
 }
 
 /// Why records were stored instead of counted; the raw value is the name of the dump.
-enum RefusalKind: String, CaseIterable, Sendable {
+package enum RefusalKind: String, CaseIterable, Sendable {
     case rejected, untrusted, conflicts
 
     fileprivate var note: String {

@@ -175,16 +175,21 @@ package struct Upgrade {
         try DurableFile.move(new, to: path)
     }
 
-    /// The sums that differ, apart from measures that the earlier stores do not know.
+    /// The sums that differ, apart from measures that the earlier stores do not know. In dumps that list records, the
+    /// texts of rows may differ between versions, so only their totals count.
     private func differences(
         _ stores: [StoreUpgrade], _ directory: String
     ) throws -> [String] {
         let unknown = stores.reduce(into: Set<String>()) { $0.formUnion($1.unknown) }
+        let lists = Set(RefusalKind.allCases.map(\.rawValue))
         let found = try OpenStores(directories: [order.data]).diff(
             OpenStores(directories: [directory]), everyDumpBy: ReportRequest(name: ""))
         return found.table.rows.compactMap { row in
             let texts = row.map(\.plainText)
-            guard texts.count >= 6, !unknown.contains("\(texts[0]).\(texts[1])") else { return nil }
+            guard texts.count >= 6, row[4] != .null,
+                !unknown.contains("\(texts[0]).\(texts[1])"),
+                texts[4] != texts[5] || !lists.contains(texts[0])
+            else { return nil }
             let currency = texts[2].isEmpty ? "" : " \(texts[2])"
             return "\(texts[0]) \(texts[1])\(currency): \(texts[4]) before, \(texts[5]) now"
         }
