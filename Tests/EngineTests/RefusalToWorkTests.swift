@@ -101,16 +101,7 @@ struct RefusalToWorkTests {
         let refusal =
             "bids.sqlite is damaged (it is empty): restore it from a backup, or delete it and fold the log again"
         #expect(try words { try workspace.foldBids() }.contains(refusal))
-        let dump = try workspace.stores().dump(ReportRequest(name: "bids", grouping: .total))
-        let row = try #require(dump.rows.first)
-        let counted = zip(dump.measures, row.measures).filter { ["bids", "wins"].contains($0.0) }
-        #expect(counted.map(\.1) == [1, nil], "unknown, not 0")
-        #expect(throws: InspectionError.self) {
-            try workspace.execute(
-                "ALTER TABLE bids_keys RENAME COLUMN seat TO bidder", stream: "bids")
-            _ = try workspace.stores().dump(ReportRequest(name: "bids", grouping: .total))
-        }
-        try workspace.execute("ALTER TABLE bids_keys RENAME COLUMN bidder TO seat", stream: "bids")
+        #expect(try words { _ = try workspace.stores() }.contains(refusal))
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)).isEmpty)
         unlink(path)
         try workspace.foldBids()
