@@ -335,6 +335,36 @@ struct UpgradeTests {
         #expect(try trimmed.inForce("bids") == "data")
     }
 
+    @Test("A store that is behind the log is compared at its own progress")
+    func behind() throws {
+        let workspace = try Workspace()
+        try makeEarlier(workspace)
+        try workspace.publish("bids", [Samples.bid("later"), loss("later")])
+        try run(workspace)
+        #expect(try workspace.inForce("bids") == "data/sets/upgrade-1")
+        #expect(try losses(workspace) == [1])
+        try workspace.foldBids()
+        #expect(try losses(workspace) == [2])
+    }
+
+    @Test("A set that is further than an older copy of the store in force is not used")
+    func olderCopy() throws {
+        let workspace = try Workspace()
+        try makeEarlier(workspace)
+        let path = workspace.path + "/data/bids.sqlite"
+        try FileManager.default.copyItem(atPath: path, toPath: path + ".copy")
+        try workspace.publish("bids", [Samples.bid("later")])
+        try workspace.foldBids()
+        #expect(throws: Crash.self) {
+            try upgrade(workspace).run(
+                stop: StopSignal(), onStep: { if $0 == .folded { throw Crash() } })
+        }
+        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.moveItem(atPath: path + ".copy", toPath: path)
+        try run(workspace)
+        #expect(try workspace.inForce("bids") == "data/sets/upgrade-2")
+    }
+
     @Test("A store without records is upgraded, and knows everything afterwards")
     func empty() throws {
         let workspace = try Workspace()

@@ -11,6 +11,8 @@ package struct ReplayOrder: Sendable {
     package var batchRecords: Int?
     /// The number of threads that verify signatures. It affects nothing else.
     package var threadCount: Int
+    /// Whether it ends where the live stores have ended, and not at the end of the log.
+    package var endsAtStores = false
     /// Whether progress is shown on a terminal.
     package var showsProgress: Bool
 

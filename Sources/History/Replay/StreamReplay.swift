@@ -62,9 +62,14 @@ struct StreamReplay<Fold: StreamFold> {
     /// The requested range of each partition, as far as the log or the archive has it.
     func stretches(of reader: any LogReader) throws -> [Int32: Range<Int64>] {
         var stretches: [Int32: Range<Int64>] = [:]
+        let storeEnds = order.endsAtStores ? try storeEnds() : nil
         for bounds in try reader.bounds() {
             let range = order.range
             var end = bounds.endOffset
+            if let storeEnds {
+                guard let reached = storeEnds[bounds.partition] else { continue }
+                end = min(end, reached)
+            }
             if let offset = range.toOffset { end = min(end, offset) }
             if let time = range.toMilliseconds {
                 let found = try reader.offset(partition: bounds.partition, atOrAfter: time)
@@ -79,6 +84,19 @@ struct StreamReplay<Fold: StreamFold> {
             stretches[bounds.partition] = min(start, end)..<end
         }
         return stretches
+    }
+
+    /// The next offset of each partition in the live stores.
+    private func storeEnds() throws -> [Int32: Int64] {
+        var ends: [Int32: Int64] = [:]
+        for directory in order.dataDirectories {
+            let path = try PromotionJournal(directory: directory).path(of: Fold.streamName)
+            guard FileManager.default.fileExists(atPath: path) else { continue }
+            for state in try StoreReader(path: path).snapshot({ try $0.partitionStates() }) {
+                ends[state.partition] = max(ends[state.partition] ?? 0, state.nextOffset)
+            }
+        }
+        return ends
     }
 
     func configurations(_ reader: any LogReader) throws -> ReplayConfigurations {

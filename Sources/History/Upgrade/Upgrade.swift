@@ -36,7 +36,7 @@ package enum UpgradeStep: Hashable, Sendable {
     case begun
     /// Stores to continue are copied, with their new measures.
     case copied
-    /// The new stores have reached the end of the log.
+    /// The new stores have reached the progress of those in force.
     case folded
     case promoting(PromotionStep)
 
@@ -141,12 +141,14 @@ package struct Upgrade {
             let directory = "\(order.data)/sets/upgrade-\(number)"
             number += 1
             guard !sets.names(sets.set(at: directory)) else { continue }
-            let replay = ReplayOrder(
+            var replay = ReplayOrder(
                 source: order.source, dataDirectories: [order.data], directory: directory,
                 mode: mode, threadCount: order.threadCount, showsProgress: order.showsProgress)
+            // A set that is further than the stores in force could not be compared with them.
+            replay.endsAtStores = true
             do {
                 try ReplayManifest(replay, topics: stores.map(\.topic)).begin(in: directory)
-                guard try stores.allSatisfy({ try isOfThisVersion($0.stream, in: directory) })
+                guard try stores.allSatisfy({ try isUsable($0, in: directory) })
                 else { continue }
                 return replay
             } catch is ReplayError {
@@ -156,10 +158,20 @@ package struct Upgrade {
         }
     }
 
-    private func isOfThisVersion(_ stream: String, in directory: String) throws -> Bool {
-        let path = "\(directory)/\(stream).sqlite"
+    /// Whether the new store has the tables of this version, and is not further than the one in force, which may be an
+    /// older copy by now.
+    private func isUsable(_ store: StoreUpgrade, in directory: String) throws -> Bool {
+        let path = "\(directory)/\(store.stream).sqlite"
         guard FileManager.default.fileExists(atPath: path) else { return true }
-        return try StoreReader(path: path).snapshot { try $0.difference().isNone }
+        let (new, isOfThisVersion) = try StoreReader(path: path).snapshot {
+            (try $0.partitionStates(), try $0.difference().isNone)
+        }
+        let old = try StoreReader(path: store.path).snapshot { try $0.partitionStates() }
+        return isOfThisVersion
+            && new.allSatisfy { state in
+                state.nextOffset
+                    <= old.first { $0.partition == state.partition }?.nextOffset ?? 0
+            }
     }
 
     /// Copies a store under its name only once it has its new measures.

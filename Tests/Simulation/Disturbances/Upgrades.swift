@@ -78,10 +78,10 @@ extension Simulation {
             threadCount: 1, patienceSeconds: 5)
     }
 
-    /// Drops the last measure of the stream's first aggregate. Returns false if the store has lost it already.
+    /// Drops the first measure of the stream's first aggregate. Returns false if the store has lost it already.
     private static func forgetMeasure(of stream: String, _ path: String) throws -> Bool {
         guard let table = Streams.stream(named: stream)?.tables.first,
-            let measure = table.measures.last
+            let measure = table.measures.first
         else { return false }
         return try DatabaseQueue(path: path).inDatabase { db in
             let sums = "\(table.sqlName)_sums"
