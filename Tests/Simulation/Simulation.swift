@@ -76,7 +76,7 @@ package final class Simulation {
     var backups: [String: (store: String, windows: [Int32: WindowsInForce])] = [:]
     /// The workers that have gone on with a copy of their stores.
     var restored: Set<String> = []
-    /// The workers whose stores may lack a measure, until they are upgraded.
+    /// The workers that have, or have had, a store without a measure.
     var withoutMeasure: Set<String> = []
     /// How many sets were replayed for a worker, by its name.
     var sets: [String: Int] = [:]

@@ -51,7 +51,8 @@ extension Simulation {
         return true
     }
 
-    /// Upgrades the stores that still lack a measure, without faults. Returns whether there were any.
+    /// Upgrades the stores that still lack a measure, or lack it again after a rollback or with an older copy, without
+    /// faults. Returns whether there may be any.
     func finishUpgrades() throws -> Bool {
         guard let machine, !withoutMeasure.isEmpty else { return false }
         for worker in workers where withoutMeasure.contains(worker.name) {
@@ -66,7 +67,6 @@ extension Simulation {
     private func settleUpgrade(of worker: SimulatedWorker) throws {
         try worker.checkPromotions()
         restored.remove(worker.name)
-        withoutMeasure.remove(worker.name)
         cluster.cover(.upgraded)
     }
 
