@@ -6,9 +6,10 @@ import Logging
 ///
 /// 1. the option, such as `--pipelines`
 /// 2. the environment variable, such as `WEIR_PIPELINES`
-/// 3. the directory in the current directory, such as `pipelines`
-/// 4. the machine's: `/etc/weir/pipelines`, `/usr/share/weir/topics`
-/// 5. the files in the program
+/// 3. the configuration in the data directory, such as `data/pipelines`: it belongs to its stores
+/// 4. the directory in the current directory, such as `pipelines`
+/// 5. the machine's: `/etc/weir/pipelines`, `/usr/share/weir/topics`
+/// 6. the files in the program
 package struct FilesPlace: Equatable, Sendable {
     package enum Kind: Sendable {
         case pipelines
@@ -22,18 +23,27 @@ package struct FilesPlace: Equatable, Sendable {
         }
         var builtIn: String { self == .pipelines ? BuiltInPath.pipelines : BuiltInPath.topics }
 
-        /// All places in their order, for people.
-        package var order: String {
-            "\(option), \(variable), \(here), \(ofMachine), \(builtIn)"
+        /// The place in a data directory; nil for topics, which belong to the log.
+        func place(inData directory: String) -> String? {
+            self == .pipelines ? "\(directory)/\(here)" : nil
         }
 
+        private var places: String {
+            [place(inData: "DATA"), here, ofMachine, builtIn].compactMap { $0 }
+                .joined(separator: ", ")
+        }
+
+        /// All places in their order, for people.
+        package var order: String { "\(option), \(variable), \(places)" }
+
         /// The default in help texts.
-        package var defaults: String { "the first of \(here), \(ofMachine), \(builtIn)" }
+        package var defaults: String { "the first of \(places)" }
     }
 
     package enum Origin: Equatable, Sendable {
         case option
         case variable
+        case data
         case here
         case machine
         case program
@@ -54,6 +64,7 @@ package struct FilesPlace: Equatable, Sendable {
         switch origin {
         case .option: "\(path) (\(kind.option))"
         case .variable: "\(path) (\(kind.variable))"
+        case .data: "\(path) (of the data directory)"
         case .here: "\(path) (in the current directory)"
         case .machine: "\(path) (of this machine)"
         case .program: "\(path) (part of this program)"
@@ -80,23 +91,22 @@ package struct FilesPlace: Equatable, Sendable {
 }
 
 extension Environment {
-    /// - Parameter isThere: whether a default directory exists.
+    /// - Parameters:
+    ///   - data: the data directories; the first one may contain its configuration.
+    ///   - isThere: whether a default directory exists.
     package func place(
-        of kind: FilesPlace.Kind, _ option: String?,
+        of kind: FilesPlace.Kind, _ option: String?, data: [String],
         isThere: (String) -> Bool = FilesPlace.isThere
     ) -> FilesPlace {
         if let option { return FilesPlace(kind, path: option, from: .option) }
         if let path = self[kind.variable] { return FilesPlace(kind, path: path, from: .variable) }
+        if let own = data.first.flatMap(kind.place(inData:)), isThere(own) {
+            return FilesPlace(kind, path: own, from: .data)
+        }
         if isThere(kind.here) { return FilesPlace(kind, path: kind.here, from: .here) }
         if isThere(kind.ofMachine) {
             return FilesPlace(kind, path: kind.ofMachine, from: .machine)
         }
         return FilesPlace(kind, path: kind.builtIn, from: .program)
     }
-
-    /// The directory of the configuration.
-    package func pipelines(_ option: String?) -> String { place(of: .pipelines, option).path }
-
-    /// The directory that describes the topics.
-    package func topics(_ option: String?) -> String { place(of: .topics, option).path }
 }

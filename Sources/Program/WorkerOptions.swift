@@ -19,7 +19,9 @@ package protocol LocationOptions {
 extension LocationOptions {
     package var dataDirectory: String { data ?? Environment()["WEIR_DATA"] ?? "data" }
 
-    package var pipelinesPlace: FilesPlace { Environment().place(of: .pipelines, pipelines) }
+    package var pipelinesPlace: FilesPlace {
+        Environment().place(of: .pipelines, pipelines, data: [dataDirectory])
+    }
 
     package var pipelinesDirectory: String { pipelinesPlace.path }
 

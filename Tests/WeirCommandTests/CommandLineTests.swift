@@ -22,9 +22,14 @@ struct CommandLineTests {
         #expect(set.log(nil, dataDirectories: ["d"]) == "sqlite:x")
         #expect(set.log("sqlite:y", dataDirectories: ["d"]) == "sqlite:y")
         #expect(unset.log(nil, dataDirectories: ["d", "e"]) == "sqlite:d/log.sqlite")
-        #expect([set.pipelines(nil), set.topics(nil)] == ["p", "t"])
+        let place = { (environment: Environment) in
+            [FilesPlace.Kind.pipelines, .topics].map {
+                environment.place(of: $0, nil, data: []).path
+            }
+        }
+        #expect(place(set) == ["p", "t"])
         // Tests run in the repository.
-        #expect([unset.pipelines(nil), unset.topics(nil)] == ["pipelines", "topics"])
+        #expect(place(unset) == ["pipelines", "topics"])
         #expect(try set.format(nil, default: DumpFormat.table) == .csv)
         #expect(try set.format("json", default: DumpFormat.table) == .json)
         #expect(try unset.format(nil, default: DumpFormat.table) == .table)

@@ -7,23 +7,26 @@ import Testing
 
 @Suite("Where programs find their files")
 struct FilesPlaceTests {
+    private let data = ["first", "second"]
+
     /// The places in use while the later ones exist too.
     private func places(_ kind: FilesPlace.Kind, _ variable: String, _ others: [String]) -> [String]
     {
         let set = Environment([variable: "set"])
         let unset = Environment([variable: ""])
         return [
-            set.place(of: kind, "given") { _ in true }.path,
-            set.place(of: kind, nil) { _ in true }.path,
-            unset.place(of: kind, nil) { others.contains($0) }.path,
-            unset.place(of: kind, nil) { others.dropFirst().contains($0) }.path,
-            unset.place(of: kind, nil) { _ in false }.path,
+            set.place(of: kind, "given", data: data) { _ in true }.path,
+            set.place(of: kind, nil, data: data) { _ in true }.path,
         ]
+            + (0...others.count).map { index in
+                unset.place(of: kind, nil, data: data) { others.dropFirst(index).contains($0) }.path
+            }
     }
 
-    @Test("the option, the variable, the current directory, the machine, and then the program")
+    @Test(
+        "the option, the variable, the data, the current directory, the machine, then the program")
     func order() {
-        let pipelines = ["pipelines", "/etc/weir/pipelines"]
+        let pipelines = ["first/pipelines", "pipelines", "/etc/weir/pipelines"]
         #expect(
             places(.pipelines, "WEIR_PIPELINES", pipelines)
                 == ["given", "set"] + pipelines + ["built-in:pipelines"])
@@ -33,7 +36,7 @@ struct FilesPlaceTests {
                 == ["given", "set"] + topics + ["built-in:topics"])
         #expect(
             FilesPlace.Kind.pipelines.order
-                == "--pipelines, WEIR_PIPELINES, pipelines, /etc/weir/pipelines, built-in:pipelines"
+                == "--pipelines, WEIR_PIPELINES, DATA/pipelines, pipelines, /etc/weir/pipelines, built-in:pipelines"
         )
     }
 
@@ -54,7 +57,8 @@ struct FilesPlaceTests {
         var report = CheckReport()
         let (given, built) = (Environment([:]), { (_: String) in false })
         report.add(
-            given.place(of: .pipelines, "mine"), given.place(of: .topics, nil, isThere: built))
+            given.place(of: .pipelines, "mine", data: data),
+            given.place(of: .topics, nil, data: data, isThere: built))
         let lines = """
             ok: reads the configuration mine (--pipelines), the first of \(FilesPlace.Kind.pipelines.order)
             ok: reads the topics built-in:topics (part of this program), the first of \(FilesPlace.Kind.topics.order)
@@ -63,8 +67,8 @@ struct FilesPlaceTests {
         #expect(report.text == lines)
         report = CheckReport()
         report.add(
-            given.place(of: .pipelines, nil, isThere: built),
-            given.place(of: .topics, nil, isThere: built))
+            given.place(of: .pipelines, nil, data: data, isThere: built),
+            given.place(of: .topics, nil, data: data, isThere: built))
         #expect(report.text.contains("\nwarning: this is the built-in example"))
         #expect(report.wrongCount == 0)
     }

@@ -1,8 +1,11 @@
 import ArgumentParser
+import ConfigurationFiles
+import ConfigurationValues
 import EmbeddedLog
 import Engine
 import EventLog
 import Foundation
+import History
 import Program
 import Reports
 import Wording
@@ -70,7 +73,8 @@ struct ArchiveCommand: ParsableCommand {
         let archive = try Self.archive(named(to, "--to", "WEIR_ARCHIVE"), source: source)
         let start = try start(environment)
         let numbers = try partitions(environment)
-        let log = try LogOptions.open(source, .existing)
+        let pipelines = PipelineDirectory(environment.place(of: .pipelines, nil, data: []).path)
+        let log = try pipelines.openLog(source, .existing)
         let reader = try log.reader(topic: topic)
         defer { reader.close() }
         StopSignal.listen()

@@ -44,8 +44,8 @@ struct CheckCommand: ParsableCommand {
 
     func run() throws {
         var report = CheckReport()
-        let directory = pipelines.directory
-        report.add(pipelines.place, topics.place)
+        let directory = pipelines.directory(of: data)
+        report.add(pipelines.place(of: data), topics.place)
         let address = log.text(data)
         if try Environment().isSet("WEIR_SEPARATE", option: separate) {
             report.checkSeparatePrograms(directory, log: try? LogAddress(address))
@@ -73,7 +73,7 @@ struct CheckCommand: ParsableCommand {
         for store in stores where !damaged.contains(store.path) {
             // Errors in the file were already reported.
             let configured = try? directory.settings(of: store.stream).topic
-            let groups = try? pipelines.configuration.groups()
+            let groups = try? pipelines.configuration(of: data).groups()
             store.run(
                 log, topic: configured, group: groups?[store.stream],
                 pipelines: configured == nil ? nil : directory, present: try clock.present,
@@ -103,7 +103,7 @@ struct CheckCommand: ParsableCommand {
     private func openLog(isNeeded: Bool, _ report: inout CheckReport) throws -> (any LogBackend)? {
         do {
             let log = try self.log.open(.existing, data, pipelines)
-            try report.check(log, against: topics.directory(pipelines.directory))
+            try report.check(log, against: topics.directory(pipelines.directory(of: data)))
             return log
         } catch LogError.noLog(let address)
             where !isNeeded && self.log.log == nil && Environment()["WEIR_LOG"] == nil

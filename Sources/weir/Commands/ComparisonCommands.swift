@@ -54,14 +54,14 @@ struct DiffCommand: ParsableCommand {
             }
             return try sets[0].diff(
                 sets[1], everyDumpBy: selection.request(""),
-                models: pipelines.configuration.conversionModels())
+                models: pipelines.configuration(data: [first]).conversionModels())
         }
         let request = try selection.request(name)
         let question = comparison.question(request)
         return try sets[0].diff(
             sets[1],
             requireReport(name, .sums).comparedRows(
-                question.request, pipelines.configuration),
+                question.request, pipelines.configuration(data: [first])),
             question)
     }
 }
@@ -114,7 +114,8 @@ struct WhatIfCommand: ParsableCommand {
         if selection.by == nil { request.grouping = .columns(Self.columns) }
         let candidates = try PipelineDirectory(models).candidateModels()
         _ = try data.stores().whatIf(
-            candidates, comparison.question(request), catalog: pipelines.configuration.catalog()
+            candidates, comparison.question(request),
+            catalog: pipelines.configuration(of: data).catalog()
         ).write(as: format, isRaw: csv.isSet())
     }
 }
@@ -165,7 +166,7 @@ struct ChangesCommand: ParsableCommand {
         let hours = try source.installation.hours()
         let request = try selection.request(name)
         return try StoreChanges(
-            requireReport(name, .sums).comparedRows(request, source.pipelines.configuration),
+            requireReport(name, .sums).comparedRows(request, source.installation.configuration),
             directories: source.data.directories, fromMilliseconds: start, toMilliseconds: end,
             hours: hours)
     }
@@ -210,7 +211,7 @@ struct ReconcileCommand: ParsableCommand {
         var question = ReconciliationQuery(request: try selection.request("reconcile"))
         question.showsRecords = records
         question.showsMatched = all
-        question.trustsDevelopment = try pipelines.configuration.trustsDevelopment()
+        question.trustsDevelopment = try pipelines.configuration(of: data).trustsDevelopment()
         let found = try data.stores(clock.present).reconciliation(question)
         try BufferedOutput.print(found.table, as: format, isRaw: csv.isSet())
         found.notices.forEach(Console.write)

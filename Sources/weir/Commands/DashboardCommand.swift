@@ -74,7 +74,7 @@ struct DashboardCommand: ParsableCommand {
         failures: @escaping @Sendable () -> [ServiceFailure] = { [] }
     ) throws -> DashboardServer {
         let isOpen = DashboardAccess.isLoopback(address.host)
-        let directory = source.pipelines.directory
+        let directory = source.installation.pipelines
         let collector = directory.exists ? try directory.collector() : nil
         let keys = isOpen ? nil : TokenKeys(collector?.tokenKeys ?? [])
         if let keys, keys.isEmpty {

@@ -21,7 +21,7 @@ struct DecodeCommand: ParsableCommand {
     func run() throws {
         let format = try format.chosen()
         let value = try ConversionValue(value)
-        let directory = pipelines.directory
+        let directory = pipelines.directory(data: [])
         let models = try directory.conversionModels()
         guard let model = models.first(where: { $0.app == app }) else {
             let valid = models.map { "\($0.app)" }.joined(separator: ", ")

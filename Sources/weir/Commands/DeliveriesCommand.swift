@@ -54,7 +54,7 @@ struct DeliveriesListCommand: ParsableCommand {
             return state
         }
         let stores = try data.deliveryStores()
-        if let partner { try pipelines.directory.checkPartner(partner, in: stores) }
+        if let partner { try pipelines.directory(of: data).checkPartner(partner, in: stores) }
         let deliveries = try stores.latest(limit, partner: partner, state: state)
         try BufferedOutput.print(DeliveriesReport(deliveries: deliveries.prefix(limit)), as: format)
         Console.writeIfMore(than: deliveries.count, limit: limit)
@@ -181,7 +181,7 @@ struct DeliveriesRetryCommand: ParsableCommand {
         case .id(let id): try checkID(id, in: stores, unknown)
         case .partner(let name):
             try checkFile(of: name, unknown)
-            try pipelines.directory.checkPartner(name, in: stores)
+            try pipelines.directory(of: data).checkPartner(name, in: stores)
         case .allDead: break
         }
         let now = WallClock.milliseconds
@@ -198,9 +198,9 @@ struct DeliveriesRetryCommand: ParsableCommand {
 
     /// Partners with deliveries but without a file with a url; empty without a configuration.
     private func partnersWithoutFile(in stores: [DeliveryStore]) throws -> [String] {
-        guard pipelines.directory.exists else { return [] }
+        guard pipelines.directory(of: data).exists else { return [] }
         let valid = Set(
-            try pipelines.directory.partners().filter { !$0.delivery.isOff }.map(\.name))
+            try pipelines.directory(of: data).partners().filter { !$0.delivery.isOff }.map(\.name))
         let found = try stores.flatMap { try $0.storedPartners() }
         return Set(found).subtracting(valid).sorted()
     }
@@ -219,7 +219,7 @@ struct DeliveriesRetryCommand: ParsableCommand {
     }
 
     private func withoutFile(_ partner: String) -> String {
-        "there is no file \(pipelines.directory.path)/partners/\(partner).yaml with a url"
+        "there is no file \(pipelines.directory(of: data).path)/partners/\(partner).yaml with a url"
     }
 
     private func checkFile(of partner: String, _ unknown: [String]) throws {

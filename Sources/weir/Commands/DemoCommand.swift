@@ -69,6 +69,7 @@ struct DemoCommand: ParsableCommand {
                 "\(directory) contains a log already: give --data an empty directory")
         }
         let today = Int64(Date().timeIntervalSince1970) / 86_400 * 86_400_000
+        Console.write("writing the demo's records to \(directory) and folding them: up to a minute")
         let demo = try Demo(days: days, scale: scale, end: midnight ?? today)
         let configuration = try writeConfiguration(of: demo, in: directory)
         try publish(demo, in: directory, configuration)
@@ -112,8 +113,8 @@ struct DemoCommand: ParsableCommand {
     private func publish(
         _ demo: Demo, in directory: String, _ configuration: PipelineDirectory
     ) throws {
-        let log = try LogOptions.open(
-            .sqlite(path: directory + "/log.sqlite"), .create, pipelines: configuration.path)
+        let log = try configuration.openLog(
+            .sqlite(path: directory + "/log.sqlite"), .create)
         for topic in try topics.directory(configuration).topics() { try log.create(topic) }
         let writer = try log.writer()
         try demo.forEachDay { day in
@@ -130,7 +131,10 @@ struct DemoReport {
     let pipelines: PipelineDirectory
 
     func write(to output: BufferedOutput) throws {
-        let locations = ["--data", directory, "--pipelines", pipelines.path]
+        // The stores are read with the configuration beside them, unless the environment names another one.
+        let isOverridden = Environment()["WEIR_PIPELINES"] != nil
+        let locations =
+            ["--data", directory] + (isOverridden ? ["--pipelines", pipelines.path] : [])
         let shown = [
             "dump", "funnel", "--by", "name", "--in", "USD", "--measures",
             "installs,cost_micros,cpi,revenue_min_micros,revenue_max_micros,roas_min,roas_max,null_rate",

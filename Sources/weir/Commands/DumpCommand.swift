@@ -35,6 +35,9 @@ struct DumpCommand: ParsableCommand {
             partner. A name appears if the columns that identify it are shown. A name is '? of 2' if two \
             campaigns of the catalog end with the shortened identifier of a postback.
 
+            costs contains imported costs only. The spend of campaigns, from bids and costs, is \
+            cost_micros in funnel.
+
             conversion-updates compares the values that Weir gave to installs with the values in postbacks \
             (docs/concepts/conversion-values.md). The models of --pipelines show the model version of each \
             value.
@@ -43,7 +46,7 @@ struct DumpCommand: ParsableCommand {
             """)
 
     @Argument(help: "Name of the dump.", completion: WordCompletion.dumps)
-    var name: String
+    var name: String?
     @OptionGroup var selection: SelectionOptions
     @Option(
         help: "Print only these measures: measure,measure,... (default: all).",
@@ -102,14 +105,14 @@ struct DumpCommand: ParsableCommand {
         guard format == .table || isVertical else {
             let notices = try BufferedOutput.writing(as: format) { sink in
                 try request.write(
-                    stores, source.pipelines.configuration, as: format, isRaw: isRaw, to: sink)
+                    stores, source.installation.configuration, as: format, isRaw: isRaw, to: sink)
             }
             notices.forEach(Console.write)
             return try stores.warnOfOtherRules()
         }
         let width = isVertical ? nil : StandardStream.output.terminalColumns
         let limit = width == nil ? nil : request.takeLimit()
-        let answer = try request.answer(stores, source.pipelines.configuration, as: format)
+        let answer = try request.answer(stores, source.installation.configuration, as: format)
         var notices = answer.notices
         let output = BufferedOutput()
         if isVertical {
@@ -128,7 +131,7 @@ struct DumpCommand: ParsableCommand {
 
     /// The rows as a table for people, of any width.
     func writeTable(to sink: ([UInt8]) throws(CommandError) -> Void) throws {
-        try request().answer(stores(), source.pipelines.configuration, as: .table)
+        try request().answer(stores(), source.installation.configuration, as: .table)
             .write(as: .table, isRaw: false, to: sink)
     }
 
@@ -139,6 +142,11 @@ struct DumpCommand: ParsableCommand {
     }
 
     func request() throws -> ReportRequest {
+        guard let name else {
+            throw CommandError.usage(
+                "name a dump, such as weir dump funnel for the spend and results of campaigns. The dumps are "
+                    + reportNames().joined(separator: ", "))
+        }
         var request = try selection.request(name)
         request.measures = measures?.split(separator: ",", omittingEmptySubsequences: false).map(
             String.init)
@@ -244,7 +252,7 @@ struct ExportCommand: ParsableCommand {
         let stores = try source.data.stores()
         let written = try BufferedOutput.writing(as: format == .csv ? .csv : .ndjson) { sink in
             try stores.export(
-                query, catalog: source.pipelines.configuration.catalog(),
+                query, catalog: source.installation.configuration.catalog(),
                 log: source.installation.loggedPostbacks(),
                 as: format, isRaw: csv.isSet(), to: sink)
         }
@@ -256,7 +264,7 @@ struct ExportCommand: ParsableCommand {
 
     /// Writes notices on a partner's configuration that explain its export.
     private func warn(_ name: String, isWithoutRows: Bool) throws {
-        let directory = source.pipelines.directory
+        let directory = source.installation.pipelines
         guard isWithoutRows || directory.exists else { return }
         let partners = try directory.partners()
         if isWithoutRows, !partners.contains(where: { $0.name == name }) {

@@ -55,7 +55,7 @@ struct ExplainCommand: ParsableCommand {
     func run() throws {
         let format = try format.chosen()
         guard limit >= 0 else { throw CommandError.usage("--limit \(limit): give 0 or more") }
-        let figure = try selection.figure(source.pipelines.configuration)
+        let figure = try selection.figure(source.installation.configuration)
         let explainer = try source.installation.explainer()
         // Warn before the answer: under different rules, most records cannot be decoded.
         try explainer.stores.warnOfOtherRules(of: figure.streams)
@@ -181,7 +181,7 @@ struct EvidenceWriteCommand: ParsableCommand {
     @OptionGroup var access: FileAccessOptions
 
     func run() throws {
-        let figure = try selection.provableFigure(source.pipelines.configuration)
+        let figure = try selection.provableFigure(source.installation.configuration)
         let explanation = try source.installation.explainer().writeEvidence(
             of: figure, measure: measure, to: out,
             measures: { try Explainer.measures(measure, of: $0) }

@@ -39,7 +39,8 @@ struct LagCommand: ParsableCommand {
         let format = try format.chosen()
         let report = try LagReport(
             directories: data.directories, log: log.open(.existing, data, pipelines),
-            groups: pipelines.configuration.groups(), nowMilliseconds: WallClock.milliseconds)
+            groups: pipelines.configuration(of: data).groups(),
+            nowMilliseconds: WallClock.milliseconds)
         try BufferedOutput.print(report, as: format)
         if report.streams.isEmpty {
             Console.write(

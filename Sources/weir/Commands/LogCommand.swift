@@ -69,7 +69,8 @@ struct LogTrimCommand: ParsableCommand {
             ? nil
             : try LogNeeds(
                 of: log, directories: data.directories,
-                archivePath: Environment().archivePath(archive), pipelines: pipelines.directory)
+                archivePath: Environment().archivePath(archive),
+                pipelines: pipelines.directory(of: data))
         let trim = LogTrim(
             log, described, needs: needs,
             nowMilliseconds: WallClock.milliseconds)

@@ -27,7 +27,7 @@ struct PartnersListCommand: ParsableCommand {
 
     func run() throws {
         let format = try format.chosen()
-        let partners = try pipelines.directory.partners()
+        let partners = try pipelines.directory(of: data).partners()
         try BufferedOutput.print(
             PartnersReport(partners, data.existingDeliveryStores()), as: format)
     }
@@ -62,10 +62,10 @@ struct PartnersPreviewCommand: ParsableCommand {
 
     func run() throws {
         let format = try format.chosen()
-        let partners = try pipelines.directory.partners()
+        let partners = try pipelines.directory(of: data).partners()
         guard let partner = partners.first(where: { $0.name == name }) else {
             throw CommandError.failure(
-                "no partner '\(name)' in \(pipelines.directory.path): its partners are "
+                "no partner '\(name)' in \(pipelines.directory(of: data).path): its partners are "
                     + partners.map(\.name).joined(separator: ", "))
         }
         let preview = try PartnerPreview(
@@ -204,7 +204,7 @@ extension PartnersPreviewCommand {
     }
 
     private func newest(_ parser: JSONParser) throws -> [UInt8] {
-        let topic = try pipelines.directory.partnerPostbacksTopic()
+        let topic = try pipelines.directory(of: data).partnerPostbacksTopic()
         let log = try log.open(.existing, data, pipelines)
         let reader = try log.reader(topic: topic)
         defer { reader.close() }

@@ -61,7 +61,7 @@ struct PlotCommand: ParsableCommand {
                 [shown.low, shown.high] + valid.filter { $0 == "maturity" }
         }
         let stores = try data.stores(clock.present)
-        let answer = try request.answer(stores, pipelines.configuration, as: .ndjson)
+        let answer = try request.answer(stores, pipelines.configuration(of: data), as: .ndjson)
         // Rows by arrival change only until their day is over, whatever their installs add later.
         let newestDay =
             report.abilities.contains(.dates)

@@ -41,7 +41,8 @@ struct PublishCommand: ParsableCommand {
 
     func run() throws {
         let lines = try LineReader(path: file)
-        let pipelines = PipelineDirectory(Environment().pipelines(nil))
+        let pipelines = PipelineDirectory(
+            Environment().place(of: .pipelines, nil, data: destination.data.directories).path)
         var check =
             try Environment().isSet("WEIR_FORCE", option: force)
             ? nil : TopicCheck(topic: topic, pipelines: pipelines)

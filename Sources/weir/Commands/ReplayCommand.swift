@@ -190,7 +190,8 @@ extension ReplaySource {
     ) throws {
         let path = try Environment().archivePath(archive)
         self.init(
-            log: try LogAddress(log.text(data)), archivePath: path, pipelines: pipelines.directory)
+            log: try LogAddress(log.text(data)), archivePath: path,
+            pipelines: pipelines.directory(of: data))
     }
 }
 

@@ -41,7 +41,7 @@ struct ReportCommand: ParsableCommand {
 
     func run() throws {
         guard let name else { return try list() }
-        let file = try source.pipelines.directory.report(name)
+        let file = try source.installation.pipelines.report(name)
         let written = try file.format.map { word in
             guard let format = DumpFormat(rawValue: word) else {
                 let valid = DumpFormat.allCases.map(\.rawValue).joined(separator: ", ")
@@ -61,7 +61,7 @@ struct ReportCommand: ParsableCommand {
         do {
             period = try request.limit(to: file, stores, asOf: asked?.milliseconds)
             limit = width == nil ? nil : request.takeLimit()
-            answer = try request.answer(stores, source.pipelines.configuration, as: format)
+            answer = try request.answer(stores, source.installation.configuration, as: format)
         } catch let error as InspectionError where error.isUsage {
             throw file.fault(request.key(of: error), "\(error)")
         } catch CommandError.usage(let explanation) {
@@ -87,7 +87,7 @@ struct ReportCommand: ParsableCommand {
     }
 
     private func list() throws {
-        let directory = source.pipelines.directory
+        let directory = source.installation.pipelines
         var files: [ReportFile] = []
         var faults: [ConfigurationError] = []
         for name in try directory.reportNames() {

@@ -81,7 +81,7 @@ struct TokenMakeCommand: ParsableCommand {
     }
 
     func token(nowSeconds: Int64) throws -> String {
-        let keys = TokenKeys(try pipelines.directory.collector().tokenKeys)
+        let keys = TokenKeys(try pipelines.directory(data: []).collector().tokenKeys)
         guard !read else {
             return try Self.signed { try keys.sign(readToken(nowSeconds)) } ?? noKey()
         }
@@ -96,7 +96,7 @@ struct TokenMakeCommand: ParsableCommand {
         guard use != .click || to != nil else {
             throw CommandError.usage("a click needs --to, the address to which it redirects")
         }
-        let longest = try TokenLifetimes(pipelines.directory).longestSeconds(use)
+        let longest = try TokenLifetimes(pipelines.directory(data: [])).longestSeconds(use)
         let signed = try Self.signed {
             let token = try EventToken(
                 use: use, type: type, event: TokenEvent.checked(event, use: use, type: type),
@@ -118,7 +118,7 @@ struct TokenMakeCommand: ParsableCommand {
 
     private func noKey() throws(CommandError) -> String {
         throw .failure(
-            "\(pipelines.directory.path)/collector.yaml has no token_keys: create a key with weir token new-key --out FILE"
+            "\(pipelines.directory(data: []).path)/collector.yaml has no token_keys: create a key with weir token new-key --out FILE"
         )
     }
 
@@ -256,7 +256,7 @@ struct TokenReadCommand: ParsableCommand {
     }
 
     func json(nowSeconds: Int64) throws -> String {
-        let keys = TokenKeys(try pipelines.directory.collector().tokenKeys)
+        let keys = TokenKeys(try pipelines.directory(data: []).collector().tokenKeys)
         let text = token.firstMatch(of: /[?&]t=([^&#]+)/).map { String($0.1) } ?? token
         let found = try Self.token(text, keys)
         var json = JSONText()
@@ -347,7 +347,7 @@ struct TokenNewProducerCommand: ParsableCommand {
             throw CommandError.usage(
                 "--topics '\(topic)' is unknown: write \(valid.joined(separator: ", "))")
         }
-        let file = "\(pipelines.directory.path)/collector.yaml"
+        let file = "\(pipelines.directory(data: []).path)/collector.yaml"
         let text = (try? RegularFile.text(of: file)) ?? ""
         let location = KeysLocation(of: text, file: file)
         let indent = location.indent

@@ -34,7 +34,7 @@ struct TopicsApplyCommand: ParsableCommand {
     @OptionGroup var access: FileAccessOptions
 
     func run() throws {
-        let described = try topics.directory(pipelines.directory).topics()
+        let described = try topics.directory(pipelines.directory(of: data)).topics()
         let log = try log.open(.create, data, pipelines)
         let application = try TopicsApplication(described, to: log)
         try BufferedOutput.print(application.lines.map { $0 + "\n" }.joined())
@@ -68,7 +68,7 @@ struct TopicsListCommand: ParsableCommand {
 
     func run() throws {
         let format = try format.chosen()
-        let directory = topics.directory(pipelines.directory)
+        let directory = topics.directory(pipelines.directory(of: data))
         let described = directory.exists ? try directory.topics() : []
         let report = try TopicsReport(log.open(.existing, data, pipelines), described)
         try BufferedOutput.print(report, as: format)

@@ -116,25 +116,29 @@ struct UpCommand: ParsableCommand {
             throw CommandError.usage("WEIR_DATA lists several directories: give --data")
         }
         let address = try LogAddress(environment.log(log, dataDirectories: directories))
-        pipelines.place.warn(Logger(label: "up"))
-        let configuration = pipelines.directory.path
+        let place = pipelines.place(data: directories)
+        place.warn(Logger(label: "up"))
+        let pipelines = PipelineDirectory(place.path)
         var collector = CollectorOptions(
-            listen: listen, log: address, data: directory, pipelines: configuration,
+            listen: listen, log: address, data: directory, pipelines: place.path,
             metrics: metrics)
         try collector.validate()
         let lanes = try environment.laneCount(lanes)
-        let trimming = try trimming(of: address, directory: directory)
-        try checkConfiguration(address)
-        try createTopics(at: address, dataDirectory: directory)
+        let trimming = try trimming(of: address, directory: directory, pipelines)
+        try checkConfiguration(pipelines, address)
+        try createTopics(pipelines, at: address, dataDirectory: directory)
 
-        let services = Services(directory: directory, log: address)
+        let services = Services(directory: directory, log: address, pipelines: pipelines)
         defer { services.stop() }
         let trusted = try proxies.ranges()
-        let pages = try servePages(of: directory, log: address, trusted: trusted) {
+        let pages = try servePages(
+            of: directory, log: address, pipelines: place.path, trusted: trusted
+        ) {
             services.failures
         }
         defer { pages.server?.stop() }
-        let summary = UpSummary(directory: directory, log: address, services: services)
+        let summary = UpSummary(
+            directory: directory, log: address, pipelines: pipelines, services: services)
         defer { summary.end() }
         let registry = MetricRegistry(
             CollectorProgram.metricDescriptions + WorkerMetrics.descriptions
@@ -151,7 +155,7 @@ struct UpCommand: ParsableCommand {
                         lanes: lanes, registry: metrics == nil ? nil : registry
                     ) {
                         WorkerOptions(
-                            log: address, data: directory, pipelines: configuration,
+                            log: address, data: directory, pipelines: place.path,
                             untilEnd: false)
                     }
                     services.start(workers + trimming)
@@ -168,14 +172,14 @@ struct UpCommand: ParsableCommand {
     /// The dashboard; nil when it is turned off. If it is only on by default, a failure to start is returned and does
     /// not end the program.
     private func servePages(
-        of directory: String, log: LogAddress, trusted: [AddressRange]?,
+        of directory: String, log: LogAddress, pipelines: String, trusted: [AddressRange]?,
         failures: @escaping @Sendable () -> [ServiceFailure]
     ) throws -> (server: DashboardServer?, fault: String?) {
         guard let listen = try DashboardCommand.address(dashboard, option: "--dashboard") else {
             return (nil, nil)
         }
         let source = try SourceOptions.parse([
-            "--data", directory, "--log", log.description, "--pipelines", pipelines.directory.path,
+            "--data", directory, "--log", log.description, "--pipelines", pipelines,
         ])
         do {
             let server = try DashboardCommand.server(
@@ -190,7 +194,7 @@ struct UpCommand: ParsableCommand {
 
     /// The service that trims the log; empty on a cluster, or when it is turned off.
     private func trimming(
-        of address: LogAddress, directory: String
+        of address: LogAddress, directory: String, _ pipelines: PipelineDirectory
     ) throws -> [Services.Work] {
         let seconds = try trimSeconds ?? Environment().count("WEIR_TRIM_SECONDS")
         if let seconds, seconds < 0 {
@@ -202,9 +206,9 @@ struct UpCommand: ParsableCommand {
         return [
             (
                 "log trim",
-                { [pipelines, topics] stop in
+                { [topics] stop in
                     UpTrim(
-                        path: path, directory: directory, pipelines: pipelines.directory,
+                        path: path, directory: directory, pipelines: pipelines,
                         topics: topics.directory, archivePath: archivePath, seconds: trim
                     ).work(until: stop)
                 }
@@ -213,10 +217,12 @@ struct UpCommand: ParsableCommand {
     }
 
     /// Reads every file before anything starts, because errors there are permanent.
-    private func checkConfiguration(_ address: LogAddress) throws {
+    private func checkConfiguration(
+        _ pipelines: PipelineDirectory, _ address: LogAddress
+    ) throws {
         var report = CheckReport()
         report.checkServices(
-            pipelines.directory, topics.directory(pipelines.directory), log: address)
+            pipelines, topics.directory(pipelines), log: address)
         let faults = report.findings.compactMap {
             if case .wrong(let explanation) = $0 { explanation } else { nil }
         }
@@ -225,7 +231,9 @@ struct UpCommand: ParsableCommand {
         throw CommandError.failure("\(first)\(more)")
     }
 
-    private func createTopics(at address: LogAddress, dataDirectory: String) throws {
+    private func createTopics(
+        _ pipelines: PipelineDirectory, at address: LogAddress, dataDirectory: String
+    ) throws {
         do {
             try FileManager.default.createDirectory(
                 atPath: dataDirectory, withIntermediateDirectories: true)
@@ -234,8 +242,7 @@ struct UpCommand: ParsableCommand {
                 "\(dataDirectory) cannot be created: \(error.localizedDescription) Give --data another directory"
             )
         }
-        let log = try LogOptions.open(
-            address, .create, pipelines: pipelines.pipelines)
-        for topic in try topics.directory(pipelines.directory).topics() { try log.create(topic) }
+        let log = try pipelines.openLog(address, .create)
+        for topic in try topics.directory(pipelines).topics() { try log.create(topic) }
     }
 }

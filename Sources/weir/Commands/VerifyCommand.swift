@@ -62,7 +62,7 @@ struct VerifyCommand: ParsableCommand {
 
     private func verify(_ format: ReportFormat) throws {
         let verifier = try verifier()
-        let trustsDevelopment = try pipelines.configuration.trustsDevelopment()
+        let trustsDevelopment = try pipelines.configuration(data: []).trustsDevelopment()
         let bytes = try InputFile.contents(of: file)
         let output = BufferedOutput()
         var count = 0
@@ -94,7 +94,8 @@ struct VerifyCommand: ParsableCommand {
             }
             return key
         }
-        return try pipelines.configuration.verifier(adKeys: adKeys, isRelayed: via == .relay)
+        return try pipelines.configuration(data: []).verifier(
+            adKeys: adKeys, isRelayed: via == .relay)
     }
 }
 

@@ -111,7 +111,7 @@ struct WatchCommand: ParsableCommand {
     /// Nil when sending is not requested.
     private func webhook() throws -> WebhookSender? {
         guard try Environment().isSet("WEIR_WATCH_SEND", option: send) else { return nil }
-        let directory = source.pipelines.directory
+        let directory = source.installation.pipelines
         guard let receiver = try directory.watch().webhook else {
             throw CommandError.usage(
                 "--send needs a webhook in \(directory.path)/watch.yaml: add it, or remove --send"
@@ -122,7 +122,7 @@ struct WatchCommand: ParsableCommand {
 
     /// The report for now, or for the given time.
     func report() throws -> WatchReport {
-        let file = try source.pipelines.directory.watch()
+        let file = try source.installation.pipelines.watch()
         let watch = try Watch(file)
         let since = try since.map { try LogTime.milliseconds($0, option: "--since") }
         let instant = try asOf.map { try LogTime.milliseconds($0, option: "--as-of") }

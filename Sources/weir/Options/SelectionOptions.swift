@@ -123,14 +123,14 @@ struct CellOptions: ParsableArguments {
     func division(_ measure: String?, _ source: SourceOptions) throws -> FunnelDivision? {
         guard let measure else { return nil }
         return try requireReport(name).division(
-            of: measure, request, source.installation.stores(), source.pipelines.configuration)
+            of: measure, request, source.installation.stores(), source.installation.configuration)
     }
 
     /// The counted parts of a cost; nil for another measure.
     func cost(_ measure: String?, _ source: SourceOptions) throws -> String? {
         guard let measure else { return nil }
         return try requireReport(name).costInWords(
-            measure, request, source.installation.stores(), source.pipelines.configuration)
+            measure, request, source.installation.stores(), source.installation.configuration)
     }
 }
 

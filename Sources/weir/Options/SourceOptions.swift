@@ -73,14 +73,10 @@ struct LogOptions: ParsableArguments {
     func open(
         _ mode: EmbeddedLog.Mode, _ data: DataOptions, _ pipelines: PipelinesOptions? = nil
     ) throws -> any LogBackend {
-        try Self.open(LogAddress(text(data)), mode, pipelines: pipelines?.pipelines)
-    }
-
-    /// - Parameter pipelines: the directory from the command line; nil for that of the environment.
-    static func open(
-        _ address: LogAddress, _ mode: EmbeddedLog.Mode, pipelines: String? = nil
-    ) throws -> any LogBackend {
-        try PipelineDirectory(Environment().pipelines(pipelines)).openLog(address, mode)
+        let place =
+            pipelines?.place(of: data)
+            ?? Environment().place(of: .pipelines, nil, data: data.directories)
+        return try PipelineDirectory(place.path).openLog(LogAddress(text(data)), mode)
     }
 
     /// The address as given.
@@ -106,7 +102,7 @@ struct TopicsOptions: ParsableArguments {
         return directory
     }
 
-    var place: FilesPlace { Environment().place(of: .topics, topics) }
+    var place: FilesPlace { Environment().place(of: .topics, topics, data: []) }
 
     var directory: TopicDirectory { TopicDirectory(place.path) }
 }
@@ -119,14 +115,28 @@ struct PipelinesOptions: ParsableArguments {
             valueName: "dir"), completion: .directory)
     var pipelines: String?
 
-    var place: FilesPlace { Environment().place(of: .pipelines, pipelines) }
+    /// - Parameter data: the data directories; none for a command without stores.
+    func place(data: [String]) -> FilesPlace {
+        Environment().place(of: .pipelines, pipelines, data: data)
+    }
 
-    var directory: PipelineDirectory { PipelineDirectory(place.path) }
+    func directory(data: [String]) -> PipelineDirectory {
+        PipelineDirectory(place(data: data).path)
+    }
 
     /// The configuration for readers of stores.
-    var configuration: ReportConfiguration {
-        ReportConfiguration(
-            directory, isNamed: pipelines != nil || Environment()["WEIR_PIPELINES"] != nil)
+    func configuration(data: [String]) -> ReportConfiguration {
+        let place = place(data: data)
+        return ReportConfiguration(
+            PipelineDirectory(place.path), isNamed: [.option, .variable].contains(place.origin))
+    }
+
+    func place(of data: DataOptions) -> FilesPlace { place(data: data.directories) }
+
+    func directory(of data: DataOptions) -> PipelineDirectory { directory(data: data.directories) }
+
+    func configuration(of data: DataOptions) -> ReportConfiguration {
+        configuration(data: data.directories)
     }
 }
 
@@ -171,7 +181,7 @@ struct SourceOptions: ParsableArguments {
     var installation: Installation {
         Installation(
             directories: data.directories, log: log.text(data), archive: archive,
-            configuration: pipelines.configuration, givenTime: clock.given,
+            configuration: pipelines.configuration(of: data), givenTime: clock.given,
             present: { [clock] in try clock.present })
     }
 }

@@ -1,4 +1,5 @@
 import Collector
+import ConfigurationValues
 import Dashboard
 import Engine
 import EventLog
@@ -19,12 +20,14 @@ final class Services: Sendable {
 
     private let directory: String
     private let address: LogAddress
+    private let pipelines: PipelineDirectory
     private let signal = StopSignal()
     private let all = Mutex<[Service]>([])
 
-    init(directory: String, log address: LogAddress) {
+    init(directory: String, log address: LogAddress, pipelines: PipelineDirectory) {
         self.directory = directory
         self.address = address
+        self.pipelines = pipelines
     }
 
     func start(_ services: [Work]) {
@@ -62,7 +65,7 @@ final class Services: Sendable {
         let failed = failures.map(\.name)
         guard
             let report = try? LagReport(
-                directories: [directory], log: LogOptions.open(address, .existing),
+                directories: [directory], log: pipelines.openLog(address, .existing),
                 nowMilliseconds: nil)
         else { return true }
         let services = all.withLock { all in all.map(\.name) }

@@ -1,3 +1,4 @@
+import ConfigurationValues
 import Deliveries
 import Engine
 import EventLog
@@ -17,12 +18,17 @@ final class UpSummary: Sendable {
 
     private let directory: String
     private let address: LogAddress
+    private let pipelines: PipelineDirectory
     private let services: Services
     private let isOver = Mutex(false)
 
-    init(directory: String, log address: LogAddress, services: Services) {
+    init(
+        directory: String, log address: LogAddress, pipelines: PipelineDirectory,
+        services: Services
+    ) {
         self.directory = directory
         self.address = address
+        self.pipelines = pipelines
         self.services = services
     }
 
@@ -72,7 +78,7 @@ final class UpSummary: Sendable {
         var line = SummaryLine(failed: services.failures.map(\.name))
         do {
             let report = try LagReport(
-                directories: [directory], log: LogOptions.open(address, .existing),
+                directories: [directory], log: pipelines.openLog(address, .existing),
                 nowMilliseconds: nil)
             line.streams = report.streams.compactMap { stream in
                 let folded = stream.furthest.reduce(0) { $0 + ($1.nextOffset ?? 0) }
