@@ -58,10 +58,10 @@ enum DedupeBlock {
     }
 
     static func entries(of partition: Int32, in db: Database) throws -> [DedupeWindow.Entry] {
-        try Row.fetchAll(
+        try Data.fetchAll(
             db, sql: "SELECT entries FROM dedupe WHERE partition = ? ORDER BY first_offset",
             arguments: [partition]
-        ).flatMap { row in entries([UInt8](row[0] as Data)) }
+        ).flatMap { entries([UInt8]($0)) }
     }
 
     private static func entries(_ block: [UInt8]) -> [DedupeWindow.Entry] {

@@ -91,8 +91,8 @@ package final class StoreReader {
         let row = try Row.fetchOne(
             db,
             sql: """
-                SELECT partition, CAST(sum(records) AS TEXT), CAST(sum(outcomes) AS TEXT),
-                  CAST(sum(hours) AS TEXT)
+                SELECT partition, CAST(sum(records) AS TEXT) AS record_sum,
+                  CAST(sum(outcomes) AS TEXT) AS outcome_sum, CAST(sum(hours) AS TEXT) AS hour_sum
                 FROM (
                   SELECT partition, records, 0 AS outcomes, 0 AS hours FROM partitions
                   UNION ALL
@@ -107,14 +107,15 @@ package final class StoreReader {
                 ORDER BY partition LIMIT 1
                 """)
         guard let row else { return }
-        let (records, outcomes, hours) = (row[1] as String, row[2] as String, row[3] as String)
+        let (records, outcomes): (String, String) = (row["record_sum"], row["outcome_sum"])
+        let hours: String = row["hour_sum"]
         let other =
             outcomes == records
             ? "its hours add up to \(hours)" : "its outcomes add up to \(outcomes)"
         throw StoreError.damaged(
             path: path,
-            detail: "partition \(row[0] as Int64) has folded \(records) records, but \(other): "
-                + "the file and its -wal do not belong together")
+            detail: "partition \(row["partition"] as Int64) has folded \(records) records, "
+                + "but \(other): the file and its -wal do not belong together")
     }
 
     static func partitionStates(_ db: Database) throws -> [PartitionState] {

@@ -139,8 +139,8 @@ extension StoreSnapshot {
             arguments: [partition, offset, limit]
         ).map { row in
             AcceptedPostback(
-                id: [UInt8](row[0] as Data), offset: row[1], timestampMilliseconds: row[2],
-                isValid: row[3] == 2)
+                id: [UInt8](row["id"] as Data), offset: row["offset"],
+                timestampMilliseconds: row["timestamp_ms"], isValid: row["rank"] == 2)
         }
     }
 
@@ -208,7 +208,7 @@ extension StoreSnapshot {
                 ORDER BY offset
                 """,
             arguments: [partition, offset, partner])
-        while let row = try rows.next() { try body([UInt8](row[0] as Data), row[1]) }
+        while let row = try rows.next() { try body([UInt8](row["id"] as Data), row["offset"]) }
     }
 }
 
@@ -264,27 +264,29 @@ extension StoreSnapshot {
             let rows = try Row.fetchCursor(
                 db,
                 sql: """
-                    SELECT offset, id, route, timestamp_ms, verdict, conversion_value, coarse_value,
-                      CAST(country AS BLOB), CAST(ad_network_id AS BLOB), CAST(campaign AS BLOB),
-                      app_id, source_app_id, sequence_index, has_source_identifier, did_win
+                    SELECT partition, offset, id, route, timestamp_ms, verdict, conversion_value,
+                      coarse_value, app_id, source_app_id, sequence_index, has_source_identifier,
+                      did_win, CAST(country AS BLOB) AS country, CAST(campaign AS BLOB) AS campaign,
+                      CAST(ad_network_id AS BLOB) AS network
                     FROM postback_copies WHERE partition = ? ORDER BY id, offset
                     """,
                 arguments: [partition])
-            while let row = try rows.next() {
-                try body(StoredPostbackCopy(row, partition: partition))
-            }
+            while let row = try rows.next() { try body(StoredPostbackCopy(row)) }
         }
     }
 }
 
 extension StoredPostbackCopy {
-    fileprivate init(_ row: Row, partition: Int32) {
+    fileprivate init(_ row: Row) {
         self.init(
-            partition: partition, offset: row[0], id: [UInt8](row[1] as Data), route: row[2],
-            timestampMilliseconds: row[3], verdict: row[4], conversionValue: row[5],
-            coarseValue: row[6], country: (row[7] as Data?).map { StoreSnapshot.text($0) },
-            adNetworkID: StoreSnapshot.text(row[8]), campaign: StoreSnapshot.text(row[9]),
-            appID: row[10], sourceAppID: row[11], sequenceIndex: row[12],
-            hasSourceIdentifier: row[13], didWin: row[14])
+            partition: row["partition"], offset: row["offset"], id: [UInt8](row["id"] as Data),
+            route: row["route"], timestampMilliseconds: row["timestamp_ms"],
+            verdict: row["verdict"], conversionValue: row["conversion_value"],
+            coarseValue: row["coarse_value"],
+            country: (row["country"] as Data?).map { StoreSnapshot.text($0) },
+            adNetworkID: StoreSnapshot.text(row["network"]),
+            campaign: StoreSnapshot.text(row["campaign"]), appID: row["app_id"],
+            sourceAppID: row["source_app_id"], sequenceIndex: row["sequence_index"],
+            hasSourceIdentifier: row["has_source_identifier"], didWin: row["did_win"])
     }
 }

@@ -122,10 +122,10 @@ extension DeliveryStore {
             try Row.fetchAll(
                 db,
                 sql: """
-                    SELECT partner, state, count(*) FROM deliveries
+                    SELECT partner, state, count(*) AS count FROM deliveries
                     GROUP BY partner, state ORDER BY partner, state
                     """
-            ).map { ($0[0], DeliveryState(rawValue: $0[1]) ?? .dead, $0[2]) }
+            ).map { ($0["partner"], DeliveryState(rawValue: $0["state"]) ?? .dead, $0["count"]) }
         }
     }
 
@@ -138,13 +138,13 @@ extension DeliveryStore {
             try Row.fetchAll(
                 db,
                 sql: """
-                    SELECT partner, count(DISTINCT delivery), min(started_ms)
+                    SELECT partner, count(DISTINCT delivery) AS count, min(started_ms) AS first_ms
                     FROM attempts JOIN deliveries ON deliveries.number = delivery
                     WHERE started_ms >= ? AND started_ms < ?
                       AND (status IS NULL OR status NOT BETWEEN 200 AND 299)
                     GROUP BY partner ORDER BY partner
                     """, arguments: [since, until]
-            ).map { ($0[0], $0[1], $0[2]) }
+            ).map { ($0["partner"], $0["count"], $0["first_ms"]) }
         }
     }
 
@@ -154,12 +154,12 @@ extension DeliveryStore {
             let rows = try Row.fetchAll(
                 db,
                 sql: """
-                    SELECT partner, count(*), min(created_ms) FROM deliveries
-                    WHERE state = 'pending' GROUP BY partner
+                    SELECT partner, count(*) AS count, min(created_ms) AS oldest_ms
+                    FROM deliveries WHERE state = 'pending' GROUP BY partner
                     """)
             return rows.reduce(into: [:]) { pending, row in
-                let partner: String = row[0]
-                pending[partner] = (count: row[1], oldestMilliseconds: row[2])
+                let partner: String = row["partner"]
+                pending[partner] = (count: row["count"], oldestMilliseconds: row["oldest_ms"])
             }
         }
     }
@@ -176,7 +176,7 @@ extension DeliveryStore {
     package func disabledPartners() throws(StoreError) -> [DisabledPartner] {
         try read { db in
             try Row.fetchAll(db, sql: "SELECT name, status FROM disabled_partners ORDER BY name")
-                .map { DisabledPartner(name: $0[0], status: $0[1]) }
+                .map { DisabledPartner(name: $0["name"], status: $0["status"]) }
         }
     }
 

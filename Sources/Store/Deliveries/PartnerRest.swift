@@ -58,12 +58,11 @@ extension DeliveryStore {
         try read { db in
             let rows = try Row.fetchAll(
                 db, sql: "SELECT name, cause, pause_ms, until_ms FROM resting_partners")
-            let rests = rows.map { row in
-                PartnerRest(
-                    cause: PartnerRest.Cause(rawValue: row[1]) ?? .away, pauseMilliseconds: row[2],
-                    untilMilliseconds: row[3])
+            return rows.reduce(into: [:]) { rests, row in
+                rests[row["name"]] = PartnerRest(
+                    cause: PartnerRest.Cause(rawValue: row["cause"]) ?? .away,
+                    pauseMilliseconds: row["pause_ms"], untilMilliseconds: row["until_ms"])
             }
-            return Dictionary(uniqueKeysWithValues: zip(rows.map { $0[0] }, rests))
         }
     }
 
