@@ -75,12 +75,16 @@ struct PageAnswer {
 
     func index(of column: String) -> Int? { table.columns.firstIndex { $0.name == column } }
 
+    /// The value of a column in a row; null without the column.
+    func value(_ row: [ReportValue], _ column: String) -> ReportValue {
+        index(of: column).map { row[$0] } ?? .null
+    }
+
     /// The value of a column in the only row; nil without such a row, or for an unknown value.
     func only(_ column: String) -> ReportValue? {
-        guard let row = rows.first, rows.count == 1, let index = index(of: column) else {
-            return nil
-        }
-        return row[index] == .null ? nil : row[index]
+        guard let row = rows.first, rows.count == 1 else { return nil }
+        let value = value(row, column)
+        return value == .null ? nil : value
     }
 
     /// Whether a measure is a sum of records, so that it can be explained.

@@ -21,16 +21,19 @@ extension PageWriter {
         let columns = ["record", "time", "type", "reason", "detail"].map { ReportTable.Column($0) }
         let positions = newest.map { row in
             TopicPosition(
-                topic: row[0].plainText, partition: Int32(row[1].plainText) ?? 0,
-                offset: Int64(row[2].plainText) ?? 0)
+                topic: answer.value(row, "topic").plainText,
+                partition: Int32(answer.value(row, "partition").plainText) ?? 0,
+                offset: Int64(answer.value(row, "offset").plainText) ?? 0)
         }
-        let rows = newest.enumerated().map { index, row in
-            [
-                .text("\(positions[index])"), .text(Self.time(row[3])),
-                .text(
-                    ShownValue.type(
-                        row[4].plainText, of: row[0].plainText, refusedFor: row[5].plainText)),
-            ] + row[5...6]
+        let rows: [[ReportValue]] = zip(positions, newest).map { position, row in
+            let reason = answer.value(row, "reason")
+            let type = ShownValue.type(
+                answer.value(row, "type").plainText, of: position.topic,
+                refusedFor: reason.plainText)
+            return [
+                .text("\(position)"), .text(Self.time(answer.value(row, "timestamp"))),
+                .text(type), reason, answer.value(row, "detail"),
+            ]
         }
         write { html in
             ReportView.write(
