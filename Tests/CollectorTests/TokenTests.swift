@@ -232,6 +232,14 @@ struct TokenTests {
         #expect(record["bid_id"] as? String == "b-1")
         #expect(record["seat"] == nil, "it would tell one notice from another")
         #expect(record["price"] as? Double == 2)
+        let bare = try #require(
+            try workspace.tokenKeys.sign(
+                token(
+                    .notice, type: "openrtb.billing",
+                    event: #"{"auction_id":"a-2","bid_id":"b-2"}"#)))
+        #expect(try workspace.get("/v1/notices/billing?\(query)&t=\(bare)").status == 200)
+        let billing = try #require(try workspace.records("bids").last { $0.key == "a-2" })
+        #expect(billing["campaign"] == nil, "the sender would choose who pays")
     }
 
     @Test(

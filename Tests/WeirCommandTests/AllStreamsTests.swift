@@ -2,6 +2,7 @@ import ConfigurationValues
 import Engine
 import EventLog
 import Foundation
+import History
 import Program
 import Reports
 import Store
@@ -24,7 +25,8 @@ struct AllStreamsTests {
             directory = try TemporaryDirectory()
             pipelines = "\(directory.path)/pipelines"
             cluster = try TestCluster(kind)
-            log = try LogOptions.open(LogAddress(cluster.address), .existing)
+            log = try PipelineDirectory(Repository.path("pipelines")).openLog(
+                LogAddress(cluster.address), .existing)
             try FileManager.default.copyItem(
                 atPath: Repository.path("pipelines"), toPath: pipelines)
             published = try ExampleDay.all()

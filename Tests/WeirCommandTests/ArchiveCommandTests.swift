@@ -1,7 +1,9 @@
+import ConfigurationValues
 import EmbeddedLog
 import Engine
 import EventLog
 import Foundation
+import History
 import Program
 import Reports
 import Streams
@@ -26,7 +28,8 @@ struct ArchiveCommandTests {
 
     /// Publishes auctions, a third of them repeated and some broken.
     private func publish(_ numbers: Range<Int>) throws {
-        let log = try LogOptions.open(LogAddress(cluster.address), .existing)
+        let log = try PipelineDirectory(Repository.path("pipelines")).openLog(
+            LogAddress(cluster.address), .existing)
         try log.writer().append(
             numbers.map { number in
                 let id = "a\(number * 2 / 3)"

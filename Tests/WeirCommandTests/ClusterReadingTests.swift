@@ -1,3 +1,4 @@
+import ConfigurationValues
 import EventLog
 import History
 import Program
@@ -15,7 +16,8 @@ struct ClusterReadingTests {
     init() throws {
         cluster = try MockCluster()
         try cluster.createTopic("t", partitionCount: 3)
-        log = try LogOptions.open(LogAddress(cluster.address), .existing)
+        log = try PipelineDirectory(Repository.path("pipelines")).openLog(
+            LogAddress(cluster.address), .existing)
         try log.writer().append(
             (0..<600).map {
                 OutgoingRecord(

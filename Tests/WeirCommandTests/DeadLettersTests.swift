@@ -1,3 +1,4 @@
+import ConfigurationValues
 import EmbeddedLog
 import Engine
 import EventLog
@@ -26,7 +27,8 @@ struct DeadLettersTests {
             cluster = try kind.map { try TestCluster($0) }
             topic = cluster?.name("store-notifications") ?? "store-notifications"
             if let cluster {
-                log = try LogOptions.open(LogAddress(cluster.address), .existing)
+                log = try PipelineDirectory(Repository.path("pipelines")).openLog(
+                    LogAddress(cluster.address), .existing)
                 try cluster.mock?.createTopic(topic, partitionCount: 2)
                 if cluster.mock == nil {
                     cluster.own(topic)

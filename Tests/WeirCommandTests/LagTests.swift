@@ -1,9 +1,11 @@
 import ConfigurationFiles
+import ConfigurationValues
 import EmbeddedLog
 import Engine
 import EventLog
 import Foundation
 import GRDB
+import History
 import Store
 import Streams
 import TestKit
@@ -193,7 +195,8 @@ struct LagTests {
     func cluster() throws {
         let cluster = try MockCluster(brokerCount: 1)
         try cluster.createTopic("bids", partitionCount: 3)
-        let log = try LogOptions.open(LogAddress(cluster.address), .existing)
+        let log = try PipelineDirectory(Repository.path("pipelines")).openLog(
+            LogAddress(cluster.address), .existing)
         try log.writer().append(
             (0..<30).map {
                 OutgoingRecord(topic: "bids", partition: Int32($0 % 3), key: nil, value: [1])
@@ -213,7 +216,8 @@ struct LagTests {
     func absentLeader() throws {
         let cluster = try MockCluster(brokerCount: 1)
         try cluster.createTopic("bids", partitionCount: 3)
-        let log = try LogOptions.open(LogAddress(cluster.address), .existing)
+        let log = try PipelineDirectory(Repository.path("pipelines")).openLog(
+            LogAddress(cluster.address), .existing)
         try log.writer().append(
             (0..<30).map {
                 OutgoingRecord(topic: "bids", partition: Int32($0 % 3), key: nil, value: [1])
@@ -240,7 +244,8 @@ struct LagTests {
     func severalOfACluster() throws {
         let cluster = try MockCluster(brokerCount: 1)
         try cluster.createTopic("bids", partitionCount: 3)
-        let log = try LogOptions.open(LogAddress(cluster.address), .existing)
+        let log = try PipelineDirectory(Repository.path("pipelines")).openLog(
+            LogAddress(cluster.address), .existing)
         try log.writer().append(
             (0..<30).map {
                 OutgoingRecord(topic: "bids", partition: Int32($0 % 3), key: nil, value: [1])

@@ -1,6 +1,8 @@
+import ConfigurationValues
 import Engine
 import EventLog
 import Foundation
+import History
 import Streams
 import TestKit
 import Testing
@@ -116,7 +118,8 @@ struct TopicDriftTests {
     func mockCluster() throws {
         let cluster = try MockCluster(brokerCount: 1)
         try cluster.createTopic("t", partitionCount: 2)
-        let log = try LogOptions.open(LogAddress(cluster.address), .existing)
+        let log = try PipelineDirectory(Repository.path("pipelines")).openLog(
+            LogAddress(cluster.address), .existing)
         let report = try TopicsReport(log, [described])
         #expect(report.text(.table).contains("partitions 2, not 4; replicas 1, not 3"))
         #expect(

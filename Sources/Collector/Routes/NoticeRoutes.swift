@@ -101,11 +101,14 @@ struct Notice {
         if !campaign.isEmpty { members.append(("campaign", Self.object(campaign))) }
     }
 
-    /// The members of a token replace those of the same names. The seat comes only from the token: it distinguishes
-    /// notices, so a sender that chose it could report as many notices as there are seats.
+    /// The members that a sender with a token cannot choose. The seat distinguishes notices, so that a sender could
+    /// report as many notices as there are seats. The campaign pays the price.
+    private static let ofTokensOnly = ["seat", "campaign"]
+
+    /// The members of a token replace those of the same names.
     mutating func override(with others: [(name: String, json: String)]) {
         members.removeAll { member in
-            member.name == "seat" || others.contains { $0.name == member.name }
+            Self.ofTokensOnly.contains(member.name) || others.contains { $0.name == member.name }
         }
         members += others
     }
