@@ -74,7 +74,7 @@ struct CommandLineTests {
         let request = try funnel.request()
         #expect(request.grouping == .columns(["day", "name"]))
         #expect(request.dateRule == .install)
-        let configuration = funnel.source.pipelines.configuration
+        let configuration = funnel.source.installation.configuration
         #expect(try configuration.trustsDevelopment())
         #expect(try configuration.catalog().appName(7) == "Seven")
         #expect(try command("--pipelines", workspace.path).request().dateRule == nil)
@@ -83,7 +83,7 @@ struct CommandLineTests {
         }
         let absent = try command("--pipelines", "\(workspace.path)/none")
         #expect(throws: ConfigurationError.self) {
-            try FunnelFigure(absent.request(), absent.source.pipelines.configuration)
+            try FunnelFigure(absent.request(), absent.source.installation.configuration)
         }
     }
 

@@ -86,7 +86,9 @@ struct ProgramCheckTests {
                 "topics", "apply", "--topics", Repository.path("topics"), "--pipelines",
                 workspace.path + "/pipelines",
             ]) as? TopicsApplyCommand)
-        let names = try command.topics.directory(command.pipelines.directory).topics().map(\.name)
+        let names = try command.topics.directory(
+            command.pipelines.directory(of: command.data)
+        ).topics().map(\.name)
         #expect(names.contains("b.partner-postbacks") && !names.contains("partner-postbacks"))
         #expect(names.contains("postbacks.dlq"))
     }
