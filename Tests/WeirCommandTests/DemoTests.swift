@@ -25,19 +25,15 @@ struct DemoTests {
         let repeated = try #require(ran.output.firstMatch(of: /The same table: weir (.*)\n/)?.1)
         let words = repeated.split(separator: " ").map(String.init)
         #expect(try workspace.weir(words).output == table + "\n")
-        #expect(
-            ran.output.contains(
-                "weir dashboard --data \(workspace.data) --pipelines \(workspace.data)/pipelines\n")
-        )
+        #expect(ran.output.contains("weir dashboard --data \(workspace.data)\n"))
         #expect(ran.output.contains("open http://127.0.0.1:8090\n"))
         let digest = try workspace.weir("digest", "--data", workspace.data).output
         #expect(ran.output.contains("Digest of the stores: \(digest)"))
 
         let checked = try workspace.weir(
-            "check", "--data", workspace.data, "--pipelines", "\(workspace.data)/pipelines",
-            "--topics",
-            Repository.path("topics"))
+            "check", "--data", workspace.data, "--topics", Repository.path("topics"))
         #expect(checked.status == 0, "\(checked.output)\(checked.error)")
+        #expect(checked.output.contains("\(workspace.data)/pipelines (of the data directory)"))
         #expect(try demo(workspace).error.contains("contains a log already"))
     }
 
