@@ -62,6 +62,8 @@ package struct EventToken: Equatable, Sendable {
 package enum TokenFault: Error, Equatable, Sendable, CustomStringConvertible {
     /// It does not have the form of a token, or no known key signed it for this use.
     case forged
+    /// A known key signed it, but its audience is another one.
+    case otherUse(wantedAudience: String)
     case expired
     /// It is valid for longer than its topic's worker remembers ids, so it could count more than once.
     case lastsTooLong(longestSeconds: Int64)
@@ -73,6 +75,8 @@ package enum TokenFault: Error, Equatable, Sendable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .forged: "the token is not signed with a known key for this use"
+        case .otherUse(let audience):
+            "the token is for another use: its aud must be \(audience) here"
         case .expired: "the token has expired"
         case .lastsTooLong(let seconds):
             "the token is valid for longer than its event is remembered: create it for at most \(seconds) s"

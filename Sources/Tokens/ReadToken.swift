@@ -3,7 +3,7 @@ import JSON
 /// The data that a token's holder may read in the dashboard, and the expiry.
 package struct ReadToken: Equatable, Sendable {
     /// The claim `aud`; tokens with another audience are invalid.
-    static let audience = "dashboard"
+    package static let audience = "dashboard"
     /// The use in the signature of a token in the form before JWT.
     static let oldUse = "r"
 

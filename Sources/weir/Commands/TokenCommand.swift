@@ -242,53 +242,6 @@ private enum TokenEvent {
 
 extension TokenUse: ExpressibleByArgument {}
 
-struct TokenReadCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "read",
-        abstract: "Shows the content of a token that a key of token_keys signed.")
-
-    @Argument(help: "The token, or an address with the parameter t.")
-    var token: String
-    @OptionGroup var pipelines: PipelinesOptions
-
-    func run() throws {
-        try BufferedOutput.print(json(nowSeconds: Int64(Date().timeIntervalSince1970)) + "\n")
-    }
-
-    func json(nowSeconds: Int64) throws -> String {
-        let keys = TokenKeys(try pipelines.directory(data: []).collector().tokenKeys)
-        let text = token.firstMatch(of: /[?&]t=([^&#]+)/).map { String($0.1) } ?? token
-        let found = try Self.token(text, keys)
-        var json = JSONText()
-        json.object { json in
-            json.member("use", found.use.rawValue)
-            json.member("type", found.type)
-            json.member("expires_at", UTC.text(milliseconds: found.expiresAtSeconds * 1000))
-            json.member("expired", nowSeconds >= found.expiresAtSeconds)
-            json.member("open", found.openMembers)
-            json.member("to", found.target.isEmpty ? nil : found.target)
-            json.name("event")
-            json.raw(found.event)
-        }
-        return json.text.withoutControlsInJSON
-    }
-
-    /// Parses a token of any use. A token is signed for one use, so each use is tried.
-    private static func token(_ text: String, _ keys: TokenKeys) throws(CommandError) -> EventToken
-    {
-        for use in TokenUse.allCases {
-            do throws(TokenFault) {
-                return try keys.read(text, for: use)
-            } catch .forged {
-                continue
-            } catch {
-                throw .failure("\(error)")
-            }
-        }
-        throw .failure("\(TokenFault.forged)")
-    }
-}
-
 struct TokenNewKeyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "new-key",
