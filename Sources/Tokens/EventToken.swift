@@ -171,6 +171,18 @@ extension EventToken {
 extension JSONValue {
     /// Nil unless it is a string.
     var text: String? { string.map { String(decoding: $0, as: UTF8.self) } }
+
+    /// The first name that the object has again; nil if all names differ.
+    var repeatedName: String? {
+        var names: Set<[UInt8]> = []
+        var repeated: String?
+        forEachMember { name, _ in
+            // Compares bytes: different texts can be equal strings.
+            guard !names.insert(Array(name)).inserted, repeated == nil else { return }
+            repeated = String(decoding: name, as: UTF8.self)
+        }
+        return repeated
+    }
 }
 
 /// The use of a token. The audience names the use, so that a token is invalid for other uses.

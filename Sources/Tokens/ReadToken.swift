@@ -46,6 +46,9 @@ package struct ReadToken: Equatable, Sendable {
         guard let wanted = payload.member(names.conditions), wanted.isObject else {
             throw .bad("\(names.conditions) of the token, its limits, is not an object")
         }
+        if let name = wanted.repeatedName {
+            throw .bad("\(names.conditions) of the token has \(name) twice: keep one")
+        }
         var conditions: [Condition] = []
         var isText = true
         wanted.forEachMember { name, value in

@@ -108,6 +108,10 @@ package struct TokenKeys: Sendable {
             throw .bad("the token's payload is not JSON")
         }
         guard value.isObject else { throw .bad("the token's payload is not a JSON object") }
+        // RFC 7519, section 4: readers that take different ones of two members would disagree.
+        if let name = value.repeatedName {
+            throw .bad("the token's payload has \(name) twice: keep one")
+        }
         guard oldKey == nil else { return try token(value, .old) }
         try Self.check(value, audience: audience, atSeconds: now)
         return try token(value, .jwt)
@@ -122,6 +126,9 @@ package struct TokenKeys: Sendable {
         guard let bytes = Self.bytes(text),
             let header = bytes.withUnsafeBytes({ try? parser.parse($0) }), header.isObject
         else { return nil }
+        guard header.repeatedName == nil else {
+            throw .bad("the token's header has a member twice: keep one")
+        }
         guard header.member("alg")?.text == Self.algorithm else {
             throw .bad(
                 "alg of the token's header is not \(Self.algorithm): no other one is accepted")
