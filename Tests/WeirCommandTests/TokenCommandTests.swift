@@ -122,6 +122,20 @@ struct TokenCommandTests {
         #expect(throws: CommandError.self) { try make(workspace, notice) }
     }
 
+    @Test("a token for the dashboard has one condition for a column that exists")
+    func readConditions() throws {
+        let workspace = try workspace()
+        for (conditions, words) in [
+            (["seat=a", "seat=b"], "--where seat=b: seat is given twice: keep one"),
+            (["seats=a"], "--where seats=a: the dumps have no column 'seats'"),
+        ] {
+            let error = try #require(throws: CommandError.self) {
+                try make(workspace, ["--read"] + conditions.flatMap { ["--where", $0] })
+            }
+            #expect(error.explanation == words)
+        }
+    }
+
     @Test("writes a key to a file that only its owner reads, and over no other one")
     func keyFile() throws {
         let workspace = try TemporaryDirectory()

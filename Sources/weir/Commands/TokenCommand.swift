@@ -127,20 +127,16 @@ struct TokenMakeCommand: ParsableCommand {
             throw .usage("--read excludes --use, --type, --event, --to and --open: remove them")
         }
         let valid = Set(DumpDescription.all.flatMap(\.columns).map(\.name) + Funnel.columnNames)
-        var wanted: [ReadToken.Condition] = []
-        for text in conditions {
-            let condition = try ReportRequest.Condition(argument: text)
-            guard valid.contains(condition.column) else {
-                throw .usage(
-                    "--where \(text): the dumps have no column '\(condition.column)'")
-            }
-            guard !wanted.contains(where: { $0.column == condition.column }) else {
-                throw .usage("--where \(text): \(condition.column) is given twice: keep one")
-            }
-            wanted.append(ReadToken.Condition(column: condition.column, value: condition.value))
+        let wanted = try ReportRequest.Condition.list(arguments: conditions)
+        if let unknown = wanted.first(where: { !valid.contains($0.column) }) {
+            throw .usage(
+                "--where \(unknown.column)=\(unknown.value): the dumps have no column '\(unknown.column)'"
+            )
         }
         let seconds = expiresIn == nil ? 30 * 86_400 : try requestedSeconds(expiresIn ?? "")
-        return ReadToken(conditions: wanted, expiresAtSeconds: nowSeconds + seconds)
+        return ReadToken(
+            conditions: wanted.map { .init(column: $0.column, value: $0.value) },
+            expiresAtSeconds: nowSeconds + seconds)
     }
 
     private func seconds(for use: TokenUse, _ longest: Int64) throws(CommandError) -> Int64 {
