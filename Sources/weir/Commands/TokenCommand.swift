@@ -149,7 +149,7 @@ struct TokenMakeCommand: ParsableCommand {
         let seconds = try requestedSeconds(expiresIn)
         guard seconds <= longest else {
             throw .usage(
-                "--expires-in '\(expiresIn)' is longer than the dedupe window of \(use.stream.streamName): give at most \(longest)"
+                "--expires-in '\(expiresIn)' is too long: a token must expire before the dedupe window of \(use.stream.streamName) ends, with a margin; give at most \(longest)"
             )
         }
         return seconds
