@@ -14,10 +14,19 @@ package final class OpenStores {
     private let asOf: AsOf?
     /// The time of the clock; nil to ignore the clock, so that the newest record counts whatever its time.
     let present: Present?
-    /// The opened stores of each stream, in the order of the directories.
-    private let readers: [(stream: String, readers: [StoreReader])]
+    private let opened: [OpenedStream]
     /// The streams that were read.
     private let viewed = Mutex<Set<String>>([])
+
+    /// The opened stores of a stream, in the order of the directories. If one of them cannot be opened, only the
+    /// requests that need the stream fail.
+    private struct OpenedStream {
+        let stream: String
+        let readers: Result<[StoreReader], InspectionError>
+
+        /// Empty if a store cannot be opened.
+        var usable: [StoreReader] { (try? readers.get()) ?? [] }
+    }
 
     /// The streams that have stores, in bytewise order.
     package static let streams = allStreams.map { $0.streamName }.sorted()
@@ -48,20 +57,21 @@ package final class OpenStores {
         try Self.check(directories)
         // Read once, so that all streams use the same sets.
         let sets = try Self.sets(of: directories)
-        var opened: [(stream: String, readers: [StoreReader])] = []
+        var opened: [OpenedStream] = []
         for stream in Self.streams {
             var paths: [String] = []
             let inOrder = PromotionJournal.lastPromotedFirst(
                 sets, of: stream, atMilliseconds: instant ?? .max)
             for set in inOrder { paths.append(try Self.path(of: stream, in: set, at: instant)) }
-            opened.append((stream, try Self.open(paths, of: stream)))
+            opened.append(
+                OpenedStream(stream: stream, readers: Self.open(paths, of: stream)))
         }
-        readers = opened
+        self.opened = opened
     }
 
     /// The store files that are read for a stream.
     func paths(of stream: String) -> [String] {
-        readers.filter { $0.stream == stream }.flatMap { $0.readers.map(\.path) }
+        opened.filter { $0.stream == stream }.flatMap(\.usable).map(\.path)
     }
 
     /// The path of a stream's store, which may be missing. A store that was in force at the instant must exist.
@@ -110,23 +120,39 @@ package final class OpenStores {
 
     private static func open(
         _ paths: [String], of stream: String
-    ) throws(InspectionError) -> [StoreReader] {
-        let present = paths.filter { FileManager.default.fileExists(atPath: $0) }
-        return try InspectionError.ofStores { () throws(StoreError) in
-            try present.map { path throws(StoreError) in
+    ) -> Result<[StoreReader], InspectionError> {
+        var readers: [StoreReader] = []
+        for path in paths where FileManager.default.fileExists(atPath: path) {
+            do throws(StoreError) {
                 let reader = try StoreReader(path: path)
                 guard reader.stream == stream else {
-                    throw .otherStream(path: path, found: reader.stream, wanted: stream)
+                    throw StoreError.otherStream(
+                        path: path, found: reader.stream, wanted: stream)
                 }
-                return reader
+                readers.append(reader)
+            } catch {
+                return .failure(.store(error))
             }
         }
+        return .success(readers)
+    }
+
+    /// The streams among these that have stores. Throws if one of the stores cannot be opened.
+    private func readers(
+        of streams: some Collection<String>
+    ) throws(InspectionError) -> [(stream: String, readers: [StoreReader])] {
+        var chosen: [(stream: String, readers: [StoreReader])] = []
+        for entry in opened where streams.contains(entry.stream) {
+            let readers = try entry.readers.get()
+            if !readers.isEmpty { chosen.append((entry.stream, readers)) }
+        }
+        return chosen
     }
 
     /// Caches the pages in memory, for several queries, and sums of days for later readers of the stores.
     package func keepPages(_ days: DaySumCache) throws(InspectionError) {
         try InspectionError.ofStores { () throws(StoreError) in
-            for reader in readers.flatMap(\.readers) { try reader.keepPages(days) }
+            for reader in opened.flatMap(\.usable) { try reader.keepPages(days) }
         }
     }
 
@@ -136,7 +162,7 @@ package final class OpenStores {
     func view<Value>(
         of streams: [String], _ body: (StoreView) throws -> Value
     ) throws(InspectionError) -> Value {
-        let chosen = readers.filter { streams.contains($0.stream) && !$0.readers.isEmpty }
+        let chosen = try readers(of: streams)
         guard !chosen.isEmpty else {
             throw .noStore(streams: streams, directories: directories)
         }
@@ -191,9 +217,7 @@ package final class OpenStores {
         of streams: [String]? = nil
     ) throws(InspectionError) -> [OtherRules] {
         let asked = streams.map(Set.init) ?? viewed.withLock { $0 }
-        guard readers.contains(where: { asked.contains($0.stream) && !$0.readers.isEmpty }) else {
-            return []
-        }
+        guard try !readers(of: asked).isEmpty else { return [] }
         return try view(of: asked.sorted()) { view in
             try view.slices.compactMap { slice in
                 guard let present = Streams.stream(named: slice.stream)?.rulesNumber else {
@@ -216,9 +240,7 @@ package final class OpenStores {
         of streams: [String]? = nil
     ) throws(InspectionError) -> [(store: String, measures: [UnknownMeasure])] {
         let asked = streams.map(Set.init) ?? viewed.withLock { $0 }
-        guard readers.contains(where: { asked.contains($0.stream) && !$0.readers.isEmpty }) else {
-            return []
-        }
+        guard try !readers(of: asked).isEmpty else { return [] }
         return try view(of: asked.sorted()) { view in
             try view.slices.compactMap { slice in
                 let unknown = try slice.snapshot.unknownMeasures()

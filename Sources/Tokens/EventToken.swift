@@ -62,6 +62,8 @@ package struct EventToken: Equatable, Sendable {
 package enum TokenFault: Error, Equatable, Sendable, CustomStringConvertible {
     /// It does not have the form of a token, or no known key signed it for this use.
     case forged
+    /// A known key signed it, but its audience is another one.
+    case otherUse(wantedAudience: String)
     case expired
     /// It is valid for longer than its topic's worker remembers ids, so it could count more than once.
     case lastsTooLong(longestSeconds: Int64)
@@ -73,6 +75,8 @@ package enum TokenFault: Error, Equatable, Sendable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .forged: "the token is not signed with a known key for this use"
+        case .otherUse(let audience):
+            "the token is for another use: its aud must be \(audience) here"
         case .expired: "the token has expired"
         case .lastsTooLong(let seconds):
             "the token is valid for longer than its event is remembered: create it for at most \(seconds) s"
@@ -167,6 +171,18 @@ extension EventToken {
 extension JSONValue {
     /// Nil unless it is a string.
     var text: String? { string.map { String(decoding: $0, as: UTF8.self) } }
+
+    /// The first name that the object has again; nil if all names differ.
+    var repeatedName: String? {
+        var names: Set<[UInt8]> = []
+        var repeated: String?
+        forEachMember { name, _ in
+            // Compares bytes: different texts can be equal strings.
+            guard !names.insert(Array(name)).inserted, repeated == nil else { return }
+            repeated = String(decoding: name, as: UTF8.self)
+        }
+        return repeated
+    }
 }
 
 /// The use of a token. The audience names the use, so that a token is invalid for other uses.

@@ -3,7 +3,7 @@ import JSON
 /// The data that a token's holder may read in the dashboard, and the expiry.
 package struct ReadToken: Equatable, Sendable {
     /// The claim `aud`; tokens with another audience are invalid.
-    static let audience = "dashboard"
+    package static let audience = "dashboard"
     /// The use in the signature of a token in the form before JWT.
     static let oldUse = "r"
 
@@ -45,6 +45,9 @@ package struct ReadToken: Equatable, Sendable {
         let expiry = try names.expirySeconds(of: payload)
         guard let wanted = payload.member(names.conditions), wanted.isObject else {
             throw .bad("\(names.conditions) of the token, its limits, is not an object")
+        }
+        if let name = wanted.repeatedName {
+            throw .bad("\(names.conditions) of the token has \(name) twice: keep one")
         }
         var conditions: [Condition] = []
         var isText = true

@@ -55,11 +55,22 @@ package struct TokenKeys: Sendable {
     package func readToken(
         _ text: String, atMilliseconds now: Int64
     ) throws(TokenFault) -> ReadToken {
-        let token = try read(
-            text, audience: ReadToken.audience, oldUse: ReadToken.oldUse, atSeconds: now / 1000,
-            ReadToken.init)
+        let token = try readToken(text, atSeconds: now / 1000)
         guard now / 1000 < token.expiresAtSeconds else { throw .expired }
         return token
+    }
+
+    /// Reads a token for the dashboard, even an expired one.
+    package func readToken(_ text: String) throws(TokenFault) -> ReadToken {
+        try readToken(text, atSeconds: nil)
+    }
+
+    private func readToken(
+        _ text: String, atSeconds now: Int64?
+    ) throws(TokenFault) -> ReadToken {
+        try read(
+            text, audience: ReadToken.audience, oldUse: ReadToken.oldUse, atSeconds: now,
+            ReadToken.init)
     }
 
     private func read(
@@ -82,7 +93,8 @@ package struct TokenKeys: Sendable {
         let signed =
             oldKey == nil
             ? "\(parts[0]).\(parts[1])" : "weir token 1\n\(oldUse)\n\(parts[0])\n\(parts[1])"
-        guard let key = oldKey ?? key(ofHeader: parts[0], parser),
+        let namedKey = try oldKey == nil ? self.key(ofHeader: parts[0], parser) : oldKey
+        guard let key = namedKey,
             let signature = Self.bytes(parts[2]),
             // Compares in constant time.
             HMAC<SHA256>.isValidAuthenticationCode(
@@ -96,23 +108,36 @@ package struct TokenKeys: Sendable {
             throw .bad("the token's payload is not JSON")
         }
         guard value.isObject else { throw .bad("the token's payload is not a JSON object") }
+        // RFC 7519, section 4: readers that take different ones of two members would disagree.
+        if let name = value.repeatedName {
+            throw .bad("the token's payload has \(name) twice: keep one")
+        }
         guard oldKey == nil else { return try token(value, .old) }
         try Self.check(value, audience: audience, atSeconds: now)
         return try token(value, .jwt)
     }
 
-    /// The key that the header of a JWT names; nil if the key is unknown or the header declares another kind of
-    /// signature.
+    /// The key that the header of a JWT names; nil if the key is unknown.
+    ///
+    /// The errors precede the check of the signature. They do not depend on the keys, so they reveal none.
     private func key(
         ofHeader text: String, _ parser: JSONParser
-    ) -> (id: String, key: SymmetricKey)? {
+    ) throws(TokenFault) -> (id: String, key: SymmetricKey)? {
         guard let bytes = Self.bytes(text),
-            let header = bytes.withUnsafeBytes({ try? parser.parse($0) }), header.isObject,
-            header.member("alg")?.text == Self.algorithm,
-            // It lists extensions that a reader must understand, and this reader supports none.
-            header.firstMember("crit") == nil,
-            let id = header.member("kid")?.text
+            let header = bytes.withUnsafeBytes({ try? parser.parse($0) }), header.isObject
         else { return nil }
+        guard header.repeatedName == nil else {
+            throw .bad("the token's header has a member twice: keep one")
+        }
+        guard header.member("alg")?.text == Self.algorithm else {
+            throw .bad(
+                "alg of the token's header is not \(Self.algorithm): no other one is accepted")
+        }
+        // It lists extensions that a reader must understand, and this reader supports none.
+        guard header.firstMember("crit") == nil else {
+            throw .bad("the token's header has crit, which is not supported: leave it out")
+        }
+        guard let id = header.member("kid")?.text else { return nil }
         return keys.first { $0.id == id }
     }
 
@@ -128,7 +153,7 @@ package struct TokenKeys: Sendable {
                 throw .bad(
                     "aud of the token, its use, is unknown: use \(valid.joined(separator: ", "))")
             }
-            throw .forged
+            throw .otherUse(wantedAudience: audience)
         }
         guard let start = payload.member("nbf") else { return }
         guard case .exact(let seconds)? = start.number?.asInteger else {

@@ -27,10 +27,11 @@ final class CollectorWorkspace: Sendable {
     var requests: Requests { Requests(port: collector.address.port) }
     var port: UInt16 { collector.address.port }
 
-    /// Starts a collector; `change` changes its settings, `more` adds routes, and `wrap` puts another
-    /// log around the embedded one.
+    /// Starts a collector that counts in `metrics`; `change` changes its settings, `more` adds routes, and `wrap` puts
+    /// another log around the embedded one.
     init(
-        yaml: String = "", change: (inout CollectorSettings) -> Void = { _ in },
+        yaml: String = "", metrics: MetricRegistry? = nil,
+        change: (inout CollectorSettings) -> Void = { _ in },
         more: [CollectorRoute] = [], wrap: (EmbeddedLog) -> any LogBackend = { $0 }
     ) throws {
         files = try TemporaryDirectory()
@@ -49,7 +50,7 @@ final class CollectorWorkspace: Sendable {
         var logger = Logger(label: "test")
         logger.logLevel = .critical
         collector = try Collector(
-            settings, log: Lent.lend(wrap(log)), metrics: nil, logger: logger, more: more)
+            settings, log: Lent.lend(wrap(log)), metrics: metrics, logger: logger, more: more)
     }
 
     deinit { collector.stop() }

@@ -1,5 +1,6 @@
 import EventLog
 import Foundation
+import Monitoring
 import Synchronization
 import TestKit
 import Testing
@@ -149,6 +150,27 @@ struct VersionTests {
         #expect(try workspace.records("postbacks").isEmpty)
     }
 
+    @Test("a request that is not valid HTTP is answered 400 once, and counted once")
+    func invalid() throws {
+        let registry = MetricRegistry([])
+        let workspace = try CollectorWorkspace(metrics: registry)
+        let start = "GET /livez HTTP/1.1\r\nHost: h\r\n"
+        let requests = [
+            start + "Cookie: \(String(repeating: "x", count: 40_000))\r\n\r\n",
+            start + String(repeating: "X: y\r\n", count: 200) + "\r\n",
+            start + "Content-Length: x\r\n\r\n", "GET /livez HTTP/2.0\r\nHost: h\r\n\r\n",
+            start + "Transfer-Encoding: gzip\r\n\r\n",
+        ]
+        for request in requests {
+            let (answers, isClosed) = try answers(request, to: workspace)
+            #expect(answers.map(\.status) == [400], "\(request.prefix(80))")
+            #expect(isClosed)
+        }
+        let counted =
+            #"weir_collector_requests_total{route="unknown",status="400"} \#(requests.count)"#
+        #expect(registry.text.contains(counted), "\(registry.text)")
+    }
+
     @Test("hosts as clients write them are taken")
     func hosts() throws {
         let workspace = try CollectorWorkspace()
@@ -175,6 +197,8 @@ struct VersionTests {
             "Transfer-Encoding: gzip, chunked", "Transfer-Encoding: chunked, chunked",
             "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked",
             "Transfer-Encoding: identity, chunked",
+            // The parser also rejects this one.
+            "Transfer-Encoding: gzip",
         ] {
             let (answers, isClosed) = try post(coding)
             #expect(answers.count == 1 && answers[0].status == 400, "\(coding)")

@@ -274,6 +274,18 @@ struct ReplayTests {
         #expect(other.map(\.mode) == [.present])
     }
 
+    @Test("A directory that cannot be created is named, with the remedy")
+    func directory() throws {
+        let workspace = try makeWorkspace()
+        let path = workspace.path + "/pipelines/bids.yaml/set"
+        let error = try #require(throws: StoreError.self) {
+            try workspace.replay(["bids"], workspace.order(into: "pipelines/bids.yaml/set"))
+        }
+        #expect(error.description.hasPrefix("cannot create the directory \(path): "))
+        #expect(error.description.hasSuffix("(or name another directory)"))
+        #expect(!error.description.contains("Domain="))
+    }
+
     @Test("A directory of something else, of the live stores or of another replay is refused")
     func refusals() throws {
         let workspace = try makeWorkspace()

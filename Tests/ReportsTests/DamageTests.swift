@@ -115,6 +115,27 @@ struct DamageTests {
         #expect(throws: expected) { try sample.foldBids([record(3)]) }
     }
 
+    @Test("a store that cannot be opened fails only the requests that need it")
+    func otherStream() throws {
+        try sample.foldBids([.init(offset: 0, type: "auction", value: "{")])
+        try sample.foldNotifications([.init(offset: 0)])
+        let numbers = try sample.stores("data").dump(ReportRequest(name: "store-notifications"))
+        try sample.change("PRAGMA user_version = 999", stream: "bids")
+        let stores = try sample.stores("data")
+        #expect(
+            try stores.dump(ReportRequest(name: "store-notifications")).rows.count
+                == numbers.rows.count)
+        #expect(try stores.foldedUnderOtherRules().isEmpty)
+        for request in [ReportRequest(name: "bids"), ReportRequest(name: "outcomes")] {
+            let error = try #require(throws: InspectionError.self) { try stores.dump(request) }
+            guard case .store(.newerVersion(_, 999, _)) = error else {
+                Issue.record("\(error)")
+                continue
+            }
+        }
+        #expect(throws: InspectionError.self) { try stores.digest() }
+    }
+
     @Test("of several stores, the one that is damaged is named, with its page")
     func several() throws {
         try sample.foldBids(

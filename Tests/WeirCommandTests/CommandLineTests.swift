@@ -56,6 +56,16 @@ struct CommandLineTests {
         #expect(command.source.data.directories == ["x", "y"])
     }
 
+    @Test("a column has one condition")
+    func repeatedCondition() throws {
+        let command = try #require(
+            try WeirCommand.parseAsRoot([
+                "dump", "bids", "--where", "seat=a", "--where", "app_id=1", "--where", "seat=b",
+            ]) as? DumpCommand)
+        let error = try #require(throws: CommandError.self) { try command.request() }
+        #expect(error.explanation == "--where seat=b: seat is given twice: keep one")
+    }
+
     @Test("the options of a funnel become its request, beside the configuration's names and trust")
     func funnelOptions() throws {
         let workspace = try TemporaryDirectory()

@@ -6,8 +6,8 @@ import Program
 import Streams
 import TestKit
 import Testing
-import Tokens
 
+@testable import Tokens
 @testable import weir
 
 @Suite("weir token")
@@ -43,7 +43,7 @@ struct TokenCommandTests {
                 "--open", "zone_id", "--expires-in", "2h",
             ])
         let said =
-            #"{"use":"c","type":"skoverlay.click","expires_at":"1970-01-01T02:16:40Z","expired":false,"open":["zone_id"],"to":"https://a.example/x","event":{"impression_id":"i","initiated_by":"user"}}"#
+            #"{"use":"c","type":"skoverlay.click","expires_at":"1970-01-01T02:16:40Z","expired":false,"valid":true,"open":["zone_id"],"to":"https://a.example/x","event":{"impression_id":"i","initiated_by":"user"}}"#
         #expect(try read(workspace, text, now: 8199) == said)
         #expect(try read(workspace, "https://c.example/c?x=1&t=\(text)#y", now: 8199) == said)
         #expect(try read(workspace, text, now: 8200).contains(#""expired":true"#))
@@ -55,6 +55,51 @@ struct TokenCommandTests {
         #expect(long.explanation?.contains("too long") == true)
     }
 
+    @Test("reads why the collector or the dashboard would reject a token")
+    func faults() throws {
+        let workspace = try workspace()
+        let keys = TokenKeys(try PipelineDirectory(workspace.path).collector().tokenKeys)
+        func click(_ claims: String) -> String {
+            #"{"aud":"click","type":"skoverlay.click","to":"https://a.example/",\#(claims),"event":{"impression_id":"i"}}"#
+        }
+        func said(_ claims: String, header: String? = nil) throws -> String {
+            let signed = try #require(try keys.sign(claims))
+            guard let header else { return try read(workspace, signed, now: 1000) }
+            let rest = signed.drop { $0 != "." }
+            return try read(workspace, Base64.url.encode(header.utf8) + rest, now: 1000)
+        }
+        for (claims, fault) in [
+            (#""exp":2000,"nbf":1500"#, "the token is not valid before its nbf"),
+            (#""exp":999"#, "the token has expired"),
+            (#""exp":9999999"#, "at most 601200 s"),
+        ] {
+            let text = try said(click(claims))
+            #expect(text.contains(#""valid":false,"fault":""#), "\(text)")
+            #expect(text.contains(fault), "\(text)")
+        }
+        #expect(
+            try said(#"{"aud":"dashboard","exp":2000,"where":{"campaign":"5239"}}"#)
+                == #"{"use":"dashboard","expires_at":"1970-01-01T00:33:20Z","expired":false,"valid":true,"where":{"campaign":"5239"}}"#
+        )
+        #expect(
+            try said(#"{"aud":"dashboard","exp":1000,"where":{}}"#)
+                .contains(#""valid":false,"fault":"the token has expired","where":{}"#))
+        // Unreadable tokens name the fault of their own use.
+        let cases: [(claims: String, header: String?, fault: String)] = [
+            (click(#""exp":2000"#), #"{"alg":"HS512","kid":"k1"}"#, "not HS256"),
+            (click(#""exp":2000"#), #"{"alg":"HS256","kid":"k1","crit":[]}"#, "has crit"),
+            (click(#""exp":2000"#), #"{"alg":"HS256","kid":"k2"}"#, "not signed with a known key"),
+            (click(#""exp":"x""#), nil, "exp of the token"),
+            (#"{"aud":"dashboard","exp":2000}"#, nil, "where of the token"),
+        ]
+        for (claims, header, fault) in cases {
+            let error = try #require(throws: CommandError.self) {
+                try said(claims, header: header)
+            }
+            #expect(error.explanation?.contains(fault) == true, "\(fault)")
+        }
+    }
+
     @Test(
         "makes tokens that hold as long as they may, by the worker's file, and none that hold longer"
     )
@@ -64,7 +109,11 @@ struct TokenCommandTests {
         #expect(
             try read(workspace, make(workspace, notice), now: 1000).contains(
                 #""expires_at":"1970-01-01T01:15:40Z""#))
-        #expect(throws: CommandError.self) { try make(workspace, notice + ["--expires-in", "1h"]) }
+        // As long as the window, so that only the margin is missing.
+        let hour = try #require(throws: CommandError.self) {
+            try make(workspace, notice + ["--expires-in", "1h"])
+        }
+        #expect(hour.explanation?.contains("with a margin; give at most 3540") == true)
         try workspace.write("dedupe_window_seconds: 7200\n", to: "bids.yaml")
         _ = try make(workspace, notice + ["--expires-in", "1h"])
         let long = #"{"impression_id":"i","x":"\#(String(repeating: "x", count: 7000))"}"#
@@ -75,6 +124,20 @@ struct TokenCommandTests {
         #expect(refused.explanation?.contains("too long") == true)
         try workspace.write("dedupe_window_seconds: 0\n", to: "bids.yaml")
         #expect(throws: CommandError.self) { try make(workspace, notice) }
+    }
+
+    @Test("a token for the dashboard has one condition for a column that exists")
+    func readConditions() throws {
+        let workspace = try workspace()
+        for (conditions, words) in [
+            (["seat=a", "seat=b"], "--where seat=b: seat is given twice: keep one"),
+            (["seats=a"], "--where seats=a: the dumps have no column 'seats'"),
+        ] {
+            let error = try #require(throws: CommandError.self) {
+                try make(workspace, ["--read"] + conditions.flatMap { ["--where", $0] })
+            }
+            #expect(error.explanation == words)
+        }
     }
 
     @Test("writes a key to a file that only its owner reads, and over no other one")

@@ -73,13 +73,24 @@ package struct ReplayManifest: Codable, Equatable, Sendable {
         if let begun = try Self.read(in: directory) {
             return try checkSame(as: begun, directory: directory)
         }
-        try FileManager.default.createDirectory(
-            atPath: directory, withIntermediateDirectories: true)
-        let files = try FileManager.default.contentsOfDirectory(atPath: directory)
+        let files = try Self.create(directory)
         if let file = files.sorted().first(where: { $0 != Self.fileName + ".new" }) {
             throw ReplayError.notEmpty(directory: directory, file: file)
         }
         try write(to: directory)
+    }
+
+    /// Creates a directory, unless it exists. Returns the names of its files.
+    private static func create(_ directory: String) throws(StoreError) -> [String] {
+        do {
+            try FileManager.default.createDirectory(
+                atPath: directory, withIntermediateDirectories: true)
+            return try FileManager.default.contentsOfDirectory(atPath: directory)
+        } catch {
+            throw .disk(
+                operation: "create the directory", path: directory,
+                detail: "\(SystemRefusal.explanation(of: error)) (or name another directory)")
+        }
     }
 
     /// Notes the data directory of the set's promotion.

@@ -34,7 +34,7 @@ package protocol ConnectionCounting: Sendable {
     /// - Parameter reason: from a closed list: `slow_headers`, `slow_body`, `slow_reader`,
     ///   `connections_of_address`.
     func countCutOff(_ reason: String)
-    /// Counts a request that was rejected by its head alone, before routing.
+    /// Counts a request that was rejected before routing: by its head, or because it is not HTTP.
     func countRefusal(status: Int)
 }
 

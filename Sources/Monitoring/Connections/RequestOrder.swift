@@ -41,6 +41,8 @@ final class RequestOrder: ChannelDuplexHandler, RemovableChannelHandler {
     private var waiting = CircularBuffer<HTTPServerRequestPart>()
     private var waitingError: (any Error)?
     private var isInputClosed = false
+    /// The parser has stopped at a fault.
+    private var hasFaultyInput = false
     /// Passes on no more input.
     private var isClosing = false
     private var context: ChannelHandlerContext?
@@ -85,6 +87,21 @@ extension RequestOrder {
         guard waiting.isEmpty else {
             waitingError = error
             return
+        }
+        passOn(error, context)
+    }
+
+    /// Passes on an error. The later handlers answer 400 to a parser's error, outside of any route.
+    private func passOn(_ error: any Error, _ context: ChannelHandlerContext) {
+        if error is HTTPParserError {
+            // After the last answer, the client would take another one for the answer to a further request. The
+            // parser reports a version that it does not know twice.
+            guard !isClosing, !hasFaultyInput else { return }
+            hasFaultyInput = true
+            // A fault within a body ends a request that was passed on. A client that is gone gets no answer.
+            if request?.isComplete != false, context.channel.isActive {
+                counting.countRefusal(status: 400)
+            }
         }
         context.fireErrorCaught(error)
     }
@@ -133,7 +150,7 @@ extension RequestOrder {
         guard waiting.isEmpty, !isClosing else { return }
         if let error = waitingError {
             waitingError = nil
-            context.fireErrorCaught(error)
+            passOn(error, context)
         }
         if isInputClosed {
             isInputClosed = false

@@ -247,7 +247,7 @@ struct DeadLetterOptions: ParsableArguments {
                     + DeadLetterQuery.validReasons.joined(separator: ", "))
         }
         (query.sinceMilliseconds, query.untilMilliseconds) = try times.milliseconds()
-        query.conditions = try conditions.map { try ReportRequest.Condition(argument: $0) }
+        query.conditions = try ReportRequest.Condition.list(arguments: conditions)
         return query
     }
 

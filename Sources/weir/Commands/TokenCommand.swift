@@ -127,20 +127,16 @@ struct TokenMakeCommand: ParsableCommand {
             throw .usage("--read excludes --use, --type, --event, --to and --open: remove them")
         }
         let valid = Set(DumpDescription.all.flatMap(\.columns).map(\.name) + Funnel.columnNames)
-        var wanted: [ReadToken.Condition] = []
-        for text in conditions {
-            let condition = try ReportRequest.Condition(argument: text)
-            guard valid.contains(condition.column) else {
-                throw .usage(
-                    "--where \(text): the dumps have no column '\(condition.column)'")
-            }
-            guard !wanted.contains(where: { $0.column == condition.column }) else {
-                throw .usage("--where \(text): \(condition.column) is given twice: keep one")
-            }
-            wanted.append(ReadToken.Condition(column: condition.column, value: condition.value))
+        let wanted = try ReportRequest.Condition.list(arguments: conditions)
+        if let unknown = wanted.first(where: { !valid.contains($0.column) }) {
+            throw .usage(
+                "--where \(unknown.column)=\(unknown.value): the dumps have no column '\(unknown.column)'"
+            )
         }
         let seconds = expiresIn == nil ? 30 * 86_400 : try requestedSeconds(expiresIn ?? "")
-        return ReadToken(conditions: wanted, expiresAtSeconds: nowSeconds + seconds)
+        return ReadToken(
+            conditions: wanted.map { .init(column: $0.column, value: $0.value) },
+            expiresAtSeconds: nowSeconds + seconds)
     }
 
     private func seconds(for use: TokenUse, _ longest: Int64) throws(CommandError) -> Int64 {
@@ -153,7 +149,7 @@ struct TokenMakeCommand: ParsableCommand {
         let seconds = try requestedSeconds(expiresIn)
         guard seconds <= longest else {
             throw .usage(
-                "--expires-in '\(expiresIn)' is longer than the dedupe window of \(use.stream.streamName): give at most \(longest)"
+                "--expires-in '\(expiresIn)' is too long: a token must expire before the dedupe window of \(use.stream.streamName) ends, with a margin; give at most \(longest)"
             )
         }
         return seconds
@@ -241,53 +237,6 @@ private enum TokenEvent {
 }
 
 extension TokenUse: ExpressibleByArgument {}
-
-struct TokenReadCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "read",
-        abstract: "Shows the content of a token that a key of token_keys signed.")
-
-    @Argument(help: "The token, or an address with the parameter t.")
-    var token: String
-    @OptionGroup var pipelines: PipelinesOptions
-
-    func run() throws {
-        try BufferedOutput.print(json(nowSeconds: Int64(Date().timeIntervalSince1970)) + "\n")
-    }
-
-    func json(nowSeconds: Int64) throws -> String {
-        let keys = TokenKeys(try pipelines.directory(data: []).collector().tokenKeys)
-        let text = token.firstMatch(of: /[?&]t=([^&#]+)/).map { String($0.1) } ?? token
-        let found = try Self.token(text, keys)
-        var json = JSONText()
-        json.object { json in
-            json.member("use", found.use.rawValue)
-            json.member("type", found.type)
-            json.member("expires_at", UTC.text(milliseconds: found.expiresAtSeconds * 1000))
-            json.member("expired", nowSeconds >= found.expiresAtSeconds)
-            json.member("open", found.openMembers)
-            json.member("to", found.target.isEmpty ? nil : found.target)
-            json.name("event")
-            json.raw(found.event)
-        }
-        return json.text.withoutControlsInJSON
-    }
-
-    /// Parses a token of any use. A token is signed for one use, so each use is tried.
-    private static func token(_ text: String, _ keys: TokenKeys) throws(CommandError) -> EventToken
-    {
-        for use in TokenUse.allCases {
-            do throws(TokenFault) {
-                return try keys.read(text, for: use)
-            } catch .forged {
-                continue
-            } catch {
-                throw .failure("\(error)")
-            }
-        }
-        throw .failure("\(TokenFault.forged)")
-    }
-}
 
 struct TokenNewKeyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -35,13 +35,28 @@ extension ReportRequest {
         let times = try times.milliseconds()
         self.init(
             name: name, sinceMilliseconds: times.since, untilMilliseconds: times.until,
-            conditions: try conditions.map { try Condition(argument: $0) })
+            conditions: try Condition.list(arguments: conditions))
     }
 }
 
 extension ReportRequest.Condition {
+    /// Reads the values of `--where`. Throws for a repeated column: no row has two values in it.
+    static func list(
+        arguments texts: [String]
+    ) throws(CommandError) -> [ReportRequest.Condition] {
+        var conditions: [ReportRequest.Condition] = []
+        for text in texts {
+            let condition = try ReportRequest.Condition(argument: text)
+            guard !conditions.contains(where: { $0.column == condition.column }) else {
+                throw .usage("--where \(text): \(condition.column) is given twice: keep one")
+            }
+            conditions.append(condition)
+        }
+        return conditions
+    }
+
     /// Reads `column=value`.
-    init(argument text: String) throws(CommandError) {
+    private init(argument text: String) throws(CommandError) {
         guard let sign = text.firstIndex(of: "="), sign > text.startIndex else {
             throw .usage("--where '\(text)' is not a condition: write column=value")
         }
