@@ -71,7 +71,7 @@ struct WeirCommand: ParsableCommand {
                 name: "Operate",
                 subcommands: [
                     CheckCommand.self, LagCommand.self, WatchCommand.self, BackupCommand.self,
-                    PartnersCommand.self, DeliveriesCommand.self,
+                    PartnersCommand.self, DeliveriesCommand.self, ActionsCommand.self,
                 ]),
             CommandGroup(name: "Configure", subcommands: [InitCommand.self, TokenCommand.self]),
         ])
