@@ -131,11 +131,11 @@ extension DashboardServer {
                         "pre", text: "weir token make --operate --name YOUR-NAME --expires-in 8h")
                 }
                 html.element("li") { html in
-                    html.text(isSignedIn ? "Sign out, and " : "")
+                    let words = "\(isSignedIn ? "Sign out, and sign" : "Sign") in with this token"
                     if canSignIn {
-                        html.element("a", ["href": "/sign-in"], text: "sign in with this token")
+                        html.element("a", ["href": "/sign-in"], text: words)
                     } else {
-                        html.text("sign in with this token")
+                        html.text(words)
                     }
                     html.text(". Then repeat the action.")
                 }
