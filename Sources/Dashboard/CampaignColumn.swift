@@ -82,7 +82,7 @@ struct CampaignColumn {
 
 /// The answers from which the table of campaigns is written.
 struct CampaignAnswers {
-    let now: PageAnswer
+    var now: PageAnswer
     let total: PageAnswer
     /// The compared part of the shown days, and the days before; nil without a comparison.
     let compared: (now: PageAnswer, before: PageAnswer)?

@@ -38,15 +38,26 @@ extension PageWriter {
         funnelSums + ["win_rate", "ctr", "install_rate", "postbacks"]
 
     private mutating func writeCampaignTable() throws {
+        let answers = try campaignAnswers()
+        writeNotices(answers.now.notices)
+        guard !answers.now.rows.isEmpty else {
+            writeNoRows()
+            return files(of: answers.now)
+        }
+        let table = try CampaignTable(
+            context, source.names(for: context.scope), answers, link: campaignLink)
+        write { table.write(to: &$0) }
+        if let compared = context.compared(default: period) {
+            paragraph("Changes are against \(compared.words).", class: "note")
+        }
+        files(of: answers.now)
+    }
+
+    func campaignAnswers() throws -> CampaignAnswers {
         let request = ReportAddress(
             Funnel.name, by: Self.campaignColumns, measures: Self.tableMeasures)
         var now = try answer(request)
-        for notice in now.notices { paragraph(notice, class: "note") }
         now.leaveOutEmptyRows()
-        guard !now.rows.isEmpty else {
-            writeNoRows()
-            return files(of: now)
-        }
         var small = request
         small.measures = ["installs", "cost_micros"]
         let compared = try context.compared(default: period).map { compared in
@@ -59,18 +70,11 @@ extension PageWriter {
         byDay.by = ["day"] + Self.campaignColumns
         var total = request
         total.by = []
-        let answers = CampaignAnswers(
+        return CampaignAnswers(
             now: now, total: try answer(total), compared: compared,
             returns: try? answer(Self.returns(by: Self.campaignColumns)),
             totalReturns: try? answer(Self.returns(by: [])),
             days: try? answer(byDay, days: lineDays))
-        let table = try CampaignTable(
-            context, source.names(for: context.scope), answers, link: campaignLink)
-        write { table.write(to: &$0) }
-        if let compared = context.compared(default: period) {
-            paragraph("Changes are against \(compared.words).", class: "note")
-        }
-        files(of: now)
     }
 
     /// The campaigns with the highest spend.
@@ -100,13 +104,14 @@ extension PageWriter {
         return request
     }
 
-    mutating func writeCurves(_ answer: PageAnswer) throws {
+    /// - Parameter marks: events of the days, for both charts.
+    mutating func writeCurves(_ answer: PageAnswer, marks: [TrendMark]? = nil) throws {
         try chart(
             "Revenue by day of arrival, lower to upper bound, and spend", answer,
             [
                 ("revenue", "revenue_min_micros", "revenue_max_micros"),
                 ("spend", "cost_micros", "cost_micros"),
-            ], over: lineDays)
+            ], over: lineDays, marks: marks)
         try chart(
             "Installs by day of arrival (dashed: the day is not over)", answer,
             [("installs", "installs", "installs")], over: lineDays)
@@ -142,7 +147,7 @@ extension PageWriter {
             try page.writeMaturity()
         }
         try section("Trend", Self.aboutIntervals) { page in
-            try page.writeCurves(daily ?? page.dailyFunnel())
+            try page.writeCurves(daily ?? page.dailyFunnel(), marks: page.trendMarks())
         }
         try section("Return on spend by age") { try $0.writeReturns() }
         try section("Conversion values", "Postbacks by value, and what each value means.") {

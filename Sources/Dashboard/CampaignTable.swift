@@ -9,20 +9,20 @@ struct CampaignTable {
     let names: PageNames
     let answers: CampaignAnswers
     let link: ([ReportRequest.Condition]) -> PageAddress?
-    private let columns: [CampaignColumn]
+    let columns: [CampaignColumn]
     private let order: (column: CampaignColumn, isDescending: Bool)
     private let earlier: [[String]: [ReportValue]]
     private let current: [[String]: [ReportValue]]
     private let byReturn: [[String]: [ReportValue]]
     private let byDay: [[String]: [[ReportValue]]]
-    private let rows: [[ReportValue]]
+    let rows: [[ReportValue]]
     private let decimals: [Int: Int]
     /// The end of the bars of each interval, by the id of its column.
     private let scales: [String: Double]
 
     /// The number of campaigns without spend, installs and revenue, which are left out.
     private let emptyCount: Int
-    private let isShort: Bool
+    let isShort: Bool
     private let mostRows: Int
 
     private static let sort = "sort"
@@ -30,7 +30,8 @@ struct CampaignTable {
 
     init(
         _ context: PageContext, _ names: PageNames, _ answers: CampaignAnswers,
-        isShort: Bool = false, link: @escaping ([ReportRequest.Condition]) -> PageAddress?
+        isShort: Bool = false, isCompared: Bool = false,
+        link: @escaping ([ReportRequest.Condition]) -> PageAddress?
     ) throws {
         self.isShort = isShort
         mostRows = isShort ? 10 : 200
@@ -76,7 +77,7 @@ struct CampaignTable {
             answers.now.index(of: $0)
         }
         let all = answers.now.rows.indices.filter { index in
-            results.contains { !answers.now.rows[index][$0].isZero }
+            isCompared || results.contains { !answers.now.rows[index][$0].isZero }
         }
         emptyCount = answers.now.rows.count - all.count
         rows = all.sorted { one, other in
@@ -134,7 +135,7 @@ struct CampaignTable {
     }
 
     /// The campaign of a row, whatever its other columns.
-    private static func key(_ answer: PageAnswer?, _ row: [ReportValue]) -> [String] {
+    static func key(_ answer: PageAnswer?, _ row: [ReportValue]) -> [String] {
         Funnel.campaignColumns.map { answer?.text(of: row, in: $0) ?? "" }
     }
 
@@ -165,6 +166,7 @@ struct CampaignTable {
 
     func write(to html: inout HTML) {
         if !isShort { chooser(to: &html) }
+        if canCompare { comparison(to: &html) }
         html.table(named: "All campaigns", class: "campaigns") { html in
             html.element("thead") { html in
                 html.element("tr") { html in
@@ -173,8 +175,8 @@ struct CampaignTable {
                 }
             }
             html.element("tbody") { html in
-                for row in rows.prefix(mostRows) {
-                    html.element("tr") { html in write(row, to: &html) }
+                for (number, row) in rows.prefix(mostRows).enumerated() {
+                    html.element("tr") { html in write(row, number, to: &html) }
                 }
             }
             html.element("tfoot") { html in html.element("tr") { html in total(to: &html) } }
@@ -248,45 +250,51 @@ struct CampaignTable {
         }
     }
 
-    private func write(_ row: [ReportValue], to html: inout HTML) {
+    private func write(_ row: [ReportValue], _ number: Int, to html: inout HTML) {
         let key = answers.now.key(of: row)
-        let campaign = Self.key(answers.now, row)
-        let targets = names.campaign { column in key.first { $0.column == column }?.value }?.targets
         html.element("th", ["scope": "row"]) { html in
+            if canCompare { pick(row, number, key, to: &html) }
             html.campaign(key, names, link: link(key))
         }
-        for column in columns {
-            html.element("td", ["class": isText(column) ? nil : "number"]) { html in
-                switch column.content {
-                case .trend: trend(campaign, to: &html)
-                case .measure(let measure):
-                    cell(measure, answers.now, row, key, to: &html)
-                    if ["cost_micros", "installs"].contains(measure), answers.compared != nil {
-                        html.element("small") { change(measure, campaign, to: &$0) }
-                    }
-                    if measure == "cpi", let target = targets?.costPerInstallMicros {
-                        TargetState(costPerInstall: Self.amount(answers.now, row, measure), target)
-                            .write(to: &html)
-                    }
-                case .change(let measure): change(measure, campaign, to: &html)
-                case .interval(let low, let high):
-                    interval(low, high, answers.now, row, key, scale: scales[column.id], to: &html)
-                case .returns:
-                    guard let answer = answers.returns, let row = byReturn[campaign] else {
-                        return html.element("span", ["class": "unknown"], text: "–")
-                    }
-                    let target = targets?.returnMicros
-                    interval(
-                        "roas_min", "roas_max", answer, row, answer.key(of: row),
-                        scale: scales[column.id], target: target.map { Double($0) / 1e6 },
-                        to: &html)
-                    if let target {
-                        TargetState(
-                            low: Self.amount(answer, row, "roas_min"),
-                            high: Self.amount(answer, row, "roas_max"),
-                            isFinal: Self.amount(answer, row, "maturity") == 1, target
-                        ).write(to: &html)
-                    }
+        for column in columns { cell(column, row, key, to: &html) }
+    }
+
+    func cell(
+        _ column: CampaignColumn, _ row: [ReportValue], _ key: [ReportRequest.Condition],
+        to html: inout HTML
+    ) {
+        let campaign = Self.key(answers.now, row)
+        let targets = names.campaign { column in key.first { $0.column == column }?.value }?.targets
+        html.element("td", ["class": isText(column) ? nil : "number"]) { html in
+            switch column.content {
+            case .trend: trend(campaign, to: &html)
+            case .measure(let measure):
+                cell(measure, answers.now, row, key, to: &html)
+                if ["cost_micros", "installs"].contains(measure), answers.compared != nil {
+                    html.element("small") { change(measure, campaign, to: &$0) }
+                }
+                if measure == "cpi", let target = targets?.costPerInstallMicros {
+                    TargetState(costPerInstall: Self.amount(answers.now, row, measure), target)
+                        .write(to: &html)
+                }
+            case .change(let measure): change(measure, campaign, to: &html)
+            case .interval(let low, let high):
+                interval(low, high, answers.now, row, key, scale: scales[column.id], to: &html)
+            case .returns:
+                guard let answer = answers.returns, let row = byReturn[campaign] else {
+                    return html.element("span", ["class": "unknown"], text: "–")
+                }
+                let target = targets?.returnMicros
+                interval(
+                    "roas_min", "roas_max", answer, row, answer.key(of: row),
+                    scale: scales[column.id], target: target.map { Double($0) / 1e6 },
+                    to: &html)
+                if let target {
+                    TargetState(
+                        low: Self.amount(answer, row, "roas_min"),
+                        high: Self.amount(answer, row, "roas_max"),
+                        isFinal: Self.amount(answer, row, "maturity") == 1, target
+                    ).write(to: &html)
                 }
             }
         }

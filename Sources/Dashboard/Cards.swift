@@ -125,7 +125,7 @@ extension PageWriter {
 
     /// Offers to convert amounts of several currencies.
     mutating func writeCurrencies(of answer: PageAnswer) {
-        let currencies = Set(answer.rows.joined().flatMap(\.currencies))
+        let currencies = Set(answer.rows.joined().flatMap(\.currencies)).subtracting([""])
         guard currencies.count > 1, answer.request.target == nil else { return }
         let rates = source.currencies
         let context = context

@@ -109,7 +109,7 @@ extension PageWriter {
                         changes.records(of: table.rows[row], in: table.columns[index].name)
                     })
             }
-            for notice in changes.notices { page.paragraph(notice, class: "note") }
+            page.writeNotices(changes.notices)
             page.files(
                 [("CSV", changes.address(as: .csv)), ("JSON", changes.address(as: .json))],
                 changes.command)

@@ -22,6 +22,8 @@ struct Chart {
     let series: [Series]
     /// Whether amounts are counts. Their scale has whole numbers only.
     var isOfCounts = false
+    /// Events, by the index of their point.
+    var marks: [(index: Int, text: String)] = []
     /// Formats an amount of the scale.
     let scale: (Double) -> String
 
@@ -57,6 +59,7 @@ struct Chart {
                 for (index, series) in series.enumerated() {
                     draw(series, Self.style(index), highest, points, to: &html)
                 }
+                for mark in marks { draw(mark, points, to: &html) }
                 labels(points, to: &html)
             }
         }
@@ -109,6 +112,17 @@ struct Chart {
                     "y": Self.text(Self.height - 6),
                 ], text: point.label)
         }
+    }
+
+    private func draw(_ mark: (index: Int, text: String), _ count: Int, to html: inout HTML) {
+        let x = Self.text(Self.x(mark.index, count))
+        html.element(
+            "line",
+            [
+                "class": "event", "x1": x, "x2": x, "y1": Self.text(Self.top),
+                "y2": Self.text(Self.height - Self.bottom),
+            ]
+        ) { $0.element("title", text: mark.text) }
     }
 
     private func draw(

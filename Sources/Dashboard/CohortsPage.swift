@@ -2,107 +2,6 @@ import Program
 import Reports
 import Streams
 
-/// A table of cohorts by age, whose cells are shaded by a measure.
-struct HeatMap {
-    let title: String
-    let answer: PageAnswer
-    /// The columns of the cohorts and of their ages.
-    let cohort: String
-    let age: String
-    let measure: String
-    /// Shown beside each cohort; the same for all ages.
-    let sizes: [String]
-    let rows: [[ReportValue]]
-
-    private static let steps = 7
-
-    func write(to html: inout HTML) {
-        guard let cohort = answer.index(of: cohort), let age = answer.index(of: age),
-            let measure = answer.index(of: measure)
-        else { return }
-        var ages: [String] = []
-        for row in rows where !ages.contains(row[age].plainText) { ages.append(row[age].plainText) }
-        ages.sort { (Int($0) ?? .max) < (Int($1) ?? .max) }
-        // Ages that no cohort has reached repeat the age before.
-        if let maturity = answer.index(of: "maturity"),
-            let first = ages.firstIndex(where: { age in
-                rows.allSatisfy {
-                    $0[self.answer.index(of: self.age) ?? 0].plainText != age
-                        || (ShownValue.amount($0[maturity], in: "maturity") ?? 0) == 0
-                }
-            })
-        {
-            ages = Array(ages[...first])
-        }
-        let byCohort = Dictionary(grouping: rows) { $0[cohort].plainText }
-        let amounts = rows.compactMap { ShownValue.amount($0[measure], in: self.measure) }
-            .filter { $0 > 0 }.sorted()
-        // One outlier must not make all other cells alike.
-        let most = amounts.isEmpty ? 0 : amounts[min(amounts.count - 1, amounts.count * 19 / 20)]
-        let decimals = answer.fractionDigits(of: rows)
-        html.table(named: title, class: "heat") { html in
-            html.element("thead") { html in
-                html.element("tr") { html in
-                    html.element("th", ["scope": "col"], text: "Cohort")
-                    for size in sizes {
-                        html.element(
-                            "th", ["scope": "col", "class": "number"],
-                            text: ShownValue.heading(size))
-                    }
-                    for age in ages {
-                        html.element(
-                            "th", ["scope": "col", "class": "number"],
-                            text: age == "+" ? "Later" : "Day \(age)")
-                    }
-                }
-            }
-            html.element("tbody") { html in
-                for name in byCohort.keys.sorted(by: >) {
-                    let own = byCohort[name] ?? []
-                    html.element("tr") { html in
-                        html.element(
-                            "th", ["scope": "row"],
-                            text: PageContext.name(ofDay: name, isShort: true))
-                        for size in sizes {
-                            html.element("td", ["class": "number"]) { html in
-                                cell(own.first, size, decimals, to: &html)
-                            }
-                        }
-                        for age in ages.map({ wanted in
-                            own.first { $0[age].plainText == wanted }
-                        }) {
-                            html.element("td", ["class": style(age, most)]) { html in
-                                cell(age, self.measure, decimals, to: &html)
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    private func cell(
-        _ row: [ReportValue]?, _ measure: String, _ decimals: [Int: Int], to html: inout HTML
-    ) {
-        guard let row, let index = answer.index(of: measure) else { return }
-        let isReturn = measure.hasPrefix("roas")
-        NumberLink(answer, key: answer.key(of: row), row: row).write(
-            row[index], of: measure, decimals: isReturn ? 2 : decimals[index],
-            isShort: measure == self.measure, to: &html)
-    }
-
-    private func style(_ row: [ReportValue]?, _ most: Double) -> String {
-        guard let row, let index = answer.index(of: measure) else { return "number" }
-        let amount = ShownValue.amount(row[index], in: measure) ?? 0
-        let share = most > 0 ? min(amount / most, 1) : 0
-        let step = amount > 0 ? max(1, Int((share * Double(Self.steps)).rounded())) : 0
-        let maturity = answer.index(of: "maturity").flatMap {
-            ShownValue.amount(row[$0], in: "maturity")
-        }
-        return "number h\(step)\(maturity.map { $0 < 1 } ?? false ? " young" : "")"
-    }
-}
-
 extension PageWriter {
     static let returnMeasures = [
         "roas_min", "roas_max", "revenue_min_micros", "revenue_max_micros",
@@ -198,7 +97,7 @@ extension PageWriter {
     }
 
     /// The chosen measure, and links to the others.
-    private mutating func choice(_ parameter: String, of measures: [String]) throws -> String {
+    mutating func choice(_ parameter: String, of measures: [String]) throws -> String {
         let chosen = context.parameters[parameter].nonempty ?? measures[0]
         guard measures.contains(chosen) else {
             throw CommandError.usage(

@@ -43,8 +43,10 @@ package final class DashboardAccess: Sendable {
         }
     }
 
-    /// Nil when reading does not need a token.
+    /// Nil when no reader can sign in.
     private let keys: TokenKeys?
+    /// Whether reading does not need a token.
+    let isOpen: Bool
     private let state = Mutex(State())
 
     static let cookie = "weir_session"
@@ -59,9 +61,13 @@ package final class DashboardAccess: Sendable {
     private static let failureSeconds: Int64 = 60
     private static let mostAddresses = 10_000
 
-    package init(keys: TokenKeys?) { self.keys = keys }
+    /// - Parameter isOpen: whether everyone who reaches the address may read. Acting needs a token anyway.
+    package init(keys: TokenKeys?, isOpen: Bool) {
+        self.keys = keys
+        self.isOpen = isOpen
+    }
 
-    var isOpen: Bool { keys == nil }
+    var canSignIn: Bool { keys?.isEmpty == false }
 
     /// Whether an address is reachable only from the local machine.
     package static func isLoopback(_ host: String) -> Bool {
@@ -75,7 +81,7 @@ package final class DashboardAccess: Sendable {
         host: String, cookies: [String: String], bearer: String?, address: String,
         nowSeconds: Int64
     ) -> Decision {
-        guard let keys else {
+        guard !isOpen, let keys else {
             let name = ListenAddress(host)?.host ?? host.trimmingCharacters(in: ["[", "]"])
             return Self.isLoopback(name) ? .reads([]) : .otherHost
         }
@@ -89,10 +95,29 @@ package final class DashboardAccess: Sendable {
             }
             return .reads(Self.conditions(token))
         }
-        guard let id = cookies[Self.cookie] else { return .signIn }
-        let session = state.withLock { $0.sessions[Self.digest(id)] }
-        guard let session, nowSeconds < session.expiresAtSeconds else { return .signIn }
+        guard let session = session(cookies, nowSeconds) else { return .signIn }
         return .reads(Self.conditions(session.token))
+    }
+
+    private func session(_ cookies: [String: String], _ nowSeconds: Int64) -> Session? {
+        guard let id = cookies[Self.cookie] else { return nil }
+        let session = state.withLock { $0.sessions[Self.digest(id)] }
+        return session.flatMap { nowSeconds < $0.expiresAtSeconds ? $0 : nil }
+    }
+
+    /// What a request may do beyond reading.
+    enum Permission {
+        /// Nobody is signed in.
+        case none
+        /// The token only reads.
+        case reads
+        case operates(ReadToken.Actor)
+    }
+
+    /// The permission of a session. A bearer token permits nothing: actions are forms of a browser.
+    func permission(cookies: [String: String], nowSeconds: Int64) -> Permission {
+        guard let session = session(cookies, nowSeconds) else { return .none }
+        return session.token.actor.map(Permission.operates) ?? .reads
     }
 
     /// Signs in. Returns the value of the session's cookie; nil for an invalid token, or if the address has sent too
@@ -152,6 +177,14 @@ package final class DashboardAccess: Sendable {
 
     /// The value that a form must send back, so that other pages cannot submit it.
     static func formToken(_ id: String) -> String { digest("form \(id)") }
+
+    /// Whether a form comes from a page of this session. Compares in constant time.
+    static func isFormToken(_ text: String?, of id: String?) -> Bool {
+        guard let text, let id else { return false }
+        let (given, valid) = (Array(text.utf8), Array(formToken(id).utf8))
+        guard given.count == valid.count else { return false }
+        return zip(given, valid).reduce(UInt8(0)) { $0 | $1.0 ^ $1.1 } == 0
+    }
 
     private static func digest(_ text: String) -> String {
         Array(text.utf8).withUnsafeBytes { HexDigest.sha256($0) }

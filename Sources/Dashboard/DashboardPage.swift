@@ -4,13 +4,13 @@ import Reports
 enum DashboardPage: String, CaseIterable {
     case overview, campaigns, cohorts, subscriptions, publisher
     case postbacks, warnings, records
-    case partners, streams, live, reports
+    case partners, streams, live, actions, reports
 
     /// The groups of the navigation, in the order of a typical day.
     static let groups: [(name: String, pages: [DashboardPage])] = [
         ("Results", [.overview, .campaigns, .cohorts, .subscriptions, .publisher]),
         ("Data", [.postbacks, .warnings, .records]),
-        ("Operation", [.partners, .streams, .live, .reports]),
+        ("Operation", [.partners, .streams, .live, .actions, .reports]),
     ]
 
     var path: String { self == .overview ? "/" : "/\(rawValue)" }
@@ -23,20 +23,24 @@ enum DashboardPage: String, CaseIterable {
     var period: PageContext.Period { self == .overview ? .day : .month }
 
     /// Whether it shows the whole instance, so that readers of some campaigns cannot see it.
-    var isOfEverything: Bool { [.warnings, .records, .partners, .streams, .live].contains(self) }
+    var isOfEverything: Bool {
+        [.warnings, .records, .partners, .streams, .live, .actions].contains(self)
+    }
 
     /// Whether its content depends on the chosen days.
-    var isOfDays: Bool { ![.warnings, .partners, .live, .reports].contains(self) }
+    var isOfDays: Bool { ![.warnings, .partners, .live, .actions, .reports].contains(self) }
 
     /// Whether its content is compared with other days.
-    var isCompared: Bool { [.overview, .campaigns, .publisher].contains(self) }
+    var isCompared: Bool { [.overview, .campaigns, .subscriptions, .publisher].contains(self) }
 
     /// Parameters in addition to those of every page.
     var parameters: [String] {
         switch self {
         case .campaigns: ["sort", "columns"]
         case .cohorts: ["show", "buyers"]
+        case .subscriptions: ["show"]
         case .live: ["topic", "refused"]
+        case .actions: ["id"]
         default: []
         }
     }
@@ -56,6 +60,7 @@ extension PageWriter {
         case .partners: try writePartners()
         case .streams: try writeOperation()
         case .live: try writeLive()
+        case .actions: try writeActions()
         case .reports: writeReports()
         }
     }

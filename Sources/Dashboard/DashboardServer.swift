@@ -26,7 +26,7 @@ package struct ServiceFailure: Equatable, Sendable {
     }
 }
 
-/// Serves the pages over HTTP/1.1. All pages are read-only.
+/// Serves the pages over HTTP/1.1. All pages are read-only but the forms of operators (`OperatorForm`).
 package final class DashboardServer: Sendable {
     private let source: Installation
     /// The services of this process that have currently failed.
@@ -43,6 +43,10 @@ package final class DashboardServer: Sendable {
     private let explanations = AnswerThreads(4)
     /// Files may wait for slow clients.
     private let files = AnswerThreads(8)
+    /// Actions of operators.
+    let operations = AnswerThreads(2)
+    /// The number of actions since the start. A page that was made before the last one is out of date.
+    private let actions = Mutex(0)
     private let listener = Mutex<HTTPListener?>(nil)
     let logger: Logger
 
@@ -96,7 +100,10 @@ package final class DashboardServer: Sendable {
         try? pages.syncShutdownGracefully()
         explanations.stop()
         files.stop()
+        operations.stop()
     }
+
+    func noteAction() { actions.withLock { $0 += 1 } }
 
     // MARK: Requests
 
@@ -127,6 +134,7 @@ package final class DashboardServer: Sendable {
                     try await self.read(nil, request, context)
                 }
             }
+            addForms(to: router)
             PageRoute.add(to: router) { try await self.read($0, $1, $2) }
             router.post("sign-in") { request, context in
                 try await self.answerForm(request, context, self.signIn)
@@ -178,32 +186,48 @@ package final class DashboardServer: Sendable {
         _ route: PageRoute?, _ request: Request, _ context: ServedContext
     ) async throws -> Response {
         guard let asked = asked(request, context) else { return Self.malformedQuery(request) }
+        switch admission(request, asked) {
+        case .refused(let response): return response
+        case .reads where asked.path == "/sign-in" && access.canSignIn: return signInPage(asked)
+        case .reads(let scope): return await page(route, asked, scope, context)
+        }
+    }
+
+    enum Admission {
+        case reads([ReportRequest.Condition])
+        case refused(Response)
+    }
+
+    /// Whether a request may read, and what.
+    func admission(_ request: Request, _ asked: Asked) -> Admission {
         let path = asked.path
         let decision = access.decision(
             host: request.head.authority ?? "", cookies: asked.cookies,
-            bearer: Self.bearer(request.headers[.authorization]), address: context.client,
+            bearer: Self.bearer(request.headers[.authorization]), address: asked.address,
             nowSeconds: Self.nowSeconds)
         switch decision {
         case .otherHost:
-            return Self.fault(
-                .misdirectedRequest,
-                "this dashboard accepts only local requests: use the host name localhost", at: path)
+            return .refused(
+                Self.fault(
+                    .misdirectedRequest,
+                    "this dashboard accepts only local requests: use the host name localhost",
+                    at: path))
         case .throttled(let seconds):
             var response = Self.fault(
                 .tooManyRequests,
                 "too many invalid tokens from your address: try again in \(seconds) s",
                 at: path)
             response.headers[.retryAfter] = "\(seconds)"
-            return response
-        case .signIn where path == "/sign-in": return signInPage(asked)
+            return .refused(response)
+        case .signIn where path == "/sign-in": return .refused(signInPage(asked))
         case .signIn where request.headers[.authorization] != nil:
-            logRefusal(of: context.client)
+            logRefusal(of: asked.address)
             var response = Self.fault(
                 .unauthorized, "the read token is not valid, or it has expired", at: path)
             response.headers[.wwwAuthenticate] = "Bearer"
-            return response
-        case .signIn: return Self.redirect(to: "/sign-in")
-        case .reads(let scope): return await page(route, asked, scope, context)
+            return .refused(response)
+        case .signIn: return .refused(Self.redirect(to: "/sign-in"))
+        case .reads(let scope): return .reads(scope)
         }
     }
 
@@ -231,6 +255,15 @@ package final class DashboardServer: Sendable {
 
     // MARK: Pages
 
+    /// The value that forms must send back; nil for readers who are not signed in.
+    func formToken(_ asked: Asked) -> String? {
+        let permission = access.permission(cookies: asked.cookies, nowSeconds: Self.nowSeconds)
+        if case .none = permission { return nil }
+        return asked.cookies[DashboardAccess.cookie].map(DashboardAccess.formToken)
+    }
+
+    func pageSource() -> PageSource { PageSource(source, keptDays, failures: failures()) }
+
     /// Lowers the priority of the calling thread, which builds pages: readers wait rather than workers.
     private static func giveWayToWorkers() {
         // On Linux 0 means the thread, not the process.
@@ -241,8 +274,7 @@ package final class DashboardServer: Sendable {
         _ route: PageRoute?, _ asked: Asked, _ scope: [ReportRequest.Condition],
         _ context: ServedContext
     ) async -> Response {
-        let session = access.isOpen ? nil : asked.cookies[DashboardAccess.cookie]
-        let formToken = session.map(DashboardAccess.formToken)
+        let formToken = formToken(asked)
         if let route, route.isStreamed {
             return await stream(route, asked, scope, formToken, context)
         }
@@ -250,7 +282,8 @@ package final class DashboardServer: Sendable {
         let failures = failures()
         let key = PageCache.Key(
             path: asked.path, query: asked.queryText,
-            scope: scope.map { "\($0.column)=\($0.value)" } + [mark ?? ""]
+            scope: scope.map { "\($0.column)=\($0.value)" }
+                + [mark ?? "", "\(actions.withLock { $0 })"]
                 + failures.map { "\($0.name) \($0.fault)" })
         let made = await shared.page(key) { [source, keptDays] finish in
             pages.submit { state in
@@ -363,34 +396,4 @@ package final class DashboardServer: Sendable {
         }
         return response
     }
-}
-
-/// Threads for answers, one answer each.
-private final class AnswerThreads: Sendable {
-    private let threads: NIOThreadPool
-    private let most: Int
-    private let busy = Mutex(0)
-
-    init(_ most: Int) {
-        self.most = most
-        threads = NIOThreadPool(numberOfThreads: most)
-        threads.start()
-    }
-
-    /// Runs the work on its own thread; false when all of them are busy.
-    func begin(_ work: @escaping @Sendable () -> Void) -> Bool {
-        let isFree = busy.withLock { count in
-            guard count < most else { return false }
-            count += 1
-            return true
-        }
-        guard isFree else { return false }
-        threads.submit { [self] _ in
-            work()
-            busy.withLock { $0 -= 1 }
-        }
-        return true
-    }
-
-    func stop() { try? threads.syncShutdownGracefully() }
 }

@@ -69,33 +69,6 @@ extension PageWriter {
         ) { try $0.table(ReportAddress(FraudSignals.name, by: ["ad_network_id"])) }
     }
 
-    // MARK: Subscriptions
-
-    mutating func writeSubscriptions() throws {
-        let measures = [
-            "initial_buys", "trials", "renewals", "recoveries", "renewal_failures",
-            "expirations_voluntary", "expirations_billing", "one_time_purchases", "refunds",
-            "refund_reversals", "gross_micros", "refunded_micros",
-        ]
-        try section("By product", "Payments and refunds of customers, by currency.") {
-            try $0.table(
-                ReportAddress(
-                    "store-notifications",
-                    by: ["environment", "bundle_id", "product_id", "currency"],
-                    measures: measures))
-        }
-        try section("By day") {
-            try $0.table(
-                ReportAddress("store-notifications", by: ["day", "currency"], measures: measures))
-        }
-        try section("By country") {
-            try $0.table(
-                ReportAddress(
-                    "store-notifications", by: ["storefront", "currency"], measures: measures),
-                sort: "gross_micros")
-        }
-    }
-
     // MARK: Postbacks
 
     mutating func writePostbacks() throws {
@@ -125,7 +98,7 @@ extension PageWriter {
             question.trustsDevelopment = try page.source.installation.configuration
                 .trustsDevelopment()
             let found = try page.source.stores.reconciliation(question)
-            for notice in found.notices { page.paragraph(notice, class: "note") }
+            page.writeNotices(found.notices)
             page.write { ReportView.write(found.table, to: &$0) }
             let words = ["weir", "reconcile", "--by", "ad_network_id"] + page.source.clockWords
             page.write { $0.element("pre", text: ShellWords.text(words)) }
@@ -138,13 +111,17 @@ extension PageWriter {
     mutating func writeRecords() throws {
         try section(
             "Rejected records",
-            "Click a record to see its bytes. After a fix, send it again with weir dead-letters requeue."
-        ) { try $0.writeRefusals("rejected") }
+            "Click a record to see its bytes. After a fix, requeue the records of a reason."
+        ) { page in
+            try page.writeRefusals("rejected")
+            try page.writeRequeueButtons("rejected")
+        }
         try section(
             "Conflicting copies", "Among copies of equal rank, the first counts."
         ) { try $0.writeRefusals("conflicts") }
         try section("Untrusted copies", "Their signature is not valid.") {
             try $0.writeRefusals("untrusted")
+            try $0.writeRequeueButtons("untrusted")
         }
         try section("Outcomes", "Results for the records of these days.") {
             try $0.table(ReportAddress("outcomes", by: ["topic", "type"]))

@@ -16,7 +16,11 @@ struct FilterBar {
     private static let mostOptions = 300
 
     /// Parameters of the page that the form keeps.
-    private var kept: [String] { page?.parameters ?? ["app_id", "ad_network_id", "campaign"] }
+    private var kept: [String] {
+        page?.parameters
+            ?? ["app_id", "ad_network_id", "campaign"]
+            + context.parameters.names.filter(CampaignPick.isParameter)
+    }
 
     private var isOfDays: Bool { page?.isOfDays ?? true }
     private var isFiltered: Bool { page?.isOfEverything != true && page != .reports }

@@ -7,6 +7,7 @@ import Program
 import Reports
 import Store
 import Streams
+import Wording
 
 // Pages for operators: streams, stores, and deliveries to partners.
 
@@ -14,6 +15,7 @@ extension PageWriter {
     /// The newest folded record of each stream, with its age.
     mutating func writeStreams() throws {
         let now = try source.installation.present.milliseconds
+        let waiting = waitingRecords()
         let columns: [ReportColumn<StreamStanding>] = [
             .text("stream") { $0.stream },
             .text("newest_record") { standing in
@@ -27,10 +29,27 @@ extension PageWriter {
                 guard standing.newestMilliseconds != nil else { return "no records" }
                 return standing.isSilent(at: now) ? "silent" : "receiving"
             },
+            .text("complete") { standing in
+                waiting[standing.stream].map { count in
+                    count == 0 ? "yes" : "no, \(counted(count, "record")) wait"
+                }
+            },
             .number("records") { $0.records }, .number("dated_ahead") { $0.ahead },
         ]
         let standings = try source.standings()
         write { ReportView.write(ReportTable(standings, columns), to: &$0) }
+    }
+
+    /// The number of records in the log that are not counted yet, by stream. Empty for a log on other machines: its
+    /// answer can take long, and the page Streams has it.
+    private func waitingRecords() -> [String: Int64] {
+        let installation = source.installation
+        guard installation.isLogLocal,
+            let report = try? LagReport(
+                directories: installation.directories, log: installation.openLog(),
+                nowMilliseconds: nil)
+        else { return [:] }
+        return report.streams.reduce(into: [:]) { $0[$1.stream, default: 0] += $1.lag }
     }
 
     mutating func writeOperation() throws {
@@ -147,13 +166,28 @@ extension PageWriter {
             for standing in unsent {
                 page.paragraph(standing.explanation, class: "warning")
                 page.write { $0.element("pre", text: standing.command) }
+                guard standing.partner?.delivery.isOff == false else { continue }
+                page.button(
+                    "Retry deliveries for \(standing.name)…", .retry, [("partner", standing.name)])
             }
         }
-        try section("Dead deliveries", "To send one again, run weir deliveries retry with its id.")
-        {
-            page in
+        let rests = try PartnerStanding.rests(stores)
+        if !rests.isEmpty {
+            try section("Paused partners", "Weir tries them again after the pause.") { page in
+                for rest in rests {
+                    page.paragraph(rest.words)
+                    page.button(
+                        "End the pause of \(rest.name)…", .retry, [("partner", rest.name)])
+                }
+            }
+        }
+        try section(
+            "Dead deliveries", "Weir has given them up. To retry one, open it."
+        ) { page in
             let dead = try stores.flatMap { try $0.deliveries(state: .dead, limit: 50) }
             page.write { Self.write(dead, to: &$0) }
+            guard !dead.isEmpty else { return }
+            page.button("Retry all dead deliveries…", .retry, [("dead", "1")])
         }
         try section("Latest deliveries") { page in
             let last = try stores.flatMap { try $0.deliveries(limit: 50) }
@@ -161,7 +195,7 @@ extension PageWriter {
         }
     }
 
-    private static func write(_ deliveries: [Delivery], to html: inout HTML) {
+    static func write(_ deliveries: [Delivery], to html: inout HTML) {
         let columns: [ReportColumn<Delivery>] = [
             .text("id") { $0.idempotencyKey }, .text("partner") { $0.partner },
             .text("state") { $0.state.rawValue }, .number("attempts") { $0.attempts },
@@ -204,6 +238,8 @@ extension PageWriter {
                     }
                     html.element("pre", text: "weir deliveries retry \(entry.delivery.id)")
                 }
+                guard entry.delivery.isOpen, !entry.delivery.partner.isEmpty else { return }
+                page.button("Retry this document…", .retry, [("id", entry.delivery.id)])
             }
         }
     }

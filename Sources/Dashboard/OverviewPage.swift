@@ -90,7 +90,9 @@ extension PageWriter {
         }
         guard context.scope.isEmpty else { return }
         try section("Open warnings") { try $0.writeOpenWarnings() }
-        try section("Streams", "The newest record of each stream.") { try $0.writeStreams() }
+        try section("Streams", "How fresh and how complete each stream is.") {
+            try $0.writeStreams()
+        }
     }
 
     /// How complete the shown days are.

@@ -51,6 +51,11 @@ struct PageAnswer {
             keyCount: table.keyCount)
     }
 
+    mutating func keepRows(where isWanted: ([ReportValue]) -> Bool) {
+        table = ReportTable(
+            columns: table.columns, rows: rows.filter(isWanted), keyCount: table.keyCount)
+    }
+
     /// Sorts the rows in natural order.
     mutating func orderNaturally() {
         table =

@@ -45,7 +45,9 @@ struct PageBuilder {
         guard let route else { throw DashboardError.notFound(path) }
         guard scope.isEmpty || !route.isOfEverything else { throw DashboardError.ofEverything }
         guard let valid = route.parameters else { return route }
-        if let unknown = parameters.names.first(where: { !valid.contains($0) }) {
+        if let unknown = parameters.names.first(where: { name in
+            !valid.contains(name) && !(route.takesPicks && CampaignPick.isParameter(name))
+        }) {
             throw CommandError.usage(
                 "unknown parameter '\(unknown)': use one of \(valid.joined(separator: ", "))")
         }
@@ -67,7 +69,8 @@ struct PageBuilder {
         var layout = PageLayout(
             context: context, current: page, title: title, formToken: formToken,
             names: source.names(for: scope))
-        layout.hasBar = page != nil || route == .single(.campaign)
+        layout.hasBar =
+            page != nil || [.single(.campaign), .single(.compare)].contains(route)
         layout.use = source.filterUse
         layout.currencies = source.currencies
         if page == .live { layout.refreshSeconds = 5 }
@@ -93,6 +96,9 @@ struct PageBuilder {
             }
             return page.title
         case .single(.campaign): return try writer.writeCampaign()
+        case .single(.compare):
+            try writer.writeComparison()
+            return "Compare campaigns"
         case .single(.record):
             try writer.writeRecord()
             return "Record"
@@ -115,7 +121,7 @@ struct PageBuilder {
             pipelines: source.installation.pipelines.path, failures: source.failures)
     }
 
-    private func failure(_ error: any Error, _ formToken: String?) -> Made {
+    func failure(_ error: any Error, _ formToken: String?) -> Made {
         let status = Self.status(of: error)
         // A program that requests a file does not expect a page.
         if let format = DumpFormat(path: path) {
@@ -123,16 +129,25 @@ struct PageBuilder {
                 status: status, contentType: format.errorContentType,
                 body: format.error(explanation(of: error)))
         }
+        return framed("Not shown", status: status, formToken) { html in
+            html.element(
+                "p", ["class": "warning", "role": "alert"], text: explanation(of: error))
+        }
+    }
+
+    /// A page that is not in the navigation.
+    func framed(
+        _ title: String, status: Int = 200, _ formToken: String?, _ content: (inout HTML) -> Void
+    ) -> Made {
         let (context, standings) = context()
         let layout = PageLayout(
-            context: context, current: nil, title: "Not shown", formToken: formToken,
+            context: context, current: nil, title: title, formToken: formToken,
             names: source.names(for: scope))
         return Made(
             status: status,
             body: layout.document(.month, footer(context, standings)) { html in
-                html.element("h1", text: "Not shown")
-                html.element(
-                    "p", ["class": "warning", "role": "alert"], text: explanation(of: error))
+                html.element("h1", text: title)
+                content(&html)
             })
     }
 

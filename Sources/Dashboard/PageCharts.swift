@@ -19,12 +19,15 @@ extension PageWriter {
     /// - Parameter days: the days of the answer.
     mutating func chart(
         _ title: String, _ answer: PageAnswer,
-        _ lines: [(name: String, low: String, high: String)], over days: PageContext.Days
+        _ lines: [(name: String, low: String, high: String)], over days: PageContext.Days,
+        marks: [TrendMark]? = nil
     ) throws {
         let columns = lines.flatMap { [$0.low, $0.high] }
         let streams = Set(columns.flatMap { answer.request.report?.streams(of: $0) ?? [] })
         let recordDays = try source.stores.recordDays(of: streams.sorted())
-        draw(title, answer, answer.rows, by: "day", lines, recordDays: recordDays, over: days)
+        draw(
+            title, answer, answer.rows, by: "day", lines, recordDays: recordDays, over: days,
+            marks: marks)
     }
 
     /// A chart over the days in a column of some rows.
@@ -34,7 +37,7 @@ extension PageWriter {
     mutating func draw(
         _ title: String, _ answer: PageAnswer, _ rows: [[ReportValue]], by column: String,
         _ lines: [(name: String, low: String, high: String)], recordDays: RecordDays? = nil,
-        over shownDays: PageContext.Days? = nil
+        over shownDays: PageContext.Days? = nil, marks: [TrendMark]? = nil
     ) {
         guard let day = answer.index(of: column) else { return }
         func streams(_ column: String) -> [String] {
@@ -91,13 +94,20 @@ extension PageWriter {
         let isOfCounts = !lines.contains {
             MoneyByCurrency.isMoney($0.low) || ShownValue.isShare($0.low)
         }
+        let outages = marks == nil ? [] : outages(of: names, Set(allStreams).sorted(), recordDays)
+        let shown = ((marks ?? []) + outages).filter { names.contains($0.day) }
+            .sorted { ($0.day, $0.text) < ($1.day, $1.text) }
         let chart = Chart(
             title: title, series: series, isOfCounts: isOfCounts,
+            marks: shown.compactMap { mark in
+                names.firstIndex(of: mark.day).map { ($0, mark.text) }
+            },
             scale: {
                 $0 >= 10 || $0 == $0.rounded()
                     ? ShownValue.grouped(Int128($0.rounded())) : "\(($0 * 100).rounded() / 100)"
             })
         write { chart.write(to: &$0) }
+        writeMarks(shown)
         let hasGap = series.contains { line in
             Set(line.points.map { $0.low == nil }).count == 2
         }

@@ -12,12 +12,12 @@ enum PageRoute: Equatable {
 
     /// Pages without a dump that other pages link to.
     enum Single: String, CaseIterable {
-        case campaign, record, delivery
+        case campaign, compare, record, delivery
 
         /// Parameters in addition to those of every page.
         fileprivate var parameters: [String] {
             switch self {
-            case .campaign: []
+            case .campaign, .compare: []
             case .record: ["topic", "partition", "offset"]
             case .delivery: ["id"]
             }
@@ -109,6 +109,9 @@ enum PageRoute: Equatable {
         if case .ofDump(let kind, _, _) = self { return [.explain, .evidence].contains(kind) }
         return false
     }
+
+    /// Whether it also takes the parameters of checked campaigns.
+    var takesPicks: Bool { self == .single(.compare) }
 
     /// The valid parameters; nil when `ReportAddress` decides.
     var parameters: [String]? {

@@ -22,7 +22,7 @@ extension PageWriter {
         link: (([ReportRequest.Condition]) -> PageAddress?)? = nil, limit: Int = mostRows,
         keepsAsked: Bool = false
     ) throws {
-        for notice in answer.notices { paragraph(notice, class: "note") }
+        writeNotices(answer.notices)
         if let note = answer.noteOnCostPerInstall { paragraph(note, class: "note") }
         guard !answer.rows.isEmpty else {
             writeNoRows()

@@ -68,6 +68,19 @@ struct PageWriter {
         html.element("p", ["class": name], text: text)
     }
 
+    /// Notices of a report as sentences. Files are named without their directory.
+    mutating func writeNotices(_ notices: [String]) {
+        for notice in notices {
+            paragraph(
+                Self.sentence(notice, filesIn: source.installation.pipelines.path), class: "note")
+        }
+    }
+
+    static func sentence(_ notice: String, filesIn directory: String) -> String {
+        let text = notice.replacing("\(directory)/", with: "")
+        return text.prefix(1).uppercased() + text.dropFirst() + (text.hasSuffix(".") ? "" : ".")
+    }
+
     /// A section with a heading. An error is shown in its place, and the rest of the page is still written.
     mutating func section(
         _ title: String, _ note: String? = nil, _ body: (inout PageWriter) throws -> Void

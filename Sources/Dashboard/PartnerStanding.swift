@@ -1,4 +1,5 @@
 import ConfigurationValues
+import EventLog
 import Program
 import Reports
 import Store
@@ -92,6 +93,36 @@ struct PartnerStanding {
         if isDisabled { return "weir deliveries retry --partner \(name)" }
         return held > 0
             ? "weir deliveries list --partner \(name) --state held" : "weir partners list"
+    }
+}
+
+/// A partner that gets nothing for a while.
+struct PausedPartner {
+    let name: String
+    private let rest: PartnerRest
+
+    init(_ name: String, _ rest: PartnerRest) {
+        self.name = name
+        self.rest = rest
+    }
+
+    var words: String {
+        let cause =
+            switch rest.cause {
+            case .away: "could not be reached"
+            case .asked: "asked for a pause"
+            }
+        return "\(name) \(cause): paused until \(UTC.text(milliseconds: rest.untilMilliseconds))."
+    }
+}
+
+extension PartnerStanding {
+    /// Partners with a pause, by name.
+    static func rests(_ stores: [DeliveryStore]) throws -> [PausedPartner] {
+        let now = WallClock.milliseconds
+        return try stores.flatMap { try $0.restingPartners() }
+            .filter { !$0.value.isOver(nowMilliseconds: now) }
+            .sorted { $0.key < $1.key }.map { PausedPartner($0.key, $0.value) }
     }
 }
 

@@ -160,6 +160,8 @@ extension PageWriter {
                 )
             }
             page.paragraph("\(refusal.reason): \(refusal.detail)", class: "warning")
+            guard refusal.reason != "conflict", refusal.valueSHA256 == nil else { return }
+            page.button("Requeue this record…", .requeue, [("record", "\(position)")])
         }
         if refusal == nil { try writeAdSignatures(of: line, at: position) }
         // Other records are not signed as a whole.

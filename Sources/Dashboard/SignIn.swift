@@ -11,7 +11,7 @@ import Tokens
 extension DashboardServer {
     func answerForm(
         _ request: Request, _ context: ServedContext,
-        _ answer: (Asked, QueryParameters) -> Response
+        _ answer: (Asked, QueryParameters) async -> Response
     ) async throws -> Response {
         guard let asked = asked(request, context) else { return Self.malformedQuery(request) }
         let text: String
@@ -32,12 +32,13 @@ extension DashboardServer {
         guard let form = QueryParameters(text) else {
             return Self.plain(.badRequest, "the form is not percent-encoded UTF-8")
         }
-        return answer(asked, form)
+        return await answer(asked, form)
     }
 
     func signIn(_ asked: Asked, _ form: QueryParameters) -> Response {
-        guard let id = asked.cookies[DashboardAccess.formCookie],
-            form["form"] == DashboardAccess.formToken(id)
+        guard
+            DashboardAccess.isFormToken(
+                form["form"], of: asked.cookies[DashboardAccess.formCookie])
         else {
             return signInPage(asked, .forbidden, fault: "The form has expired. Try again.")
         }
@@ -54,7 +55,7 @@ extension DashboardServer {
             var response = signInPage(
                 asked, .unauthorized,
                 fault:
-                    "The read token is invalid or expired. Make a new one with weir token make --read."
+                    "The read token is invalid or expired. Make a new one with weir token make --read or --operate."
             )
             response.headers[.wwwAuthenticate] = "Bearer"
             return response
@@ -63,11 +64,8 @@ extension DashboardServer {
     }
 
     func signOut(_ asked: Asked, _ form: QueryParameters) -> Response {
-        if let id = asked.cookies[DashboardAccess.cookie],
-            form["form"] == DashboardAccess.formToken(id)
-        {
-            access.signOut(id)
-        }
+        let id = asked.cookies[DashboardAccess.cookie]
+        if let id, DashboardAccess.isFormToken(form["form"], of: id) { access.signOut(id) }
         return Self.redirect(
             to: "/sign-in", setting: (DashboardAccess.cookie, ""), asked.isSecure)
     }
@@ -99,7 +97,7 @@ extension DashboardServer {
                             "value": DashboardAccess.formToken(id),
                         ])
                     html.element("label") { html in
-                        html.text("Read token ")
+                        html.text("Token ")
                         html.element(
                             "input",
                             [

@@ -57,6 +57,9 @@ enum Stylesheet {
         input, select, button { font: inherit; font-size: 13px; color: var(--ink); background: var(--paper);
           border: 1px solid var(--rule); border-radius: 6px; padding: 4px 8px; min-height: 32px; max-width: 100%; }
         button { background: var(--fill); cursor: pointer; }
+        .action { display: inline-block; margin: 4px 8px 4px 0; }
+        .confirm { margin: 12px 0; }
+        .act { font-weight: 600; border-color: var(--door); color: var(--door); }
         .filters { display: flex; flex-wrap: wrap; gap: 8px; align-items: end; padding-bottom: 8px;
           border-bottom: 1px solid var(--rule); }
         .filters label { display: block; min-width: 0; }
@@ -113,10 +116,12 @@ enum Stylesheet {
         [aria-sort="descending"] > .sort::after { content: " ↓"; } [aria-sort="ascending"] > .sort::after { content: " ↑"; }
         small { display: block; white-space: nowrap; color: var(--soft); font-size: 11.5px; line-height: 1.35; }
         small.good, small.bad { font-weight: 600; } small.good { color: var(--good); } small.bad { color: var(--bad); }
+        tbody th small { white-space: normal; }
         td.number > .parts { white-space: normal; }
         .parts > span { display: inline-block; white-space: nowrap; }
         .unknown { color: var(--soft); }
         .heat td[class*=" h"] { min-width: 84px; }
+        .campaigns input[type="checkbox"] { min-height: 0; margin: 0 4px 0 0; vertical-align: -2px; }
         .heat .h1 { background: color-mix(in srgb, var(--heat) 6%, var(--paper)); }
         .heat .h2 { background: color-mix(in srgb, var(--heat) 12%, var(--paper)); }
         .heat .h3 { background: color-mix(in srgb, var(--heat) 18%, var(--paper)); }
@@ -157,6 +162,7 @@ enum Stylesheet {
         .funnel td.bar { width: 320px; } td.bar svg.bar { width: 100%; min-width: 140px; height: 14px; margin: 3px 0; }
         svg.bar .fill { fill: var(--s0); opacity: .75; } svg.bar .mark { stroke: var(--ink); stroke-width: 2; }
         svg .grid { stroke: var(--rule); stroke-width: 1; }
+        svg .event { stroke: var(--ink); stroke-width: 1.5; stroke-dasharray: 2 3; }
         svg .label { fill: var(--soft); font-size: 11px; }
         svg .end { text-anchor: end; } svg .middle { text-anchor: middle; }
         svg .line { fill: none; stroke-width: 2; } svg .band { opacity: .22; stroke: none; }

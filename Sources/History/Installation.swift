@@ -53,6 +53,11 @@ package struct Installation: Sendable {
         try directories.compactMap { try DeliveryStore.existing(in: $0) }
     }
 
+    /// Whether the log is a file of this machine, which answers at once.
+    package var isLogLocal: Bool {
+        if case .sqlite? = try? LogAddress(log) { true } else { false }
+    }
+
     /// Opens the existing log.
     package func openLog() throws -> any LogBackend {
         try pipelines.openLog(LogAddress(log), .existing)

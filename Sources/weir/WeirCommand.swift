@@ -72,6 +72,7 @@ struct WeirCommand: ParsableCommand {
                 subcommands: [
                     CheckCommand.self, LagCommand.self, WatchCommand.self, BackupCommand.self,
                     UpgradeCommand.self, PartnersCommand.self, DeliveriesCommand.self,
+                    ActionsCommand.self,
                 ]),
             CommandGroup(name: "Configure", subcommands: [InitCommand.self, TokenCommand.self]),
         ])

@@ -83,7 +83,7 @@ struct DashboardAccessTests {
     func sessions() throws {
         let (files, keys) = try Self.keys()
         defer { withExtendedLifetime(files) {} }
-        let access = DashboardAccess(keys: keys)
+        let access = DashboardAccess(keys: keys, isOpen: false)
         let token = try #require(
             try keys.sign(
                 ReadToken(
@@ -119,7 +119,7 @@ struct DashboardAccessTests {
     func manySessions() throws {
         let (files, keys) = try Self.keys()
         defer { withExtendedLifetime(files) {} }
-        let access = DashboardAccess(keys: keys)
+        let access = DashboardAccess(keys: keys, isOpen: false)
         func token(_ campaign: String) throws -> String {
             let condition = ReadToken.Condition(column: "campaign", value: campaign)
             return try #require(
@@ -147,7 +147,7 @@ struct DashboardAccessTests {
     func throttling() throws {
         let (files, keys) = try Self.keys()
         defer { withExtendedLifetime(files) {} }
-        let access = DashboardAccess(keys: keys)
+        let access = DashboardAccess(keys: keys, isOpen: false)
         let token = try #require(
             try keys.sign(ReadToken(conditions: [], expiresAtSeconds: 9000)))
         for second in 0..<10 {
@@ -162,7 +162,7 @@ struct DashboardAccessTests {
     func throttledBearers() throws {
         let (files, keys) = try Self.keys()
         defer { withExtendedLifetime(files) {} }
-        let access = DashboardAccess(keys: keys)
+        let access = DashboardAccess(keys: keys, isOpen: false)
         let token = try #require(
             try keys.sign(ReadToken(conditions: [], expiresAtSeconds: 9000)))
         let session = try #require(access.signIn(token, address: "1", nowSeconds: 1000))
@@ -188,7 +188,7 @@ struct DashboardAccessTests {
 
     @Test("open to this machine only, it answers no request that names another host")
     func hosts() {
-        let access = DashboardAccess(keys: nil)
+        let access = DashboardAccess(keys: nil, isOpen: true)
         func reads(_ host: String) -> Bool {
             if case .reads = access.decision(
                 host: host, cookies: [:], bearer: nil, address: "1", nowSeconds: 0)

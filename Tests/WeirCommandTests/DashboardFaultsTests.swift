@@ -55,7 +55,7 @@ struct DashboardFaultsTests {
         #expect(page.text.contains(">EUR 5.00<"), "reported costs need no catalog")
         let today = try asker.page("/")
         #expect(today.status == 200 && today.text.contains("catalog.yaml"))
-        #expect(today.text.contains("The newest record of each stream"))
+        #expect(today.text.contains("How fresh and how complete each stream is"))
         // Nothing of these can be shown.
         for address in ["/dump/funnel?by=day", "/campaign?campaign=1"] {
             let page = try asker.page(address)

@@ -225,7 +225,7 @@ struct DashboardScopeTests {
             #expect(page.status == 200 && page.text.contains("zzmarker"), "\(path)")
         }
         let funnel = try asker.page("/dump/funnel?by=day")
-        #expect(funnel.text.contains("notifications of com.zzmarker.app are not counted"))
+        #expect(funnel.text.contains("Notifications of com.zzmarker.app are not counted"))
         #expect(try asker.page("/dump/rejected.csv?by=type,detail").text.contains("zzmarker"))
     }
 

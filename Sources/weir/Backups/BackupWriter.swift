@@ -125,6 +125,10 @@ struct BackupWriter {
         try copyStores()
         try copyIfThere(DeliveryStore.path(in: data), "deliveries.sqlite", .deliveries)
         try copyIfThere("\(data)/conversions.sqlite", "conversions.sqlite", .conversions)
+        let actions = "\(data)/\(OperatorLog.fileName)"
+        if FileManager.default.fileExists(atPath: actions) {
+            try note(Data(contentsOf: URL(fileURLWithPath: actions)), as: OperatorLog.fileName)
+        }
         if let logPath { try copyIfThere(logPath, "log.sqlite", .log) }
         // Without a lock, another user may have started to send corrections.
         if corrections == nil, try lockCorrections() != nil {

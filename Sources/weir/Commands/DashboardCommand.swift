@@ -25,6 +25,10 @@ struct DashboardCommand: ParsableCommand {
             On a loopback address, every user of the machine can read. On other addresses, readers sign in with \
             a token from weir token make --read. The token's key is under token_keys in collector.yaml. Use a \
             proxy for TLS.
+
+            Readers change nothing. An operator who has signed in with a token from weir token make --operate \
+            can requeue dead letters, retry deliveries and end the pause of a partner. The log of actions has \
+            an entry for each (weir actions).
             """)
 
     static let defaultAddress = "127.0.0.1:8090"
@@ -76,14 +80,15 @@ struct DashboardCommand: ParsableCommand {
         let isOpen = DashboardAccess.isLoopback(address.host)
         let directory = source.installation.pipelines
         let collector = directory.exists ? try directory.collector() : nil
-        let keys = isOpen ? nil : TokenKeys(collector?.tokenKeys ?? [])
-        if let keys, keys.isEmpty {
+        let keys = TokenKeys(collector?.tokenKeys ?? [])
+        if !isOpen, keys.isEmpty {
             throw CommandError.failure(
                 "dashboard: other machines can reach \(address), but \(directory.path)/collector.yaml has no token_keys for readers to sign in: create a key with weir token new-key --out FILE, or listen on 127.0.0.1"
             )
         }
         return try DashboardServer(
-            at: address, source: source.installation, access: DashboardAccess(keys: keys),
+            at: address, source: source.installation,
+            access: DashboardAccess(keys: keys, isOpen: isOpen),
             limits: collector?.limits ?? CollectorLimits(),
             trusted: trusted ?? collector?.trustedProxies ?? [],
             logger: Logger(label: "weir-dashboard"), failures: failures)

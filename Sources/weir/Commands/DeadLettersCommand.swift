@@ -151,8 +151,8 @@ struct DeadLettersRequeueCommand: ParsableCommand {
         }
         let named = try places.map { try TopicPosition(argument: $0) }
         let log = try log.open(.existing, selection.data)
-        // Two concurrent runs would both find that a copy is missing.
-        let locks = dryRun ? [] : try selection.data.directories.map(Self.lock)
+        let directories = selection.data.directories
+        let locks = dryRun ? [] : try RequeueRun.lock(directories)
         defer { withExtendedLifetime(locks) {} }
 
         let letters =
@@ -172,7 +172,13 @@ struct DeadLettersRequeueCommand: ParsableCommand {
         }
         var outcomes = try Console.removingProgress { try requeue.plan(letters) }
         for explanation in strangers { Console.write(explanation) }
-        let failure = dryRun ? nil : publish(requeue, letters, &outcomes)
+        var failure: (any Error)?
+        if !dryRun {
+            do {
+                try RequeueRun(requeue, in: directories)
+                    .publish(letters, &outcomes, by: .ofCommand)
+            } catch { failure = error }
+        }
         try BufferedOutput.print(RequeueReport.table(letters, outcomes), as: format)
         Console.write(RequeueReport.summary(outcomes, isDry: dryRun))
         if named.isEmpty { Console.writeIfMore(than: letters.count, limit: limit) }
@@ -181,34 +187,6 @@ struct DeadLettersRequeueCommand: ParsableCommand {
         for (letter, outcome) in zip(letters, outcomes) {
             guard case .impossible(let explanation) = outcome else { continue }
             throw CommandError.failure("\(letter.position) cannot be requeued: \(explanation)")
-        }
-    }
-
-    /// Publishes the due letters; returns the failure that prevented some of them.
-    private func publish(
-        _ requeue: Requeue, _ letters: [DeadLetter], _ outcomes: inout [Requeue.Outcome]
-    ) -> CommandError? {
-        var noted = outcomes
-        defer { outcomes = noted }
-        do {
-            try requeue.publish(letters, outcomes) { noted[$0] = $1 }
-            return nil
-        } catch {
-            let explanation = CommandError(error)?.explanation ?? "\(error)"
-            return .failure(
-                "\(explanation) (the log may contain records that are due above: give the same command again, "
-                    + "which publishes only the missing ones)")
-        }
-    }
-
-    private static func lock(_ directory: String) throws -> StoreLock {
-        do throws(StoreError) {
-            return try StoreLock(storePath: "\(directory)/requeue")
-        } catch {
-            guard case .locked(_, let owner) = error else { throw error }
-            throw CommandError.failure(
-                "another weir dead-letters requeue is running in \(directory)\(owner): wait until it ends"
-            )
         }
     }
 }
@@ -290,40 +268,4 @@ enum DeadLettersReport {
         .text("type") { $0.type }, .text("reason") { $0.reason }, .text("detail") { $0.detail },
         .number("bytes") { $0.valueBytes }, .text("origin") { $0.origin?.description },
     ]
-}
-
-enum RequeueReport {
-    static func table(_ letters: [DeadLetter], _ outcomes: [Requeue.Outcome]) -> ReportTable {
-        ReportTable(
-            columns: [.init("dead_letter"), .init("result"), .init("copy"), .init("detail")],
-            rows: zip(letters, outcomes).map { letter, outcome in
-                let position = ReportValue.text(letter.position.description)
-                return switch outcome {
-                case .due: [position, .text("due"), .null, .text("")]
-                case .requeued(let copy):
-                    [position, .text("requeued"), .text(copy.description), .text("")]
-                case .before(let copy):
-                    [
-                        position, .text("requeued_before"), .text(copy.description),
-                        .text("nothing was published"),
-                    ]
-                case .impossible(let explanation):
-                    [position, .text("impossible"), .null, .text(explanation)]
-                }
-            })
-    }
-
-    static func summary(_ outcomes: [Requeue.Outcome], isDry: Bool) -> String {
-        var (due, requeued, before, impossible) = (0, 0, 0, 0)
-        for outcome in outcomes {
-            switch outcome {
-            case .due: due += 1
-            case .requeued: requeued += 1
-            case .before: before += 1
-            case .impossible: impossible += 1
-            }
-        }
-        return (isDry ? "\(due) would be requeued" : "\(requeued) requeued")
-            + ", \(before) requeued before, \(impossible) impossible"
-    }
 }

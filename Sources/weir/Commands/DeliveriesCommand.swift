@@ -3,6 +3,7 @@ import ConfigurationValues
 import Deliveries
 import EventLog
 import Foundation
+import History
 import JSON
 import Program
 import Reports
@@ -91,18 +92,6 @@ struct DeliveriesShowCommand: ParsableCommand {
     }
 }
 
-extension PipelineDirectory {
-    /// Throws if a partner does not have a file or deliveries.
-    func checkPartner(_ name: String, in stores: [DeliveryStore]) throws {
-        var valid = Set(try stores.flatMap { try $0.storedPartners() })
-        guard !valid.contains(name) else { return }
-        if exists { valid.formUnion(try partners().map(\.name)) }
-        guard !valid.contains(name) else { return }
-        throw CommandError.failure(
-            "no partner '\(name)': \(UnknownName(name, valid: valid.sorted()))")
-    }
-}
-
 extension DataOptions {
     /// The existing delivery stores; throws without any.
     func deliveryStores() throws -> [DeliveryStore] {
@@ -117,16 +106,6 @@ extension DataOptions {
 
     func existingDeliveryStores() throws -> [DeliveryStore] {
         try directories.compactMap { try DeliveryStore.existing(in: $0) }
-    }
-}
-
-extension [DeliveryStore] {
-    /// The most recently changed deliveries, at most `limit` per store.
-    fileprivate func latest(
-        _ limit: Int, partner: String? = nil, state: DeliveryState? = nil
-    ) throws -> [Delivery] {
-        try flatMap { try $0.deliveries(partner: partner, state: state, limit: limit) }
-            .sorted { $0.changedMilliseconds > $1.changedMilliseconds }
     }
 }
 
@@ -146,9 +125,6 @@ struct DeliveriesRetryCommand: ParsableCommand {
               weir deliveries retry --partner acme
               weir deliveries retry --all-dead
             """)
-
-    /// The number of known deliveries that an error lists.
-    private static let namedCount = 3
 
     @Argument(help: "The document's id.")
     var id: String?
@@ -175,97 +151,11 @@ struct DeliveriesRetryCommand: ParsableCommand {
             throw CommandError.usage(
                 "select the deliveries: give one of an id, --partner NAME and --all-dead")
         }
-        let stores = try data.deliveryStores()
-        let unknown = try partnersWithoutFile(in: stores)
-        switch selection {
-        case .id(let id): try checkID(id, in: stores, unknown)
-        case .partner(let name):
-            try checkFile(of: name, unknown)
-            try pipelines.directory(of: data).checkPartner(name, in: stores)
-        case .allDead: break
-        }
-        let now = WallClock.milliseconds
-        let retried = try stores.reduce(RetriedDeliveries()) { sum, store in
-            let left =
-                selection == .allDead
-                ? try unknown + store.disabledPartners().map(\.name) : []
-            return sum.adding(try store.retry(selection, leaving: left, nowMilliseconds: now))
-        }
-        var lines = try Self.lines(retried, of: selection, in: stores)
-        if selection == .allDead { lines += try linesOfLeft(in: stores, unknown) }
-        return lines.map { $0 + "\n" }.joined()
-    }
-
-    /// Partners with deliveries but without a file with a url; empty without a configuration.
-    private func partnersWithoutFile(in stores: [DeliveryStore]) throws -> [String] {
-        guard pipelines.directory(of: data).exists else { return [] }
-        let valid = Set(
-            try pipelines.directory(of: data).partners().filter { !$0.delivery.isOff }.map(\.name))
-        let found = try stores.flatMap { try $0.storedPartners() }
-        return Set(found).subtracting(valid).sorted()
-    }
-
-    /// Lines about partners with dead deliveries that are left unchanged.
-    private func linesOfLeft(in stores: [DeliveryStore], _ unknown: [String]) throws -> [String] {
-        let dead = Set(
-            try stores.flatMap { try $0.counts() }.filter { $0.state == .dead }.map(\.partner))
-        let disabled = try stores.flatMap { try $0.disabledPartners() }
-        return dead.sorted().compactMap { name in
-            if unknown.contains(name) { return "skipped \(name): \(withoutFile(name))" }
-            guard let disabled = disabled.first(where: { $0.name == name }) else { return nil }
-            return
-                "skipped \(name): it \(disabled.explanation); see weir deliveries retry --partner \(name)"
-        }
-    }
-
-    private func withoutFile(_ partner: String) -> String {
-        "there is no file \(pipelines.directory(of: data).path)/partners/\(partner).yaml with a url"
-    }
-
-    private func checkFile(of partner: String, _ unknown: [String]) throws {
-        guard unknown.contains(partner) else { return }
-        throw CommandError.failure(
-            "\(withoutFile(partner)), so its deliveries were skipped. Restore the file; a running weir-partner-postbacks reads it at once"
-        )
-    }
-
-    private static func lines(
-        _ retried: RetriedDeliveries, of selection: DeliverySelection, in stores: [DeliveryStore]
-    ) throws -> [String] {
-        var lines = ["\(retried.retried) to be sent now, \(retried.left) unchanged"]
-        if case .partner(let name) = selection, retried.retried + retried.left == 0 {
-            lines = ["\(name) has no pending, dead or held deliveries"]
-        }
-        lines += retried.enabled.map { "\($0) is enabled again" }
-        lines += retried.awakened.map { "\($0) is tried again at once" }
-        guard case .id(let id) = selection else { return lines }
-        for store in stores {
-            let named = Set(try store.history(of: id).map(\.delivery.partner))
-            lines += try store.disabledPartners().filter { named.contains($0.name) }.map {
-                "\($0.name) \($0.explanation): see weir deliveries retry --partner \($0.name)"
-            }
-        }
-        return lines
-    }
-
-    private func checkID(_ id: String, in stores: [DeliveryStore], _ unknown: [String]) throws {
-        let found = try stores.flatMap { try $0.history(of: id) }.map(\.delivery)
-        guard !found.isEmpty else {
-            let last = try stores.latest(Self.namedCount).prefix(Self.namedCount).map(\.id)
-            let valid =
-                last.isEmpty
-                ? "there are no deliveries" : "the last are \(last.joined(separator: ", "))"
-            throw CommandError.failure(
-                "no delivery of '\(id)' in \(data.listed): \(valid); see weir deliveries list"
-            )
-        }
-        let isOpen = found.contains { $0.state != .delivered && $0.state != .superseded }
-        guard isOpen, found.contains(where: { !$0.partner.isEmpty }) else {
-            let states = found.map { "revision \($0.revision) is \($0.state.rawValue)" }
-            throw CommandError.failure(
-                "'\(id)' has no delivery to retry: \(states.joined(separator: ", "))")
-        }
-        for partner in found.map(\.partner) { try checkFile(of: partner, unknown) }
+        let retry = DeliveryRetry(
+            selection, in: try data.deliveryStores(), of: data.directories,
+            pipelines.directory(of: data))
+        try retry.check()
+        return try retry.run(by: .ofCommand).map { $0 + "\n" }.joined()
     }
 }
 

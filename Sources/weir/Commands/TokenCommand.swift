@@ -38,6 +38,12 @@ struct TokenMakeCommand: ParsableCommand {
               weir token make --read --expires-in 90d
               weir token make --read --where campaign=5239 --where app_id=525463029
 
+            With --operate, the command creates a token for the dashboard whose holder may also act: requeue \
+            dead letters, retry deliveries, and end the pause of a partner. The log of actions names the holder \
+            (weir actions).
+
+              weir token make --operate --name anna --expires-in 8h
+
             --event is the event that the collector appends when it receives the token: a JSON object in the \
             form of the topic, with the campaign key. A click also has the overlay of the bid. The collector \
             reads the members in --open from the query. To a click, it adds clicked_at_ms, and click_id if the \
@@ -48,6 +54,10 @@ struct TokenMakeCommand: ParsableCommand {
             """)
 
     @Flag(help: "Create a token for the dashboard.") var read = false
+    @Flag(help: "Create a token for the dashboard that may also act. Needs --name.")
+    var operate = false
+    @Option(help: "With --operate: the holder of the token, as in the log of actions.")
+    var name: String?
     @Option(
         name: .customLong("where"),
         help: ArgumentHelp(
@@ -71,7 +81,7 @@ struct TokenMakeCommand: ParsableCommand {
     var open: String?
     @Option(
         help: ArgumentHelp(
-            "Validity of the token: 600, 10m, 24h or 6d (default: as long as possible, with --read 30d).",
+            "Validity of the token: 600, 10m, 24h or 6d (default: as long as possible, with --read and --operate 30d).",
             valueName: "time"))
     var expiresIn: String?
     @OptionGroup var pipelines: PipelinesOptions
@@ -82,15 +92,18 @@ struct TokenMakeCommand: ParsableCommand {
 
     func token(nowSeconds: Int64) throws -> String {
         let keys = TokenKeys(try pipelines.directory(data: []).collector().tokenKeys)
-        guard !read else {
+        guard !read, !operate else {
             return try Self.signed { try keys.sign(readToken(nowSeconds)) } ?? noKey()
         }
         guard conditions.isEmpty else {
             throw CommandError.usage(
                 "--where needs --read: the token of an event is only for that event")
         }
+        guard name == nil else {
+            throw CommandError.usage("--name needs --operate: other tokens have no holder")
+        }
         guard let use, let event else {
-            throw CommandError.usage("give --use and --event, or --read")
+            throw CommandError.usage("give --use and --event, or --read, or --operate")
         }
         let type = type ?? use.types.first ?? ""
         guard use != .click || to != nil else {
@@ -124,8 +137,10 @@ struct TokenMakeCommand: ParsableCommand {
 
     private func readToken(_ nowSeconds: Int64) throws(CommandError) -> ReadToken {
         guard use == nil, event == nil, type == nil, to == nil, open == nil else {
-            throw .usage("--read excludes --use, --type, --event, --to and --open: remove them")
+            throw .usage(
+                "--read and --operate exclude --use, --type, --event, --to and --open: remove them")
         }
+        let actor = try actor()
         let valid = Set(DumpDescription.all.flatMap(\.columns).map(\.name) + Funnel.columnNames)
         let wanted = try ReportRequest.Condition.list(arguments: conditions)
         if let unknown = wanted.first(where: { !valid.contains($0.column) }) {
@@ -136,7 +151,30 @@ struct TokenMakeCommand: ParsableCommand {
         let seconds = expiresIn == nil ? 30 * 86_400 : try requestedSeconds(expiresIn ?? "")
         return ReadToken(
             conditions: wanted.map { .init(column: $0.column, value: $0.value) },
-            expiresAtSeconds: nowSeconds + seconds)
+            expiresAtSeconds: nowSeconds + seconds, actor: actor)
+    }
+
+    /// The longest name in a token and in the log of actions.
+    private static let longestName = 100
+
+    /// The holder of an operator's token; nil without `--operate`.
+    private func actor() throws(CommandError) -> ReadToken.Actor? {
+        guard operate else {
+            guard name == nil else {
+                throw .usage("--name needs --operate: other tokens have no holder")
+            }
+            return nil
+        }
+        guard conditions.isEmpty else {
+            throw .usage("--operate excludes --where: actions concern all rows")
+        }
+        let name = name?.trimmingCharacters(in: .whitespaces) ?? ""
+        guard !name.isEmpty, name.count <= Self.longestName, name == name.withoutControls else {
+            throw .usage(
+                "--operate needs --name, the holder of the token: give 1 to \(Self.longestName) characters, for example --name anna"
+            )
+        }
+        return ReadToken.Actor(name: name, tokenID: String(SecretText.random().prefix(12)))
     }
 
     private func seconds(for use: TokenUse, _ longest: Int64) throws(CommandError) -> Int64 {

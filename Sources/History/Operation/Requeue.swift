@@ -1,14 +1,14 @@
 import EventLog
-import History
 import Reports
+import Store
 
 /// Publishes copies of dead letters, each once, however often the command runs.
 ///
 /// The log is the only record of published copies. However the last attempt ended, the copy is either found in the log,
 /// or missing and published.
-struct Requeue {
+package struct Requeue {
     /// The outcome for a dead letter.
-    enum Outcome: Equatable {
+    package enum Outcome: Equatable, Sendable {
         /// The copy is not published yet.
         case due
         /// The copy was published at this position.
@@ -27,19 +27,21 @@ struct Requeue {
     /// Looks up dead letters by position, with their bytes.
     private let fetch: ([TopicPosition]) throws -> [KeptRecord]
     /// Whether to requeue letters if the log no longer reaches back far enough to show an earlier copy.
-    var includesUnchecked = false
+    package var includesUnchecked = false
     /// Called from time to time with the number of log records read.
-    var onProgress: (Int64) -> Void = { _ in }
+    package var onProgress: (Int64) -> Void = { _ in }
     /// Called with a due dead letter, and a record that names it as its origin without being a copy.
-    var onStranger: (DeadLetter, TopicPosition) -> Void = { _, _ in }
+    package var onStranger: (DeadLetter, TopicPosition) -> Void = { _, _ in }
 
-    init(to log: any LogBackend, _ fetch: @escaping ([TopicPosition]) throws -> [KeptRecord]) {
+    package init(
+        to log: any LogBackend, _ fetch: @escaping ([TopicPosition]) throws -> [KeptRecord]
+    ) {
         self.log = log
         self.fetch = fetch
     }
 
     /// The expected outcome of each dead letter, in their order.
-    func plan(_ letters: [DeadLetter]) throws -> [Outcome] {
+    package func plan(_ letters: [DeadLetter]) throws -> [Outcome] {
         let topics = try log.topics()
         var copies: [TopicPartition: DeadLetterCopies] = [:]
         let possible = letters.filter { obstacle(of: $0, topics) == nil }
@@ -68,7 +70,9 @@ struct Requeue {
     }
 
     /// Publishes copies of the due dead letters. Calls `note` for each as soon as its outcome is durable.
-    func publish(_ letters: [DeadLetter], _ plan: [Outcome], note: (Int, Outcome) -> Void) throws {
+    package func publish(
+        _ letters: [DeadLetter], _ plan: [Outcome], note: (Int, Outcome) -> Void
+    ) throws {
         let due = letters.indices.filter { plan[$0] == .due }
         guard !due.isEmpty else { return }
         let writer = try log.writer()
