@@ -73,7 +73,8 @@ struct ArchiveCommand: ParsableCommand {
         let archive = try Self.archive(named(to, "--to", "WEIR_ARCHIVE"), source: source)
         let start = try start(environment)
         let numbers = try partitions(environment)
-        let pipelines = PipelineDirectory(environment.place(of: .pipelines, nil, data: []).path)
+        let pipelines = PipelineDirectory(
+            environment.place(of: .pipelines, nil, data: environment.dataDirectories([])).path)
         let log = try pipelines.openLog(source, .existing)
         let reader = try log.reader(topic: topic)
         defer { reader.close() }

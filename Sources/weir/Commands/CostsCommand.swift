@@ -45,13 +45,13 @@ struct CostsImportCommand: ParsableCommand {
 
     func run() throws {
         let format = try format.chosen()
-        let directory = pipelines.directory(data: [])
+        let directory = pipelines.directory(of: destination.data)
         let found = try CostsImport(
             InputFile.contents(of: file), name: file.flatMap { $0 == "-" ? nil : $0 },
             mapping: directory.costMapping(mapping), named: mapping,
             nowMilliseconds: WallClock.milliseconds)
         try BufferedOutput.print(found.report, as: format)
-        let unknown = try pipelines.configuration(data: []).catalog().unknownNetworks(
+        let unknown = try pipelines.configuration(of: destination.data).catalog().unknownNetworks(
             among: found.report.networks)
         for network in unknown {
             Console.write("warning: \(Catalog.explanation(ofUnknown: network, directory.path))")

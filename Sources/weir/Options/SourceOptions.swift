@@ -115,9 +115,11 @@ struct PipelinesOptions: ParsableArguments {
             valueName: "dir"), completion: .directory)
     var pipelines: String?
 
-    /// - Parameter data: the data directories; none for a command without stores.
+    /// - Parameter data: the data directories; empty for a command without `--data`.
     func place(data: [String]) -> FilesPlace {
-        Environment().place(of: .pipelines, pipelines, data: data)
+        let environment = Environment()
+        return environment.place(
+            of: .pipelines, pipelines, data: data.isEmpty ? environment.dataDirectories([]) : data)
     }
 
     func directory(data: [String]) -> PipelineDirectory {
