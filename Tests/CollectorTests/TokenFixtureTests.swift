@@ -45,7 +45,7 @@ private struct TokenFixture: CustomTestStringConvertible {
         )
     }
 
-    /// What the token carries, as `expected` has it.
+    /// The content of the token, as `expected` has it.
     func result(_ keys: TokenKeys) throws -> [String: Any] {
         guard let use = TokenUse(rawValue: use) else {
             let read = try keys.readToken(token, atMilliseconds: at * 1000)

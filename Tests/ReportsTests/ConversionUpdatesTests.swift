@@ -3,7 +3,7 @@ import Reports
 import Streams
 import Testing
 
-@Suite("What installs were told, beside what postbacks brought")
+@Suite("Values given to installs beside the values in postbacks")
 struct ConversionUpdatesTests {
     private let stores = SampleStores()
 
@@ -38,7 +38,7 @@ struct ConversionUpdatesTests {
         }
     }
 
-    @Test("a value that came back stands beside the value that was told, losers left out")
+    @Test("a returned value appears beside the given value, without losers")
     func joined() throws {
         try stores.fold(
             ConversionUpdatesFold.self,
@@ -61,7 +61,7 @@ struct ConversionUpdatesTests {
         #expect(try rows(by: ["model"]) == [#"text("") 0 1"#, #"text("m1") 1 0"#])
     }
 
-    @Test("the digest is that of what each store holds: postbacks are in it once")
+    @Test("the digest covers the content of each store: postbacks are in it once")
     func digest() throws {
         try stores.fold(ConversionUpdatesFold.self, [record(0, "a", value: 20)])
         let alone = try stores.stores("data").digest()

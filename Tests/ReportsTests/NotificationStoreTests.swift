@@ -101,7 +101,7 @@ struct NotificationStoreTests {
                 " 0 1", "10000-01-01 1 0", "1970-01-01 1 0", days[0], days[1],
                 "292278994-08-17 1 0",
             ])
-        // What has no day lies in no stretch of time.
+        // Rows without a day belong to no period.
         #expect(
             try cohorts { $0.sinceMilliseconds = 1_795_219_200_000 }
                 == ["10000-01-01 1 0", days[1], "292278994-08-17 1 0"])

@@ -20,7 +20,7 @@ extension Simulation {
             worker.mendDisk()
         }
         if deliverers.count > 1 {
-            // What docs/guides/back-up-and-restore.md says: the copy takes over alone what it has lost.
+            // From docs/guides/back-up-and-restore.md: the copy takes over alone what it has lost.
             for copy in deliverers where restored.contains(copy.name) {
                 for other in deliverers where other !== copy { try end(other) }
                 try catchUp([copy])

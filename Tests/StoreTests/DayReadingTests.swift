@@ -138,13 +138,13 @@ struct DayReadingTests {
         try note(records: 1, in: store)
         #expect(try sums() == expected)
         #expect(try sums() == expected)
-        // What is kept is not read: that these rows are no others goes unseen as long as no records come.
+        // The cached sums are not read again: that these rows are no others goes unseen as long as no records come.
         try store.commit { try $0.execute(sql: "UPDATE loss_reasons_sums SET losses = losses + 1") }
         #expect(try sums() == expected)
         try store.commit { try $0.execute(sql: "UPDATE loss_reasons_sums SET losses = losses - 1") }
         let of7 = RowChoice(isKeyWanted: { $0[6] == .integer(7) })
         #expect(try sums(of7) == expected.filter { $0.key.hasSuffix(" 7") })
-        // A part of a day is no day.
+        // A part of a day does not count as a day.
         let first = Self.hours.lowerBound
         let wanted = Hour(hoursSince1970: Int64(first) + 1).text
         let part = try sums(RowChoice(isHourWanted: { $0 == wanted }))

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Streams that nobody reads", .serialized)
 struct ClosedStreamsTests {
-    /// Runs a program whose standard output or standard error is a pipe that nobody reads.
+    /// Runs a program whose standard output or standard error is a pipe without a reader.
     private func run(
         _ arguments: [String], of name: String = "weir", closed: Set<Int32>
     ) throws -> Program {
@@ -28,7 +28,7 @@ struct ClosedStreamsTests {
         ]
         let demo = try run(
             ["demo", "--days", "2", "--data", data] + configuration, closed: [1])
-        // On standard error it says beforehand what it does.
+        // Standard error has only the line about the work that begins.
         #expect(
             demo.status == 0 && demo.process.terminationReason == .exit
                 && demo.error.split(separator: "\n").count == 1, "\(demo.error)")

@@ -4,7 +4,7 @@ import EventLog
 import History
 import Store
 
-// What operators do while records come in. Each of it is a process that may be killed, and whose disk may fail.
+// The actions of operators while records come in. Each is a process that may be killed, and whose disk may fail.
 
 extension Disturbance {
     static let ofStores = [

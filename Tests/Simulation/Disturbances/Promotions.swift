@@ -53,7 +53,7 @@ extension Simulation {
                 // The copy has not been folded as far as documents were published; its worker does that first.
                 isRefused = true
             } catch PromotionError.lessHistory(_, _, first: nil, _) where isBack {
-                // The store before was never begun, for want of room or a disk: nobody goes back to that.
+                // The store before was never begun, for want of room or a disk: no operator returns to it.
                 isRefused = true
             }
         }
@@ -158,7 +158,7 @@ extension Simulation {
         let wasInForce = journal.promotions.contains { promotion in
             promotion.streams.values.contains { $0.to == path(number) }
         }
-        // What was begun without an archive is not gone on with one.
+        // A set that began without an archive does not continue with one.
         let hasArchive = machine.archivedEnds[worker.program.topic] != nil
         if number > 0, !wasInForce, machine.setHasArchive[worker.name] == hasArchive,
             chance(1, in: 2)
@@ -171,7 +171,7 @@ extension Simulation {
     }
 }
 
-/// Who has turns in the midst of another process's work.
+/// A process that has turns in the middle of another process's work.
 private final class Others {
     private let turn: () throws -> Bool
     /// Whether one of them gave up what the other process waits for.
