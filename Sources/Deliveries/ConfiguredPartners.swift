@@ -105,10 +105,12 @@ struct FollowedPartners {
     }
 
     private static func files(_ pipelines: PipelineDirectory, _ partners: [Partner]) -> [String] {
-        let secrets = partners.flatMap { partner in
-            partner.delivery.secrets.map(\.value.text).filter { $0.hasPrefix("file:") }
+        var secrets: [String] = []
+        for partner in partners {
+            let texts = partner.delivery.secrets.map(\.value.text)
+            secrets += texts.filter { $0.hasPrefix("file:") }
                 .map { String($0.dropFirst("file:".count)) }
-                + [partner.delivery.secretFile?.text].compactMap(\.self)
+            if let file = partner.delivery.secretFile { secrets.append(file.text) }
         }
         return ["\(pipelines.path)/partners"]
             + secrets.map { $0.hasPrefix("/") ? $0 : "\(pipelines.path)/\($0)" }

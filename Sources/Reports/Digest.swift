@@ -77,10 +77,13 @@ extension StoreView {
 
     fileprivate func hashPartitions(of stream: String, into lines: inout HashedLines) throws {
         // A partition without folded records has a start offset only, which does not describe its records.
-        let partitions = slices.filter { $0.stream == stream }
-            .flatMap { slice in slice.partitions.map { (slice.snapshot, $0) } }
-            .filter { $0.1.records > 0 }
-            .sorted { $0.1.partition < $1.1.partition }
+        var partitions: [(snapshot: StoreSnapshot, state: PartitionState)] = []
+        for slice in slices where slice.stream == stream {
+            for state in slice.partitions where state.records > 0 {
+                partitions.append((slice.snapshot, state))
+            }
+        }
+        partitions.sort { $0.state.partition < $1.state.partition }
         for (snapshot, state) in partitions {
             let partition = "\(stream) \(state.partition)"
             lines.add("\(partition) next_offset \(state.nextOffset)")

@@ -182,7 +182,10 @@ enum CSVLine {
     private static func append(_ field: String, to line: inout [UInt8]) {
         let quote = UInt8(ascii: "\"")
         let needsQuotes = field.utf8.contains { byte in
-            byte == quote || byte == UInt8(ascii: ",") || byte == 0x0D || byte == 0x0A
+            switch byte {
+            case quote, UInt8(ascii: ","), 0x0D, 0x0A: true
+            default: false
+            }
         }
         guard needsQuotes else { return line.append(contentsOf: field.utf8) }
         line.append(quote)

@@ -69,7 +69,7 @@ package struct StoreMark: Sendable {
     ) throws {
         let new = path + ".new"
         // Remains of an old file would be rolled back into the new one, or read as its write-ahead log.
-        for file in [path, new].flatMap({ [$0, $0 + "-journal", $0 + "-wal", $0 + "-shm"] })
+        for file in [path, new].flatMap({ [$0, "\($0)-journal", "\($0)-wal", "\($0)-shm"] })
         where access(file, F_OK) == 0 {
             guard unlink(file) == 0 else {
                 throw StoreError.disk(

@@ -77,7 +77,8 @@ struct IDFilter {
     private func slot(_ id: RecordID, _ partition: Int32) -> (word: Int, bits: UInt64) {
         let mixed = id.high &+ UInt64(truncatingIfNeeded: partition) &* 0x9E37_79B9_7F4A_7C15
         let word = Int(mixed.multipliedFullWidth(by: UInt64(words.count)).high)
-        let bits = (0..<4).reduce(UInt64(0)) { $0 | 1 << (id.low >> (UInt64($1) * 6) & 63) }
+        var bits: UInt64 = 0
+        for shift: UInt64 in [0, 6, 12, 18] { bits |= 1 << (id.low >> shift & 63) }
         return (word, bits)
     }
 }

@@ -105,11 +105,9 @@ struct DeliveringWorkerTests {
         try FileManager.default.moveItem(atPath: path + ".copy", toPath: path)
         try workspace.deliver()
         let keys = partner.requests.compactMap { $0.headers["idempotency-key"] }
-        #expect(
-            keys.sorted()
-                == (["\(Documents.id):1"]
-                + Array(repeating: "\(Documents.id(1)):2", count: 2)
-                + Array(repeating: "\(Documents.id(2)):1", count: 2)).sorted())
+        let once = "\(Documents.id):1"
+        let twice = ["\(Documents.id(1)):2", "\(Documents.id(2)):1"]
+        #expect(keys.sorted() == ([once] + twice + twice).sorted())
         try workspace.deliver()
         #expect(partner.requests.count == 5)
     }

@@ -90,12 +90,17 @@ struct BrokerPatienceTests {
         try workspace.makeTopic("bids")
         try workspace.workspace.write(
             "bids.yaml",
-            "topic: \(workspace.topic("bids"))\nbatch_records: 1000\ncommit_interval_ms: 20\n"
-                + "broker_patience_seconds: \(patience)\n"
-                + "kafka: {fetch.message.max.bytes: 4000, queued.min.messages: 20}\n")
+            """
+            topic: \(workspace.topic("bids"))
+            batch_records: 1000
+            commit_interval_ms: 20
+            broker_patience_seconds: \(patience)
+            kafka: {fetch.message.max.bytes: 4000, queued.min.messages: 20}
+
+            """)
         // None is rejected: publishing a dead letter has a patience of its own.
         try workspace.publish(
-            (0..<6000).map { number in
+            (0..<6000).map { (number: Int) in
                 OutgoingRecord(
                     topic: "bids", partition: Int32(number % 4),
                     timestampMilliseconds: 1_795_132_800_000 + Int64(number),

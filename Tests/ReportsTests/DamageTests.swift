@@ -13,7 +13,7 @@ struct DamageTests {
     @Test("a store with a changed bit or byte gives the same numbers or none, and a check finds it")
     func flips() throws {
         try sample.foldBids(
-            (0..<2000).map { number in
+            (0..<2000).map { (number: Int) in
                 SampleStores.Record(
                     partition: Int32(number % 4), offset: Int64(number / 4),
                     milliseconds: SampleStores.noon + Int64(number) * 60_000, type: "auction",

@@ -32,10 +32,11 @@ struct LogTrimTests {
 
     private func append(_ topic: String) throws {
         try log.writer().append(
-            (0..<20).map { number in
-                OutgoingRecord(
+            (0..<20).map { (number: Int) in
+                let daysAgo = Int64(10 - number / 2)
+                return OutgoingRecord(
                     topic: topic, partition: Int32(number % 2),
-                    timestampMilliseconds: Self.now - Int64(10 - number / 2) * Self.day + 1000,
+                    timestampMilliseconds: Self.now - daysAgo * Self.day + 1000,
                     key: nil, value: Array(repeating: 1, count: 100))
             })
     }
