@@ -73,11 +73,11 @@ struct CampaignTable {
                 return ShownValue.order(row[index], in: measure)
             }
         }
-        let results = ["cost_micros", "installs", "revenue_max_micros"].compactMap {
-            answers.now.index(of: $0)
-        }
+        let results = PageAnswer.results.compactMap { answers.now.index(of: $0) }
         let all = answers.now.rows.indices.filter { index in
-            isCompared || results.contains { !answers.now.rows[index][$0].isZero }
+            let row = answers.now.rows[index]
+            return isCompared
+                || results.contains { !row[$0].isZero || answers.now.isUnknown(row, $0) }
         }
         emptyCount = answers.now.rows.count - all.count
         rows = all.sorted { one, other in
@@ -104,7 +104,7 @@ struct CampaignTable {
         guard let answer, let index = answer.index(of: measure) else {
             return column.id == "maturity"
         }
-        return answer.rows.contains { !$0[index].isZero }
+        return answer.rows.contains { !$0[index].isZero || answer.isUnknown($0, index) }
     }
 
     private static func columns(_ context: PageContext) throws -> [CampaignColumn] {

@@ -1,6 +1,7 @@
 import Program
 import Reports
 import Streams
+import Wording
 
 extension PageWriter {
     // MARK: Publisher

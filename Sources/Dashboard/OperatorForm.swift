@@ -7,6 +7,7 @@ import Reports
 import Store
 import Streams
 import Tokens
+import Wording
 
 /// An action of an operator. GET shows what it would do, and POST does it.
 enum OperatorForm: String, CaseIterable {

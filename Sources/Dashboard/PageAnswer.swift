@@ -9,6 +9,8 @@ struct PageAnswer {
     let firstMeasure: Int
     let notices: [String]
     let moreRows: Int
+    /// Whether a store does not know all of its measures, so that an empty sum can be an unknown one.
+    var hasUnknown = false
 
     init(_ request: ReportAddress, _ shown: ShownRows) {
         self.request = request
@@ -45,7 +47,8 @@ struct PageAnswer {
             columns: table.columns,
             rows: rows.filter { row in
                 table.columns.indices.dropFirst(firstMeasure).contains {
-                    !row[$0].isZero && !Self.saysNothing.contains(table.columns[$0].name)
+                    (!row[$0].isZero && !Self.saysNothing.contains(table.columns[$0].name))
+                        || isUnknown(row, $0)
                 }
             },
             keyCount: table.keyCount)
@@ -63,6 +66,14 @@ struct PageAnswer {
                 columns: table.columns, rows: table.rows, keyCount: keyCount
             ).inNaturalOrder
     }
+
+    /// Whether a sum of a campaign is unknown.
+    func isUnknown(_ row: [ReportValue], _ index: Int) -> Bool {
+        hasUnknown && row[index] == .null && Self.results.contains(table.columns[index].name)
+    }
+
+    /// The sums that make a campaign worth a row.
+    static let results = ["cost_micros", "installs", "revenue_max_micros"]
 
     /// Columns that accompany numbers and do not count as content.
     private static let saysNothing = ["maturity", "final_after", "cost_source"]

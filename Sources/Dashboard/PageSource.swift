@@ -58,7 +58,11 @@ final class PageSource {
         let stores = try stores(asOf: request.asOfMilliseconds)
         let rows = try requireReport(request.name).shownRows(
             request.resolved, stores, configuration, keeping: bound)
-        return PageAnswer(request, rows)
+        var answer = PageAnswer(request, rows)
+        if request.name == Funnel.name {
+            answer.hasUnknown = try !stores.unknownMeasures().isEmpty
+        }
+        return answer
     }
 
     /// Writes the rows in the same way as `weir dump`.

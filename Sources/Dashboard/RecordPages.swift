@@ -5,6 +5,7 @@ import Program
 import Reports
 import Signatures
 import Streams
+import Wording
 
 // Pages about single records: rejected ones, the last ones of each topic, and one record in full.
 

@@ -2,6 +2,7 @@ import Monitoring
 import Program
 import Reports
 import Streams
+import Wording
 
 /// A request for a report as an address writes it: parsed from the parameters of a page, and written to addresses of
 /// pages and to commands.
@@ -230,20 +231,6 @@ struct ReportAddress {
             )
         }
         return milliseconds
-    }
-}
-
-/// Quotes the words of a command for a shell.
-enum ShellWords {
-    static func text(_ words: [String]) -> String { words.map(quoted).joined(separator: " ") }
-
-    private static func quoted(_ word: String) -> String {
-        let isPlain = word.utf8.allSatisfy { byte in
-            (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20)
-                || "-_./:,=@%+".utf8.contains(byte)
-        }
-        return isPlain && !word.isEmpty
-            ? word : "'\(word.replacing("'", with: "'\\''"))'"
     }
 }
 

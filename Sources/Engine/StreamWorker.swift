@@ -72,6 +72,9 @@ extension StreamFold {
             } catch let error as StoreError {
                 // A promotion that was not visible yet may have locked the store, or has just ended.
                 guard case .locked = error else { throw error }
+                if let refusal = PromotionRequest.refusal(in: options.dataDirectory) {
+                    throw refusal
+                }
                 let isHeld = PromotionRequest.isHeld(in: options.dataDirectory)
                 guard try isHeld || sets(options).directory(of: streamName) != directory
                 else { throw error }

@@ -109,6 +109,12 @@ package struct PromotionJournal: Sendable {
         return isBack
     }
 
+    /// Whether the last promotion put stores in force that an upgrade has made.
+    package var isOfUpgrade: Bool {
+        let made = Set(promotions.filter(\.isUpgrade).flatMap { $0.streams.values.map(\.to) })
+        return promotions.last?.streams.values.allSatisfy { made.contains($0.to) } ?? false
+    }
+
     /// Data directories in the order of precedence of their equally advanced copies of a partition: first the one
     /// with the most recently promoted store of the stream, then in the given order.
     ///
@@ -222,15 +228,22 @@ package struct StorePromotion: Codable, Equatable, Sendable {
     package var kind: Kind
     /// The changed streams.
     package var streams: [String: Move]
+    /// True for the promotion of an upgrade; otherwise missing.
+    private var upgrade: Bool?
 
-    package init(atMilliseconds: Int64, kind: Kind, streams: [String: Move]) {
+    package var isUpgrade: Bool { upgrade == true }
+
+    package init(
+        atMilliseconds: Int64, kind: Kind, streams: [String: Move], isUpgrade: Bool = false
+    ) {
         self.atMilliseconds = atMilliseconds
         self.kind = kind
         self.streams = streams
+        upgrade = isUpgrade ? true : nil
     }
 
     private enum CodingKeys: String, CodingKey {
         case atMilliseconds = "at_ms"
-        case kind, streams
+        case kind, streams, upgrade
     }
 }

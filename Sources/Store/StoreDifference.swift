@@ -124,8 +124,8 @@ package enum StoreContinuation {
     private static func add(
         _ measures: [String], to table: AggregateTable, _ db: Database
     ) throws {
-        if measures == table.measures {
-            try db.execute(sql: table.schema)
+        if try StoreSchema.columns(of: "\(table.sqlName)_sums", in: db).isEmpty {
+            try db.execute(sql: table.schema(mayLackRecords: true))
         } else {
             try db.execute(sql: "DROP VIEW \(table.sqlName)")
             for measure in measures {
@@ -134,24 +134,48 @@ package enum StoreContinuation {
             }
             try db.execute(sql: table.viewSchema)
         }
-        // A new row of an old hour may lack earlier records too.
-        let last = try Int64.fetchOne(db, sql: "SELECT max(slot) FROM slots") ?? 0
+        // A measure is added once, so the first one makes the name unique.
+        try db.execute(
+            sql: """
+                CREATE TRIGGER \(table.sqlName)_\(measures[0])_unknown
+                AFTER INSERT ON \(table.sqlName)_sums WHEN \(try mayHoldEarlierRecords(table, db))
+                BEGIN
+                  UPDATE \(table.sqlName)_sums
+                  SET \(measures.map { "\($0) = NULL" }.joined(separator: ", "))
+                  WHERE number = new.number;
+                END
+                """)
         for measure in measures {
-            if measures != table.measures {
-                try db.execute(
-                    sql: """
-                        CREATE TRIGGER \(table.sqlName)_\(measure)_unknown
-                        AFTER INSERT ON \(table.sqlName)_sums WHEN new.number >> 32 <= \(last)
-                        BEGIN
-                          UPDATE \(table.sqlName)_sums SET \(measure) = NULL WHERE number = new.number;
-                        END
-                        """)
-            }
             try db.execute(
                 sql: """
                     INSERT OR REPLACE INTO \(StoreSchema.unknownBefore)
                     SELECT partition, ?, ?, next_offset FROM partitions WHERE records > 0
                     """, arguments: [table.name, measure])
         }
+    }
+
+    /// The condition, in SQL, for a new row that may lack records that are folded already.
+    ///
+    /// Every record creates the slot of its hour, so a row of a later slot has no earlier records. A day that records
+    /// name has a slot only if a row needed it. Records name days up to the next one, so all days up to that of the last
+    /// folded record may lack some.
+    private static func mayHoldEarlierRecords(
+        _ table: AggregateTable, _ db: Database
+    ) throws -> String {
+        let last = try Int64.fetchOne(db, sql: "SELECT max(slot) FROM slots") ?? 0
+        let isEarlier = "new.number >> 32 <= \(last)"
+        guard table.day != nil else { return isEarlier }
+        let days = try String.fetchAll(
+            db, sql: "SELECT DISTINCT substr(hour, 1, 10) FROM slots ORDER BY 1")
+        // A record that is dated in the future does not make the days until then unknown.
+        let bound = try String.fetchOne(
+            db, sql: "SELECT date(min(?, date('now')), '+1 day')", arguments: [days.last ?? ""])
+        guard let bound else { return isEarlier }
+        let later = days.filter { $0 > bound }.map { "'\($0)'" }.joined(separator: ", ")
+        return """
+            \(isEarlier) OR EXISTS (
+              SELECT 1 FROM slots WHERE slot = new.number >> 32
+                AND (substr(hour, 1, 10) <= '\(bound)' OR substr(hour, 1, 10) IN (\(later))))
+            """
     }
 }

@@ -97,9 +97,7 @@ package final class StoreLock {
         newStore path: String, operation: String = "create"
     ) throws(StoreError) {
         do {
-            try FileManager.default.createDirectory(
-                atPath: (path as NSString).deletingLastPathComponent,
-                withIntermediateDirectories: true)
+            try FileOwner.createDirectory((path as NSString).deletingLastPathComponent)
         } catch {
             throw .disk(
                 operation: operation, path: path, detail: SystemRefusal.explanation(of: error))
@@ -190,6 +188,13 @@ package final class PromotionRequest {
         return false
     }
 
+    /// Why this program cannot see whether a promotion is running: another user owns its file. Nil if it can.
+    package static func refusal(in directory: String) -> StoreError? {
+        let path = PromotionJournal.join(directory, fileName)
+        guard access(path, R_OK | W_OK) != 0, errno == EACCES else { return nil }
+        return .disk(operation: "open", path: path, detail: SystemRefusal.explanation(EACCES))
+    }
+
     /// Whether the open file is the one with the name now.
     private static func isCurrent(_ descriptor: Int32, _ path: String) -> Bool {
         var open = stat()
@@ -206,6 +211,7 @@ private enum LockFile {
         guard descriptor >= 0 else {
             throw .disk(operation: "open", path: path, detail: SystemRefusal.explanation())
         }
+        FileOwner.adopt(path)
         return descriptor
     }
 
@@ -261,6 +267,7 @@ package enum DurableFile {
 
     /// Moves a durable file to the path of another.
     package static func move(_ new: String, to path: String) throws(StoreError) {
+        FileOwner.adopt(new)
         guard rename(new, path) == 0 else { throw failure("replace", path) }
         try syncName(of: path)
     }

@@ -28,7 +28,7 @@ enum StoreSchema {
         if fold.hasWindow { parts.append(dedupe) }
         parts += fold.memoryTables.map(\.schema)
         if fold.emits { parts.append(outbox) }
-        parts += ([OutcomeKey.table] + fold.tables).map(\.schema)
+        parts += ([OutcomeKey.table] + fold.tables).map { $0.schema() }
         return parts.joined(separator: "\n")
     }
 
@@ -163,13 +163,20 @@ extension AggregateTable {
     /// An aggregate has two tables: its keys, and its sums under the numbers of an hour's slot and of a key. So a key
     /// is written once and not for every hour, a batch mostly updates short existing rows, and the rows of an hour
     /// are adjacent. The view that joins them has the aggregate's name.
-    var schema: String {
+    ///
+    /// - Parameter mayLackRecords: whether sums can be unknown, because the store has folded records before.
+    func schema(mayLackRecords: Bool = false) -> String {
         let keyLines = keyColumns.map {
             "  \($0.name) \($0.kind.sqlType) NOT NULL," + Self.comment($0.note.schemaText)
         }
         let sums =
             [("number INTEGER PRIMARY KEY", "slot << 32 | key")]
-            + measures.map { ("\($0) INTEGER NOT NULL", note(ofMeasure: $0).schemaText) }
+            + measures.map {
+                (
+                    "\($0) INTEGER\(mayLackRecords ? "" : " NOT NULL")",
+                    note(ofMeasure: $0).schemaText
+                )
+            }
         let sumLines = sums.enumerated().map { index, sum in
             "  \(sum.0)" + (index + 1 < sums.count ? "," : "") + Self.comment(sum.1)
         }

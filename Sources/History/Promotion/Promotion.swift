@@ -26,14 +26,28 @@ package final class Promotion {
         sets = try PromotionJournal(settledIn: order.data)
         switch order.target {
         case .directory(let directory):
-            targets = try Self.streams(in: directory, sets: sets)
-            let set = sets.set(at: directory)
-            try Self.requireWhole(set, in: directory, streams: targets.keys.sorted(), sets: sets)
-            kind = Self.wasInForce(set, in: sets) ? .rollback : .promote
+            targets = try Self.targets(in: directory, sets: sets)
+            kind = Self.wasInForce(sets.set(at: directory), in: sets) ? .rollback : .promote
+        case .upgraded(let directories):
+            var all: [String: String] = [:]
+            for directory in directories {
+                all.merge(try Self.targets(in: directory, sets: sets)) { _, last in last }
+            }
+            targets = all
+            kind = .promote
         case .back:
             targets = try Self.previous(sets, sendsCorrections: order.sendsCorrections)
             kind = .rollback
         }
+    }
+
+    private static func targets(
+        in directory: String, sets: PromotionJournal
+    ) throws -> [String: String] {
+        let targets = try streams(in: directory, sets: sets)
+        try requireWhole(
+            sets.set(at: directory), in: directory, streams: targets.keys.sorted(), sets: sets)
+        return targets
     }
 
     private static func streams(
@@ -226,13 +240,15 @@ package final class Promotion {
 
     private var promotion: StorePromotion {
         let now = WallClock.milliseconds
+        var isUpgrade = false
+        if case .upgraded = order.target { isUpgrade = true }
         return StorePromotion(
             // The journal stays in order even if the clock jumps.
             atMilliseconds: max(now, (sets.promotions.last?.atMilliseconds ?? 0) + 1), kind: kind,
             streams: streams.reduce(into: [:]) { moves, stream in
                 moves[stream] = StorePromotion.Move(
                     to: sets.set(at: targets[stream] ?? ""), from: sets.set(of: stream))
-            })
+            }, isUpgrade: isUpgrade)
     }
 
     /// Locks the corrections of the set in force, so that none are sent between the comparison and the switch. Nil

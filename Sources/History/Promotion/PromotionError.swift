@@ -51,7 +51,7 @@ package enum PromotionError: OperatorError, Equatable, Sendable {
         case .nothingToGoBackTo(let data):
             "nothing was promoted in \(data), so there is no set to go back to"
         case .alreadyBack(let inForce, let other):
-            "\(inForce) is already in force after --back. To promote \(other) again, run weir promote \(other). To send the corrections of --back, run it with --emit. Nothing has changed"
+            "\(inForce) is already in force after --back. To promote \(other) again, run weir promote \(ShellWords.quoted(other)). To send the corrections of --back, run it with --emit. Nothing has changed"
         case .otherLog(let stream, let old, let new):
             "\(new) was folded from another log than \(old), or from another topic of \(stream): replay the log of \(old)"
         case .lessHistory(let store, let partition, let first, let wanted):

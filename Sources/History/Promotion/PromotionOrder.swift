@@ -3,6 +3,8 @@ package struct PromotionOrder: Sendable {
     package enum Target: Equatable, Sendable {
         /// The one in this directory.
         case directory(String)
+        /// Those in these directories, of different streams, which an upgrade has made.
+        case upgraded([String])
         /// The one before the present one.
         case back
     }

@@ -83,8 +83,7 @@ package struct ReplayManifest: Codable, Equatable, Sendable {
     /// Creates a directory, unless it exists. Returns the names of its files.
     private static func create(_ directory: String) throws(StoreError) -> [String] {
         do {
-            try FileManager.default.createDirectory(
-                atPath: directory, withIntermediateDirectories: true)
+            try FileOwner.createDirectory(directory)
             return try FileManager.default.contentsOfDirectory(atPath: directory)
         } catch {
             throw .disk(

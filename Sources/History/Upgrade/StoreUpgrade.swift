@@ -30,33 +30,6 @@ package struct StoreUpgrade: Equatable, Sendable {
     package var unknown: Set<String>
 }
 
-/// Why a store is not upgraded: fault, place and remedy.
-package enum UpgradeError: OperatorError, Equatable, Sendable {
-    /// The store must be folded again, and its first records are gone.
-    case recordsGone(
-        store: String, reason: String, partition: Int32, first: Int64, earliest: Int64?)
-    /// The new stores have other numbers.
-    case differs(directory: String, lines: [String])
-    /// Another version must put the earlier stores in force.
-    case cannotGoBack(detail: String)
-    case stopped
-
-    package var description: String {
-        switch self {
-        case .recordsGone(let store, let reason, let partition, let first, let earliest):
-            "\(store) must be folded again (\(reason)), and the log "
-                + (earliest.map { "now begins partition \(partition) at offset \($0)" }
-                    ?? "has no partition \(partition)")
-                + ", after offset \(first) where the store begins: give --archive a copy that has these records, or keep the version of Weir that folded it"
-        case .differs(let directory, let lines):
-            "the new stores in \(directory) have other numbers than those in force: \(lines.joined(separator: "; ")). Compare them with weir diff, then run again with --accept-differences, or delete \(directory); nothing has changed"
-        case .cannotGoBack(let detail):
-            "this version cannot continue the earlier stores (\(detail)). Install the version that folded them, and run its weir promote --back; nothing has changed"
-        case .stopped: "stopped before the end: run the same command again to continue"
-        }
-    }
-}
-
 /// The contents of a store that decide what it needs.
 private struct StoreNeeds {
     let topic: String
@@ -103,14 +76,16 @@ extension StreamFold {
         }
         guard !reasons.isEmpty else { return upgrade }
         let reason = reasons.joined(separator: "; ")
-        guard let gone = try firstGone(of: found.states, from: source) else {
+        let wanted = found.states.filter { $0.records > 0 }.map { ($0.partition, $0.firstOffset) }
+        guard let gone = try firstGone(of: Dictionary(uniqueKeysWithValues: wanted), from: source)
+        else {
             upgrade.way = .refold
             upgrade.reason = reason
             return upgrade
         }
         guard !mustRefold else {
             throw UpgradeError.recordsGone(
-                store: path, reason: reason, partition: gone.partition, first: gone.first,
+                store: path, reason: reason, partition: gone.partition, first: gone.offset,
                 earliest: gone.earliest)
         }
         // A store that was continued already stays as it is.
@@ -120,21 +95,29 @@ extension StreamFold {
         return upgrade
     }
 
-    /// The first partition whose first folded records neither the log nor the archive has; nil without one.
-    private static func firstGone(
-        of states: [PartitionState], from source: ReplaySource
-    ) throws -> (partition: Int32, first: Int64, earliest: Int64?)? {
+    /// The first of some offsets, by partition, that neither the log nor the archive has; nil without one.
+    static func firstGone(
+        of wanted: [Int32: Int64], from source: ReplaySource
+    ) throws -> (partition: Int32, offset: Int64, earliest: Int64?)? {
         let settings = try file(in: source.pipelines).settings
         let reader = try source.openReader(topic: settings.topic, settings: settings)
         defer { reader.close() }
         let bounds = try reader.bounds()
-        for state in states where state.records > 0 {
-            let earliest = bounds.first { $0.partition == state.partition }?.earliestOffset
-            guard let earliest, earliest <= state.firstOffset else {
-                return (state.partition, state.firstOffset, earliest)
-            }
+        for (partition, offset) in wanted.sorted(by: { $0.key < $1.key }) {
+            let earliest = bounds.first { $0.partition == partition }?.earliestOffset
+            guard let earliest, earliest <= offset else { return (partition, offset, earliest) }
         }
         return nil
+    }
+
+    /// Why the worker of this version would refuse a store that another one has folded; nil if it would not.
+    static func obstacle(toContinue path: String) throws -> String? {
+        let found = try StoreReader(path: path).snapshot { try StoreNeeds($0, rules: rulesNumber) }
+        if let other = found.difference.other.first {
+            return
+                "\(path): the table \(other.table) differs in \(other.columns.joined(separator: ", "))"
+        }
+        return found.rules.map { "\(path): rules \($0), now \(rulesNumber)" }
     }
 
     /// Opens a store as its worker does, which adds missing bookkeeping. False while its worker has it.

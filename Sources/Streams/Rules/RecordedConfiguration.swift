@@ -82,6 +82,13 @@ package struct RecordedConfiguration {
         return integer
     }
 
+    /// The value as JSON; equal values have equal texts.
+    package var json: String {
+        var text = JSONText()
+        text.value(value)
+        return text.text
+    }
+
     package func boolean() throws(RecordedConfigurationFault) -> Bool {
         guard let boolean = value.boolean else { throw fault }
         return boolean

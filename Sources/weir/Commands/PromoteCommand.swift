@@ -210,9 +210,9 @@ extension PromotionReport {
         }
         if !isDryRun, let first = streams.first {
             text.append(
-                isBack
-                    ? "to undo this: weir promote \(first.from) --data \(data)"
-                    : "to undo this: weir promote --back --data \(data)")
+                "to undo this: "
+                    + ShellWords.text(
+                        ["weir", "promote", isBack ? first.from : "--back", "--data", data]))
         }
         return text.map(\.withoutControls).joined(separator: "\n") + "\n"
     }
@@ -248,7 +248,8 @@ extension PromotionReport {
         }
         if let sent { explanation += "; \(sent) sent" }
         if due > 0, !isDryRun {
-            explanation += "; \(due) not sent: weir promote \(directory) --emit sends them"
+            explanation +=
+                "; \(due) not sent: \(ShellWords.text(["weir", "promote", directory, "--emit"])) sends them"
         }
         return explanation
     }

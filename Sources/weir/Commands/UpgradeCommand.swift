@@ -6,6 +6,7 @@ import JSON
 import Program
 import Reports
 import Store
+import Wording
 
 struct UpgradeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -103,19 +104,16 @@ struct UpgradeReport: Report {
     ]
 
     var table: String {
-        var text = result.stores.isEmpty ? [] : TextTable(result.stores, Self.columns).shownLines
-        if result.stores.isEmpty, !isBack { text.append("no store in \(data)") }
-        if isBack, result.promoted.isEmpty {
-            text.append("the earlier stores are in force already")
-        }
+        var text = isBack ? [] : TextTable(result.stores, Self.columns).shownLines
         text += result.waiting.map { "restart the worker of \($0): it adds the bookkeeping" }
         text += result.differences.map { "differs: \($0)" }
         text += result.promoted.map { "\($0.stream): \($0.from) -> \($0.to)" }
-        if let first = result.promoted.first {
-            text.append(
-                isBack
-                    ? "forth again: weir promote \(first.from) --data \(data)"
-                    : "back: weir upgrade --back --data \(data)")
+        if isBack {
+            text += Set(result.promoted.map(\.from)).sorted().map {
+                "forth again: \(ShellWords.text(["weir", "promote", $0, "--data", data]))"
+            }
+        } else if !result.promoted.isEmpty {
+            text.append("back: \(ShellWords.text(["weir", "upgrade", "--back", "--data", data]))")
         }
         return text.map(\.withoutControls).joined(separator: "\n") + "\n"
     }
