@@ -12,7 +12,7 @@ import Testing
 
 @Suite("Interrupted upgrades, and changes since")
 struct UpgradeInterruptionTests {
-    @Test("A refold whose records were deleted since is begun anew, with unknown measures")
+    @Test("If retention deleted records of a killed refold, a new set has unknown measures")
     func trimmed() throws {
         let workspace = try Workspace()
         try workspace.makeEarlierBids()
@@ -28,7 +28,7 @@ struct UpgradeInterruptionTests {
         #expect(try workspace.losses() == [nil])
     }
 
-    @Test("A refold under a configuration that has changed since is begun anew")
+    @Test("If the configuration changed after a killed refold, a new set is folded")
     func configuration() throws {
         let workspace = try Workspace()
         try workspace.publish("bids", Samples.bids(0..<10))

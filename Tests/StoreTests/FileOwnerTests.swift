@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Owners of files")
 struct FileOwnerTests {
-    @Test("What root creates belongs to the owner of its directory, whose group may read it too")
+    @Test("Files that root creates get the owner and the group of their directory")
     func adopted() throws {
         let workspace = try TemporaryDirectory()
         let data = workspace.path + "/data"
