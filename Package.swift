@@ -27,10 +27,15 @@ let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swif
 let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let http = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let httpCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
-let httpClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 let nio = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP = Target.Dependency.product(name: "NIOHTTPTypes", package: "swift-nio-extras")
+// Compiling BoringSSL, a second time after swift-crypto, would take a quarter of a build. `ops/run` leaves it out.
+let tls: [Target.Dependency] = [
+    .product(
+        name: "HummingbirdTLS", package: "hummingbird", condition: .when(traits: ["TLS"])),
+    .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["TLS"])),
+]
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 
@@ -50,6 +55,10 @@ let package = Package(
         .executable(name: "weir-benchmarks", targets: ["weir-benchmarks"]),
         .executable(name: "weir-simulate", targets: ["weir-simulate"]),
     ],
+    traits: [
+        .trait(name: "TLS", description: "The collector can serve HTTPS itself."),
+        .default(enabledTraits: ["TLS"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
@@ -61,9 +70,9 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.34.1"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
-        .package(url: "https://github.com/swift-server/async-http-client", from: "1.34.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
-        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(
+            url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
     targets: [
@@ -152,14 +161,14 @@ let package = Package(
                 grdb,
             ],
             swiftSettings: optimised),
+        .systemLibrary(
+            name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(
             name: "Deliveries",
             dependencies: [
-                "ConfigurationValues", "ConfigurationFiles", "DatabaseFiles", "Engine", "EventLog",
-                "JSON", "KafkaLog", "Monitoring", "Program", "Store", "Streams", "Wording",
-                arguments, crypto, grdb, httpClient, logging, metrics, nio, nioPosix,
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                "CCurl", "ConfigurationValues", "ConfigurationFiles", "DatabaseFiles", "Engine",
+                "EventLog", "JSON", "KafkaLog", "Monitoring", "Program", "Store", "Streams",
+                "Wording", arguments, crypto, grdb, logging, metrics, nioPosix,
             ],
             swiftSettings: strict),
         .target(
@@ -199,9 +208,7 @@ let package = Package(
                 "EventLog", "JSON", "Monitoring", "Program", "Streams", "Tokens", "Wording",
                 arguments,
                 crypto, http, httpCore, httpTypes, logging, metrics, nio, nioPosix,
-                .product(name: "HummingbirdTLS", package: "hummingbird"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-            ],
+            ] + tls,
             swiftSettings: strict),
         .executableTarget(
             name: "weir-bids", dependencies: ["Engine", "Streams"], swiftSettings: strict,

@@ -4,7 +4,6 @@ import CoreMetrics
 import EventLog
 import Foundation
 import HummingbirdCore
-import HummingbirdTLS
 import Logging
 import Monitoring
 import Wording
@@ -97,8 +96,7 @@ package final class Collector: Sendable {
                     at: address, threads: threads, over: plain, logger: logger)
             }
             return try connections.listen(
-                at: address, threads: threads, over: TLSChannel(plain, tlsConfiguration: tls),
-                logger: logger)
+                at: address, threads: threads, over: tls.channel(plain), logger: logger)
         } catch {
             throw .cannotListen(address, detail: HTTPListeningError(error).detail)
         }
@@ -144,6 +142,8 @@ package enum CollectorError: OperatorError, Equatable {
     /// `detail` is the system's error text.
     case cannotListen(ListenAddress, detail: String)
     case badCertificate(file: String, detail: String)
+    /// `tls` is configured, and the program was built without it.
+    case builtWithoutTLS(file: String, line: Int)
 
     package var description: String {
         switch self {
@@ -151,6 +151,9 @@ package enum CollectorError: OperatorError, Equatable {
             "cannot listen on \(address): \(detail): give another --listen HOST:PORT, port 0 for any free one"
         case .badCertificate(let file, let detail):
             "\(file) cannot be used for TLS: \(detail): give PEM files of a certificate chain and of its key"
+        case .builtWithoutTLS(let file, let line):
+            "\(file):\(line): tls: this program was built without TLS, as ops/run does: use the package, build with "
+                + "swift build, or remove tls and put a proxy with TLS in front"
         }
     }
 }

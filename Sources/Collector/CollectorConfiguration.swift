@@ -3,7 +3,6 @@ import ConfigurationValues
 import ConversionValues
 import Foundation
 import Monitoring
-import NIOSSL
 import Tokens
 
 /// The configuration that the collector reads at its start, before it opens anything. `weir check` reads the same.
@@ -43,7 +42,7 @@ package struct CollectorSettings: Sendable {
     /// Serving threads. One more appends.
     var threads = max(1, min(8, ProcessInfo.processInfo.activeProcessorCount - 1))
     /// Nil to serve without TLS.
-    var tls: TLSConfiguration?
+    var tls: CollectorTLS?
     var limits = CollectorLimits()
     /// Proxies with a trusted `X-Forwarded-For`.
     var trustedProxies: [AddressRange] = []
@@ -64,37 +63,10 @@ extension CollectorSettings {
     ) throws(CollectorError) {
         self.init(listen: listen)
         if let threads = pipeline.threads { self.threads = threads }
-        tls = try pipeline.tls.map { files throws(CollectorError) in try Self.tls(files) }
+        tls = try pipeline.tls.map { files throws(CollectorError) in try CollectorTLS(files) }
         trustedProxies = pipeline.trustedProxies
         limits = pipeline.limits
         access = pipeline.access
         self.tokenLifetimes = tokenLifetimes
-    }
-
-    private static func tls(
-        _ files: CollectorPipeline.TLSFiles
-    ) throws(CollectorError) -> TLSConfiguration {
-        let chain: [NIOSSLCertificate]
-        do {
-            chain = try NIOSSLCertificate.fromPEMFile(files.certificate.text)
-        } catch {
-            throw .badCertificate(file: files.certificate.text, detail: "\(error)")
-        }
-        guard !chain.isEmpty else {
-            throw .badCertificate(
-                file: files.certificate.text, detail: "it does not contain a certificate")
-        }
-        do {
-            var configuration = TLSConfiguration.makeServerConfiguration(
-                certificateChain: chain.map { .certificate($0) },
-                privateKey: .privateKey(
-                    try NIOSSLPrivateKey(file: files.key.text, format: .pem)))
-            configuration.minimumTLSVersion = .tlsv12
-            // Finds a key that does not fit its certificate here, not at the first connection.
-            _ = try NIOSSLContext(configuration: configuration)
-            return configuration
-        } catch {
-            throw .badCertificate(file: files.key.text, detail: "\(error)")
-        }
     }
 }

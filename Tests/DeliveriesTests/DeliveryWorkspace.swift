@@ -1,6 +1,5 @@
 import Foundation
 import JSON
-import NIOSSL
 import Store
 import Synchronization
 import TestKit
@@ -20,14 +19,15 @@ final class DeliveryWorkspace {
 
     init(
         _ deliveries: [String: String], resolver: any HostResolver = SystemResolver(),
-        attemptsOnce: Bool = false, tls: TLSConfiguration? = nil
+        attemptsOnce: Bool = false, authorities: String? = nil
     ) throws {
         files = try PartnerFiles()
         for (name, delivery) in deliveries { try files.add(name, delivery) }
         parser = try #require(JSONParser())
         store = try DeliveryStore(
             path: DeliveryStore.path(in: files.path), topic: "partner-postbacks", logIdentity: "x")
-        sender = HTTPSender(resolver: resolver, partnerCount: deliveries.count, tls: tls)
+        sender = HTTPSender(
+            resolver: resolver, partnerCount: deliveries.count, authorities: authorities)
         dispatcher = Dispatcher(
             store: store, routes: try files.routes(), sender: sender, clock: clock,
             parser: parser, attemptsOnce: attemptsOnce)

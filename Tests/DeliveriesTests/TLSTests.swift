@@ -23,11 +23,9 @@ struct TLSTests {
             certificateChain: certificates.map { .certificate($0) },
             privateKey: .privateKey(try NIOSSLPrivateKey(file: path("key"), format: .pem)))
         let partner = try ScriptedPartner(tls: NIOSSLContext(configuration: server))
-        var client = TLSConfiguration.makeClientConfiguration()
-        if isTrusted { client.trustRoots = .certificates(certificates) }
         let workspace = try DeliveryWorkspace(
             ["acme": "url: https://\(host):\(partner.port)/a\nallow_private: true"],
-            resolver: FixedResolver([["127.0.0.1"]]), tls: client)
+            resolver: FixedResolver([["127.0.0.1"]]), authorities: isTrusted ? path("pem") : nil)
         return (partner, workspace)
     }
 
@@ -72,23 +70,5 @@ struct TLSTests {
         let attempt = try #require(
             try workspace.store.history(of: Documents.id).first?.attempts.first)
         #expect(attempt.fault?.hasPrefix(words) == true, "\(attempt.fault ?? "")")
-    }
-}
-
-@Suite("A sender that has ended")
-struct SenderEndTests {
-    @Test("what is sent at the end is answered with a failure, and nothing is left open")
-    func stopped() async throws {
-        let files = try PartnerFiles("url: http://127.0.0.1:9/\nallow_private: true")
-        let route = try #require(try files.routes().first)
-        let request = try #require(try files.request(Documents.install()))
-        let clients = PinnedClients(group: .singleton, connectSeconds: 1, tls: nil)
-        clients.stop()
-        let address = try #require(IPAddress(route.destination.host))
-        #expect(clients.client(for: route.destination.host, at: address) == nil)
-        // Sent while the sender is ending: every one is told of, or the process would end here.
-        let sender = HTTPSender(partnerCount: 1)
-        for _ in 0..<50 { sender.send(request, to: route.destination) { _ in } }
-        sender.stop()
     }
 }

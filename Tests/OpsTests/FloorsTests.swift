@@ -10,7 +10,7 @@ struct FloorsTests {
     private let floors: [String: Int]
     /// Libraries that nothing pure may need, by their names in `Package.swift`.
     private static let impure: Set<Substring> = [
-        "grdb", "grdbSQLite", "yams", "arguments", "http", "httpCore", "httpClient", "nio",
+        "grdb", "grdbSQLite", "yams", "arguments", "http", "httpCore", "nio",
         "nioPosix",
         "nioHTTP", "logging", "metrics", "product",
     ]

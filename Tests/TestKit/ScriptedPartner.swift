@@ -23,6 +23,10 @@ package final class ScriptedPartner: Sendable {
         /// When, by the clock of the test.
         package var atMilliseconds: Int64
         package var line: String
+        /// The line and the headers as sent.
+        package var head: String
+        /// Of the connection, from 0.
+        package var connection: Int
         /// Headers by their names in lower case.
         package var headers: [String: String]
         package var body: String
@@ -72,7 +76,13 @@ package final class ScriptedPartner: Sendable {
     fileprivate final class Received: Sendable {
         private let requests = Mutex<[Request]>([])
 
+        private let connections = Atomic<Int>(0)
+
         var all: [Request] { requests.withLock { $0 } }
+
+        func nextConnection() -> Int {
+            connections.wrappingAdd(1, ordering: .relaxed).oldValue
+        }
 
         /// Adds a request, and says how many there were before.
         func add(_ request: Request) -> Int {
@@ -92,6 +102,7 @@ private final class Conversation: ChannelInboundHandler, @unchecked Sendable {
     private let received: ScriptedPartner.Received
     private let clock: ManualClock
     private let script: ScriptedPartner.Script
+    private let connection: Int
     private var text = ""
 
     package init(
@@ -99,6 +110,7 @@ private final class Conversation: ChannelInboundHandler, @unchecked Sendable {
         script: @escaping ScriptedPartner.Script
     ) {
         self.received = received
+        connection = received.nextConnection()
         self.clock = clock
         self.script = script
     }
@@ -146,7 +158,9 @@ private final class Conversation: ChannelInboundHandler, @unchecked Sendable {
         let body = String(decoding: rest.utf8.prefix(length), as: UTF8.self)
         text = String(decoding: rest.utf8.dropFirst(length), as: UTF8.self)
         return ScriptedPartner.Request(
-            atMilliseconds: clock.nowMilliseconds, line: lines[0], headers: headers, body: body)
+            atMilliseconds: clock.nowMilliseconds, line: lines[0],
+            head: lines.joined(separator: "\n"), connection: connection, headers: headers,
+            body: body)
     }
 }
 

@@ -1,8 +1,6 @@
-import AsyncHTTPClient
-import NIOCore
-import NIOHTTP1
+import CCurl
+import Foundation
 import NIOPosix
-import NIOSSL
 import Synchronization
 
 package protocol PartnerSender: Sendable {
@@ -16,327 +14,286 @@ package protocol PartnerSender: Sendable {
 /// addresses are checked, and the connection goes to a checked address; the name stays in the request and in the
 /// certificate check. Redirects are not followed.
 final class HTTPSender: PartnerSender {
-    /// After this time the next address of the name is tried.
-    private static let connectSeconds: Int64 = 5
-    private static let addressesToTry = 3
+    /// An idle connection is used again for this long.
+    static let idleSeconds = 30
 
-    private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     private let threads: NIOThreadPool
-    private let resolver: any HostResolver
-    private let clients: PinnedClients
-    private let lookups = Mutex<[String: EventLoopFuture<[IPAddress]>]>([:])
+    private let inbox = SendingInbox()
+    private let ended = DispatchGroup()
 
     /// Starts the threads. The names of `partnerCount` partners, at most 64, can be resolved at once without waiting
     /// for each other.
     ///
-    /// - Parameter tls: how certificates are checked; nil means by the authorities of the system.
+    /// - Parameter authorities: a PEM file with the accepted authorities; nil for those of the system.
     init(
         resolver: any HostResolver = SystemResolver(), partnerCount: Int,
-        tls: TLSConfiguration? = nil
+        authorities: String? = nil
     ) {
-        self.resolver = resolver
-        threads = NIOThreadPool(numberOfThreads: min(max(partnerCount, 1), 64))
+        let threads = NIOThreadPool(numberOfThreads: min(max(partnerCount, 1), 64))
         threads.start()
-        clients = PinnedClients(group: group, connectSeconds: Self.connectSeconds, tls: tls)
+        self.threads = threads
+        ended.enter()
+        Thread.detachNewThread { [inbox, ended] in
+            Exchanges(
+                inbox: inbox, resolver: resolver, threads: threads, authorities: authorities
+            ).run()
+            ended.leave()
+        }
     }
 
     /// Ends the threads and cuts off requests in flight.
     func stop() {
-        clients.stop()
+        inbox.stop()
+        ended.wait()
         try? threads.syncShutdownGracefully()
-        try? group.syncShutdownGracefully()
     }
 
     func send(
         _ request: PartnerRequest, to destination: Destination,
         completion: @escaping @Sendable (AttemptResult) -> Void
     ) {
-        let deadline = NIODeadline.now() + .milliseconds(destination.timeoutMilliseconds)
-        addresses(of: destination.host, deadline: deadline).whenComplete { found in
-            switch found {
-            case .failure(let error):
-                completion(Self.result(of: error))
-            case .success(let addresses):
-                if let refusal = destination.refusal(of: addresses) {
-                    return completion(.addressRefused(detail: refusal))
-                }
-                self.send(
-                    request, host: destination.host,
-                    to: addresses.prefix(Self.addressesToTry)[...], deadline, completion)
-            }
+        let asked = AskedRequest(
+            request: request, destination: destination,
+            deadline: .now + .milliseconds(destination.timeoutMilliseconds), completion: completion)
+        if !inbox.put(.send(asked)) { completion(.ended) }
+    }
+}
+
+extension AttemptResult {
+    fileprivate static let ended = AttemptResult.failed(
+        .connection, detail: "delivering has ended")
+}
+
+private struct AskedRequest: Sendable {
+    let request: PartnerRequest
+    let destination: Destination
+    let deadline: ContinuousClock.Instant
+    let completion: @Sendable (AttemptResult) -> Void
+}
+
+/// What other threads hand to the sender's thread.
+private final class SendingInbox: Sendable {
+    enum Event: Sendable {
+        case send(AskedRequest)
+        case resolved(host: String, Result<[IPAddress], ResolutionFault>)
+    }
+
+    private struct State {
+        var events: [Event] = []
+        var isStopped = false
+        /// The one that the sender's thread waits for.
+        var connections: Connections?
+    }
+
+    private let state = Mutex(State())
+
+    /// Returns false after `stop`: the event is dropped.
+    func put(_ event: Event) -> Bool {
+        state.withLock { state in
+            guard !state.isStopped else { return false }
+            state.events.append(event)
+            state.connections?.wake()
+            return true
         }
     }
 
-    private func send(
-        _ request: PartnerRequest, host: String, to addresses: ArraySlice<IPAddress>,
-        _ deadline: NIODeadline, _ completion: @escaping @Sendable (AttemptResult) -> Void
+    func stop() {
+        state.withLock { state in
+            state.isStopped = true
+            state.connections?.wake()
+        }
+    }
+
+    /// Takes all events. They wake the thread that waits for `connections` from now on.
+    func take(waking connections: Connections) -> (events: [Event], isStopped: Bool) {
+        state.withLock { state in
+            state.connections = connections
+            defer { state.events = [] }
+            return (state.events, state.isStopped)
+        }
+    }
+}
+
+/// The requests in flight, on the sender's thread.
+private final class Exchanges {
+    private struct Exchange {
+        let asked: AskedRequest
+        /// Those that are left to try.
+        var addresses: ArraySlice<IPAddress> = []
+        var transfer: Transfer?
+    }
+
+    private struct Endpoint: Hashable {
+        let host: String
+        let address: IPAddress
+    }
+
+    private static let addressesToTry = 3
+    private static let transfersPerEndpoint = 64
+
+    private let inbox: SendingInbox
+    private let resolver: any HostResolver
+    private let threads: NIOThreadPool
+    private let authorities: String?
+    private var connections = Connections()
+    private var count = 0
+    private var exchanges: [Int: Exchange] = [:]
+    /// The exchanges that wait for the addresses of a host. They share one lookup.
+    private var lookups: [String: [Int]] = [:]
+    private var transfers: [UnsafeMutableRawPointer: Int] = [:]
+    private var counts: [Endpoint: Int] = [:]
+    /// These wait until fewer transfers run to their endpoints.
+    private var waiting: [Int] = []
+    /// No deadline is earlier.
+    private var nextDeadline: ContinuousClock.Instant?
+    /// When the last transfer ended, while there may be idle connections.
+    private var idleSince: ContinuousClock.Instant?
+
+    init(
+        inbox: SendingInbox, resolver: any HostResolver, threads: NIOThreadPool,
+        authorities: String?
     ) {
-        guard let address = addresses.first else {
-            return completion(.failed(.resolution, detail: "\(host): it has no address"))
+        self.inbox = inbox
+        self.resolver = resolver
+        self.threads = threads
+        self.authorities = authorities
+    }
+
+    /// Returns after `SendingInbox.stop`, when all requests have ended.
+    func run() {
+        while true {
+            let (events, isStopped) = inbox.take(waking: connections)
+            for event in events { take(event) }
+            guard !isStopped else { break }
+            connections.advance { handle, code in transferEnded(handle, code) }
+            endLate()
+            closeIdle()
+            connections.wait(until: [nextDeadline, idleEnd].compactMap { $0 }.min())
         }
-        let reading = AnswerReading()
-        let answer: EventLoopFuture<AttemptResult>
-        let port: Int
-        do {
-            guard let client = clients.client(for: host, at: address) else {
-                return completion(.failed(.connection, detail: "delivering has ended"))
-            }
-            let request = try HTTPClient.Request(request)
-            port = request.port
-            answer =
-                client.execute(
-                    request: request,
-                    delegate: reading, eventLoop: .delegateAndChannel(on: group.next()),
-                    deadline: deadline
-                ).futureResult
-        } catch {
-            return completion(Self.result(of: error))
-        }
-        answer.whenComplete { [clients, group] ended in
-            clients.release(host, at: address)
-            switch ended {
-            case .success(let answer):
-                completion(answer)
-            case .failure(let error):
-                // The status decides, even if the rest of the answer failed.
-                if let answer = reading.answer { return completion(answer) }
-                let others = addresses.dropFirst()
-                if Self.neverConnected(error), !others.isEmpty, NIODeadline.now() < deadline {
-                    self.send(request, host: host, to: others, deadline, completion)
-                } else if Self.isUnacceptedCertificate(error) {
-                    CertificateQuestion(host: host, address: address, port: port)
-                        .reason(on: group.next())
-                        .whenSuccess { completion(.failed(.tls, detail: $0)) }
-                } else {
-                    completion(Self.result(of: error))
+        for number in exchanges.keys { end(number, .ended) }
+    }
+
+    private func take(_ event: SendingInbox.Event) {
+        switch event {
+        case .send(let asked):
+            count += 1
+            exchanges[count] = Exchange(asked: asked)
+            nextDeadline = min(nextDeadline ?? asked.deadline, asked.deadline)
+            resolve(asked.destination.host, for: count)
+        case .resolved(let host, let found):
+            for number in lookups.removeValue(forKey: host) ?? [] {
+                switch found {
+                case .success(let addresses): use(addresses, for: number)
+                case .failure(let fault):
+                    end(number, .failed(.resolution, detail: fault.description))
                 }
             }
         }
     }
 
-    /// The addresses of a host. Concurrent callers share one lookup for each host.
-    private func addresses(
-        of host: String, deadline: NIODeadline
-    ) -> EventLoopFuture<[IPAddress]> {
-        let loop = group.next()
-        if let address = IPAddress(host) { return loop.makeSucceededFuture([address]) }
-        let (lookup, isNew) = lookups.withLock { lookups in
-            if let running = lookups[host] { return (running, false) }
-            let lookup = threads.runIfActive(eventLoop: loop) { [resolver] in
+    private func resolve(_ host: String, for number: Int) {
+        if let address = IPAddress(host) { return use([address], for: number) }
+        let isRunning = lookups[host] != nil
+        lookups[host, default: []].append(number)
+        guard !isRunning else { return }
+        threads.submit { [inbox, resolver] state in
+            // At the end of the sender, nothing waits for the result.
+            guard case .active = state else { return }
+            let found = Result { () throws(ResolutionFault) in
                 try resolver.addresses(of: host)
             }
-            lookups[host] = lookup
-            return (lookup, true)
-        }
-        if isNew {
-            lookup.whenComplete { _ in self.lookups.withLock { $0[host] = nil } }
-        }
-        let promise = loop.makePromise(of: [IPAddress].self)
-        let timer = loop.scheduleTask(deadline: deadline) {
-            promise.fail(HTTPClientError.deadlineExceeded)
-        }
-        lookup.whenComplete { result in
-            timer.cancel()
-            promise.completeWith(result)
-        }
-        return promise.futureResult
-    }
-}
-
-/// Reads the status and discards the body. A short body is read to its end, so that the connection can be reused.
-final class AnswerReading: HTTPClientResponseDelegate {
-    private struct TooLong: Error {}
-
-    /// A longer body is cut off together with its connection.
-    static let bodyBytes = 65_536
-
-    private let state = Mutex<(answer: AttemptResult?, bytes: Int)>((nil, 0))
-
-    func didReceiveHead(
-        task: HTTPClient.Task<AttemptResult>, _ head: HTTPResponseHead
-    ) -> EventLoopFuture<Void> {
-        let pause = head.headers.first(name: "Retry-After").flatMap { text in
-            RetryAfter.milliseconds(text, date: head.headers.first(name: "Date"))
-        }
-        state.withLock {
-            $0.answer = .answered(
-                status: Int(head.status.code), retryAfterMilliseconds: pause)
-        }
-        return task.eventLoop.makeSucceededVoidFuture()
-    }
-
-    func didReceiveBodyPart(
-        task: HTTPClient.Task<AttemptResult>, _ buffer: ByteBuffer
-    ) -> EventLoopFuture<Void> {
-        let bytes = state.withLock { state in
-            state.bytes += buffer.readableBytes
-            return state.bytes
-        }
-        guard bytes <= Self.bodyBytes else {
-            return task.eventLoop.makeFailedFuture(TooLong())
-        }
-        return task.eventLoop.makeSucceededVoidFuture()
-    }
-
-    func didFinishRequest(task: HTTPClient.Task<AttemptResult>) throws -> AttemptResult {
-        guard let answer = state.withLock({ $0.answer }) else {
-            throw HTTPClientError.remoteConnectionClosed
-        }
-        return answer
-    }
-
-    /// The answer, if its head arrived before the connection failed.
-    var answer: AttemptResult? { state.withLock { $0.answer } }
-}
-
-extension HTTPClient.Request {
-    fileprivate init(_ request: PartnerRequest) throws {
-        try self.init(
-            url: request.url, method: HTTPMethod(rawValue: request.method),
-            headers: HTTPHeaders(request.headers.map { ($0.name, $0.value) }),
-            body: request.body.map { .bytes($0) })
-    }
-}
-
-extension HTTPSender {
-    /// Whether no part of the request can have reached the partner.
-    static func neverConnected(_ error: any Error) -> Bool {
-        switch error {
-        case is NIOConnectionError: true
-        case let error as IOError:
-            [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH].contains(error.errnoCode)
-        case let error as HTTPClientError: error == .connectTimeout
-        case ChannelError.connectTimeout: true
-        default: false
+            _ = inbox.put(.resolved(host: host, found))
         }
     }
 
-    /// Whether a certificate of the partner, or its chain, was not accepted.
-    static func isUnacceptedCertificate(_ error: any Error) -> Bool {
-        guard case NIOSSLError.handshakeFailed = error else { return false }
-        return "\(error)".contains("CERTIFICATE_VERIFY_FAILED")
+    private func use(_ addresses: [IPAddress], for number: Int) {
+        guard let destination = exchanges[number]?.asked.destination else { return }
+        if let refusal = destination.refusal(of: addresses) {
+            return end(number, .addressRefused(detail: refusal))
+        }
+        exchanges[number]?.addresses = addresses.prefix(Self.addressesToTry)
+        connect(number)
     }
 
-    static func result(of error: any Error) -> AttemptResult {
-        switch error {
-        case let error as ResolutionFault: .failed(.resolution, detail: error.description)
-        case let error as HTTPClientError: .failed(fault(error), detail: explanation(error))
-        case ChannelError.connectTimeout: .failed(.timeout, detail: "no connection in time")
-        case let error as IOError:
-            .failed(.connection, detail: String(cString: strerror(error.errnoCode)))
-        case let error as NIOConnectionError: .failed(.connection, detail: explanation(error))
-        case let error as NIOSSLExtraError where error == .failedToValidateHostname:
-            .failed(.tls, detail: "the certificate is for another name than the host in the url")
-        case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
-            .failed(.tls, detail: tlsWords("\(error)"))
-        case is HTTPParserError: .failed(.protocolError, detail: "the answer is not HTTP: \(error)")
-        default: .failed(.connection, detail: "\(error)")
+    /// Starts the request to the next address.
+    private func connect(_ number: Int) {
+        guard let exchange = exchanges[number] else { return }
+        let host = exchange.asked.destination.host
+        guard let address = exchange.addresses.first else {
+            return end(number, .failed(.resolution, detail: "\(host): it has no address"))
+        }
+        let endpoint = Endpoint(host: host, address: address)
+        guard counts[endpoint, default: 0] < Self.transfersPerEndpoint else {
+            return waiting.append(number)
+        }
+        do throws(CurlFault) {
+            let transfer = try Transfer(
+                exchange.asked.request, to: address, authorities: authorities)
+            try connections.add(transfer)
+            exchanges[number]?.transfer = transfer
+            transfers[transfer.handle] = number
+            counts[endpoint, default: 0] += 1
+        } catch {
+            end(number, .failed(.connection, detail: "\(error)"))
         }
     }
 
-    private static func fault(_ error: HTTPClientError) -> ConnectionFault {
-        let timeouts: [HTTPClientError] = [
-            .deadlineExceeded, .connectTimeout, .readTimeout, .writeTimeout,
-            .getConnectionFromPoolTimeout, .tlsHandshakeTimeout,
-        ]
-        return timeouts.contains(error) ? .timeout : .connection
-    }
-
-    private static func explanation(_ error: HTTPClientError) -> String {
-        switch error {
-        case .deadlineExceeded: "no answer in time"
-        case .connectTimeout, .getConnectionFromPoolTimeout: "no connection in time"
-        case .tlsHandshakeTimeout: "no encrypted connection in time"
-        case .remoteConnectionClosed: "the connection ended before the answer"
-        default: error.description
+    private func transferEnded(_ handle: UnsafeMutableRawPointer, _ code: CURLcode) {
+        guard let number = transfers[handle], let transfer = exchanges[number]?.transfer else {
+            return
+        }
+        let others = exchanges[number]?.addresses.dropFirst() ?? []
+        if transfer.answer == nil, transfer.neverConnected(code), !others.isEmpty {
+            leave(number)
+            exchanges[number]?.addresses = others
+            connect(number)
+        } else {
+            end(number, transfer.answer ?? transfer.fault(code))
         }
     }
 
-    /// The reason without the library's source locations.
-    private static func tlsWords(_ text: String) -> String {
-        guard let reason = text.firstMatch(of: /OPENSSL_internal:([A-Z_]+)/)?.1 else { return text }
-        return reason.split(separator: "_").joined(separator: " ").lowercased()
-    }
-
-    private static func explanation(_ error: NIOConnectionError) -> String {
-        guard let first = error.connectionErrors.first?.error as? IOError else { return "\(error)" }
-        return String(cString: strerror(first.errnoCode))
-    }
-}
-
-/// One client for each pair of name and address, so that a request for the name cannot go to another address.
-final class PinnedClients: Sendable {
-    private struct Key: Hashable {
-        var host: String
-        var address: IPAddress
-    }
-
-    private struct Entry {
-        var client: HTTPClient
-        var requests: Int
-    }
-
-    /// Shuts down further idle clients: they would accumulate for a name with changing addresses.
-    private static let idleCount = 64
-
-    private let group: MultiThreadedEventLoopGroup
-    private let connectSeconds: Int64
-    private let tls: TLSConfiguration?
-    /// Nil after `stop`.
-    private let entries = Mutex<[Key: Entry]?>([:])
-
-    init(group: MultiThreadedEventLoopGroup, connectSeconds: Int64, tls: TLSConfiguration?) {
-        self.group = group
-        self.connectSeconds = connectSeconds
-        self.tls = tls
-    }
-
-    /// The client that connects to `address` for requests to `host`; nil after `stop`. The caller releases it.
-    func client(for host: String, at address: IPAddress) -> HTTPClient? {
-        let key = Key(host: host, address: address)
-        return entries.withLock { entries in
-            guard entries != nil else { return nil }
-            if let client = entries?[key]?.client {
-                entries?[key]?.requests += 1
-                return client
-            }
-            let client = make(host, address)
-            entries?[key] = Entry(client: client, requests: 1)
-            return client
+    private func endLate() {
+        let now = ContinuousClock.now
+        guard let nextDeadline, nextDeadline <= now else { return }
+        for (number, exchange) in exchanges where exchange.asked.deadline <= now {
+            // The status decides, even if the rest of the answer is late.
+            end(
+                number,
+                exchange.transfer?.answer ?? .failed(.timeout, detail: "no answer in time"))
         }
+        self.nextDeadline = exchanges.values.lazy.map(\.asked.deadline).min()
     }
 
-    func release(_ host: String, at address: IPAddress) {
-        let idle: HTTPClient? = entries.withLock { entries in
-            entries?[Key(host: host, address: address)]?.requests -= 1
-            guard let all = entries, all.count > Self.idleCount,
-                let key = all.first(where: { $0.value.requests == 0 })?.key
-            else { return nil }
-            return entries?.removeValue(forKey: key)?.client
-        }
-        idle?.shutdown { _ in }
+    private func end(_ number: Int, _ result: AttemptResult) {
+        leave(number)
+        exchanges.removeValue(forKey: number)?.asked.completion(result)
     }
 
-    /// Shuts all clients down and cuts off requests in flight.
-    func stop() {
-        let all = entries.withLock { entries in
-            defer { entries = nil }
-            return (entries ?? [:]).values.map(\.client)
-        }
-        for client in all { try? client.syncShutdown() }
+    /// Removes the transfer, and starts those that wait for its endpoint.
+    private func leave(_ number: Int) {
+        guard let exchange = exchanges[number], let transfer = exchange.transfer,
+            let address = exchange.addresses.first
+        else { return }
+        exchanges[number]?.transfer = nil
+        transfers[transfer.handle] = nil
+        connections.remove(transfer)
+        idleSince = transfers.isEmpty ? .now : nil
+        let endpoint = Endpoint(host: exchange.asked.destination.host, address: address)
+        let left = counts[endpoint, default: 1] - 1
+        counts[endpoint] = left > 0 ? left : nil
+        let waiting = waiting
+        self.waiting = []
+        for number in waiting { connect(number) }
     }
 
-    private func make(_ host: String, _ address: IPAddress) -> HTTPClient {
-        var configuration = HTTPClient.Configuration(
-            tlsConfiguration: tls,
-            redirectConfiguration: .disallow,
-            timeout: .init(connect: .seconds(connectSeconds)))
-        configuration.dnsOverride = [host: address.description]
-        configuration.httpVersion = .http1Only
-        configuration.connectionPool.retryConnectionEstablishment = false
-        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
-        configuration.connectionPool.idleTimeout = .seconds(30)
-        return HTTPClient(
-            eventLoopGroupProvider: .shared(group), configuration: configuration)
+    private var idleEnd: ContinuousClock.Instant? {
+        idleSince.map { $0 + .seconds(HTTPSender.idleSeconds) }
+    }
+
+    /// While requests are sent, libcurl closes connections that were idle for too long.
+    private func closeIdle() {
+        guard let idleEnd, transfers.isEmpty, idleEnd <= .now else { return }
+        idleSince = nil
+        connections = Connections()
     }
 }
