@@ -5,6 +5,7 @@
 
 #define CURL_DISABLE_TYPECHECK
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -44,19 +45,14 @@ static inline long weir_curl_number(CURL *curl, CURLINFO info) {
     return value;
 }
 
-// Microseconds.
-static inline int64_t weir_curl_time(CURL *curl, CURLINFO info) {
-    curl_off_t value = 0;
-    curl_easy_getinfo(curl, info, &value);
-    return value;
-}
-
 static inline CURLMcode weir_curl_multi_set_number(CURLM *multi, CURLMoption option, long value) {
     return curl_multi_setopt(multi, option, value);
 }
 
 // Why a chain of certificates was not accepted.
 struct weir_chain_fault {
+    // Whether the connection exists and its encryption has begun.
+    bool has_begun;
     // OpenSSL's; X509_V_OK if the chain was accepted, or none arrived.
     int code;
     // Of the first certificate that is expired or not valid yet, in the chain as sent; -1 for none.
@@ -92,6 +88,7 @@ static inline int weir_verify_chain(X509_STORE_CTX *context, void *result) {
 
 static inline CURLcode weir_prepare_tls(CURL *curl, void *context, void *fault) {
     (void)curl;
+    ((struct weir_chain_fault *)fault)->has_begun = true;
     // A connection outlives its transfer, and so `fault`: no later handshake may verify a chain again.
     SSL_CTX_set_options((SSL_CTX *)context, SSL_OP_NO_RENEGOTIATION);
     SSL_CTX_set_cert_verify_callback((SSL_CTX *)context, weir_verify_chain, fault);

@@ -91,6 +91,21 @@ struct HTTPSenderTests {
         #expect(partner.requests.map(\.connection) == [0, 0, 1])
     }
 
+    @Test("an idle connection is closed after a time, and the sender goes on with new ones")
+    func idle() throws {
+        let partner = try ScriptedPartner()
+        let sender = HTTPSender(
+            resolver: FixedResolver([["127.0.0.1"]]), partnerCount: 1, idleSeconds: 1)
+        defer { sender.stop() }
+        #expect(send(request(partner), by: sender) != nil)
+        #expect(partner.openConnectionCount == 1)
+        #expect(Wait.until { partner.openConnectionCount == 0 })
+        // Sooner than the longest wait of the thread.
+        let answer = send(request(partner), by: sender, timeoutMilliseconds: 30_000)
+        #expect(answer == .answered(status: 200, retryAfterMilliseconds: nil))
+        #expect(partner.requests.map(\.connection) == [0, 1])
+    }
+
     @Test(
         "one that a partner ends without an answer is not sent again within the attempt",
         arguments: ["GET", "POST"])

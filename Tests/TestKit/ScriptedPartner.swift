@@ -67,6 +67,7 @@ package final class ScriptedPartner: Sendable {
 
     package var url: String { "http://127.0.0.1:\(port)" }
     package var requests: [Request] { received.all }
+    package var openConnectionCount: Int { received.openConnectionCount }
     /// The idempotency keys of what it was sent.
     package var keys: Set<String> { Set(requests.compactMap { $0.headers["idempotency-key"] }) }
 
@@ -77,12 +78,19 @@ package final class ScriptedPartner: Sendable {
         private let requests = Mutex<[Request]>([])
 
         private let connections = Atomic<Int>(0)
+        private let closed = Atomic<Int>(0)
+
+        var openConnectionCount: Int {
+            connections.load(ordering: .relaxed) - closed.load(ordering: .relaxed)
+        }
 
         var all: [Request] { requests.withLock { $0 } }
 
         func nextConnection() -> Int {
             connections.wrappingAdd(1, ordering: .relaxed).oldValue
         }
+
+        func connectionClosed() { closed.wrappingAdd(1, ordering: .relaxed) }
 
         /// Adds a request, and says how many there were before.
         func add(_ request: Request) -> Int {
@@ -133,6 +141,8 @@ private final class Conversation: ChannelInboundHandler, @unchecked Sendable {
             }
         }
     }
+
+    func channelInactive(context: ChannelHandlerContext) { received.connectionClosed() }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         context.close(promise: nil)

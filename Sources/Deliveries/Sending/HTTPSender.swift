@@ -14,9 +14,6 @@ package protocol PartnerSender: Sendable {
 /// addresses are checked, and the connection goes to a checked address; the name stays in the request and in the
 /// certificate check. Redirects are not followed.
 final class HTTPSender: PartnerSender {
-    /// An idle connection is used again for this long.
-    static let idleSeconds = 30
-
     private let threads: NIOThreadPool
     private let inbox = SendingInbox()
     private let ended = DispatchGroup()
@@ -24,10 +21,12 @@ final class HTTPSender: PartnerSender {
     /// Starts the threads. The names of `partnerCount` partners, at most 64, can be resolved at once without waiting
     /// for each other.
     ///
-    /// - Parameter authorities: a PEM file with the accepted authorities; nil for those of the system.
+    /// - Parameters:
+    ///   - authorities: a PEM file with the accepted authorities; nil for those of the system.
+    ///   - idleSeconds: idle connections are closed after this time.
     init(
         resolver: any HostResolver = SystemResolver(), partnerCount: Int,
-        authorities: String? = nil
+        authorities: String? = nil, idleSeconds: Int = 30
     ) {
         let threads = NIOThreadPool(numberOfThreads: min(max(partnerCount, 1), 64))
         threads.start()
@@ -35,7 +34,8 @@ final class HTTPSender: PartnerSender {
         ended.enter()
         Thread.detachNewThread { [inbox, ended] in
             Exchanges(
-                inbox: inbox, resolver: resolver, threads: threads, authorities: authorities
+                inbox: inbox, resolver: resolver, threads: threads, authorities: authorities,
+                idleSeconds: idleSeconds
             ).run()
             ended.leave()
         }
@@ -71,7 +71,7 @@ private struct AskedRequest: Sendable {
     let completion: @Sendable (AttemptResult) -> Void
 }
 
-/// What other threads hand to the sender's thread.
+/// Other threads hand requests and addresses to the sender's thread here.
 private final class SendingInbox: Sendable {
     enum Event: Sendable {
         case send(AskedRequest)
@@ -135,6 +135,7 @@ private final class Exchanges {
     private let resolver: any HostResolver
     private let threads: NIOThreadPool
     private let authorities: String?
+    private let idleSeconds: Int
     private var connections = Connections()
     private var count = 0
     private var exchanges: [Int: Exchange] = [:]
@@ -151,23 +152,24 @@ private final class Exchanges {
 
     init(
         inbox: SendingInbox, resolver: any HostResolver, threads: NIOThreadPool,
-        authorities: String?
+        authorities: String?, idleSeconds: Int
     ) {
         self.inbox = inbox
         self.resolver = resolver
         self.threads = threads
         self.authorities = authorities
+        self.idleSeconds = idleSeconds
     }
 
     /// Returns after `SendingInbox.stop`, when all requests have ended.
     func run() {
         while true {
+            closeIdle()
             let (events, isStopped) = inbox.take(waking: connections)
             for event in events { take(event) }
             guard !isStopped else { break }
             connections.advance { handle, code in transferEnded(handle, code) }
             endLate()
-            closeIdle()
             connections.wait(until: [nextDeadline, idleEnd].compactMap { $0 }.min())
         }
         for number in exchanges.keys { end(number, .ended) }
@@ -228,7 +230,8 @@ private final class Exchanges {
         }
         do throws(CurlFault) {
             let transfer = try Transfer(
-                exchange.asked.request, to: address, authorities: authorities)
+                exchange.asked.request, to: address, authorities: authorities,
+                idleSeconds: idleSeconds)
             try connections.add(transfer)
             exchanges[number]?.transfer = transfer
             transfers[transfer.handle] = number
@@ -287,10 +290,11 @@ private final class Exchanges {
     }
 
     private var idleEnd: ContinuousClock.Instant? {
-        idleSince.map { $0 + .seconds(HTTPSender.idleSeconds) }
+        idleSince.map { $0 + .seconds(idleSeconds) }
     }
 
-    /// While requests are sent, libcurl closes connections that were idle for too long.
+    /// While requests are sent, libcurl closes connections that were idle for too long. Before `take`, whose events wake
+    /// the thread that waits for the new ones.
     private func closeIdle() {
         guard let idleEnd, transfers.isEmpty, idleEnd <= .now else { return }
         idleSince = nil

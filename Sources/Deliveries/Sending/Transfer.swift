@@ -15,7 +15,6 @@ final class Transfer {
     let handle: UnsafeMutableRawPointer
     /// The answer, if its head has arrived. It counts even if the rest of the answer fails.
     private(set) var answer: AttemptResult?
-    private let isSecure: Bool
     private var hasBegun = false
     private var bodyByteCount = 0
     private var headers: UnsafeMutablePointer<curl_slist>?
@@ -23,16 +22,20 @@ final class Transfer {
     private let words = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
     private let chainFault = UnsafeMutablePointer<weir_chain_fault>.allocate(capacity: 1)
 
-    /// - Parameter authorities: a PEM file with the accepted authorities; nil for those of the system.
-    init(_ request: PartnerRequest, to address: IPAddress, authorities: String?) throws(CurlFault) {
+    /// - Parameters:
+    ///   - authorities: a PEM file with the accepted authorities; nil for those of the system.
+    ///   - idleSeconds: a connection that was idle for longer is not used again.
+    init(
+        _ request: PartnerRequest, to address: IPAddress, authorities: String?, idleSeconds: Int
+    ) throws(CurlFault) {
         guard Self.isReady, let handle = curl_easy_init() else {
             throw CurlFault(code: CURLE_FAILED_INIT)
         }
         self.handle = handle
-        isSecure = request.url.hasPrefix("https:")
         words.initialize(to: 0)
         chainFault.initialize(to: weir_chain_fault())
         try setConnection(to: address, authorities: authorities)
+        try set(CURLOPT_MAXAGE_CONN, idleSeconds)
         try set(request)
     }
 
@@ -53,7 +56,6 @@ final class Transfer {
         addresses = curl_slist_append(nil, "::\(written):")
         try set(CURLOPT_CONNECT_TO, addresses)
         try set(CURLOPT_CONNECTTIMEOUT_MS, Self.connectMilliseconds)
-        try set(CURLOPT_MAXAGE_CONN, HTTPSender.idleSeconds)
         try set(CURLOPT_NOSIGNAL, 1)
         // Not those of the environment.
         try set(CURLOPT_PROXY, "")
@@ -170,7 +172,8 @@ extension Transfer {
     func neverConnected(_ code: CURLcode) -> Bool {
         switch code {
         case CURLE_COULDNT_CONNECT: true
-        case CURLE_OPERATION_TIMEDOUT: weir_curl_time(handle, CURLINFO_CONNECT_TIME_T) == 0
+        // Of connecting, which includes the encryption: deadlines of requests are not libcurl's.
+        case CURLE_OPERATION_TIMEDOUT: !chainFault.pointee.has_begun
         default: false
         }
     }
@@ -180,7 +183,7 @@ extension Transfer {
         case CURLE_OPERATION_TIMEDOUT:
             .failed(
                 .timeout,
-                detail: neverConnected(code) || !isSecure
+                detail: neverConnected(code)
                     ? "no connection in time" : "no encrypted connection in time")
         case CURLE_PEER_FAILED_VERIFICATION where chainFault.pointee.code == X509_V_OK:
             .failed(.tls, detail: "the certificate is for another name than the host in the url")
