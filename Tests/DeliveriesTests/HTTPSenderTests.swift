@@ -24,7 +24,7 @@ struct HTTPSenderTests {
     }
 
     private func request(
-        _ method: String = "GET", _ partner: ScriptedPartner,
+        _ partner: ScriptedPartner, _ method: String = "GET",
         headers: [PartnerRequest.Header] = [], body: String? = nil
     ) -> PartnerRequest {
         PartnerRequest(
@@ -41,9 +41,11 @@ struct HTTPSenderTests {
         let headers: [PartnerRequest.Header] = [
             .init("X-Own", "v; w"), .init("Empty", ""), .init("accept", "text/plain"),
         ]
-        for (method, body) in [("GET", nil), ("POST", "{}"), ("POST", nil), ("PUT", "{}")] {
+        for (method, body) in [
+            ("GET", nil as String?), ("POST", "{}"), ("POST", nil), ("PUT", "{}"),
+        ] {
             let all = method == "GET" ? headers : [.init("X-Own", "v")]
-            let sent = request(method, partner, headers: all, body: body)
+            let sent = request(partner, method, headers: all, body: body)
             #expect(send(sent, by: sender) == .answered(status: 200, retryAfterMilliseconds: nil))
         }
         let host = "Host: name.example:\(partner.port)"
@@ -65,7 +67,7 @@ struct HTTPSenderTests {
         defer { sender.stop() }
         let body = String(repeating: "0123456789", count: 300_000)
         #expect(
-            send(request("POST", partner, body: body), by: sender)
+            send(request(partner, "POST", body: body), by: sender)
                 == .answered(status: 200, retryAfterMilliseconds: nil))
         #expect(partner.requests.first?.body == body)
         #expect(partner.requests.first?.headers.keys.sorted() == ["content-length", "host"])
@@ -83,9 +85,8 @@ struct HTTPSenderTests {
         #expect(send(sent, by: sender) == answered)
         // Nothing listens there: a connection to the other address is not used in its place.
         #expect(send(sent, by: sender) == .failed(.connection, detail: "Connection refused"))
-        var other = request(partner)
-        other = PartnerRequest(
-            method: "GET", url: other.url.replacing("name.example", with: "other.example"),
+        let other = PartnerRequest(
+            method: "GET", url: sent.url.replacing("name.example", with: "other.example"),
             headers: [], body: nil)
         #expect(send(other, by: sender, host: "other.example") == answered)
         #expect(partner.requests.map(\.connection) == [0, 0, 1])
@@ -113,7 +114,7 @@ struct HTTPSenderTests {
         let partner = try ScriptedPartner { _, number in number == 1 ? .hangUp : .answer(200) }
         let sender = HTTPSender(resolver: FixedResolver([["127.0.0.1"]]), partnerCount: 1)
         defer { sender.stop() }
-        let sent = request(method, partner, body: method == "POST" ? "{}" : nil)
+        let sent = request(partner, method, body: method == "POST" ? "{}" : nil)
         #expect(send(sent, by: sender) == .answered(status: 200, retryAfterMilliseconds: nil))
         #expect(
             send(sent, by: sender)
