@@ -73,6 +73,19 @@ struct HTTPSenderTests {
         #expect(partner.requests.first?.headers.keys.sorted() == ["content-length", "host"])
     }
 
+    @Test("a long body is cut off together with its connection, long before the request's deadline")
+    func longBody() throws {
+        let partner = try ScriptedPartner { _, _ in .endless(200) }
+        let sender = HTTPSender(resolver: FixedResolver([["127.0.0.1"]]), partnerCount: 1)
+        defer { sender.stop() }
+        let start = ContinuousClock.now
+        #expect(
+            send(request(partner), by: sender)
+                == .answered(status: 200, retryAfterMilliseconds: nil))
+        #expect(ContinuousClock.now - start < .seconds(Wait.seconds / 2))
+        #expect(Wait.until { partner.openConnectionCount == 0 })
+    }
+
     @Test("a connection is used again, but only for the same name at the same address")
     func reuse() throws {
         let partner = try ScriptedPartner()
