@@ -94,7 +94,7 @@ extension PageWriter {
     mutating func writeChanges(_ name: String) throws {
         let changes = try ChangesPage(source, context, name)
         try section(
-            "Changes in \(name) since \(changes.from)",
+            "Since \(changes.from)",
             "value from + later records + configuration + correction = value to. Click a number of later records to list these records."
         ) { page in
             let table = changes.table

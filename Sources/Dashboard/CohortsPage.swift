@@ -57,6 +57,7 @@ extension PageWriter {
             writeNoRows()
             return files(of: answer)
         }
+        writeCurrencies(of: answer)
         let map = HeatMap(
             title: "Return on spend by cohort", answer: answer, cohort: "day",
             age: CampaignReturns.throughDay, measure: measure, sizes: ["installs", "cost_micros"],

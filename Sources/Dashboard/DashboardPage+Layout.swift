@@ -17,8 +17,8 @@ struct PageLayout {
     var hasBar = false
     /// The filters that the content applied.
     var use = FilterUse()
-    /// Seconds until the page reloads; nil for never.
-    var refreshSeconds: Int?
+    /// Seconds until the page reloads without a script; nil for never.
+    var reloadSeconds: Int?
 
     /// Everything before the content. `writeEnd` closes the elements that are still open.
     func head() -> HTML {
@@ -28,8 +28,10 @@ struct PageLayout {
             html.element("meta", ["charset": "utf-8"])
             html.element(
                 "meta", ["name": "viewport", "content": "width=device-width, initial-scale=1"])
-            if let refreshSeconds {
-                html.element("meta", ["http-equiv": "refresh", "content": "\(refreshSeconds)"])
+            if let reloadSeconds {
+                html.element("noscript") { html in
+                    html.element("meta", ["http-equiv": "refresh", "content": "\(reloadSeconds)"])
+                }
             }
             html.element("title", text: "\(title) · Weir")
             html.element("link", ["rel": "stylesheet", "href": "/dashboard.css"])

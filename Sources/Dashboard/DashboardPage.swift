@@ -39,7 +39,7 @@ enum DashboardPage: String, CaseIterable {
         case .campaigns: ["sort", "columns"]
         case .cohorts: ["show", "buyers"]
         case .subscriptions: ["show"]
-        case .live: ["topic", "refused"]
+        case .live: ["topic", "refused", PageContext.paused]
         case .actions: ["id"]
         default: []
         }

@@ -442,7 +442,7 @@ extension PageWriter {
     mutating func writeDump(_ name: String) throws {
         let request = try context.limited(ReportAddress(name, context.parameters))
         let report = try requireReport(name)
-        try section(name, report.pageNote) { page in
+        try section("Rows", report.pageNote) { page in
             if let asOf = request.asOf {
                 page.paragraph(
                     "As of \(asOf). A date without a time means midnight UTC.", class: "note")

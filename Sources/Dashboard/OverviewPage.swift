@@ -153,7 +153,7 @@ extension PageWriter {
             html.table(named: "From bid to paid subscriber", class: "funnel") { html in
                 html.element("thead") { html in
                     html.element("tr") { html in
-                        for title in ["Step", "Events", "Rate", ""] {
+                        for title in ["Step", "Events", "Rate", "Log scale"] {
                             html.element(
                                 "th",
                                 [

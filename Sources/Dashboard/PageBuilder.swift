@@ -73,7 +73,7 @@ struct PageBuilder {
             page != nil || [.single(.campaign), .single(.compare)].contains(route)
         layout.use = source.filterUse
         layout.currencies = source.currencies
-        if page == .live { layout.refreshSeconds = 5 }
+        if page == .live { layout.reloadSeconds = context.reloadSeconds }
         let content = writer.html
         return Made(
             body: layout.document(period, footer(context, standings)) {
@@ -100,15 +100,19 @@ struct PageBuilder {
             try writer.writeComparison()
             return "Compare campaigns"
         case .single(.record):
+            writer.writeHeading("Record", showsDays: false)
             try writer.writeRecord()
             return "Record"
         case .single(.delivery):
+            writer.writeHeading("Delivery", showsDays: false)
             try writer.writeDelivery()
             return "Delivery"
         case .ofDump(.dump, let name, nil):
+            writer.writeHeading(name, showsDays: false)
             try writer.writeDump(name)
             return name
         case .ofDump(.changes, let name, nil):
+            writer.writeHeading("Changes in \(name)", showsDays: false)
             try writer.writeChanges(name)
             return "Changes in \(name)"
         case .ofDump: throw DashboardError.notFound(path)

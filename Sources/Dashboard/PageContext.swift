@@ -14,6 +14,9 @@ struct PageContext {
     /// Time of the newest event of all stores, in milliseconds since 1970; nil without records.
     let newestMilliseconds: Int64?
 
+    /// The parameter that stops the reloads of the last records.
+    static let paused = "paused"
+
     /// The columns that can filter every page.
     static let filters = ["campaign", "app_id", "ad_network_id", "source_app_id", "country"]
 
@@ -48,6 +51,9 @@ struct PageContext {
         }
         return PageAddress(path, all)
     }
+
+    /// Seconds until a page of the last records reloads; nil while it is paused.
+    var reloadSeconds: Int? { parameters[Self.paused] == "1" ? nil : 5 }
 
     func address(_ path: String, _ more: [(name: String, value: String)] = []) -> PageAddress {
         PageAddress(

@@ -258,7 +258,7 @@ extension HTML {
         try element(
             "div",
             [
-                "class": "scroll", "tabindex": "0", "role": "region",
+                "class": "scroll", "tabindex": "0", "role": "group",
                 "aria-label": title.isEmpty ? "Table" : "Table: \(title)",
             ]
         ) { try $0.element("table", ["class": name], body) }
@@ -276,7 +276,10 @@ extension HTML {
     /// A name with its id beneath; only the id without a name.
     mutating func named(_ id: String, _ name: String?, link: PageAddress? = nil) {
         let shown = name ?? id
-        if let link, !shown.isEmpty { self.link(shown, to: link) } else { text(shown) }
+        guard !shown.isEmpty else {
+            return element("span", ["class": "unknown", "title": "no value"], text: "–")
+        }
+        if let link { self.link(shown, to: link) } else { text(shown) }
         if name != nil, name != id { element("small", text: id) }
     }
 }

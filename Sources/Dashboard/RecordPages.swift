@@ -67,6 +67,20 @@ extension PageWriter {
 
     private static let lastRecords: Int64 = 15
 
+    /// How often the page is reloaded, with a link that pauses or resumes it.
+    private mutating func writeReload() {
+        let (seconds, context) = (context.reloadSeconds, context)
+        write { html in
+            html.element("p", ["data-reload": seconds.map(String.init)]) { html in
+                html.text(seconds.map { "Reloads every \($0) seconds. " } ?? "Paused. ")
+                html.link(
+                    seconds == nil ? "Resume" : "Pause",
+                    to: context.address(
+                        changing: [PageContext.paused: seconds == nil ? nil : "1"]))
+            }
+        }
+    }
+
     /// The last records of each partition, newest first, with the reasons of rejected ones.
     mutating func writeLive() throws {
         let wanted = context.parameters["topic"].nonempty
@@ -76,13 +90,21 @@ extension PageWriter {
             throw CommandError.usage(
                 "unknown topic '\(wanted)': use one of \(streams.joined(separator: ", "))")
         }
+        writeReload()
+        var choices = [
+            (text: "all topics", change: ("topic", String?.none), isChosen: wanted == nil)
+        ]
+        choices += streams.map { ($0, ("topic", $0), wanted == $0) }
+        choices.append(("rejected only", ("refused", onlyRefused ? nil : "1"), onlyRefused))
+        let context = context
         write { html in
             html.element("p", ["class": "choices"]) { html in
-                html.link("all topics", to: PageAddress("/live"))
-                for stream in streams {
-                    html.link(stream, to: PageAddress("/live", [("topic", stream)]))
+                for (text, (name, value), isChosen) in choices {
+                    html.link(
+                        text, to: context.address(changing: [name: value]),
+                        class: isChosen ? "chosen" : nil)
+                    html.text(" ")
                 }
-                html.link("rejected only", to: PageAddress("/live", [("refused", "1")]))
             }
         }
         var records: [LiveRecord] = []
@@ -96,7 +118,7 @@ extension PageWriter {
         records.sort { ($0.milliseconds, $1.position) > ($1.milliseconds, $0.position) }
         if onlyRefused { records.removeAll { refusals[$0.position] == nil } }
         guard !records.isEmpty else {
-            return paragraph("No records. The page reloads every five seconds.", class: "empty")
+            return paragraph("No records.", class: "empty")
         }
         let columns = ["record", "time", "type", "refused", "value"].map { ReportTable.Column($0) }
         let rows: [[ReportValue]] = records.prefix(100).map { record in

@@ -35,6 +35,8 @@ enum ReportView {
         }
     }
 
+    private static let longestWord = 40
+
     private static func cell(
         _ row: Int, _ column: Int, of table: ReportTable, _ text: ((Int, Int) -> String)?,
         _ link: (Int, Int) -> PageAddress?, to html: inout HTML
@@ -43,7 +45,9 @@ enum ReportView {
             text?(row, column)
             ?? ShownValue.text(
                 table.rows[row][column], in: table.columns[column].name, isKey: true)
-        let name = table.columns[column].isNumber ? "number" : nil
+        // Instants and ids are not broken into lines.
+        let isWord = !shown.contains(" ") && shown.utf8.count <= longestWord
+        let name = table.columns[column].isNumber ? "number" : isWord ? "word" : "text"
         html.element("td", ["class": name]) { html in
             if let target = link(row, column) {
                 html.link(shown, to: target)

@@ -102,7 +102,7 @@ extension PageWriter {
             html.element("tr") { html in
                 for (title, isNumber) in [
                     ("Day after install", false), ("Installs", true), ("Spend", true),
-                    ("Revenue", true), ("Return on spend", true), ("", false),
+                    ("Revenue", true), ("Return on spend", true), ("Range", false),
                     ("Windows closed", true), ("Installs until", false),
                 ] {
                     html.element(
@@ -141,7 +141,8 @@ extension PageWriter {
                     html.element("td", ["class": "number"]) { html in
                         link.write(value("maturity"), of: "maturity", to: &html)
                     }
-                    html.element("td", text: answer.request.until.map(lastDay) ?? "")
+                    html.element(
+                        "td", ["class": "word"], text: answer.request.until.map(lastDay) ?? "")
                 }
             }
         }

@@ -1,4 +1,5 @@
-/// The only script. Pages work without it: it chooses a theme, applies a menu when it changes, and sorts tables.
+/// The only script. Pages work without it: it chooses a theme, applies a menu when it changes, sorts tables, and
+/// reloads the last records.
 enum Script {
     static let text = #"""
         "use strict";
@@ -96,11 +97,21 @@ enum Script {
             }
           };
 
+          // A reload waits while the reader looks elsewhere or has selected text.
+          const reload = () => {
+            const part = document.querySelector("[data-reload]");
+            if (!part) return;
+            setInterval(() => {
+              if (!document.hidden && getSelection().isCollapsed) location.reload();
+            }, 1000 * Number(part.dataset.reload));
+          };
+
           document.addEventListener("DOMContentLoaded", () => {
             addThemeButton();
             openDetails();
             applyMenus();
             sortTables();
+            reload();
           });
         })();
         """#

@@ -38,7 +38,7 @@ enum Stylesheet {
         nav a[aria-current] { background: var(--fill); font-weight: 600; box-shadow: inset 3px 0 var(--s0); }
         nav form { margin: 16px 8px 0; }
         .theme { margin: 16px 8px 0; font-size: 12px; }
-        .menu > summary, .more > summary { cursor: pointer; }
+        summary { cursor: pointer; padding: 3px 0; overflow-wrap: anywhere; }
 
         main { padding: 16px 28px 32px; max-width: 1480px; min-width: 0; }
         main, footer { grid-column: 2; }
@@ -82,7 +82,7 @@ enum Stylesheet {
         .card .title { color: var(--soft); font-size: 13px; }
         .card .amount { font-size: 19px; line-height: 1.35; font-weight: 600; font-variant-numeric: tabular-nums; }
         .card .amount.interval { font-size: 16px; line-height: 1.6; }
-        .card .amount a { display: inline-block; }
+        .card .amount a { display: inline-block; min-width: 24px; }
         .card .before { color: var(--soft); font-size: 12px; }
         .card .before a { color: inherit; }
         .card svg { margin-top: auto; padding-top: 6px; height: 38px; }
@@ -98,7 +98,7 @@ enum Stylesheet {
         th, td { text-align: left; padding: 6px 10px; border-bottom: 1px solid var(--rule); vertical-align: top;
           font-weight: 400; white-space: nowrap; }
         tbody tr:last-child > * { border-bottom: 0; }
-        td:not(.number) { white-space: normal; max-width: 560px; overflow-wrap: break-word; }
+        td:not(.number, .word) { white-space: normal; max-width: 560px; overflow-wrap: break-word; }
         thead th { position: sticky; top: 0; z-index: 2; background: var(--fill); color: var(--soft); font-weight: 600;
           font-size: 12px; vertical-align: bottom; white-space: normal; }
         thead th a { color: inherit; text-decoration: none; }
@@ -111,6 +111,7 @@ enum Stylesheet {
           border-top: 1px solid var(--rule); border-bottom: 0; }
         tfoot th { z-index: 3; }
         tbody tr:hover > * { background: var(--fill); }
+        td.text { min-width: 180px; }
         .number { text-align: right; }
         .sort { all: unset; cursor: pointer; } .sort:focus-visible { outline: 2px solid var(--door); }
         [aria-sort="descending"] > .sort::after { content: " ↓"; } [aria-sort="ascending"] > .sort::after { content: " ↑"; }
@@ -121,7 +122,8 @@ enum Stylesheet {
         .parts > span { display: inline-block; white-space: nowrap; }
         .unknown { color: var(--soft); }
         .heat td[class*=" h"] { min-width: 84px; }
-        .campaigns input[type="checkbox"] { min-height: 0; margin: 0 4px 0 0; vertical-align: -2px; }
+        .campaigns input[type="checkbox"] { min-height: 0; width: 16px; height: 16px; margin: 4px 8px 4px 0;
+          vertical-align: -6px; }
         .heat .h1 { background: color-mix(in srgb, var(--heat) 6%, var(--paper)); }
         .heat .h2 { background: color-mix(in srgb, var(--heat) 12%, var(--paper)); }
         .heat .h3 { background: color-mix(in srgb, var(--heat) 18%, var(--paper)); }
@@ -133,7 +135,7 @@ enum Stylesheet {
           color-mix(in srgb, var(--soft) 22%, transparent) 5px 6px); }
 
         .files, .chooser, .why { font-size: 12px; color: var(--soft); margin: 0 0 8px; }
-        .files summary, .chooser summary, .why summary, footer summary { cursor: pointer; width: fit-content; }
+        .files summary, .chooser summary, .why summary, footer summary { width: fit-content; }
         .files p { margin: 4px 0; } .files a { margin-right: 12px; }
         pre { background: var(--fill); padding: 8px 12px; border-radius: 6px; overflow-x: auto; font-size: 12.5px;
           white-space: pre-wrap; overflow-wrap: anywhere; color: var(--ink); margin: 6px 0; }
@@ -194,11 +196,15 @@ enum Stylesheet {
           .filters label { flex: 1 1 130px; } .filters select, .filters input[type] { width: 100%; }
           .more { order: 3; flex-basis: 100%; font-size: 13px; }
           .cards { grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 8px; } .card { padding: 8px 10px; }
-          .card .amount { font-size: 17px; }
+          .card .amount { font-size: 17px; line-height: 1.45; }
           h1 { font-size: 20px; }
           th, td { padding: 6px 8px; } tbody th, tfoot th { max-width: 148px; min-width: 128px; } small { white-space: normal; }
           tbody th small { overflow-wrap: anywhere; }
-          .funnel td.bar { width: 120px; } td.bar svg.bar { min-width: 72px; }
+          .funnel td.bar { width: 72px; } td.bar svg.bar { min-width: 48px; } .funnel tbody th { min-width: 104px; }
+          .funnel td { white-space: normal; }
+          .heat tbody th { min-width: 0; white-space: nowrap; } .heat td[class*=" h"] { min-width: 68px; }
+          figure svg { overflow: visible; margin-top: 14px; } svg .label { font-size: 22px; }
+          svg .label.end { text-anchor: start; transform: translate(-58px, -12px); }
         }
         @media print { .side, .filters, .files, .doors form, .skip { display: none; } body { font-size: 11px; display: block; }
           section { break-inside: avoid-page; } a { color: inherit; } .scroll { max-height: none; overflow: visible; } }

@@ -50,7 +50,7 @@ extension PageWriter {
                 html.table(named: group.title, class: "histogram") { html in
                     html.element("thead") { html in
                         html.element("tr") { html in
-                            for title in ["Value", "Postbacks", "", "Meaning"] {
+                            for title in ["Value", "Postbacks", "Relative", "Meaning"] {
                                 html.element(
                                     "th",
                                     [
