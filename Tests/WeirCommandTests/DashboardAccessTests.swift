@@ -10,8 +10,6 @@ import Tokens
 @testable import Dashboard
 @testable import weir
 
-private let chromium = "/usr/bin/chromium"
-
 @Suite("Who reads the dashboard", .timeLimit(.minutes(10)))
 struct DashboardAccessTests {
     /// A reader of one campaign of an app.
@@ -265,50 +263,6 @@ struct DashboardServerTests {
         let file = try ask(port, "GET /dump/bids.csv?by=campaign HTTP/1.1\r\nHost: localhost")
         #expect(file.headers["content-type"] == "text/csv; charset=utf-8")
         #expect(try program.stop() == 0)
-    }
-
-    @Test(
-        "a browser shows every page without an error, and nothing in it is from elsewhere",
-        .enabled(if: FileManager.default.isExecutableFile(atPath: chromium)))
-    func browser() throws {
-        let (program, port) = try start([
-            "--listen", "127.0.0.1:0", "--data", try ExampleStores.shared.get().data, "--pipelines",
-            Repository.path("pipelines"),
-        ])
-        // Another dashboard that runs, as over a large log.
-        let other = ProcessInfo.processInfo.environment["WEIR_TEST_DASHBOARD"]
-        for address in ["http://127.0.0.1:\(port)"] + [other].compactMap(\.self) {
-            try showPages(of: address)
-        }
-        #expect(try program.stop() == 0)
-    }
-
-    private func showPages(of address: String) throws {
-        let files = try TemporaryDirectory()
-        let explanation = "/explain/postbacks?measure=postbacks"
-        for path in DashboardPage.allCases.map(\.path) + [explanation] {
-            let process = Process()
-            let (output, error) = (Pipe(), try files.write("", to: "error"))
-            process.executableURL = URL(fileURLWithPath: chromium)
-            process.arguments = [
-                "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
-                "--disable-component-update", "--no-first-run",
-                "--user-data-dir=\(files.path)/browser",
-                "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-                "--enable-logging=stderr", "--dump-dom", "\(address)\(path)",
-            ]
-            process.standardOutput = output
-            process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: error))
-            try Spawning.apart { try process.run() }
-            let shown = String(
-                decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-            process.waitUntilExit()
-            let said = try String(contentsOfFile: error, encoding: .utf8)
-            #expect(shown.contains("<h1>"), "\(path): \(said.suffix(500))")
-            #expect(shown.contains("</html>"), "\(path)")
-            #expect(!said.contains("CONSOLE"), "\(path): \(said)")
-            #expect(!shown.contains(#/(src|href|action)="(https?:)?\/\//#), "\(path)")
-        }
     }
 
     @Test("elsewhere a reader signs in with a token of weir token make --read, and out again")

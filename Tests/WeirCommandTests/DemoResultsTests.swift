@@ -2,16 +2,9 @@ import Foundation
 import TestKit
 import Testing
 
-/// The assumptions of the demo as reports show them, from sixty days that end on 2026-11-26.
-@Suite("What the demo's reports show")
-struct DemoResultsTests {
-    private static let losing = "Daybreak breathing reels"
-    /// Most of its clicks are automatic, and its installs bring almost nothing.
-    private static let fraudulent = "Kings playable, tier 1"
-    /// Brings the people back who have the app, so it has no installs.
-    private static let reEngaging = "Daybreak come back"
-
-    private static let shared = Result { () -> TemporaryDirectory in
+/// The demo's sixty days that end on 2026-11-26.
+enum DemoStores {
+    static let shared = Result { () -> TemporaryDirectory in
         let files = try TemporaryDirectory()
         let demo = try Program.run(
             "weir",
@@ -22,12 +15,22 @@ struct DemoResultsTests {
         guard demo.status == 0 else { throw TestFault("weir demo: \(demo.error)") }
         return files
     }
+}
+
+/// The assumptions of the demo as reports show them.
+@Suite("What the demo's reports show")
+struct DemoResultsTests {
+    private static let losing = "Daybreak breathing reels"
+    /// Most of its clicks are automatic, and its installs bring almost nothing.
+    private static let fraudulent = "Kings playable, tier 1"
+    /// Brings the people back who have the app, so it has no installs.
+    private static let reEngaging = "Daybreak come back"
 
     private typealias Row = [String: Any]
 
     /// The rows of a dump.
     private func dump(_ arguments: String...) throws -> [Row] {
-        let path = try Self.shared.get().path
+        let path = try DemoStores.shared.get().path
         let ran = try Program.run(
             "weir",
             ["dump"] + arguments
@@ -39,7 +42,7 @@ struct DemoResultsTests {
 
     /// Rows of campaigns that the catalog names.
     private func campaigns(_ arguments: String...) throws -> [String: Row] {
-        let path = try Self.shared.get().path
+        let path = try DemoStores.shared.get().path
         let ran = try Program.run(
             "weir",
             ["dump"] + arguments
@@ -182,7 +185,7 @@ struct DemoResultsTests {
 
     @Test("the subscription's model has two versions, and its correction changes the first only")
     func model() throws {
-        let path = try Self.shared.get().path
+        let path = try DemoStores.shared.get().path
         let versions = try dump("decoded-events", "--by", "model", "--where", "event=annual_plan")
         #expect(
             Set(versions.compactMap { $0["model"] as? String }) == ["daybreak-1", "daybreak-2"])
