@@ -250,7 +250,8 @@ let package = Package(
         .executableTarget(
             name: "weir-benchmarks",
             dependencies: [
-                "Collector", "CRdKafka", "EmbeddedLog", "Engine", "EventLog", "JSON", "KafkaLog",
+                "Collector", "ConfigurationFiles", "ConfigurationValues", "CRdKafka", "Dashboard",
+                "Demonstration", "EmbeddedLog", "Engine", "EventLog", "History", "JSON", "KafkaLog",
                 "Monitoring", "Program", "Reports", "Signatures", "Store", "Streams", "TestKit",
                 arguments, crypto, grdb, http, logging,
             ],

@@ -10,6 +10,6 @@ struct WeirBenchmarks: ParsableCommand {
             PostbacksBenchmark.self, StoreNotificationsBenchmark.self, CostsBenchmark.self,
             KafkaBenchmark.self, UpgradeBenchmark.self,
             MockBrokersCommand.self, SoakCommand.self, SoakBrokersCommand.self,
-            CollectorBenchmark.self, HTTPLoadCommand.self,
+            CollectorBenchmark.self, HTTPLoadCommand.self, PagesBenchmark.self,
         ])
 }

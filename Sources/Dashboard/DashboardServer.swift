@@ -36,7 +36,7 @@ package final class DashboardServer: Sendable {
     /// Pages are built on these threads, so that they do not block connections.
     private let pages: NIOThreadPool
     private let shared = PageCache()
-    private let keptDays = DaySumCache()
+    private let cache = ReportCache()
     /// A placeholder in shared pages, replaced by the form token of each reader.
     private let formMark = SecretText.random()
     /// Explanations read the log and use all cores, so only a few run at a time.
@@ -262,7 +262,7 @@ package final class DashboardServer: Sendable {
         return asked.cookies[DashboardAccess.cookie].map(DashboardAccess.formToken)
     }
 
-    func pageSource() -> PageSource { PageSource(source, keptDays, failures: failures()) }
+    func pageSource() -> PageSource { PageSource(source, cache, failures: failures()) }
 
     /// Lowers the priority of the calling thread, which builds pages: readers wait rather than workers.
     private static func giveWayToWorkers() {
@@ -285,13 +285,13 @@ package final class DashboardServer: Sendable {
             scope: scope.map { "\($0.column)=\($0.value)" }
                 + [mark ?? "", "\(actions.withLock { $0 })"]
                 + failures.map { "\($0.name) \($0.fault)" })
-        let made = await shared.page(key) { [source, keptDays] finish in
+        let made = await shared.page(key) { [source, cache] finish in
             pages.submit { state in
                 guard case .active = state else { return finish(nil) }
                 Self.giveWayToWorkers()
                 finish(
                     PageBuilder(
-                        source: PageSource(source, keptDays, failures: failures), route: route,
+                        source: PageSource(source, cache, failures: failures), route: route,
                         path: asked.path,
                         parameters: asked.query,
                         scope: scope
@@ -320,7 +320,7 @@ package final class DashboardServer: Sendable {
         let isBegun = threads.begin { [self] in
             Self.giveWayToWorkers()
             let making = PageBuilder(
-                source: PageSource(source, keptDays, failures: failures()), route: route,
+                source: PageSource(source, cache, failures: failures()), route: route,
                 path: asked.path,
                 parameters: asked.query, scope: scope)
             making.stream(formToken: formToken, isWanted: { pipe.isWanted }, pipe.send)

@@ -148,21 +148,15 @@ extension PageWriter {
     private mutating func starts(
         of movers: [Mover], _ compared: PageContext.Compared
     ) throws -> [String] {
-        let days = try answer(
-            ReportAddress(
-                Funnel.name, by: ["day"] + Self.campaignColumns,
-                measures: ["installs", "cost_micros"]),
-            days: (compared.before.since, compared.now.until))
-        guard let day = days.index(of: "day"), let installs = days.index(of: "installs"),
-            let cost = days.index(of: "cost_micros")
-        else { return movers.map { _ in "" } }
-        let rows = Dictionary(grouping: days.rows) { row in
-            days.key(of: row).filter { $0.column != "day" }.map(\.value)
-        }
-        return movers.map { mover in
-            let own = (rows[mover.key.map(\.value)] ?? []).sorted {
-                $0[day].plainText < $1[day].plainText
-            }
+        try movers.map { mover in
+            var request = ReportAddress(
+                Funnel.name, by: ["day"], measures: ["installs", "cost_micros"])
+            request.conditions = mover.key
+            let days = try answer(request, days: (compared.before.since, compared.now.until))
+            guard let day = days.index(of: "day"), let installs = days.index(of: "installs"),
+                let cost = days.index(of: "cost_micros")
+            else { return "" }
+            let own = days.rows.sorted { $0[day].plainText < $1[day].plainText }
             let amounts = own.map { row -> Double in
                 let count = ShownValue.amount(row[installs], in: "installs") ?? 0
                 let spend = ShownValue.amount(row[cost], in: "cost_micros") ?? 0

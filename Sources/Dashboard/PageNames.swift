@@ -14,6 +14,7 @@ struct PageNames {
     private let networks: [String: String]
     private let apps: [Int64: String]
     private let campaigns: [CatalogCampaign]
+    private let campaignsByIdentifier: [String: [CatalogCampaign]]
     private let appsByBundle: [String: Int64]
     private let visible: Catalog
 
@@ -22,6 +23,7 @@ struct PageNames {
             scope.allSatisfy { campaign.matches($0) }
         }
         self.campaigns = campaigns
+        campaignsByIdentifier = Dictionary(grouping: campaigns, by: \.fullIdentifier)
         visible = Catalog(campaigns: campaigns)
         guard !scope.isEmpty else {
             networks = catalog.networks.mapValues(\.name)
@@ -80,9 +82,8 @@ struct PageNames {
         if let name = row("name"), !name.isEmpty { return name }
         guard let network = row("ad_network_id"), let app = row("app_id").flatMap({ Int64($0) })
         else {
-            let found = campaigns.filter { campaign in
-                campaign.fullIdentifier == id
-                    && (row("ad_network_id").map { $0 == campaign.network } ?? true)
+            let found = campaignsByIdentifier[id, default: []].filter { campaign in
+                (row("ad_network_id").map { $0 == campaign.network } ?? true)
                     && (row("app_id").map { $0 == "\(campaign.app)" } ?? true)
             }
             return found.count == 1 ? found.first?.name : nil
@@ -94,8 +95,9 @@ struct PageNames {
 
     /// The targets of a campaign.
     func campaign(_ row: (String) -> String?) -> CatalogCampaign? {
-        let found = campaigns.filter { campaign in
-            campaign.fullIdentifier == row("campaign") && "\(campaign.app)" == row("app_id")
+        let found = (row("campaign").flatMap { campaignsByIdentifier[$0] } ?? []).filter {
+            campaign in
+            "\(campaign.app)" == row("app_id")
                 && campaign.network == row("ad_network_id")?.lowercased()
         }
         return found.count == 1 ? found.first : nil

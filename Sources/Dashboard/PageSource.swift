@@ -13,7 +13,7 @@ final class PageSource {
     let installation: Installation
     /// The failed services of this process.
     let failures: [ServiceFailure]
-    private let keptDays: DaySumCache
+    private let cache: ReportCache
     private var opened: OpenStores?
     private var keptNames: PageNames?
     /// The filters that the parts of the page applied.
@@ -21,15 +21,15 @@ final class PageSource {
     /// Read once for all parts of the page.
     let configuration: ReportConfiguration
 
-    /// - Parameter keptDays: shared by all pages.
+    /// - Parameter cache: shared by all pages.
     init(
-        _ installation: Installation, _ keptDays: DaySumCache = DaySumCache(),
+        _ installation: Installation, _ cache: ReportCache = ReportCache(),
         failures: [ServiceFailure] = []
     ) {
         self.installation = installation
-        configuration = installation.configuration.keepingParts
+        configuration = installation.configuration.keepingParts(in: cache)
         self.failures = failures
-        self.keptDays = keptDays
+        self.cache = cache
     }
 
     /// The stores currently in force.
@@ -37,7 +37,7 @@ final class PageSource {
         get throws {
             if let opened { return opened }
             let stores = try installation.stores()
-            try stores.keepPages(keptDays)
+            try stores.keepPages(cache)
             opened = stores
             return stores
         }

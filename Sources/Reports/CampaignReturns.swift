@@ -85,7 +85,7 @@ extension OpenStores {
         let figure = try FunnelFigure(
             request, configuration, isConverted: conversion != nil, tellsWindows: true)
         return try view(of: figure.streams) { view in
-            var fold = FunnelFold(figure)
+            var fold = FunnelFold(figure, [.bounds, .cohorts])
             try fold.add(view.slices)
             try fold.requireKnown()
             let groups =
@@ -109,9 +109,7 @@ extension CampaignReturns {
         var rows: [[ReportValue]] = []
         for group in groups {
             let sums = group.sums
-            let row = FunnelRow(
-                sums: sums, sales: AppSales(), watermarkMilliseconds: watermarkMilliseconds,
-                models: models)
+            let row = FunnelRow(sums: sums, sales: AppSales())
             guard sums[.installs] != 0 || sums[.postbacks] != 0 || !sums.cost.isEmpty else {
                 continue
             }

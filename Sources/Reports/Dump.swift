@@ -291,11 +291,12 @@ extension Dump {
     /// The request needs `ReportRequest.maturity`.
     package func withMaturity(forPeople: Bool) -> ReportTable {
         let table = report(forPeople: forPeople)
+        let ends = CohortEnds(models)
         return ReportTable(
             columns: table.columns
                 + ["maturity", "final_after"].map { ReportTable.Column($0, isNumber: true) },
             rows: zip(rows, table.rows).map { row, values in
-                values + row.days.maturity(at: watermarkMilliseconds, models: models)
+                values + row.days.maturity(at: watermarkMilliseconds, ends)
             }, keyCount: table.keyCount)
     }
 

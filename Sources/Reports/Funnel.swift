@@ -35,7 +35,8 @@ package struct Funnel: Sendable {
         watermarkMilliseconds: Int64?, missingStreams: [String]
     ) throws(InspectionError) {
         let figure = fold.figure
-        let shown = FunnelColumn.shown(figure.request)
+        let shown = FunnelColumn.needed(figure.request)
+        let ends = CohortEnds(fold.models)
         self.missingStreams = missingStreams
         unknownBundles = figure.unknownBundles.sorted {
             $0.utf8.lexicographicallyPrecedes($1.utf8)
@@ -47,7 +48,8 @@ package struct Funnel: Sendable {
         let rows = groups.compactMap { group -> [ReportValue]? in
             let row = FunnelRow(
                 sums: group.sums, sales: fold.sales(of: group),
-                watermarkMilliseconds: watermarkMilliseconds, models: fold.models)
+                maturity: fold.needs.contains(.maturity)
+                    ? group.sums.days.maturity(at: watermarkMilliseconds, ends) : [])
             guard row.isAnything || hasUnknown else { return nil }
             let unknown = fold.unknownStreams.union(group.sums.unknownStreams)
             return zip(figure.selection.columns, group.columns).map { $0.reportValue($1) }
@@ -84,7 +86,7 @@ extension StoreView {
     func funnel(
         _ figure: FunnelFigure, converting conversion: CurrencyConversion? = nil
     ) throws -> Funnel {
-        var fold = FunnelFold(figure)
+        var fold = FunnelFold(figure, FunnelColumn.needs(of: figure.request))
         try fold.add(slices)
         return try Funnel(
             fold, converting: conversion, watermarkMilliseconds: try postbacksWatermark,
@@ -102,14 +104,12 @@ struct FunnelRow {
     /// reads every day.
     fileprivate let maturity: [ReportValue]
 
-    init(
-        sums: FunnelSums, sales: AppSales, watermarkMilliseconds: Int64? = nil,
-        models: [Int64: ConversionModel] = [:]
-    ) {
+    /// - Parameter maturity: empty if no column shows it.
+    init(sums: FunnelSums, sales: AppSales, maturity: [ReportValue] = []) {
         self.sums = sums
         self.sales = sales
         priceMicros = sums.cost.pricesMicros
-        maturity = sums.days.maturity(at: watermarkMilliseconds, models: models)
+        self.maturity = maturity.isEmpty ? [.null, .null] : maturity
     }
 
     /// False for a row of zeros.
@@ -213,6 +213,32 @@ struct FunnelColumn: Sendable {
     static func shown(_ request: ReportRequest) -> [FunnelColumn] {
         sums + (request.dateRule == .install ? installs : []) + maturity
             + (request.estimates ? estimates : [])
+    }
+
+    /// The columns of a request that its answer keeps, in order. With an unknown measure all of them, because the
+    /// error lists them.
+    static func needed(_ request: ReportRequest) -> [FunnelColumn] {
+        let shown = shown(request)
+        guard let measures = request.measures,
+            Set(measures).isSubset(of: shown.map(\.name))
+        else { return shown }
+        return shown.filter { measures.contains($0.name) }
+    }
+
+    /// The sums that the columns of a request need. Revenue makes a row, whatever is shown of it.
+    static func needs(of request: ReportRequest) -> FunnelNeeds {
+        needed(request).reduce(into: .revenue) { $0.formUnion($1.needs) }
+    }
+
+    /// The sums that it is computed from, beyond counts and cost.
+    private var needs: FunnelNeeds {
+        switch name {
+        case "maturity", "final_after": .maturity
+        case "install_earliest", "install_latest": .installTimes
+        case Self.boundMin, Self.boundMax, Self.unbounded: .bounds
+        case "estimated_revenue_micros", "estimated_value_share": .bounds
+        default: []
+        }
     }
 
     static let all = sums + installs + maturity + estimates

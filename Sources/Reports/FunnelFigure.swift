@@ -79,6 +79,52 @@ package final class FunnelFigure: Figure {
         if bounds != .absent { measures.append(FunnelColumn.unbounded) }
     }
 
+    /// A figure with the same trust, apps and day of postbacks, which selects every row.
+    init(ofEveryRow figure: FunnelFigure) throws(InspectionError) {
+        var request = ReportRequest(name: Funnel.name)
+        request.dateRule = figure.request.dateRule
+        self.request = request
+        name = Funnel.name
+        names = figure.names
+        trustsDevelopment = figure.trustsDevelopment
+        appsByBundle = figure.appsByBundle
+        isConverted = false
+        tellsWindows = false
+        bounds = .absent
+        selection = try RowSelection(request, of: Funnel.columns)
+        indices = [:]
+        measures = []
+    }
+
+    /// What cells depend on.
+    func basis(_ needs: FunnelNeeds) -> FunnelBasis {
+        FunnelBasis(
+            isByInstall: request.dateRule == .install, trustsDevelopment: trustsDevelopment,
+            appsByBundle: appsByBundle, needs: needs)
+    }
+
+    /// Whether rows of an hour are selected, on whatever day their postbacks count.
+    func includes(hour text: String) -> Bool {
+        let hour = hours[text]
+        return selection.includes(timeMilliseconds: hour.milliseconds)
+            && selection.includes(.text(hour.day), ofColumn: "day")
+    }
+
+    /// The names of a campaign, and its other columns of the funnel with an empty day.
+    func values(of campaign: FunnelNumbers.Campaign) -> [StoredValue] {
+        let named = names.named(
+            network: campaign.network.text, app: campaign.app, campaign: campaign.campaign.text,
+            as: CampaignIDKinds(campaign.kind))
+        return [
+            .text(""), campaign.network, .integer(campaign.app), .text(named.campaign),
+            .text(named.name), .text(named.mediaSource),
+        ]
+    }
+
+    func note(unknownBundle bundle: String) { unknownBundles.insert(bundle) }
+
+    func forgetUnknownBundles() { unknownBundles.removeAll() }
+
     package var sources: [(stream: String, tables: [AggregateTable])] {
         read.map { ($0.stream, $0.sources.map(\.stored)) }
     }

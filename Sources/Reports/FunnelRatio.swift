@@ -177,7 +177,7 @@ extension OpenStores {
         request.grouping = .total
         let figure = try FunnelFigure(request, configuration)
         var division = try view(of: figure.streams) { view in
-            var fold = FunnelFold(figure)
+            var fold = FunnelFold(figure, .revenue)
             try fold.add(view.slices)
             try fold.requireKnown()
             let group = fold.groups.first

@@ -2,53 +2,52 @@ import ConversionModels
 import Store
 import Streams
 
+/// The sums of a group of the funnel.
 struct FunnelSums {
     private var counts = Array(repeating: Int128(0), count: FunnelMeasure.allCases.count)
     var cost = FunnelCost()
     private(set) var revenueMinMicros: [StoredValue: Int128] = [:]
     private(set) var revenueMaxMicros: [StoredValue: Int128] = [:]
-    var bounds = RevenueBounds()
-    /// The bounds by window, if `FunnelFigure.tellsWindows`.
+    /// The bounds by window, if they were asked for.
     private(set) var windowBounds: [RevenueBounds] = []
-    private(set) var installsByDay = CohortSizes()
+    var installsByDay = CohortSizes()
     /// The install days, with the data that determines the windows of their postbacks.
-    private(set) var days = InstallDays()
-    private(set) var apps: Set<Int64> = []
-    private(set) var installs = InstallInterval()
+    var days = InstallDays()
+    var apps: Set<Int64> = []
+    var installs = InstallInterval()
     /// The streams with an unknown sum in these rows.
-    private(set) var unknownStreams: Set<String> = []
+    var unknownStreams: Set<String> = []
 
     subscript(measure: FunnelMeasure) -> Int128 { counts[measure.rawValue] }
 
-    mutating func add(_ amount: some BinaryInteger, to measure: FunnelMeasure) {
-        counts[measure.rawValue] += Int128(amount)
+    /// The bounds of all windows.
+    var bounds: RevenueBounds {
+        windowBounds.reduce(into: RevenueBounds()) { $0.add($1) }
     }
 
-    mutating func add(revenueMinMicros least: Int64, max most: Int64, currency: StoredValue) {
-        revenueMinMicros[currency, default: 0] += Int128(least)
-        revenueMaxMicros[currency, default: 0] += Int128(most)
+    /// Adds a sum. Which reported costs count is decided elsewhere, because it depends on the billing of other rows.
+    mutating func add(_ sum: Int128, to amount: FunnelAmount) {
+        switch amount {
+        case .count(let measure): counts[measure.rawValue] += sum
+        case .revenueMin(let currency): revenueMinMicros[currency, default: 0] += sum
+        case .revenueMax(let currency): revenueMaxMicros[currency, default: 0] += sum
+        case .billed(let currency):
+            cost.billed[currency, default: 0] += sum
+            cost.hasBilling = true
+        case .reported(let currency): cost.reportedMicros[currency, default: 0] += sum
+        case .boundMin(let window, _), .boundMax(let window, _), .unbounded(let window),
+            .postbacks(let window, _), .valued(let window, _), .doubledMiddle(let window, _, _):
+            while windowBounds.count <= window { windowBounds.append(RevenueBounds()) }
+            windowBounds[window].add(sum, to: amount)
+        case .cohort: break
+        }
     }
 
     /// Transforms all amounts of revenue, each by currency.
     mutating func mapRevenue(_ change: ([StoredValue: Int128]) -> [StoredValue: Int128]) {
         revenueMinMicros = change(revenueMinMicros)
         revenueMaxMicros = change(revenueMaxMicros)
-        bounds.mapAmounts(change)
         for window in windowBounds.indices { windowBounds[window].mapAmounts(change) }
-    }
-
-    /// Lets `body` add to the bounds of the revenue and to those of the window.
-    mutating func addBounds(
-        ofWindow window: Int, tellsWindows: Bool, _ body: (inout RevenueBounds) -> Void
-    ) {
-        body(&bounds)
-        guard tellsWindows else { return }
-        while windowBounds.count <= window { windowBounds.append(RevenueBounds()) }
-        body(&windowBounds[window])
-    }
-
-    mutating func add(installs count: Int128, on day: String, app: Int64) {
-        installsByDay.add(count, on: day, app: app)
     }
 
     mutating func add(_ other: FunnelSums) {
@@ -56,7 +55,6 @@ struct FunnelSums {
         cost.add(other.cost)
         revenueMinMicros.merge(other.revenueMinMicros, uniquingKeysWith: +)
         revenueMaxMicros.merge(other.revenueMaxMicros, uniquingKeysWith: +)
-        bounds.add(other.bounds)
         while windowBounds.count < other.windowBounds.count { windowBounds.append(RevenueBounds()) }
         for (window, bounds) in other.windowBounds.enumerated() { windowBounds[window].add(bounds) }
         installsByDay.add(other.installsByDay)
@@ -66,22 +64,14 @@ struct FunnelSums {
         unknownStreams.formUnion(other.unknownStreams)
     }
 
-    mutating func note(unknownIn stream: String) { unknownStreams.insert(stream) }
-
-    mutating func add(day: String, app: Int64, kinds: CampaignIDKinds) {
-        days.add(day: day, app: app, kinds: kinds)
-    }
-
-    mutating func add(app: Int64) { apps.insert(app) }
-
-    mutating func add(installs interval: InstallInterval) { installs.formUnion(interval) }
-
     var isAnything: Bool {
         counts.contains { $0 != 0 } || !cost.isEmpty || !revenueMinMicros.isEmpty
     }
 }
 
-/// The cost of campaigns. On each campaign day, billing counts if there is any, otherwise the reported cost.
+/// The cost of campaigns. On each campaign day, billing counts if there is any, otherwise the reported cost. A campaign
+/// day is the day, the network, the app and the campaign's id as events have them: the cost does not depend on the
+/// catalog's names, or on the grouping.
 struct FunnelCost {
     /// The origin of the cost.
     enum Source: String {
@@ -90,68 +80,46 @@ struct FunnelCost {
         case both
     }
 
-    /// A campaign day as events identify it: the day, the network, the app and the campaign's id. The catalog's names
-    /// are excluded, so that the cost does not depend on them or on the grouping.
-    typealias Day = RowKeyBytes
+    /// CPM prices in millionths, a thousand times the cost, by currency.
+    var billed: [StoredValue: Int128] = [:]
+    /// Reported amounts in millionths on campaign days without billing in any row.
+    var countedReports: [StoredValue: Int128] = [:]
+    /// The reported amounts in millionths by currency, counted or not.
+    var reportedMicros: [StoredValue: Int128] = [:]
+    /// Whether a campaign day has billing. If other rows have it, a day with ignored reports has some too.
+    var hasBilling = false
+    var hasReports = false
 
-    /// By source, then by currency. If other rows have the billing, a day with ignored reports has an empty entry for
-    /// billing.
-    private var amounts: [Day: [Source: [StoredValue: Int128]]] = [:]
-
-    var isEmpty: Bool { amounts.isEmpty }
-
-    static func day(_ day: String, of entry: FunnelEntry) -> Day {
-        Day([.text(day), .text(entry.network), .integer(entry.app), .text(entry.campaign)])
-    }
-
-    /// - Parameters:
-    ///   - micros: in millionths; if billed, a sum of CPM prices, a thousand times the cost.
-    ///   - source: billed or reported.
-    mutating func add(
-        _ micros: Int64, to source: Source, currency: StoredValue, on day: Day
-    ) {
-        amounts[day, default: [:]][source, default: [:]][currency, default: 0] += Int128(micros)
-    }
-
-    /// Ignores reports on campaign days with billing in any row.
-    mutating func decide(billedOn days: Set<Day>) {
-        for day in amounts.keys where days.contains(day) && amounts[day]?[.billed] == nil {
-            amounts[day]?[.billed] = [:]
-        }
-    }
+    var isEmpty: Bool { !hasBilling && !hasReports }
 
     /// Transforms all amounts, each by currency.
     func mapAmounts(
         _ change: ([StoredValue: Int128]) -> [StoredValue: Int128]
     ) -> FunnelCost {
         var cost = self
-        cost.amounts = amounts.mapValues { $0.mapValues(change) }
+        cost.billed = change(billed)
+        cost.countedReports = change(countedReports)
+        cost.reportedMicros = change(reportedMicros)
         return cost
     }
 
     mutating func add(_ other: FunnelCost) {
-        amounts.merge(other.amounts) { own, others in
-            own.merging(others) { $0.merging($1, uniquingKeysWith: +) }
-        }
+        billed.merge(other.billed, uniquingKeysWith: +)
+        countedReports.merge(other.countedReports, uniquingKeysWith: +)
+        reportedMicros.merge(other.reportedMicros, uniquingKeysWith: +)
+        hasBilling = hasBilling || other.hasBilling
+        hasReports = hasReports || other.hasReports
     }
 
     /// The counted amounts as CPM prices in millionths by currency: a thousand times the cost.
     var pricesMicros: [StoredValue: Int128] {
-        amounts.values.reduce(into: [:]) { sums, day in
-            let reported = day[.reported]?.mapValues { $0 * 1000 }
-            sums.merge(day[.billed] ?? reported ?? [:], uniquingKeysWith: +)
-        }
-    }
-
-    /// The reported amounts in millionths by currency, counted or not.
-    var reportedMicros: [StoredValue: Int128] {
-        amounts.values.reduce(into: [:]) { $0.merge($1[.reported] ?? [:], uniquingKeysWith: +) }
+        billed.merging(countedReports.mapValues { $0 * 1000 }, uniquingKeysWith: +)
     }
 
     /// Nil without a cost.
     var source: Source? {
-        let sources = amounts.values.reduce(into: Set<Source>()) { $0.formUnion($1.keys) }
-        return sources.count > 1 ? .both : sources.first
+        if hasBilling { return hasReports ? .both : .billed }
+        return hasReports ? .reported : nil
     }
 }
 
@@ -212,11 +180,11 @@ struct InstallInterval {
 struct RevenueBounds {
     /// Postbacks of one kind of window, so that their values are comparable.
     struct Window {
-        private(set) var postbacks = Int128(0)
+        fileprivate(set) var postbacks = Int128(0)
         /// Postbacks with a value that the model defines.
-        private(set) var valued = Int128(0)
+        fileprivate(set) var valued = Int128(0)
         /// Twice the sum of the midpoints of their ranges, by currency.
-        private(set) var doubledMiddleMicros: [StoredValue: Int128] = [:]
+        fileprivate(set) var doubledMiddleMicros: [StoredValue: Int128] = [:]
 
         fileprivate mutating func add(_ other: Window) {
             postbacks += other.postbacks
@@ -248,6 +216,42 @@ struct RevenueBounds {
     private(set) var unboundedPostbacks = Int128(0)
     /// The postbacks for an estimate, by kind of window.
     private(set) var windows: [PostbackTiming: Window] = [:]
+
+    /// The sums of these postbacks, as those of a window.
+    func amounts(ofWindow window: Int) -> [(FunnelAmount, Int128)] {
+        var amounts: [(FunnelAmount, Int128)] = []
+        for (currency, sum) in minMicros {
+            amounts.append((.boundMin(window: window, currency), sum))
+        }
+        for (currency, sum) in maxMicros {
+            amounts.append((.boundMax(window: window, currency), sum))
+        }
+        if unboundedPostbacks != 0 {
+            amounts.append((.unbounded(window: window), unboundedPostbacks))
+        }
+        for (timing, own) in windows {
+            amounts.append((.postbacks(window: window, timing), own.postbacks))
+            if own.valued != 0 { amounts.append((.valued(window: window, timing), own.valued)) }
+            for (currency, sum) in own.doubledMiddleMicros {
+                amounts.append((.doubledMiddle(window: window, timing, currency), sum))
+            }
+        }
+        return amounts
+    }
+
+    /// Adds a sum of a window's postbacks.
+    mutating func add(_ sum: Int128, to amount: FunnelAmount) {
+        switch amount {
+        case .boundMin(_, let currency): minMicros[currency, default: 0] += sum
+        case .boundMax(_, let currency): maxMicros[currency, default: 0] += sum
+        case .unbounded: unboundedPostbacks += sum
+        case .postbacks(_, let timing): windows[timing, default: Window()].postbacks += sum
+        case .valued(_, let timing): windows[timing, default: Window()].valued += sum
+        case .doubledMiddle(_, let timing, let currency):
+            windows[timing, default: Window()].doubledMiddleMicros[currency, default: 0] += sum
+        case .count, .revenueMin, .revenueMax, .billed, .reported, .cohort: break
+        }
+    }
 
     /// Transforms all amounts, each by currency.
     mutating func mapAmounts(_ change: ([StoredValue: Int128]) -> [StoredValue: Int128]) {

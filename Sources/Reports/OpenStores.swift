@@ -15,6 +15,8 @@ package final class OpenStores {
     /// The time of the clock; nil to ignore the clock, so that the newest record counts whatever its time.
     let present: Present?
     private let opened: [OpenedStream]
+    /// The cache of cells to use and extend.
+    private let keptCells = Mutex<FunnelCellCache?>(nil)
     /// The streams that were read.
     private let viewed = Mutex<Set<String>>([])
 
@@ -149,10 +151,11 @@ package final class OpenStores {
         return chosen
     }
 
-    /// Caches the pages in memory, for several queries, and sums of days for later readers of the stores.
-    package func keepPages(_ days: DaySumCache) throws(InspectionError) {
+    /// Caches the pages in memory, for several queries, and sums for later readers of the stores.
+    package func keepPages(_ kept: ReportCache) throws(InspectionError) {
+        keptCells.withLock { $0 = kept.cells }
         try InspectionError.ofStores { () throws(StoreError) in
-            for reader in opened.flatMap(\.usable) { try reader.keepPages(days) }
+            for reader in opened.flatMap(\.usable) { try reader.keepPages(kept.days) }
         }
     }
 
@@ -175,7 +178,10 @@ package final class OpenStores {
                     try self.checkLogs(of: snapshots)
                     answer = .success(
                         try body(
-                            StoreView(snapshots, present: self.present).limited(by: self.asOf)))
+                            StoreView(
+                                snapshots, present: self.present,
+                                keptCells: self.keptCells.withLock { $0 }
+                            ).limited(by: self.asOf)))
                 } catch let error as InspectionError {
                     // Passed around the readers, which would report it as an SQLite error.
                     answer = .failure(error)

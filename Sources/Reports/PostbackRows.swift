@@ -204,25 +204,60 @@ struct InstallDays {
 
     /// The share of closed windows of these days, and the time after which no postback gets a likely install on them;
     /// null when it is not known.
-    func maturity(
-        at watermarkMilliseconds: Int64?, models: [Int64: ConversionModel]
-    ) -> [ReportValue] {
-        let ends = kinds.flatMap { day, apps -> [Int64] in
-            guard let midnight = UTC.milliseconds(text: day) else { return [] }
+    func maturity(at watermarkMilliseconds: Int64?, _ cohortEnds: CohortEnds) -> [ReportValue] {
+        var (closed, count, last) = (0, 0, Int64?.none)
+        for (day, apps) in kinds {
             // A window counts once per day, and is closed when it is closed for all apps.
-            var ends: [PostbackTiming: Int64] = [:]
+            var ends: [(window: PostbackTiming, end: Int64)] = []
             for (app, kinds) in apps {
-                for window in kinds.windows {
-                    let end = window.cohortEnd(midnight: midnight, model: models[app])
-                    ends[window] = max(ends[window] ?? end, end)
+                for (window, end) in cohortEnds.ends(day: day, app: app, kinds: kinds) {
+                    guard let index = ends.firstIndex(where: { $0.window == window }) else {
+                        ends.append((window, end))
+                        continue
+                    }
+                    ends[index].end = max(ends[index].end, end)
                 }
             }
-            return Array(ends.values)
+            count += ends.count
+            for (_, end) in ends {
+                if let watermarkMilliseconds, watermarkMilliseconds >= end { closed += 1 }
+                last = max(last ?? end, end)
+            }
         }
-        let share = watermarkMilliseconds.map { watermark in
-            ReportValue.ratio(Int128(ends.count { watermark >= $0 }), Int128(ends.count))
+        let share = watermarkMilliseconds.map { _ in
+            ReportValue.ratio(Int128(closed), Int128(count))
         }
-        return [share ?? .null, .time(ends.max())]
+        return [share ?? .null, .time(last)]
+    }
+}
+
+/// The ends of windows of cohorts, each computed once.
+final class CohortEnds {
+    private struct Key: Hashable {
+        let day: String
+        let app: Int64
+        let kinds: CampaignIDKinds
+    }
+
+    private let models: [Int64: ConversionModel]
+    private var cached: [Key: [(window: PostbackTiming, end: Int64)]] = [:]
+
+    init(_ models: [Int64: ConversionModel]) { self.models = models }
+
+    /// Empty for a day outside of years 0 to 9999, and for an unknown one.
+    func ends(
+        day: String, app: Int64, kinds: CampaignIDKinds
+    ) -> [(window: PostbackTiming, end: Int64)] {
+        let key = Key(day: day, app: app, kinds: kinds)
+        if let ends = cached[key] { return ends }
+        let midnight = UTC.milliseconds(text: day)
+        let ends = midnight.map { midnight in
+            kinds.windows.map { window in
+                (window: window, end: window.cohortEnd(midnight: midnight, model: models[app]))
+            }
+        }
+        cached[key] = ends ?? []
+        return ends ?? []
     }
 }
 

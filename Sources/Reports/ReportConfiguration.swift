@@ -12,7 +12,7 @@ package struct ReportConfiguration: Sendable {
     /// Whether the directory was named explicitly. The default directory may be absent, an explicit one may not.
     private let isNamed: Bool
     /// The parts that were read; nil to read each part every time.
-    private let kept: KeptParts?
+    private let kept: ConfigurationParts?
 
     package init(_ directory: PipelineDirectory, isNamed: Bool) {
         self.init(directory, isNamed: isNamed, kept: nil)
@@ -24,19 +24,19 @@ package struct ReportConfiguration: Sendable {
     ) {
         self.init(
             PipelineDirectory(""), isNamed: false,
-            kept: KeptParts(
+            kept: ConfigurationParts(
                 catalog: catalog, appsByBundle: appsByBundle, trustsDevelopment: trustsDevelopment))
     }
 
-    private init(_ directory: PipelineDirectory, isNamed: Bool, kept: KeptParts?) {
+    private init(_ directory: PipelineDirectory, isNamed: Bool, kept: ConfigurationParts?) {
         self.directory = directory
         self.isNamed = isNamed
         self.kept = kept
     }
 
-    /// A copy that reads each part once, for all rows of a page.
-    package var keepingParts: ReportConfiguration {
-        ReportConfiguration(directory, isNamed: isNamed, kept: KeptParts())
+    /// A copy that reads each part once as long as the files have the same texts, for all rows of pages.
+    package func keepingParts(in cache: ReportCache) -> ReportConfiguration {
+        ReportConfiguration(directory, isNamed: isNamed, kept: cache.parts(of: directory))
     }
 
     private var isConfigured: Bool { isNamed || directory.exists }
@@ -62,7 +62,7 @@ package struct ReportConfiguration: Sendable {
     }
 
     private func part<Part: Sendable>(
-        _ path: WritableKeyPath<KeptParts.Parts, Part?> & Sendable,
+        _ path: WritableKeyPath<ConfigurationParts.Parts, Part?> & Sendable,
         _ read: () throws(ConfigurationError) -> Part
     ) throws(ConfigurationError) -> Part {
         if let cached = kept?.parts.withLock({ $0[keyPath: path] }) { return cached }
@@ -83,7 +83,7 @@ package struct ReportConfiguration: Sendable {
 }
 
 /// The parts of a configuration that were read.
-private final class KeptParts: Sendable {
+final class ConfigurationParts: Sendable {
     struct Parts {
         var catalog: Catalog?
         var appsByBundle: [String: Int64]?

@@ -104,18 +104,19 @@ struct TableRow<Key: RowKey> {
 extension StoreSlice {
     /// Calls `body` with the rows of the partitions, like `StoreSnapshot`; with an instant, limited to earlier records.
     func forEachRow<Key>(
-        of reader: TableReader<Key>,
+        of reader: TableReader<Key>, _ choice: RowChoice = RowChoice(),
         _ body: (_ partition: Int32, _ row: TableRow<Key>) throws -> Void
     ) throws {
-        try forEachRow(of: reader.indices) { try body($0, TableRow($1)) }
+        try forEachRow(of: reader.indices, choice) { try body($0, TableRow($1)) }
     }
 
     /// Throws `unknownSum` if `body` has read an unknown sum.
     func forEachRow(
-        of indices: ReadIndices, _ body: (_ partition: Int32, _ row: AnyTableRow) throws -> Void
+        of indices: ReadIndices, _ choice: RowChoice = RowChoice(),
+        _ body: (_ partition: Int32, _ row: AnyTableRow) throws -> Void
     ) throws {
         let use = UnknownUse()
-        try forEachRow(of: indices.table) {
+        try forEachRow(of: indices.table, choice) {
             try body($0, AnyTableRow($1, $2, of: indices, use))
             guard let index = use.index else { return }
             throw InspectionError.unknownSum(

@@ -6,8 +6,8 @@ import Synchronization
 
 /// A cache of day sums, for pages that show the same ones repeatedly.
 ///
-/// In a stream with a window each row belongs to the hour of its records. So a worker that continues a store changes
-/// the rows of a day only with records of its hours, and the store has their numbers. Sums stay valid as long as
+/// A row of a table without days belongs to the hour of its records. So a worker that continues a store changes the
+/// rows of a day only with records of its hours, and the store has their numbers. Sums stay valid as long as
 /// these numbers are the same and only the end of the write-ahead log was written: a file that was replaced, restored
 /// or folded again may have the same numbers of other records.
 package final class DaySumCache: Sendable {

@@ -24,7 +24,6 @@ final class RowReading {
 
     private let db: Database
     private let path: String
-    /// Nil if records outside of a day's hours may change the day's rows.
     private let keptDays: DaySumCache?
     /// The hours of the store with their slots, once read.
     private var cachedHours: [(text: String, slots: [Slot])]?
@@ -151,6 +150,8 @@ final class RowReading {
         of days: [(hour: String, slots: [Int64], isWhole: Bool)], in table: AggregateTable,
         _ keys: AggregateKeys, _ wanted: WantedKeys, _ partitions: Set<Int32>
     ) throws -> [DaySumCache.Origin?] {
+        // Any record may change rows of days.
+        guard keptDays != nil, !table.hasDays else { return days.map { _ in nil } }
         var columns: [[StoredValue]]?
         switch wanted {
         case .all: break
@@ -159,7 +160,6 @@ final class RowReading {
             columns = try numbers.map { try keys.columns(ofKey: $0, time: .text("")) }
         case .many: return days.map { _ in nil }
         }
-        guard keptDays != nil else { return days.map { _ in nil } }
         let cached = try DayOrigins(of: partitions, db, path: path)
         let name = [table.name] + table.columns.map(\.name) + table.measures
         return days.map { day in

@@ -83,8 +83,7 @@ package struct StoreSnapshot {
         stream = row?["stream"] ?? ""
         topic = row?["topic"] ?? ""
         logIdentity = row?["log_identity"] ?? ""
-        let hasWindow = Streams.stream(named: stream)?.hasWindow ?? false
-        rows = RowReading(db, path: path, keptDays: hasWindow ? keptDays : nil)
+        rows = RowReading(db, path: path, keptDays: keptDays)
     }
 
     /// An error of SQLite as an error of this store; nil if it belongs to another. With several open stores the error

@@ -1,0 +1,144 @@
+import Store
+import Streams
+
+/// The hours of a store's records, each with the version of its records.
+struct FoldedHours: Sendable {
+    /// A day or an hour whose cells are kept.
+    struct Unit: Sendable {
+        let text: String
+        let isDay: Bool
+        /// Changes with the records; nil if cells of this state must not be kept.
+        let number: Int?
+    }
+
+    struct Hour: Sendable {
+        let text: String
+        let unit: Unit
+    }
+
+    struct Day: Sendable {
+        let text: String
+        fileprivate(set) var hours: [Hour]
+
+        var unit: Unit {
+            let numbers = hours.map(\.unit.number)
+            let last = numbers.contains(nil) ? nil : numbers.compactMap(\.self).max()
+            return Unit(text: text, isDay: true, number: last)
+        }
+    }
+
+    /// Cells of the last days are kept by hour, because most records are of these.
+    static let openDays = 2
+
+    let identity: String
+    /// In order of their texts.
+    fileprivate(set) var days: [Day] = []
+    /// The recorded decoding of each partition of postbacks.
+    let decodings: [Int32: RecordedDecoding]
+}
+
+/// The marks of a store's hours in one state, and the versions at which they changed.
+struct HourLedger: Sendable {
+    private struct Entry: Sendable {
+        var marks: [Int32: HourMark]
+        var version: Int
+    }
+
+    private struct Progress: Equatable, Sendable {
+        let nextOffset: Int64
+        let lastRecord: String
+
+        init(_ state: PartitionState) {
+            nextOffset = state.nextOffset
+            lastRecord = state.lastRecord
+        }
+    }
+
+    let identity: String
+    private let decodings: [Int32: RecordedDecoding]
+    private var progress: [Int32: Progress] = [:]
+    private var entries: [String: Entry] = [:]
+    private(set) var hours: FoldedHours
+
+    /// Reads all hours.
+    init(of slice: StoreSlice, identity: String, version: Int) throws {
+        self.identity = identity
+        decodings =
+            slice.stream == PostbacksFold.streamName ? try slice.recordedDecodings() : [:]
+        hours = FoldedHours(identity: identity, decodings: decodings)
+        for state in slice.partitions {
+            progress[state.partition] = Progress(state)
+            for mark in try slice.snapshot.hourMarks(of: state.partition, from: .min) {
+                note(mark, version)
+            }
+        }
+        arrange()
+    }
+
+    private mutating func note(_ mark: HourMark, _ version: Int) {
+        entries[mark.hour, default: Entry(marks: [:], version: version)]
+            .marks[mark.partition] = mark
+        entries[mark.hour]?.version = version
+    }
+
+    func isAt(_ states: [PartitionState]) -> Bool {
+        states.allSatisfy { progress[$0.partition] == Progress($0) }
+    }
+
+    func isAhead(of other: HourLedger) -> Bool {
+        identity == other.identity
+            && progress.contains { partition, own in
+                own.nextOffset > other.progress[partition]?.nextOffset ?? 0
+            }
+    }
+
+    /// Moves to a later state. False if it is not one: some partition is earlier, or has other records.
+    mutating func advance(to slice: StoreSlice, version: Int) throws -> Bool {
+        var changed: [HourMark] = []
+        for state in slice.partitions {
+            guard let known = progress[state.partition] else { return false }
+            guard known != Progress(state) else { continue }
+            guard state.nextOffset > known.nextOffset else { return false }
+            let marks = try slice.snapshot.hourMarks(
+                of: state.partition, from: known.nextOffset - 1)
+            // The hour of the last known record begins with the same record.
+            let isSame = marks.contains { mark in
+                guard let before = entries[mark.hour]?.marks[mark.partition] else { return false }
+                return before.firstOffset == mark.firstOffset
+                    && before.firstRecord == mark.firstRecord
+            }
+            guard isSame || known.nextOffset == 0 else { return false }
+            changed += marks.filter { entries[$0.hour]?.marks[$0.partition] != $0 }
+        }
+        for mark in changed { note(mark, version) }
+        for state in slice.partitions { progress[state.partition] = Progress(state) }
+        arrange()
+        return true
+    }
+
+    /// The hours with the versions of another state, where their records are the same.
+    func hours(comparedWith other: HourLedger) -> FoldedHours {
+        arranged { text, entry in
+            guard let known = other.entries[text], known.marks == entry.marks else { return nil }
+            return known.version
+        }
+    }
+
+    private mutating func arrange() { hours = arranged { $1.version } }
+
+    private func arranged(_ number: (String, Entry) -> Int?) -> FoldedHours {
+        var arranged = FoldedHours(identity: identity, decodings: decodings)
+        for (text, entry) in entries.sorted(by: { $0.key < $1.key }) {
+            let day = String(text.prefix { $0 != "T" })
+            let hour = FoldedHours.Hour(
+                text: text,
+                unit: FoldedHours.Unit(text: text, isDay: false, number: number(text, entry)))
+            if arranged.days.last?.text == day {
+                arranged.days[arranged.days.count - 1].hours.append(hour)
+            } else {
+                arranged.days.append(FoldedHours.Day(text: day, hours: [hour]))
+            }
+        }
+        return arranged
+    }
+}

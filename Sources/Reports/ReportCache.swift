@@ -1,0 +1,27 @@
+import ConfigurationValues
+import Store
+import Synchronization
+
+/// What pages read repeatedly: sums of stores, and the configuration.
+package final class ReportCache: Sendable {
+    let days = DaySumCache()
+    let cells = FunnelCellCache()
+    private let configuration = Mutex<(texts: [String: String], parts: ConfigurationParts)?>(nil)
+
+    package init() {}
+
+    /// The parts of a configuration that were read from the same texts; without any read part if a file has changed.
+    func parts(of directory: PipelineDirectory) -> ConfigurationParts {
+        var texts: [String: String] = [:]
+        for name in directory.source.names(in: directory.path) ?? [] where name.hasSuffix(".yaml") {
+            let path = "\(directory.path)/\(name)"
+            texts[path] = try? directory.source.text(of: path)
+        }
+        return configuration.withLock { kept in
+            if let kept, kept.texts == texts { return kept.parts }
+            let parts = ConfigurationParts()
+            kept = (texts, parts)
+            return parts
+        }
+    }
+}

@@ -1,0 +1,154 @@
+import ConfigurationFiles
+import ConfigurationValues
+import Demonstration
+import EventLog
+import Foundation
+import Reports
+import Streams
+import TestKit
+import Testing
+
+@Suite("The cache of reports")
+struct ReportCacheTests {
+    /// 2026-11-26.
+    private static let end: Int64 = 1_795_651_200_000
+    private static let days = 9
+    private static let day: Int64 = 86_400_000
+
+    /// The rows of an answer, or why there are none.
+    private struct Answer: Equatable, CustomStringConvertible {
+        var description: String
+
+        init(_ table: () throws -> ReportTable) {
+            do {
+                let table = try table()
+                description = table.columns.map(\.name).joined(separator: ",")
+                for row in table.rows {
+                    description += "\n" + row.map(\.plainText).joined(separator: ",")
+                }
+            } catch {
+                description = "\(error)"
+            }
+        }
+    }
+
+    /// Stores that are folded day by day. A few records of each day come a day late.
+    private final class Market {
+        let workspace = Result { try Workspace() }
+        private var late: [String: [OutgoingRecord]] = [:]
+        private var random = SeededGenerator(seed: 7)
+
+        var directory: String { get throws { try workspace.get().path + "/data" } }
+
+        var configuration: ReportConfiguration {
+            get throws {
+                ReportConfiguration(
+                    PipelineDirectory(try workspace.get().pipelines), isNamed: true)
+            }
+        }
+
+        func fold(_ day: DemoDay) throws {
+            let workspace = try workspace.get()
+            for stream in allStreams.map({ $0.streamName }) {
+                var records = late.removeValue(forKey: stream) ?? []
+                for record in day.records[stream] ?? [] {
+                    if Int.random(in: 0..<20, using: &random) == 0 {
+                        late[stream, default: []].append(record)
+                    } else {
+                        records.append(record)
+                    }
+                }
+                guard !records.isEmpty else { continue }
+                try workspace.publish(stream, records)
+                try workspace.fold(stream, workspace.options())
+            }
+        }
+
+        func request() -> ReportRequest {
+            let isReturns = Int.random(in: 0..<4, using: &random) == 0
+            var request = ReportRequest(
+                name: isReturns ? CampaignReturns.name : Funnel.name,
+                grouping: .columns(
+                    Funnel.columnNames.filter { _ in Bool.random(using: &random) }))
+            if case .columns([]) = request.grouping { request.grouping = .total }
+            func instant() -> Int64 {
+                let hours = Int64.random(
+                    in: -24...Int64(24 * (ReportCacheTests.days + 1)), using: &random)
+                let isOfDay = Int.random(in: 0..<3, using: &random) > 0
+                return ReportCacheTests.end - Int64(ReportCacheTests.days) * ReportCacheTests.day
+                    + (isOfDay ? hours / 24 * ReportCacheTests.day : hours * 3_600_000)
+            }
+            let times = [instant(), instant()].sorted()
+            if Bool.random(using: &random) { request.sinceMilliseconds = times[0] }
+            if Bool.random(using: &random) { request.untilMilliseconds = times[1] }
+            if Int.random(in: 0..<3, using: &random) == 0 {
+                let conditions = [
+                    ("ad_network_id", "bp6x1n8trc.skadnetwork"), ("app_id", "6448231907"),
+                    ("campaign", "5211"), ("name", "Kings broad"), ("day", "2026-11-20"),
+                ]
+                let (column, value) = conditions[Int.random(in: 0..<5, using: &random)]
+                request.conditions = [.init(column: column, value: value)]
+            }
+            guard !isReturns else { return request }
+            if Int.random(in: 0..<3, using: &random) == 0 { request.dateRule = .install }
+            request.estimates = Int.random(in: 0..<4, using: &random) == 0
+            return request
+        }
+    }
+
+    private func answer(
+        _ request: ReportRequest, _ stores: OpenStores, _ configuration: ReportConfiguration
+    ) -> Answer {
+        Answer {
+            request.name == Funnel.name
+                ? try stores.funnel(request, configuration).table
+                : try stores.returns(request, configuration).table
+        }
+    }
+
+    @Test(
+        "answers every question as the stored rows do, also after late records and restored files"
+    )
+    func equality() throws {
+        let market = Market()
+        let workspace = try market.workspace.get()
+        let demo = try Demo(days: Self.days, scale: 0.1, end: Self.end)
+        try workspace.write("costs.yaml", "batch_records: 100\n")
+        for file in demo.configuration { try workspace.write(file.path, file.text) }
+        var days: [DemoDay] = []
+        try demo.forEachDay { days.append($0) }
+        let configuration = try market.configuration
+        let kept = ReportCache()
+        func compare(_ count: Int, _ state: String) throws {
+            for _ in 0..<count {
+                let request = market.request()
+                let stores = try OpenStores(directories: [market.directory])
+                let plain = answer(request, stores, configuration)
+                let caching = try OpenStores(directories: [market.directory])
+                try caching.keepPages(kept)
+                let first = answer(request, caching, configuration)
+                #expect(first == plain, "\(state): \(request)")
+                #expect(answer(request, caching, configuration) == plain, "\(state): \(request)")
+            }
+        }
+        for (number, day) in days.enumerated() {
+            try market.fold(day)
+            try compare(12, "day \(number)")
+            guard number == 4 || number == 6 else { continue }
+            // In place, so that the file keeps its identity.
+            for stream in ["bids", "postbacks"] {
+                let path = try "\(market.directory)/\(stream).sqlite"
+                if number == 4 {
+                    try FileManager.default.copyItem(atPath: path, toPath: path + ".old")
+                } else {
+                    let old = try Data(contentsOf: URL(fileURLWithPath: path + ".old"))
+                    let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+                    try file.truncate(atOffset: 0)
+                    try file.write(contentsOf: old)
+                    try file.close()
+                }
+            }
+            try compare(12, "restored on day \(number)")
+        }
+    }
+}
