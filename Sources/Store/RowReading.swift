@@ -151,7 +151,9 @@ final class RowReading {
         _ keys: AggregateKeys, _ wanted: WantedKeys, _ partitions: Set<Int32>
     ) throws -> [DaySumCache.Origin?] {
         // Any record may change rows of days.
-        guard keptDays != nil, !table.hasDays else { return days.map { _ in nil } }
+        guard keptDays != nil, !table.hasDays, days.contains(where: \.isWhole) else {
+            return days.map { _ in nil }
+        }
         var columns: [[StoredValue]]?
         switch wanted {
         case .all: break

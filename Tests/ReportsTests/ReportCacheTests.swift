@@ -133,7 +133,7 @@ struct ReportCacheTests {
         }
         for (number, day) in days.enumerated() {
             try market.fold(day)
-            try compare(12, "day \(number)")
+            try compare(5, "day \(number)")
             guard number == 4 || number == 6 else { continue }
             // In place, so that the file keeps its identity.
             for stream in ["bids", "postbacks"] {
@@ -148,7 +148,7 @@ struct ReportCacheTests {
                     try file.close()
                 }
             }
-            try compare(12, "restored on day \(number)")
+            try compare(5, "restored on day \(number)")
         }
     }
 }
