@@ -2,7 +2,7 @@ import Demonstration
 import Streams
 
 extension Demo {
-    /// The demo's market with more campaigns, of which half buy in the exchange. Their names and ids differ; what they
+    /// The demo's market with more campaigns. Half of them buy in the exchange. Their names and ids differ; what they
     /// spend and bring is that of the demo's campaigns.
     ///
     /// - Parameters:
@@ -36,7 +36,7 @@ extension Demo {
         return demo
     }
 
-    /// A network of its own name, whose ads have no key in the catalog: checking their signatures is no part of pages.
+    /// A network of its own name, whose ads have no key in the catalog: pages do not check signatures.
     private static func network(_ sample: DemoNetwork, number: Int) -> DemoNetwork {
         var network = sample
         network.id = "n\(number)\(sample.id)"

@@ -98,7 +98,7 @@ extension PageWriter {
         }
     }
 
-    /// The campaigns of both ranges whose measures changed, the strongest change first.
+    /// The campaigns of both ranges with changed measures, the strongest change first.
     static func movers(from before: PageAnswer, to now: PageAnswer) -> [Mover] {
         func amount(_ answer: PageAnswer, _ row: [ReportValue]?, _ measure: String) -> Double {
             answer.index(of: measure).flatMap { index in

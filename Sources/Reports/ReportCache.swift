@@ -2,7 +2,7 @@ import ConfigurationValues
 import Store
 import Synchronization
 
-/// What pages read repeatedly: sums of stores, and the configuration.
+/// Sums of stores and the configuration, which pages read repeatedly.
 package final class ReportCache: Sendable {
     let days = DaySumCache()
     let cells = FunnelCellCache()

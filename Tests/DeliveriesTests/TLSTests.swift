@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Partners over TLS", .serialized)
 struct TLSTests {
-    /// A partner whose certificate, which the sender trusts, is for `name.example`.
+    /// A partner with a trusted certificate for `name.example`.
     private func workspace(
         host: String, isTrusted: Bool = true, certificate: String = "name.example"
     ) throws -> (ScriptedPartner, DeliveryWorkspace) {

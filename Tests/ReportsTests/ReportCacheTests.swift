@@ -15,7 +15,7 @@ struct ReportCacheTests {
     private static let days = 9
     private static let day: Int64 = 86_400_000
 
-    /// The rows of an answer, or why there are none.
+    /// The rows of an answer, or its error.
     private struct Answer: Equatable, CustomStringConvertible {
         var description: String
 

@@ -6,10 +6,10 @@ import Synchronization
 
 /// A partner on the loopback address that does what a script says, and remembers what it was sent.
 package final class ScriptedPartner: Sendable {
-    /// What it does with a request.
+    /// How the partner answers a request.
     package enum Reaction: Sendable {
         case answer(Int, [String] = [])
-        /// Nothing, for ever.
+        /// Never answers.
         case silence
         /// It closes the connection.
         case hangUp
@@ -25,7 +25,7 @@ package final class ScriptedPartner: Sendable {
         package var line: String
         /// The line and the headers as sent.
         package var head: String
-        /// Of the connection, from 0.
+        /// Number of the connection, from 0.
         package var connection: Int
         /// Headers by their names in lower case.
         package var headers: [String: String]
@@ -68,10 +68,10 @@ package final class ScriptedPartner: Sendable {
     package var url: String { "http://127.0.0.1:\(port)" }
     package var requests: [Request] { received.all }
     package var openConnectionCount: Int { received.openConnectionCount }
-    /// The idempotency keys of what it was sent.
+    /// The idempotency keys of the received requests.
     package var keys: Set<String> { Set(requests.compactMap { $0.headers["idempotency-key"] }) }
 
-    /// A port on which nobody listens, and which nobody is given who asks for any.
+    /// A port without a listener. The system does not assign it to other sockets.
     package static let closedPort = 1
 
     fileprivate final class Received: Sendable {
