@@ -66,7 +66,9 @@ struct FilterBar {
                 option("", "Dates", isSelected: chosen == nil, to: &html)
                 let menu = PageContext.Period.menu
                 for choice in menu + [chosen].compactMap(\.self).filter({ !menu.contains($0) }) {
-                    option(choice.rawValue, choice.label, isSelected: chosen == choice, to: &html)
+                    option(
+                        choice.rawValue, context.label(choice), isSelected: chosen == choice,
+                        to: &html)
                 }
             }
         }

@@ -35,7 +35,9 @@ struct PageBuilder {
         return (
             PageContext(
                 path: path, parameters: parameters, scope: scope,
-                newestMilliseconds: standings.newestMilliseconds),
+                newestMilliseconds: standings.newestMilliseconds,
+                presentMilliseconds: (try? source.installation.present.milliseconds)
+                    ?? WallClock.milliseconds),
             standings
         )
     }

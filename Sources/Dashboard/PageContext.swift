@@ -13,6 +13,8 @@ struct PageContext {
     let scope: [ReportRequest.Condition]
     /// Time of the newest event of all stores, in milliseconds since 1970; nil without records.
     let newestMilliseconds: Int64?
+    /// Time of the clock, in milliseconds since 1970.
+    let presentMilliseconds: Int64
 
     /// The parameter that stops the reloads of the last records.
     static let paused = "paused"

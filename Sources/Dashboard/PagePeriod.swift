@@ -38,15 +38,6 @@ extension PageContext {
             }
         }
 
-        /// As in the menu.
-        var label: String {
-            switch self {
-            case .day: "Today"
-            case .lastDay: "Yesterday"
-            default: name.prefix(1).uppercased() + name.dropFirst()
-            }
-        }
-
         /// The others are valid in addresses.
         static let menu: [Period] = [
             .day, .lastDay, .lastWeek, .lastFourWeeks, .thisMonth, .month, .lastQuarter, .all,
@@ -101,6 +92,22 @@ extension PageContext {
         dates.since = parameters["since"].nonempty
         dates.until = parameters["until"].nonempty
         _ = try dates.resolved
+    }
+
+    /// A period as in the menu. Days of older data have their dates, because `weir dump --day yesterday` means the
+    /// clock's day.
+    func label(_ period: Period) -> String {
+        let newest = Self.floor(newestMilliseconds ?? presentMilliseconds, Self.dayMilliseconds)
+        let isToday = newest == Self.floor(presentMilliseconds, Self.dayMilliseconds)
+        func date(_ milliseconds: Int64) -> String {
+            Self.name(ofDay: UTC.day(milliseconds: milliseconds), isShort: true)
+        }
+        return switch period {
+        case .day: isToday ? "Today" : "\(date(newest)), newest day"
+        case .lastDay:
+            isToday ? "Yesterday" : "\(date(newest - Self.dayMilliseconds)), the day before"
+        default: period.name.prefix(1).uppercased() + period.name.dropFirst()
+        }
     }
 
     /// Whether the reader has chosen days.

@@ -62,6 +62,13 @@ package struct DumpDescription: Sendable {
         }
     }
 
+    /// What a reader of its table may expect to find in it, and finds elsewhere.
+    private var notice: String? {
+        name == CostsKey.table.name
+            ? "costs contains imported costs only: weir dump funnel has all spend, in cost_micros"
+            : nil
+    }
+
     /// Whether its rows count postbacks by the hour of arrival, which determines their windows.
     var hasWindows: Bool { PostbacksFold.tables.contains { $0.name == name && !$0.hasDays } }
 
@@ -172,10 +179,11 @@ extension DumpDescription: Report {
     ) throws -> DumpAnswer {
         let conversion = try request.conversion(configuration)
         let models = try models(configuration)
+        let isForPeople = format == .table
         func answer(_ table: ReportTable) throws -> DumpAnswer {
             .table(
                 try request.arranged(table, of: self, as: format),
-                notices: [conversion?.notice].compactMap(\.self))
+                notices: [isForPeople ? notice : nil, conversion?.notice].compactMap(\.self))
         }
         guard !request.curve else {
             return try answer(stores.curves(request, converting: conversion))
@@ -184,7 +192,6 @@ extension DumpDescription: Report {
             try conversion.map { try stores.dump(request, models: models, converting: $0) }
             ?? stores.dump(request, models: models)
         let dump = try change(request, configuration, as: format)(read)
-        let isForPeople = format == .table
         guard !request.maturity else {
             return try answer(dump.withMaturity(forPeople: isForPeople))
         }

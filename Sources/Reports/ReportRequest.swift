@@ -244,7 +244,7 @@ package enum DumpAnswer {
         }
     }
 
-    /// Writes a table for a terminal of this width; returns the notices for standard error.
+    /// Writes a table for a terminal of this width; returns notices on what it hides.
     ///
     /// - Parameters:
     ///   - keepsMeasures: whether measures were requested by name and stay when they are zero.
@@ -256,7 +256,7 @@ package enum DumpAnswer {
         let (table, zeros, zeroRows) = report.withoutZeros(
             keepsMeasures: keepsMeasures, limit: limit)
         try sink(Array(table.lines(within: width).map { $0 + "\n" }.joined().utf8))
-        var notices = notices
+        var notices: [String] = []
         let unknown = zeros.filter { name in
             report.columns.firstIndex { $0.name == name }.map { index in
                 report.rows.allSatisfy { $0[index] == .null }

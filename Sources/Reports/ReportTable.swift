@@ -94,8 +94,17 @@ package struct ReportTable: Sendable {
         return ReportTable(
             columns: columns,
             rows: rows.filter { row in
-                row.dropFirst(keyCount).contains { $0.isNothing || !$0.isZero }
+                row.dropFirst(keyCount).contains { $0 == .null || !$0.isZero }
             }, keyCount: keyCount)
+    }
+
+    /// Whether a value has amounts in more than one currency.
+    package var mixesCurrencies: Bool {
+        rows.contains { row in
+            row.contains {
+                if case .money(let money) = $0 { money.amounts.count > 1 } else { false }
+            }
+        }
     }
 
     /// The table with the columns at these indices, in this order.

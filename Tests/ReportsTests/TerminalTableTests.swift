@@ -143,6 +143,10 @@ struct TerminalTableTests {
         #expect(
             table.withoutZeroRows.rows.map { $0[0] } == [.text("x"), .text("y"), .text("z")],
             "what is not known is not zero")
+        let nothing = ReportTable(
+            columns: [.init("k"), .init("cost_micros", isNumber: true)],
+            rows: [[.text("x"), .money(MoneyByCurrency([:]))], [.text("y"), .null]], keyCount: 1)
+        #expect(nothing.withoutZeroRows.rows.map { $0[0] } == [.text("y")])
         let zero = ReportTable(columns: table.columns, rows: [table.rows[1]], keyCount: 1)
         #expect(zero.withoutZeros(keepsMeasures: false).table.rows.count == 1)
     }

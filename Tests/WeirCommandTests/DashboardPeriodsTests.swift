@@ -18,10 +18,23 @@ struct DashboardPeriodsTests {
     /// 2026-11-20.
     private static let firstDay: Int64 = 1_795_132_800_000
 
-    private func context(_ query: String) throws -> PageContext {
+    private func context(_ query: String, at present: Int64 = noon) throws -> PageContext {
         PageContext(
             path: "/", parameters: try #require(QueryParameters(query)), scope: [],
-            newestMilliseconds: Self.noon)
+            newestMilliseconds: Self.noon, presentMilliseconds: present)
+    }
+
+    @Test("days are called today and yesterday only if they are those of the clock")
+    func names() throws {
+        func names(_ later: Int64) throws -> [String] {
+            let context = try context("", at: Self.noon + later * 3_600_000)
+            return [.day, .lastDay, .lastWeek].map(context.label)
+        }
+        #expect(try names(11) == ["Today", "Yesterday", "Last 7 days"])
+        #expect(
+            try names(12) == [
+                "24 Nov 2026, newest day", "23 Nov 2026, the day before", "Last 7 days",
+            ])
     }
 
     @Test(

@@ -174,6 +174,15 @@ struct DemoResultsTests {
         #expect(windows.contains { $0["conversion_type"] as? String == "re-engagement" })
         let costs = try dump("costs", "--by", "currency")
         #expect(Set(costs.compactMap { $0["currency"] as? String }) == ["EUR", "USD"])
+        let path = try DemoStores.shared.get().path
+        let table = try Program.run(
+            "weir", ["dump", "costs", "--by", "total", "--format", "table", "--data", path])
+        #expect(table.error.contains("weir dump funnel has all spend, in cost_micros"))
+        let total = [
+            "dump", "funnel", "--by", "total", "--measures", "cost_micros", "--data", path,
+        ]
+        #expect(try Program.run("weir", total).error.contains("--in USD converts them"))
+        #expect(try !Program.run("weir", total + ["--in", "USD"]).error.contains("--in USD conv"))
         let sales = try dump("store-notifications", "--by", "currency")
         for measure in [
             "trials", "renewals", "recoveries", "renewal_failures", "expirations_voluntary",

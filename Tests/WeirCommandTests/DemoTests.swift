@@ -22,9 +22,18 @@ struct DemoTests {
         #expect((3...15).contains(table.split(separator: "\n").count))
         #expect(table.hasPrefix("name "))
 
-        let repeated = try #require(ran.output.firstMatch(of: /The same table: weir (.*)\n/)?.1)
-        let words = repeated.split(separator: " ").map(String.init)
-        #expect(try workspace.weir(words).output == table + "\n")
+        func words(_ label: Regex<(Substring, Substring)>) throws -> [String] {
+            try #require(ran.output.firstMatch(of: label)?.1).split(separator: " ").map(String.init)
+        }
+        let repeated = try words(/All days, 2026-11-20 to 2026-11-25 \(UTC\): weir (.*)\n/)
+        #expect(try workspace.weir(repeated).output == table + "\n")
+        let lastDay = try words(/Spend of the last day: weir (.*)\n/)
+        let bounds = ["--since", "2026-11-25", "--until", "2026-11-26"]
+        let spend = try workspace.weir(lastDay).output
+        #expect(spend.hasPrefix("cost_micros\n"))
+        let day = try #require(lastDay.firstIndex(of: "--day"))
+        #expect(
+            try workspace.weir(lastDay[..<day] + bounds + lastDay[(day + 2)...]).output == spend)
         #expect(ran.output.contains("weir dashboard --data \(workspace.data)\n"))
         #expect(ran.output.contains("open http://127.0.0.1:8090\n"))
         let digest = try workspace.weir("digest", "--data", workspace.data).output

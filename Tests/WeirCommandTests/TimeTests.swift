@@ -73,6 +73,27 @@ struct TimeTests {
         } throws: { ($0 as? CommandError)?.exitCode == 64 }
     }
 
+    @Test("a day is the 24 hours from its midnight in UTC")
+    func day() throws {
+        func range(_ arguments: String...) throws -> [Int64?] {
+            let (since, until) = try TimeOptions.parse(arguments).milliseconds()
+            return [since, until]
+        }
+        #expect(try range("--day", "2026-11-24") == [1_795_478_400_000, 1_795_564_800_000])
+        let midnight = try LogTime.milliseconds("today", option: "--since")
+        #expect(try range("--day", "today") == [midnight, midnight + 86_400_000])
+        #expect(try range("--day", "yesterday") == [midnight - 86_400_000, midnight])
+        for refused in [
+            ["2026-11-24T00:00:00Z"], ["1795478400"], ["1795478400000"], ["2026-13-01"], ["7d"],
+            [""],
+            ["2026-11-24", "--since", "2026-11-24"], ["2026-11-24", "--until", "2026-11-24"],
+        ] {
+            #expect {
+                try TimeOptions.parse(["--day"] + refused).milliseconds()
+            } throws: { ($0 as? CommandError)?.exitCode == 64 }
+        }
+    }
+
     @Test("they are taken wherever a time is, also with a minus in front")
     func options() throws {
         for arguments in [

@@ -38,7 +38,7 @@ struct DemoCommand: ParsableCommand {
         help:
             "Multiplies what campaigns spend, and with it the number of records. From 0.01 to 100.")
     var scale = 1.0
-    @Option(help: "The day after the last one, as 2026-11-26 (UTC). Default: today.")
+    @Option(help: "The first day without data, as 2026-11-26 (UTC). Default: today.")
     var end: String?
     @OptionGroup var pipelines: PipelinesOptions
     @OptionGroup var topics: TopicsOptions
@@ -78,7 +78,7 @@ struct DemoCommand: ParsableCommand {
             pipelines: configuration.path, untilEnd: true)
         for stream in allStreams { try stream.work(options, stop: .ofProcess) }
         let output = BufferedOutput()
-        try DemoReport(directory: directory, pipelines: configuration).write(to: output)
+        try DemoReport(demo: demo, directory: directory, pipelines: configuration).write(to: output)
         try output.flush()
     }
 
@@ -127,6 +127,7 @@ struct DemoCommand: ParsableCommand {
 
 /// What the demo prints: the funnel of its campaigns, and the next commands.
 struct DemoReport {
+    let demo: Demo
     let directory: String
     let pipelines: PipelineDirectory
 
@@ -145,14 +146,19 @@ struct DemoReport {
         try command.writeTable { text += $0 }
         try output.write(String(decoding: text, as: UTF8.self))
         let digest = try OpenStores(directories: [directory]).digest()
+        let place = locations.joined(separator: " ")
+        let (first, last) = (
+            UTC.day(milliseconds: demo.firstMidnight), UTC.day(milliseconds: demo.end - 1)
+        )
         try output.write(
             """
 
-            The same table: weir \(shown.joined(separator: " ")) \(locations.joined(separator: " "))
+            All days, \(first) to \(last) (UTC): weir \(shown.joined(separator: " ")) \(place)
+            Spend of the last day: weir dump funnel --by total --day \(last) --in USD --measures cost_micros \(place)
             Digest of the stores: \(digest)
 
             Look at it in a browser:
-              weir dashboard \(locations.joined(separator: " "))
+              weir dashboard \(place)
               open http://127.0.0.1:8090
 
             """)

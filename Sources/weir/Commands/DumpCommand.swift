@@ -14,9 +14,8 @@ struct DumpCommand: ParsableCommand {
         discussion: """
             Dumps: \(reportNames().joined(separator: ", ")).
 
-            Totals are exact. Rows of zeros are left out. Rows are sorted by their columns. Amounts in columns \
-            that end in _micros are millionths of the currency's unit. Aggregates are hourly, costs and cohorts \
-            are daily. --since and --until compare with the start of the row's hour or day. If several --data \
+            Totals are exact. Rows of zeros are left out. Rows are sorted by their columns. Aggregates are hourly, \
+            costs and cohorts are daily. --since and --until compare with the start of the row's hour or day. If several --data \
             have the same partition, the copy with the highest next offset counts.
 
             --measures selects measures. --columns selects columns and measures, in that order. Without --by, \
@@ -24,11 +23,12 @@ struct DumpCommand: ParsableCommand {
 
               weir dump bids --by seat --measures bids,wins
               weir dump funnel --columns name,cost_micros,installs --sort cost_micros:desc --limit 10
+              weir dump funnel --by total --day yesterday --in USD --measures cost_micros
 
             Tables show times as RFC 3339, amounts in units with their currency, and the names of loss reasons. \
-            Other formats contain numbers, millionths with a currency column, and names with --names. Amounts in \
-            different currencies are never added up: rows are split by currency, with or without it in --by. A \
-            table that is wider than the terminal is printed in another layout with every column: \
+            Other formats contain numbers, names with --names, and amounts in millionths of the currency's unit, \
+            for which the columns end in _micros. Amounts in different currencies are never added up: a table \
+            shows them in one cell, other formats in one row for each currency. --in converts them. A table that is wider than the terminal is printed in another layout with every column: \
             docs/guides/save-a-report.md.
 
             --names adds names from the catalog: network, app, and the campaign's name, media_source and \
@@ -114,11 +114,15 @@ struct DumpCommand: ParsableCommand {
         let limit = width == nil ? nil : request.takeLimit()
         let answer = try request.answer(stores, source.installation.configuration, as: format)
         var notices = answer.notices
+        if answer.report.mixesCurrencies {
+            notices.append(
+                "amounts are in several currencies: --in USD converts them with rates.csv")
+        }
         let output = BufferedOutput()
         if isVertical {
             try output.write(answer.report.verticalLines.map { $0 + "\n" }.joined())
         } else if let width {
-            notices = try answer.writeTable(
+            notices += try answer.writeTable(
                 within: width, keepsMeasures: request.measures != nil, limit: limit,
                 to: output.write(bytes:))
         } else {

@@ -189,7 +189,7 @@ enum LogTime {
 
     /// The clock at the start of the program: all relative times of a command line refer to the same instant.
     private static let startMilliseconds = WallClock.milliseconds
-    private static let dayMilliseconds: Int64 = 86_400_000
+    static let dayMilliseconds: Int64 = 86_400_000
     /// Numbers are milliseconds since 1970, from 2001-09-09 to the end of 9999. A smaller number is probably meant as
     /// seconds, days or a year.
     private static let numbers: ClosedRange<Int64> = 1_000_000_000_000...253_402_300_799_999
@@ -218,6 +218,14 @@ enum LogTime {
         throw .usage("\(option) '\(text)' is not a time: write \(forms)")
     }
 
+    /// The beginning of a day, which a date, `today` or `yesterday` names; nil for anything else.
+    static func midnight(_ text: String) throws(CommandError) -> Int64? {
+        guard ["today", "yesterday"].contains(text) else {
+            return text.utf8.count == 10 ? UTC.milliseconds(text: text) : nil
+        }
+        return try milliseconds(text, option: "--day")
+    }
+
     /// `now`, `today`, `yesterday`, and a number with a unit, with or without a minus; nil for anything else, and for
     /// times before the year 0.
     static func relative(_ text: String, nowMilliseconds now: Int64) -> Int64? {
@@ -244,13 +252,25 @@ struct TimeOptions: ParsableArguments {
     @Option(parsing: .unconditional, help: "Only records before this time.")
     var until: String?
 
-    var isGiven: Bool { since != nil || until != nil }
+    @Option(help: "Only this day (UTC): a date, today or yesterday.")
+    var day: String?
+
+    var isGiven: Bool { since != nil || until != nil || day != nil }
 
     /// Both in milliseconds since 1970; nil for an option that was not given.
     func milliseconds() throws(CommandError) -> (since: Int64?, until: Int64?) {
         func time(_ text: String?, _ option: String) throws(CommandError) -> Int64? {
             guard let text else { return nil }
             return try LogTime.milliseconds(text, option: option)
+        }
+        if let day {
+            guard since == nil, until == nil else {
+                throw .usage("--day excludes --since and --until: remove it or them")
+            }
+            guard let start = try LogTime.midnight(day) else {
+                throw .usage("--day '\(day)' is not a day: write a date, today or yesterday")
+            }
+            return (start, start + LogTime.dayMilliseconds)
         }
         let (start, end) = (try time(since, "--since"), try time(until, "--until"))
         if let start, let end, end < start {
