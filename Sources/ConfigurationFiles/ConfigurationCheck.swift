@@ -92,8 +92,23 @@ extension PipelineDirectory {
             _ = collect { () throws(ConfigurationError) in try report(name) }
         }
         if hasRates { _ = collect(rates) }
-        if faults.isEmpty { _ = collect(appsByBundle) }
+        if faults.isEmpty {
+            _ = collect(appsByBundle)
+            _ = collect(checkReportCurrency)
+        }
         return faults
+    }
+
+    /// Throws if `rates.csv` does not have the currency of amounts on pages.
+    private func checkReportCurrency() throws(ConfigurationError) {
+        guard let currency = try catalog().reportCurrency,
+            let node = try root(of: "\(path)/\(Self.catalogName)").entries()
+                .first(where: { $0.key == "report_currency" })?.value
+        else { return }
+        guard hasRates, try rates().currencies.contains(currency) else {
+            throw node.badValue(
+                "is \(currency), for which rates.csv has no rates: add them, or remove this key")
+        }
     }
 
     /// App Store ids by bundle id, from `catalog.yaml` and `store-notifications.yaml`. The latter's worker reports

@@ -14,6 +14,8 @@ package struct Catalog: Sendable {
     package let appsByBundle: [String: Int64]
     /// In the order of the file.
     package let campaigns: [CatalogCampaign]
+    /// The currency of amounts on pages, if the reader chooses none; nil to show amounts as recorded.
+    package let reportCurrency: String?
 
     private let indicesByCampaignID: [CampaignText: [Int]]
     private let indicesBySourceIdentifier: [CampaignText: [Int]]
@@ -23,12 +25,14 @@ package struct Catalog: Sendable {
         networks: [String: Network] = [:],
         apps: [Int64: String] = [:],
         appsByBundle: [String: Int64] = [:],
-        campaigns: [CatalogCampaign] = []
+        campaigns: [CatalogCampaign] = [],
+        reportCurrency: String? = nil
     ) {
         self.networks = networks
         self.apps = apps
         self.appsByBundle = appsByBundle
         self.campaigns = campaigns
+        self.reportCurrency = reportCurrency
         indicesByCampaignID = Self.index(campaigns) { $0.campaignIDTexts }
         indicesBySourceIdentifier = Self.index(campaigns) { $0.sourceIdentifierTexts }
         var offers: [AppOffer: Int] = [:]

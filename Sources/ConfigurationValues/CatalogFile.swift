@@ -10,6 +10,12 @@ extension Catalog {
             "Apps by App Store id. An entry is a name or a mapping with the keys below."),
         .list(
             "campaigns", campaignKeys, "Campaigns. Each id and each offer belongs to one campaign."),
+        .text(
+            "report_currency", "currency",
+            """
+            The currency of amounts on pages, such as USD. `rates.csv` has its rates. Without it, pages show \
+            amounts as recorded.
+            """),
     ]
 
     fileprivate static let networkKeys: [ConfigurationKey] = [
@@ -65,7 +71,8 @@ extension Catalog {
             appsByBundle: Dictionary(
                 apps.compactMap { id, app in app.bundleID.map { ($0, id) } },
                 uniquingKeysWith: { first, _ in first }),
-            campaigns: try mapping["campaigns"]?.campaigns() ?? []
+            campaigns: try mapping["campaigns"]?.campaigns() ?? [],
+            reportCurrency: try mapping["report_currency"]?.currency()
         )
     }
 }

@@ -35,7 +35,7 @@ struct FilterBar {
             html.element("details", ["class": "more"]) { html in
                 html.element("summary") { html in
                     html.text("Filters")
-                    let count = context.chosen.count + (context.target == nil ? 0 : 1)
+                    let count = context.chosen.count + (context.hasOwnCurrency ? 1 : 0)
                     if count > 0 { html.text(" (\(count))") }
                 }
                 html.element("div", ["class": "fields"]) { html in
@@ -139,9 +139,14 @@ struct FilterBar {
         guard !all.isEmpty else { return }
         labelled("Currency", to: &html) { html in
             html.element("select", ["name": PageContext.currency]) { html in
-                option("", "As recorded", isSelected: chosen == nil, to: &html)
+                let own = context.reportCurrency
+                option(
+                    own == nil ? "" : PageContext.recorded, "As recorded",
+                    isSelected: chosen == nil, to: &html)
                 for currency in all {
-                    option(currency, currency, isSelected: chosen == currency, to: &html)
+                    option(
+                        currency == own ? "" : currency, currency,
+                        isSelected: chosen == currency, to: &html)
                 }
             }
         }
@@ -194,7 +199,8 @@ struct FilterBar {
             !context.scope.contains { $0.column == condition.column }
         }
         let hasDates = !isOfDays && context.isLimitedInTime
-        guard !chosen.isEmpty || !context.scope.isEmpty || hasDates || context.target != nil else {
+        guard !chosen.isEmpty || !context.scope.isEmpty || hasDates || context.hasOwnCurrency
+        else {
             return
         }
         html.element("ul", ["class": "chips", "aria-label": "Active filters"]) { html in
@@ -212,10 +218,10 @@ struct FilterBar {
                         [condition.column], ShownValue.heading(condition.column), to: &html)
                 }
             }
-            if let target = context.target {
+            if context.hasOwnCurrency {
                 html.element("li", ["class": "chip"]) { html in
                     html.text("Currency: ")
-                    html.element("b", text: target)
+                    html.element("b", text: context.target ?? "as recorded")
                     if let note = note(PageContext.currency) { html.element("em", text: note) }
                     remove([PageContext.currency], "currency", to: &html)
                 }

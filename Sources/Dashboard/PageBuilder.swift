@@ -37,7 +37,8 @@ struct PageBuilder {
                 path: path, parameters: parameters, scope: scope,
                 newestMilliseconds: standings.newestMilliseconds,
                 presentMilliseconds: (try? source.installation.present.milliseconds)
-                    ?? WallClock.milliseconds),
+                    ?? WallClock.milliseconds,
+                reportCurrency: (try? source.configuration.catalog())?.reportCurrency),
             standings
         )
     }

@@ -15,6 +15,8 @@ struct PageContext {
     let newestMilliseconds: Int64?
     /// Time of the clock, in milliseconds since 1970.
     let presentMilliseconds: Int64
+    /// The currency of amounts, if the reader chooses none; nil for amounts as recorded.
+    var reportCurrency: String?
 
     /// The parameter that stops the reloads of the last records.
     static let paused = "paused"
@@ -96,7 +98,26 @@ struct PageContext {
     /// The parameter of the currency that amounts are converted into.
     static let currency = "in"
 
-    var target: String? { parameters[Self.currency].nonempty }
+    /// The value of `currency` for amounts as recorded, where the configuration names another currency.
+    static let recorded = "recorded"
+
+    var target: String? { Self.target(parameters) ?? (isRecorded ? nil : reportCurrency) }
+
+    /// Whether the reader chose another currency than that of the configuration.
+    var hasOwnCurrency: Bool { target != reportCurrency }
+
+    private var isRecorded: Bool { parameters[Self.currency] == Self.recorded }
+
+    /// The chosen currency of a request.
+    static func target(_ parameters: QueryParameters) -> String? {
+        let chosen = parameters[currency].nonempty
+        return chosen == recorded ? nil : chosen
+    }
+
+    /// This page with amounts as recorded.
+    var recordedAddress: PageAddress {
+        address(changing: [Self.currency: reportCurrency.map { _ in Self.recorded }])
+    }
 
     /// Whether pages convert its amounts: those of reports that join streams.
     static func isConverted(_ report: any Report) -> Bool {

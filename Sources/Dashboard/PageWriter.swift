@@ -130,7 +130,7 @@ struct PageWriter {
                 )
                 html.link(
                     "show amounts as recorded",
-                    to: context.address(changing: [PageContext.currency: nil]))
+                    to: context.recordedAddress)
                 html.text(".")
             }
         }

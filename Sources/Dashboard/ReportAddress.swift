@@ -94,7 +94,7 @@ struct ReportAddress {
         let isByInstall = parameters[Parameter.date] == ReportRequest.DateRule.install.rawValue
         request.dateRule = isByInstall ? .install : nil
         request.curve = parameters[Parameter.curve] == "1"
-        request.target = parameters[PageContext.currency].nonempty
+        request.target = PageContext.target(parameters)
         // An empty text is also a value: that of rows with an unknown column.
         request.conditions = columns.compactMap { name in
             parameters[name].map { ReportRequest.Condition(column: name, value: $0) }

@@ -70,7 +70,9 @@ extension Demo {
             """
         }
         return """
-            # Names of the demo's networks, apps and campaigns.
+            # Names of the demo's networks, apps and campaigns, and the currency of amounts on pages.
+
+            report_currency: USD
 
             networks:
             \(networks.joined(separator: "\n"))

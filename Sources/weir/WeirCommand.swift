@@ -27,7 +27,8 @@ struct WeirCommand: ParsableCommand {
         discussion: """
             First steps:
 
-              weir demo                    run the whole pipeline on 60 days of sample records
+              weir demo --data demo        run the whole pipeline on 60 days of sample records
+              weir dashboard --data demo   show them at http://127.0.0.1:8090
               weir init                    write a configuration to edit into pipelines/
               weir topics apply            create the topics of the log
               weir publish --topic bids F  publish the records of the NDJSON file F

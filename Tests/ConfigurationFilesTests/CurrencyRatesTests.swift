@@ -52,4 +52,22 @@ struct CurrencyRatesTests {
         }
         #expect(missing?.contains("does not exist") == true)
     }
+
+    @Test(
+        "the currency of pages has rates",
+        arguments: [
+            ("USD", nil), ("EUR", nil),
+            ("CHF", "catalog.yaml:2: report_currency: is CHF, for which"),
+            ("eur", "catalog.yaml:2: report_currency: is 'eur': write three capital letters"),
+        ] as [(String, String?)])
+    func reportCurrency(_ currency: String, _ fault: String?) throws {
+        let catalog = "apps: {}\nreport_currency: \(currency)\n"
+        let rates = header + "2026-11-20,EUR,USD,1.0841\n"
+        let pipelines = try TemporaryPipelines(["catalog.yaml": catalog, "rates.csv": rates])
+        let found = pipelines.read { $0.check() }.map(\.description)
+        #expect(found.count == (fault == nil ? 0 : 1), "\(found)")
+        if let fault { #expect(found.first?.contains(fault) == true, "\(found)") }
+        let without = try TemporaryPipelines(["catalog.yaml": catalog])
+        #expect(without.read { $0.check() }.count == 1)
+    }
 }

@@ -24,6 +24,26 @@ struct DashboardPeriodsTests {
             newestMilliseconds: Self.noon, presentMilliseconds: present)
     }
 
+    @Test("amounts are in the currency of the configuration, unless the reader chooses another")
+    func currency() throws {
+        func target(_ query: String, _ configured: String? = "EUR") throws -> (String?, Bool) {
+            var context = try context(query)
+            context.reportCurrency = configured
+            return (context.target, context.hasOwnCurrency)
+        }
+        #expect(try target("") == ("EUR", false))
+        #expect(try target("in=") == ("EUR", false))
+        #expect(try target("in=USD") == ("USD", true))
+        #expect(try target("in=EUR") == ("EUR", false))
+        #expect(try target("in=recorded") == (nil, true))
+        #expect(try target("", nil) == (nil, false))
+        #expect(try target("in=USD", nil) == ("USD", true))
+        var recorded = try context("in=USD")
+        #expect(recorded.recordedAddress.text == "/")
+        recorded.reportCurrency = "EUR"
+        #expect(recorded.recordedAddress.text == "/?in=recorded")
+    }
+
     @Test("days are called today and yesterday only if they are those of the clock")
     func names() throws {
         func names(_ later: Int64) throws -> [String] {
