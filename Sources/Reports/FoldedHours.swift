@@ -35,6 +35,16 @@ struct FoldedHours: Sendable {
     fileprivate(set) var days: [Day] = []
     /// The recorded decoding of each partition of postbacks.
     let decodings: [Int32: RecordedDecoding]
+
+    /// The version of all hours before one; nil if one of them has none.
+    func number(before end: String) -> Int? {
+        var last = 0
+        for hour in days.lazy.flatMap(\.hours) where hour.text < end {
+            guard let number = hour.unit.number else { return nil }
+            last = max(last, number)
+        }
+        return last
+    }
 }
 
 /// The marks of a store's hours in one state, and the versions at which they changed.

@@ -25,14 +25,14 @@ extension StoreSlice {
     ) throws -> FunnelParts {
         var parts = FunnelParts()
         let isOfPostbacks = stream == PostbacksFold.streamName
-        let hours = try keptCells?.hours(of: self)
+        let hours = try cache?.cells.hours(of: self)
         let decodings = isOfPostbacks ? try hours?.decodings ?? recordedDecodings() : [:]
         for decoding in decodings.values { parts.models.add(decoding.models) }
         let reader = FunnelPartReader(
             slice: self, figure: figure, needs: isOfPostbacks ? needs : [], numbers: numbers,
             decodings: decodings)
-        if let keptCells, let hours {
-            try reader.read(from: keptCells, hours, into: &parts)
+        if let cache, let hours {
+            try reader.read(from: cache.cells, hours, into: &parts)
         } else {
             parts.all = [try reader.readSelected()]
         }

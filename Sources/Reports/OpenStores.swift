@@ -15,8 +15,8 @@ package final class OpenStores {
     /// The time of the clock; nil to ignore the clock, so that the newest record counts whatever its time.
     let present: Present?
     private let opened: [OpenedStream]
-    /// The cache of cells to use and extend.
-    private let keptCells = Mutex<FunnelCellCache?>(nil)
+    /// The cache to use and extend.
+    private let cache = Mutex<ReportCache?>(nil)
     /// The streams that were read.
     private let viewed = Mutex<Set<String>>([])
 
@@ -153,7 +153,7 @@ package final class OpenStores {
 
     /// Caches the pages in memory, for several queries, and sums for later readers of the stores.
     package func keepPages(_ kept: ReportCache) throws(InspectionError) {
-        keptCells.withLock { $0 = kept.cells }
+        cache.withLock { $0 = kept }
         try InspectionError.ofStores { () throws(StoreError) in
             for reader in opened.flatMap(\.usable) { try reader.keepPages(kept.days) }
         }
@@ -180,7 +180,7 @@ package final class OpenStores {
                         try body(
                             StoreView(
                                 snapshots, present: self.present,
-                                keptCells: self.keptCells.withLock { $0 }
+                                cache: self.cache.withLock { $0 }
                             ).limited(by: self.asOf)))
                 } catch let error as InspectionError {
                     // Passed around the readers, which would report it as an SQLite error.

@@ -6,6 +6,7 @@ import Synchronization
 package final class ReportCache: Sendable {
     let days = DaySumCache()
     let cells = FunnelCellCache()
+    let judgements = WatchJudgements()
     private let configuration = Mutex<(texts: [String: String], parts: ConfigurationParts)?>(nil)
 
     package init() {}

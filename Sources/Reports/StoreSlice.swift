@@ -9,8 +9,8 @@ package struct StoreSlice {
     package let partitions: [PartitionState]
     /// The time of the clock; nil to ignore the clock.
     var present: Present?
-    /// The cache of cells to use and extend.
-    var keptCells: FunnelCellCache?
+    /// The cache to use and extend.
+    var cache: ReportCache?
     /// Only records with an earlier timestamp count, in milliseconds since 1970; nil for all.
     var asOfMilliseconds: Int64?
     /// The contributions of the instant's hour up to the instant; nil at a whole hour.
@@ -143,7 +143,7 @@ struct StoreView {
 
     init(
         _ snapshots: [(stream: String, snapshot: StoreSnapshot)], present: Present? = nil,
-        keptCells: FunnelCellCache? = nil
+        cache: ReportCache? = nil
     ) throws {
         let states = try snapshots.map { try $0.snapshot.partitionStates() }
         slices = snapshots.indices.map { index in
@@ -152,7 +152,7 @@ struct StoreView {
                 snapshot: snapshots[index].snapshot,
                 partitions: states[index].filter { state in
                     Self.isFurthest(state, at: index, snapshots.map(\.stream), states)
-                }, present: present, keptCells: keptCells)
+                }, present: present, cache: cache)
         }
     }
 
@@ -170,7 +170,7 @@ struct StoreView {
             slices: slices.map { slice in
                 var slice = slice
                 slice.asOfMilliseconds = asOf.milliseconds
-                slice.keptCells = nil
+                slice.cache = nil
                 slice.partialHour = asOf.partialHour.map { FoldedAgain(slice, $0, asOf) }
                 slice.before = FoldedAgain(slice, nil, asOf)
                 return slice

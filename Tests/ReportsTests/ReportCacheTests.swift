@@ -130,6 +130,20 @@ struct ReportCacheTests {
                 #expect(first == plain, "\(state): \(request)")
                 #expect(answer(request, caching, configuration) == plain, "\(state): \(request)")
             }
+            let watch = try Watch(configuration.directory.watch())
+            // Within an hour, at its end, and later.
+            for hours in [0, 0, 1, 30] {
+                let now = Self.end + Int64(hours) * 3_600_000 + Int64(state.utf8.count)
+                func report(_ cache: ReportCache?) throws -> String {
+                    let stores = try OpenStores(directories: [market.directory])
+                    if let cache { try stores.keepPages(cache) }
+                    let report = try stores.watch(watch, nowMilliseconds: now, sinceMilliseconds: 0)
+                    return report.summary
+                        + report.all.rows.map { $0.map(\.plainText).joined(separator: ",") }
+                        .joined(separator: "\n")
+                }
+                #expect(try report(kept) == report(nil), "\(state): warnings after \(hours) h")
+            }
         }
         for (number, day) in days.enumerated() {
             try market.fold(day)

@@ -85,6 +85,41 @@ struct WatchTests {
         )
     }
 
+    @Test(
+        "a kept judgement is that of the stored rows, also after a late record and at the next hour"
+    )
+    func keptJudgements() throws {
+        let stores = try stores()
+        let kept = ReportCache()
+        let end = Self.start + Int64(Self.weeks * 168) * Self.hour
+        func open(_ cache: ReportCache?, _ rules: String, _ instant: Int64) throws -> [String] {
+            let opened = try OpenStores(directories: [stores.directory("data")])
+            if let cache { try opened.keepPages(cache) }
+            let report = try opened.watch(watch(rules), nowMilliseconds: instant)
+            return [report.summary] + report.all.rows.map { "\($0.map(\.plainText))" }
+        }
+        func compare(_ rules: String = Self.rules) throws -> [[String]] {
+            try [0, 1, 59, 60, 27 * 60].map { minutes in
+                let instant = end - Self.hour + minutes * 60_000
+                let plain = try open(nil, rules, instant)
+                for _ in 0..<2 { #expect(try open(kept, rules, instant) == plain, "\(minutes)") }
+                return plain
+            }
+        }
+        let first = try compare()
+        #expect(try compare(Self.rules.replacing("seats", with: "buyers")) != first)
+        let count = try stores.stores("data").view(of: ["bids"]) { view in
+            view.slices[0].partitions[0].nextOffset
+        }
+        // The silent seat wins 20 hours before the end.
+        try stores.foldBids([
+            SampleStores.Record(
+                offset: count, milliseconds: end - 20 * Self.hour, type: "openrtb.win",
+                value: #"{"auction_id":"late","bid_id":"1","seat":"south"}"#)
+        ])
+        #expect(try compare() != first)
+    }
+
     @Test("what is said of an instant is the same whatever came after it")
     func asOf() throws {
         let stores = try stores()

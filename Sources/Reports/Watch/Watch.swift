@@ -45,9 +45,7 @@ extension StoreView {
     ) throws -> WatchReport {
         var report = WatchReport(nowMilliseconds: nowMilliseconds, warnings: [])
         for rule in watch.file.silences {
-            try judge(try WatchedRows(rule), &report) { rows, hours in
-                SilenceWatch.warnings(of: hours.whole).map { rows.warning($0, hours) }
-            }
+            report.add(try judgement(of: .silence(rule), nowMilliseconds))
         }
         for stream in Set(try watch.file.silences.flatMap { try WatchedRows($0).whole.streams })
             .sorted()
@@ -58,12 +56,7 @@ extension StoreView {
                 ).map { [$0.warning] } ?? []
         }
         for rule in watch.file.rates {
-            let (kind, least) = (rule.isShare ? RateWatch.Kind.share : .ratio, rule.leastMicros)
-            try judge(try WatchedRows(rule), &report) { rows, hours in
-                RateWatch.warnings(
-                    ofPart: hours.part, whole: hours.whole, kind, least: Double(least) / 1_000_000
-                ).map { rows.warning($0, hours, kind) }
-            }
+            report.add(try judgement(of: .rate(rule), nowMilliseconds))
         }
         for rule in watch.file.budgets {
             try judge(try WatchedBudget(rule), &report)
@@ -72,9 +65,41 @@ extension StoreView {
         return report
     }
 
+    /// The warnings of a rule's rows, perhaps from the cache.
+    private func judgement(
+        of rule: WatchRule, _ nowMilliseconds: Int64
+    ) throws -> WatchReport {
+        let rows = try rule.rows
+        let end = Hour(containing: nowMilliseconds)
+        let judgements = slices.lazy.compactMap(\.cache?.judgements).first
+        let state = judgements == nil ? nil : try judgedState(of: rows, before: end)
+        if let state, let known = judgements?.report(rule, state) { return known }
+        var report = WatchReport(nowMilliseconds: nowMilliseconds, warnings: [])
+        try judge(rows, rule, &report)
+        if let state { judgements?.keep(report, rule, state) }
+        return report
+    }
+
+    /// The state of the hours that a rule judges; nil if it is not known.
+    private func judgedState(
+        of rows: WatchedRows, before end: Hour
+    ) throws -> WatchJudgements.State? {
+        var state = WatchJudgements.State(end: end, hours: [])
+        let read = Set(rows.whole.streams + rows.part.streams)
+        for slice in slices where read.contains(slice.stream) {
+            guard let hours = try slice.cache?.cells.hours(of: slice),
+                let number = hours.number(before: end.text)
+            else { return nil }
+            state.hours.append(
+                .init(
+                    identity: hours.identity, partitions: slice.partitions.map(\.partition),
+                    number: number))
+        }
+        return state
+    }
+
     private func judge(
-        _ rows: WatchedRows, _ report: inout WatchReport,
-        _ warnings: (WatchedRows, WatchedHours) -> [WatchWarning]
+        _ rows: WatchedRows, _ rule: WatchRule, _ report: inout WatchReport
     ) throws {
         report.missingStreams.formUnion(Set(rows.whole.streams).subtracting(streams))
         let end = Hour(containing: report.nowMilliseconds)
@@ -86,7 +111,7 @@ extension StoreView {
             report.judgedCount += 1
             var rows = rows
             rows.values = series.values
-            report.warnings += warnings(rows, series.hours)
+            report.warnings += rule.warnings(of: rows, series.hours)
         }
     }
 
@@ -140,6 +165,34 @@ extension StoreView {
         }
         return sorted.compactMap { group in
             WatchedHours(group.sums, before: end).map { (group.columns, $0) }
+        }
+    }
+}
+
+/// A rule on hours, as in the file.
+enum WatchRule: Equatable {
+    case silence(WatchFile.Silence)
+    case rate(WatchFile.Rate)
+
+    var rows: WatchedRows {
+        get throws(ConfigurationError) {
+            switch self {
+            case .silence(let rule): try WatchedRows(rule)
+            case .rate(let rule): try WatchedRows(rule)
+            }
+        }
+    }
+
+    fileprivate func warnings(of rows: WatchedRows, _ hours: WatchedHours) -> [WatchWarning] {
+        switch self {
+        case .silence:
+            return SilenceWatch.warnings(of: hours.whole).map { rows.warning($0, hours) }
+        case .rate(let rule):
+            let kind = rule.isShare ? RateWatch.Kind.share : .ratio
+            return RateWatch.warnings(
+                ofPart: hours.part, whole: hours.whole, kind,
+                least: Double(rule.leastMicros) / 1_000_000
+            ).map { rows.warning($0, hours, kind) }
         }
     }
 }

@@ -82,6 +82,15 @@ package struct WatchReport: Sendable {
     /// The streams of rules that do not have a store.
     package var missingStreams: Set<String> = []
 
+    /// Adds the judgements of other rules at the same instant.
+    mutating func add(_ other: WatchReport) {
+        warnings += other.warnings
+        judgedCount += other.judgedCount
+        youngCount += other.youngCount
+        leftOut.merge(other.leftOut) { $1 }
+        missingStreams.formUnion(other.missingStreams)
+    }
+
     package var open: [WatchWarning] { warnings.filter(\.isOpen) }
 
     /// For people: without columns that the sentence repeats.
