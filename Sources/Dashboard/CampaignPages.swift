@@ -49,6 +49,8 @@ extension PageWriter {
         write { table.write(to: &$0) }
         if let compared = context.compared(default: period) {
             paragraph("Changes are against \(compared.words).", class: "note")
+        } else if let reason = context.notCompared(default: period) {
+            paragraph(reason, class: "note")
         }
         files(of: answers.now)
     }

@@ -113,6 +113,8 @@ extension PageWriter {
         }
         if let compared {
             paragraph("Compared with \(compared.words).", class: "note compared")
+        } else if let reason = context.notCompared(default: period) {
+            paragraph(reason, class: "note compared")
         }
         writeCurrencies(of: shown)
         files(of: shown)

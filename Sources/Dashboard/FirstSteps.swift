@@ -52,7 +52,7 @@ extension PageWriter {
     mutating func writeDataState() throws {
         guard let newest = context.newestMilliseconds else { return }
         let age = try source.installation.present.milliseconds - newest
-        if age > StreamStanding.silentMilliseconds {
+        if age > StreamStanding.quietMilliseconds {
             paragraph(
                 "The newest event is \(Age.text(milliseconds: age)) old (\(UTC.text(milliseconds: newest))). Later numbers are missing, not 0. Check that records arrive and that the workers run: weir lag.",
                 class: "state")
@@ -61,6 +61,15 @@ extension PageWriter {
 }
 
 extension StreamStanding {
+    /// A page says that its newest event is older than this.
+    static let quietMilliseconds: Int64 = 6 * 3_600_000
+
+    /// Whether a stream that is not silent has had no records for a while. Costs are reported by day.
+    func isQuiet(at instant: Int64) -> Bool {
+        guard let newestMilliseconds, stream != CostsFold.streamName else { return false }
+        return instant - newestMilliseconds > Self.quietMilliseconds
+    }
+
     /// A stream without records for this long is silent.
     static let silentMilliseconds: Int64 = 24 * 3_600_000
 

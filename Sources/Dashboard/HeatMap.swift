@@ -47,9 +47,14 @@ struct HeatMap {
                                 value(own.first, size, decimals, to: &html)
                             }
                         }
+                        // After the first age that no buyer or install has reached, sums only repeat.
+                        var isReached = true
                         for wanted in ages {
                             let row = own.first { $0[age].plainText == wanted }
-                            let state = state(row, newest: complete[wanted] ?? "", cohort)
+                            let state =
+                                isReached
+                                ? state(row, newest: complete[wanted] ?? "", cohort) : .notBegun
+                            if row.flatMap(maturity) == 0 { isReached = false }
                             html.element("td", ["class": style(row, most, state)]) { html in
                                 guard state != .notBegun else {
                                     return html.element("span", ["class": "unknown"], text: "–")

@@ -27,7 +27,8 @@ extension PageWriter {
             .text("age") { $0.newestMilliseconds.map { Age.text(milliseconds: now - $0) } },
             .text("state") { standing in
                 guard standing.newestMilliseconds != nil else { return "no records" }
-                return standing.isSilent(at: now) ? "silent" : "receiving"
+                if standing.isSilent(at: now) { return "silent" }
+                return standing.isQuiet(at: now) ? "quiet" : "receiving"
             },
             .text("complete") { standing in
                 waiting[standing.stream].map { count in
@@ -248,6 +249,8 @@ extension PageWriter {
 /// The fold progress of a stream.
 struct StreamStanding {
     let stream: String
+    /// The beginning of the day of its first record; nil without a folded record.
+    let firstMilliseconds: Int64?
     /// Nil without a folded record.
     let newestMilliseconds: Int64?
     let records: Int64
@@ -258,6 +261,12 @@ struct StreamStanding {
 }
 
 extension [StreamStanding] {
+    /// The beginning of the first day with events.
+    var firstMilliseconds: Int64? {
+        filter { OpenStores.eventStreams.contains($0.stream) }
+            .compactMap(\.firstMilliseconds).min()
+    }
+
     /// The end of the default period: the time of the newest event. Other streams count only without events.
     var newestMilliseconds: Int64? {
         let events = filter { OpenStores.eventStreams.contains($0.stream) }

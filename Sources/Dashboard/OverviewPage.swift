@@ -65,7 +65,7 @@ extension PageWriter {
         }
         try section(
             "From bid to paid subscriber",
-            "Each step counts its own events of these days. Lengths of bars are logarithmic."
+            "Each step counts its own events of these days, so installs can follow clicks of earlier days, or ads of networks that report no clicks. Lengths of bars are logarithmic."
         ) { try $0.writeFunnel() }
         try section("Spend and revenue by day", Self.aboutIntervals) { page in
             let answer = try daily ?? page.dailyFunnel()
@@ -126,7 +126,9 @@ extension PageWriter {
         Step(title: "Clicks", measure: "clicks", rate: ("ctr", "of ads")),
         Step(title: "Installs", measure: "installs", rate: ("install_rate", "of clicks")),
         Step(title: "Trials and first purchases", measure: "buyers", isOfApps: true),
-        Step(title: "Trials that became paid", measure: "trial_conversions", isOfApps: true),
+        Step(
+            title: "Trials of these days that became paid", measure: "trial_conversions",
+            isOfApps: true),
     ]
 
     private mutating func writeFunnel() throws {
@@ -138,8 +140,11 @@ extension PageWriter {
                     [step.measure] + [step.rate?.measure].compactMap(\.self)
                 }))
         // Cohorts have no campaign, so readers of some campaigns do not see them.
-        let buyers = try? self.answer(
-            ReportAddress("cohorts", measures: ["buyers", "trials", "trial_conversions"]))
+        let cohorts = ReportAddress("cohorts", measures: ["buyers", "trials", "trial_conversions"])
+        let isSelected = context.chosen.allSatisfy {
+            context.applied($0, to: cohorts.columns) != nil
+        }
+        let buyers = isSelected ? try? self.answer(cohorts) : nil
         let shown = steps.compactMap { step -> (step: Step, answer: PageAnswer, amount: Double)? in
             guard let answer = step.isOfApps ? buyers : answer,
                 let value = answer.only(step.measure),

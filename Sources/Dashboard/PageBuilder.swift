@@ -32,15 +32,17 @@ struct PageBuilder {
 
     private func context() -> (PageContext, [StreamStanding]) {
         let standings = (try? source.standings()) ?? []
-        return (
-            PageContext(
-                path: path, parameters: parameters, scope: scope,
-                newestMilliseconds: standings.newestMilliseconds,
-                presentMilliseconds: (try? source.installation.present.milliseconds)
-                    ?? WallClock.milliseconds,
-                reportCurrency: (try? source.configuration.catalog())?.reportCurrency),
-            standings
-        )
+        var context = PageContext(
+            path: path, parameters: parameters, scope: scope,
+            newestMilliseconds: standings.newestMilliseconds,
+            presentMilliseconds: (try? source.installation.present.milliseconds)
+                ?? WallClock.milliseconds)
+        context.firstMilliseconds = standings.firstMilliseconds
+        context.reportCurrency = (try? source.configuration.catalog())?.reportCurrency
+        for (bundle, app) in (try? source.configuration.appsByBundle()) ?? [:] {
+            context.bundles["\(app)"] = bundle
+        }
+        return (context, standings)
     }
 
     /// The route, if it exists and the reader may see it.

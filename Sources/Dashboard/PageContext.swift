@@ -17,6 +17,10 @@ struct PageContext {
     let presentMilliseconds: Int64
     /// The currency of amounts, if the reader chooses none; nil for amounts as recorded.
     var reportCurrency: String?
+    /// Bundle ids by App Store id.
+    var bundles: [String: String] = [:]
+    /// The beginning of the first day with events, in milliseconds since 1970; nil without one.
+    var firstMilliseconds: Int64?
 
     /// The parameter that stops the reloads of the last records.
     static let paused = "paused"
@@ -80,13 +84,7 @@ struct PageContext {
             // The page of a report takes its currency from its own address.
             if Self.isConverted(report) { request.target = target }
         }
-        for condition in chosen
-        where columns.contains(condition.column) || isOfStorefront(condition, columns) {
-            var condition = condition
-            if !columns.contains(condition.column) {
-                condition.column = Self.storefront
-                condition.value = Countries.storefront(of: condition.value) ?? condition.value
-            }
+        for condition in chosen.compactMap({ applied($0, to: columns) }) {
             guard !request.conditions.contains(where: { $0.column == condition.column }) else {
                 continue
             }
@@ -126,11 +124,21 @@ struct PageContext {
 
     static let storefront = "storefront"
 
-    /// Whether a country selects rows by their storefront, which has three letters instead of two.
-    func isOfStorefront(_ condition: ReportRequest.Condition, _ columns: [String]) -> Bool {
-        condition.column == "country"
-            && (condition.value.utf8.count == 3 || Countries.storefront(of: condition.value) != nil)
-            && !columns.contains("country") && columns.contains(Self.storefront)
+    /// A filter on the columns of a report. Some reports have a storefront, of three letters, instead of a country, or a
+    /// bundle id instead of an app. Nil if a report has none of them.
+    func applied(
+        _ condition: ReportRequest.Condition, to columns: [String]
+    ) -> ReportRequest.Condition? {
+        guard !columns.contains(condition.column) else { return condition }
+        switch condition.column {
+        case "country" where columns.contains(Self.storefront):
+            let storefront = Countries.storefront(of: condition.value)
+            guard storefront != nil || condition.value.utf8.count == 3 else { return nil }
+            return .init(column: Self.storefront, value: storefront ?? condition.value)
+        case "app_id" where columns.contains("bundle_id"):
+            return bundles[condition.value].map { .init(column: "bundle_id", value: $0) }
+        default: return nil
+        }
     }
 
     private func within(

@@ -147,9 +147,28 @@ extension PageContext {
     }
 
     /// The chosen days, and the days that they are compared with. If the last hour of the chosen days is not over, both
-    /// ranges end with the last complete hour. Nil if the days have no beginning or no end, no hour of them is over, or
-    /// the reader wants no comparison.
+    /// ranges end with the last complete hour. Nil if the days have no beginning or no end, no hour of them is over, the
+    /// first record is later than the earlier days, or the reader wants no comparison.
     func compared(default period: Period) -> Compared? {
+        guard let range = comparedRange(default: period), !isBeforeFirst(range) else { return nil }
+        return range
+    }
+
+    /// Why wanted days are not compared; nil if they are, or nothing can be said.
+    func notCompared(default period: Period) -> String? {
+        guard let firstMilliseconds, let range = comparedRange(default: period),
+            isBeforeFirst(range)
+        else { return nil }
+        let first = Self.name(ofDay: UTC.day(milliseconds: firstMilliseconds), isShort: true)
+        return "Not compared: records begin on \(first), so they do not cover \(range.words)."
+    }
+
+    private func isBeforeFirst(_ range: Compared) -> Bool {
+        guard let firstMilliseconds, let since = range.before.since else { return false }
+        return UTC.milliseconds(text: since).map { $0 < firstMilliseconds } ?? false
+    }
+
+    private func comparedRange(default period: Period) -> Compared? {
         let (since, until) = bounds(default: period)
         guard comparison != .none, let start = since.flatMap({ UTC.milliseconds(text: $0) }),
             let end = until.flatMap({ UTC.milliseconds(text: $0) }), start < end

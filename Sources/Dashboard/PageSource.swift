@@ -104,7 +104,10 @@ final class PageSource {
                         ? try slices.compactMap { try $0.newestMilliseconds() }.max() : nil
                     let positions = states.map { "\($0.partition):\($0.nextOffset)" }
                     return StreamStanding(
-                        stream: stream, newestMilliseconds: newest,
+                        stream: stream,
+                        firstMilliseconds: try slices.compactMap {
+                            try $0.firstHour()?.startOfDay.startMilliseconds
+                        }.min(), newestMilliseconds: newest,
                         records: states.reduce(0) { $0 + $1.records },
                         ahead: try slices.reduce(0) { $0 + (try $1.aheadCount()) },
                         position:

@@ -43,8 +43,7 @@ struct PageWriter {
         for condition in context.chosen {
             source.filterUse.add(
                 condition.column, of: request.name,
-                isApplied: columns.contains(condition.column)
-                    || context.isOfStorefront(condition, columns))
+                isApplied: context.applied(condition, to: columns) != nil)
         }
         if context.target != nil, let report = request.report, report.abilities.contains(.amounts) {
             source.filterUse.add(

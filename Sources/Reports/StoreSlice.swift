@@ -103,6 +103,9 @@ extension StoreSlice {
         }.max()
     }
 
+    /// The hour of the first record; nil without records.
+    package func firstHour() throws -> Hour? { try snapshot.firstHour(of: numbers) }
+
     /// The number of records in hours that begin ahead of the clock.
     package func aheadCount() throws -> Int64 {
         guard let present else { return 0 }

@@ -27,6 +27,14 @@ extension StoreSnapshot {
         }
     }
 
+    /// The first hour with records of some partitions; nil without records.
+    package func firstHour(of partitions: Set<Int32>) throws -> Hour? {
+        try partitions.compactMap { partition in
+            try String.fetchOne(
+                db, sql: "SELECT min(hour) FROM hours WHERE partition = ?", arguments: [partition])
+        }.min().flatMap(Hour.init(text:))
+    }
+
     /// The results of the state lookups for the records of a range, in order of their offsets.
     package func recollections(
         partition: Int32, offsets: Range<Int64>
