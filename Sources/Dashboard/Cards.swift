@@ -204,8 +204,8 @@ extension PageWriter {
             return (low, high)
         }
         guard let now = bounds(now), let before = bounds(before) else { return "" }
-        if now.low > before.high { return "▲ certainly more, " }
-        if now.high < before.low { return "▼ certainly less, " }
+        if now.low > before.high { return "▲ above, " }
+        if now.high < before.low { return "▼ below, " }
         return ""
     }
 

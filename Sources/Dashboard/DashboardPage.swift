@@ -20,7 +20,7 @@ enum DashboardPage: String, CaseIterable {
             ? "All reports" : rawValue.prefix(1).uppercased() + rawValue.dropFirst()
     }
 
-    var period: PageContext.Period { self == .overview ? .day : .month }
+    var period: PageContext.Period { self == .overview ? .week : .month }
 
     /// Whether it shows the whole instance, so that readers of some campaigns cannot see it.
     var isOfEverything: Bool {

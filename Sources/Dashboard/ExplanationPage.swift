@@ -273,6 +273,13 @@ struct ExplanationPage {
                     ]
                     .compactMap(\.self).joined(separator: " "))
             }
+            if let target = request.target {
+                html.element(
+                    "p", ["class": "note"],
+                    text:
+                        "Amounts are converted to \(target) with rates.csv. Their explanations have the recorded amounts."
+                )
+            }
             if let note = division.noteOnInstalls {
                 html.element("p", ["class": "note"], text: note)
             }

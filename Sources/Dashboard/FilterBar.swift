@@ -63,7 +63,7 @@ struct FilterBar {
         let chosen = context.period(default: period)
         labelled("Days", to: &html) { html in
             html.element("select", ["name": PageContext.period]) { html in
-                option("", "Dates", isSelected: chosen == nil, to: &html)
+                option("", "From, before …", isSelected: chosen == nil, to: &html)
                 let menu = PageContext.Period.menu
                 for choice in menu + [chosen].compactMap(\.self).filter({ !menu.contains($0) }) {
                     option(
@@ -93,7 +93,7 @@ struct FilterBar {
     private func dates(to html: inout HTML) {
         let isOfDates = context.period(default: period) == nil
         for (name, label) in [("since", "From"), ("until", "Before")] {
-            labelled(label, to: &html) { html in
+            labelled(label, class: "dates", to: &html) { html in
                 html.element(
                     "input",
                     [
@@ -183,9 +183,10 @@ struct FilterBar {
     }
 
     private func labelled(
-        _ text: String, to html: inout HTML, _ body: (inout HTML) -> Void
+        _ text: String, class name: String? = nil, to html: inout HTML,
+        _ body: (inout HTML) -> Void
     ) {
-        html.element("label") { html in
+        html.element("label", ["class": name]) { html in
             html.element("span", text: text.prefix(1).uppercased() + text.dropFirst())
             body(&html)
         }
@@ -283,4 +284,9 @@ struct FilterUse {
     func isApplied(_ column: String) -> Bool { applied[column] != nil }
 
     func ignored(_ column: String) -> [String] { (ignoring[column] ?? []).sorted() }
+
+    mutating func add(_ other: FilterUse) {
+        applied.merge(other.applied) { $0.union($1) }
+        ignoring.merge(other.ignoring) { $0.union($1) }
+    }
 }

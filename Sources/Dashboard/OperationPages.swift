@@ -118,7 +118,13 @@ extension PageWriter {
             }
             let report = try page.openWarnings()
             let table = report.table
-            page.write { ReportView.write(table, to: &$0) }
+            let series = report.warnings.map(page.seriesInWords)
+            page.write { html in
+                ReportView.write(table, to: &html) { row, column in
+                    table.columns[column].name == "series"
+                        ? series[row] : table.rows[row][column].plainText
+                }
+            }
             page.paragraph(report.summary, class: "note")
             let words = ["weir", "watch"] + page.source.clockWords
             page.write { $0.element("pre", text: ShellWords.text(words)) }

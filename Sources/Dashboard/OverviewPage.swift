@@ -3,6 +3,7 @@ import Foundation
 import Program
 import Reports
 import Streams
+import Wording
 
 // The overview: results with their change, the funnel as a picture, the largest changes, warnings and streams.
 
@@ -24,7 +25,7 @@ extension PageWriter {
         Card("Cost per install", "cpi", .bad),
         Card(
             "Revenue from conversion values", "revenue_min_micros", "revenue_max_micros", .good),
-        Card("Return on spend", "roas_min", "roas_max", .good),
+        Card("Return on spend, measured", "roas_min", "roas_max", .good),
         Card("Postbacks without a value", "null_rate", .bad),
     ]
 
@@ -49,6 +50,7 @@ extension PageWriter {
     }
 
     mutating func writeOverview() throws {
+        writeWarningCount()
         let daily = try? dailyFunnel()
         // Several parts show the same campaigns, which are read once.
         let campaigns = try? answer(
@@ -208,6 +210,30 @@ extension PageWriter {
 
     // MARK: Warnings
 
+    /// The number of open warnings, with a link. The section below has the reason if they cannot be judged.
+    private mutating func writeWarningCount() {
+        guard context.scope.isEmpty, source.installation.pipelines.hasWatch,
+            let open = try? openWarnings().open, !open.isEmpty
+        else { return }
+        let address = context.address(DashboardPage.warnings.path)
+        write { html in
+            html.element("p", ["class": "state"]) {
+                $0.link(counted(open.count, "open warning"), to: address)
+            }
+        }
+    }
+
+    /// The row of a warning, with names.
+    func seriesInWords(_ warning: WatchWarning) -> String {
+        let names = source.names(for: context.scope)
+        return warning.series.map { condition in
+            let name = names.name(condition.value, in: condition.column) { column in
+                warning.series.first { $0.column == column }?.value
+            }
+            return "\(ShownValue.heading(condition.column)) \(name ?? condition.value)"
+        }.joined(separator: ", ")
+    }
+
     /// The most urgent warnings, with a link to all.
     private mutating func writeOpenWarnings() throws {
         let address = context.address(DashboardPage.warnings.path)
@@ -222,7 +248,7 @@ extension PageWriter {
                 for warning in open.prefix(5) {
                     html.element("li") { html in
                         html.element("b", text: warning.rule)
-                        html.text(" \(warning.seriesText): \(warning.words)")
+                        html.text(" \(seriesInWords(warning)): \(warning.words)")
                     }
                 }
             }

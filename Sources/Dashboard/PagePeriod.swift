@@ -40,7 +40,8 @@ extension PageContext {
 
         /// The others are valid in addresses.
         static let menu: [Period] = [
-            .day, .lastDay, .lastWeek, .lastFourWeeks, .thisMonth, .month, .lastQuarter, .all,
+            .day, .lastDay, .week, .lastWeek, .lastFourWeeks, .thisMonth, .month, .lastQuarter,
+            .all,
         ]
     }
 

@@ -86,6 +86,8 @@ struct PageWriter {
     ) throws {
         var part = PageWriter(source, context, period: period)
         part.sectionTitle = title
+        let earlier = source.filterUse
+        source.filterUse = FilterUse()
         do {
             try body(&part)
             showsAnything = true
@@ -113,10 +115,28 @@ struct PageWriter {
                 "Not shown: an earlier version of Weir did not count a number that this needs. Choose a later period, or run weir upgrade.",
                 class: "warning")
         }
+        let ignored = ignoredFilters(source.filterUse)
+        source.filterUse.add(earlier)
         html.element("section") { html in
             html.element("h2", text: title)
             if let note { html.element("p", ["class": "note"], text: note) }
+            for text in ignored { html.element("p", ["class": "unfiltered"], text: text) }
             html.append(part.html)
+        }
+    }
+
+    /// The filters that reports of a section do not have, as sentences.
+    private func ignoredFilters(_ use: FilterUse) -> [String] {
+        context.chosen.compactMap { condition in
+            let reports = use.ignored(condition.column)
+            guard !reports.isEmpty else { return nil }
+            let heading = ShownValue.heading(condition.column)
+            let name = source.names(for: context.scope).name(
+                condition.value, in: condition.column
+            ) { column in context.chosen.first { $0.column == column }?.value }
+            return
+                "Not limited to \(heading) \(name ?? condition.value): "
+                + "\(reports.joined(separator: " and ")) \(reports.count == 1 ? "has" : "have") no \(heading)."
         }
     }
 

@@ -146,8 +146,8 @@ struct ReportAddress {
                 !key.contains { $0.column == condition.column }
             }
         cell.dateRule = nil
-        // Records have amounts in their own currency.
-        cell.target = nil
+        // Records have amounts in their own currency, but a quotient of several needs one.
+        if !(measure.map(Funnel.isRatio) ?? false) { cell.target = nil }
         return PageAddress(
             "/explain/\(cell.name)", cell.parameters + (measure.map { [("measure", $0)] } ?? []))
     }

@@ -67,6 +67,9 @@ enum Stylesheet {
         .filters select { width: 138px; }
         .filters input[type="date"] { width: 126px; }
         .filters input[type="text"] { width: 96px; }
+        @supports selector(:has(a)) {
+          .filters:not(:has([name="period"] > [value=""]:checked)) .dates { display: none; }
+        }
         .fields { display: flex; flex-wrap: wrap; gap: 8px; align-items: end; }
         .apply { border-color: var(--soft); }
         .chips { list-style: none; display: flex; flex-wrap: wrap; gap: 6px; padding: 0; margin: 8px 0 0; }
@@ -106,6 +109,7 @@ enum Stylesheet {
         thead th[aria-sort] { color: var(--ink); }
         tbody th, tfoot th { position: sticky; left: 0; z-index: 1; background: var(--paper); max-width: 300px;
           white-space: normal; min-width: 9em; overflow-wrap: break-word; }
+        thead th::first-letter { text-transform: uppercase; }
         thead th:first-child { left: 0; z-index: 3; }
         tfoot > tr > * { position: sticky; bottom: 0; background: var(--fill); font-weight: 600;
           border-top: 1px solid var(--rule); border-bottom: 0; }
@@ -140,6 +144,7 @@ enum Stylesheet {
         pre { background: var(--fill); padding: 8px 12px; border-radius: 6px; overflow-x: auto; font-size: 12.5px;
           white-space: pre-wrap; overflow-wrap: anywhere; color: var(--ink); margin: 6px 0; }
         .warning { color: var(--bad); font-weight: 600; }
+        .unfiltered { border-left: 3px solid var(--bad); padding-left: 8px; font-weight: 600; }
         .sum .amount, .division .amount { font-size: 20px; margin-left: 12px; font-variant-numeric: tabular-nums; }
         .files + .note { margin-top: 8px; }
         .progress { color: var(--soft); margin: 0; }

@@ -175,8 +175,24 @@ extension OpenStores {
         }
         var request = request
         request.grouping = .total
+        request.measures = nil
+        var division =
+            try request.conversion(configuration).map {
+                FunnelDivision(
+                    measure, ratio, try funnel(request, configuration, converting: $0).table)
+            } ?? exactDivision(column, ratio, request, configuration)
+        if measure == FunnelColumn.costPerInstall {
+            division.installsWithoutCost = try installsWithoutCost(request, configuration)
+        }
+        return division
+    }
+
+    private func exactDivision(
+        _ column: FunnelColumn, _ ratio: FunnelRatio, _ request: ReportRequest,
+        _ configuration: ReportConfiguration
+    ) throws -> FunnelDivision {
         let figure = try FunnelFigure(request, configuration)
-        var division = try view(of: figure.streams) { view in
+        return try view(of: figure.streams) { view in
             var fold = FunnelFold(figure, .revenue)
             try fold.add(view.slices)
             try fold.requireKnown()
@@ -187,14 +203,10 @@ extension OpenStores {
                 FunnelDivision.Term(name: term.name, value: term.amount(row))
             }
             return FunnelDivision(
-                measure: measure, over: term(ratio.over), less: ratio.less.map(term),
+                measure: column.name, over: term(ratio.over), less: ratio.less.map(term),
                 under: ratio.under.map(term),
                 value: column.value(row))
         }
-        if measure == FunnelColumn.costPerInstall {
-            division.installsWithoutCost = try installsWithoutCost(request, configuration)
-        }
-        return division
     }
 
     /// The cost over all selected rows of the funnel, with a text that names the counted parts; nil for another column.
@@ -228,7 +240,10 @@ extension OpenStores {
         else { return nil }
         var request = request
         request.grouping = .total
-        return FunnelDivision(measure, ratio, try returns(request, configuration).table)
+        return FunnelDivision(
+            measure, ratio,
+            try returns(request, configuration, converting: request.conversion(configuration))
+                .table)
     }
 
     /// Reads the click rate over all selected rows, with its terms; nil for a column that is not a rate.
@@ -254,6 +269,11 @@ extension OpenStores {
 }
 
 extension Funnel {
+    /// Whether a measure is a quotient of others.
+    package static func isRatio(_ measure: String) -> Bool {
+        FunnelColumn.named(measure)?.ratio != nil
+    }
+
     /// The columns that identify a campaign.
     package static let campaignColumns = ["ad_network_id", "app_id", "campaign"]
 }

@@ -138,6 +138,21 @@ struct CurrencyConversionTests {
         #expect(
             funnel.rows("campaign", "postbacks", "cost_micros", "revenue_max_micros", "roas_max")
                 == [["5239", "1", "USD 6.00", "USD 12.00", "2.000000"]])
+
+        // A quotient of the pages, with the rates of the configuration.
+        let files = try TemporaryDirectory()
+        try files.write(
+            "day,currency,base,rate\n\(rates.joined(separator: "\n"))\n", to: "rates.csv")
+        var converted = request
+        converted.target = "USD"
+        let named = ReportConfiguration(PipelineDirectory(files.path), isNamed: true)
+        #expect(
+            try stores.sample.stores("data").division(of: "roas_max", converted, named)?.text
+                == "roas_max = revenue_max_micros / cost_micros = USD 12.00 / USD 6.00 = 2.000000")
+        #expect(
+            try stores.sample.stores("data").division(of: "roas_max", request, configuration)?
+                .reasonUnknown
+                == "not known: amounts in EUR and USD cannot be divided by one another")
         let apart = try stores.sample.stores("data").funnel(request, configuration)
         #expect(apart.rows("cost_micros") == [["EUR 4.00; USD 1.00"]])
     }

@@ -190,6 +190,10 @@ struct DashboardTests {
             #expect(try chips(address).contains { $0.contains(words) }, "\(address)")
         }
         #expect(try chips("/postbacks?campaign=5239").allSatisfy { !$0.contains("not used") })
+        #expect(
+            try asker.page("/campaigns?country=DE").text.contains(
+                "Not limited to country Germany: funnel and roas have no country."))
+        #expect(try !asker.page("/postbacks?country=DE").text.contains("Not limited to"))
         for address in [
             "/live?topic=none", "/campaigns?campain=5239", "/?since=a&since=b", "/?period=2d",
             "/?compare=year", "/campaigns?sort=none", "/campaigns?columns=none",
