@@ -114,6 +114,9 @@ struct ReportCacheTests {
         let workspace = try market.workspace.get()
         let demo = try Demo(days: Self.days, scale: 0.1, end: Self.end)
         try workspace.write("costs.yaml", "batch_records: 100\n")
+        try workspace.write(
+            "watch.yaml",
+            String(contentsOfFile: Repository.path("pipelines/watch.yaml"), encoding: .utf8))
         for file in demo.configuration { try workspace.write(file.path, file.text) }
         var days: [DemoDay] = []
         try demo.forEachDay { days.append($0) }
