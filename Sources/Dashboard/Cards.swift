@@ -26,6 +26,8 @@ struct Card {
     }
 
     var measures: [String] { low == high ? [low] : [low, high] }
+
+    func named(_ title: String) -> Card { Card(title, low, high, tone) }
 }
 
 /// A change from one value to another.
@@ -83,41 +85,83 @@ extension PageWriter {
     ///
     /// - Parameter days: the rows of a request by day, for small lines; nil for none.
     mutating func cards(_ request: ReportAddress, _ cards: [Card], days: PageAnswer? = nil) throws {
-        var request = request
-        request.measures = cards.flatMap(\.measures) + (request.measures ?? [])
-        let shown = try answer(request)
+        try self.cards([CardGroup(request, cards)], days: days)
+    }
+
+    /// The same for figures of several requests. A stream without a store has none, if another stream has.
+    mutating func cards(_ groups: [CardGroup], days: PageAnswer? = nil) throws {
         let compared = context.compared(default: period)
-        // The shown days may include an hour that is not over, which the earlier days have in full.
-        let now =
-            try compared.map { $0.isPartial ? try answer(request, days: $0.now) : shown }
-        let before = try compared.map { try answer(request, days: $0.before) }
-        // A step that the selection does not have at all is not worth a card.
-        let cards = cards.filter { card in
-            (shown.only(card.high)?.isZero ?? true) == false
-                || (before?.only(card.high)?.isZero ?? true) == false
-                || Self.isAlwaysShown(card)
+        var found: [FoundCards] = []
+        var missing: [String] = []
+        var noStore: InspectionError?
+        for group in groups {
+            do {
+                found += try find(group, compared)
+            } catch InspectionError.noStore(let streams, let directories) {
+                missing += streams
+                noStore = .noStore(streams: streams, directories: directories)
+            }
         }
+        if let noStore, found.isEmpty { throw noStore }
         write { html in
             html.element("div", ["class": "cards"]) { html in
-                for card in cards {
-                    html.element("div", ["class": "card"]) { html in
-                        html.element("span", ["class": "title"], text: card.title)
-                        Self.amount(card, shown, to: &html)
-                        if let now, let before {
-                            Self.change(card, now, before, compared?.isPartial == true, to: &html)
-                        }
-                        if let days { Self.line(card, days, to: &html) }
-                    }
-                }
+                for group in found { group.write(days, compared?.isPartial == true, to: &html) }
             }
+        }
+        for stream in Set(missing).sorted() {
+            paragraph("No records of \(stream) yet.", class: "note")
         }
         if let compared {
             paragraph("Compared with \(compared.words).", class: "note compared")
         } else if let reason = context.notCompared(default: period) {
             paragraph(reason, class: "note compared")
         }
-        writeCurrencies(of: shown)
-        files(of: shown)
+        for group in found {
+            writeCurrencies(of: group.shown)
+            files(of: group.shown)
+        }
+    }
+
+    /// The figures of a group; of amounts in several currencies one for each.
+    private mutating func find(
+        _ group: CardGroup, _ compared: PageContext.Compared?
+    ) throws -> [FoundCards] {
+        var request = group.request
+        let derived = group.derived
+        let wanted = group.cards.flatMap(\.measures) + derived.flatMap(\.parts)
+        request.measures = (wanted + (request.measures ?? [])).reduce(into: []) { names, name in
+            let isDerived = derived.contains { $0.name == name }
+            if !isDerived, !names.contains(name) { names.append(name) }
+        }
+        var shown = try answer(request)
+        if shown.rows.count > 1, let index = shown.index(of: "currency") {
+            return try Set(shown.rows.map { $0[index].plainText }).sorted().filter { !$0.isEmpty }
+                .flatMap { currency in try find(group.limited(to: currency), compared) }
+        }
+        shown.add(derived)
+        // The shown days may include an hour that is not over, which the earlier days have in full.
+        var now = try compared.map { $0.isPartial ? try answer(request, days: $0.now) : shown }
+        if compared?.isPartial == true { now?.add(derived) }
+        var before = try compared.map { try answer(request, days: $0.before) }
+        before?.add(derived)
+        // A step that the selection does not have at all is not worth a card.
+        let cards = group.cards.filter { card in
+            (shown.only(card.high)?.isZero ?? true) == false
+                || (before?.only(card.high)?.isZero ?? true) == false
+                || Self.isAlwaysShown(card)
+        }
+        let joined = group.joinsEqual ? Self.joined(cards, [shown, now, before]) : cards
+        return [FoundCards(cards: joined, shown: shown, now: now, before: before)]
+    }
+
+    /// Joins a card to the one before it if all its values are equal.
+    private static func joined(_ cards: [Card], _ answers: [PageAnswer?]) -> [Card] {
+        cards.reduce(into: []) { joined, card in
+            guard let last = joined.last,
+                answers.allSatisfy({ $0?.only(last.high) == $0?.only(card.high) })
+            else { return joined.append(card) }
+            joined[joined.count - 1] = last.named("\(last.title), \(card.title.lowercased())")
+        }
     }
 
     /// Cards of results stay when they are 0 or unknown.
@@ -142,6 +186,54 @@ extension PageWriter {
                 html.link(
                     "Convert to \(target)",
                     to: context.address(changing: [PageContext.currency: target]))
+            }
+        }
+    }
+}
+
+/// Cards of one request.
+struct CardGroup {
+    var request: ReportAddress
+    let cards: [Card]
+    var derived: [DerivedColumn] = []
+    /// Whether cards of equal values become one, which links to the first.
+    var joinsEqual = false
+
+    init(
+        _ request: ReportAddress, _ cards: [Card], _ derived: [DerivedColumn] = [],
+        joinsEqual: Bool = false
+    ) {
+        self.request = request
+        self.cards = cards
+        self.derived = derived
+        self.joinsEqual = joinsEqual
+    }
+
+    fileprivate func limited(to currency: String) -> CardGroup {
+        var request = request
+        request.conditions.append(.init(column: "currency", value: currency))
+        return CardGroup(
+            request, cards.map { $0.named("\($0.title), \(currency)") }, derived,
+            joinsEqual: joinsEqual)
+    }
+}
+
+/// The figures of a group, of the shown, the compared and the earlier days.
+private struct FoundCards {
+    let cards: [Card]
+    let shown: PageAnswer
+    let now: PageAnswer?
+    let before: PageAnswer?
+
+    func write(_ days: PageAnswer?, _ isPartial: Bool, to html: inout HTML) {
+        for card in cards {
+            html.element("div", ["class": "card"]) { html in
+                html.element("span", ["class": "title"], text: card.title)
+                Self.amount(card, shown, to: &html)
+                if let now, let before {
+                    Self.change(card, now, before, isPartial, to: &html)
+                }
+                if let days { Self.line(card, days, to: &html) }
             }
         }
     }

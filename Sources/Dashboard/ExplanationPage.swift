@@ -182,7 +182,7 @@ struct ExplanationPage {
             for measure in explanation.measures {
                 html.element("p", ["class": "sum"]) { html in
                     // Several measures are explained separately: one by one, and currency by currency.
-                    let name = ShownValue.heading(measure.name)
+                    let name = ShownValue.sumHeading(measure.name)
                     if explanation.measures.count > 1 {
                         html.link(name, to: request.explanation(of: measure.name, where: []))
                     } else {
@@ -199,7 +199,7 @@ struct ExplanationPage {
                 html.element(
                     "p", ["class": "note"],
                     text:
-                        "Billed prices are per thousand impressions (CPM), so the cost is their sum divided by 1,000."
+                        "Billed prices are per thousand impressions (CPM), so the billed amount (earnings of a publisher, cost of an advertiser) is their sum divided by 1,000."
                 )
             }
             if let cost = report.cost { html.element("p", ["class": "note"], text: cost) }

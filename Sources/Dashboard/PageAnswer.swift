@@ -11,6 +11,10 @@ struct PageAnswer {
     let moreRows: Int
     /// Whether a store does not know all of its measures, so that an empty sum can be an unknown one.
     var hasUnknown = false
+    /// The measures that explain columns which the report does not have, by name.
+    private var explainedBy: [String: String] = [:]
+    /// Key columns that a table leaves out, because all rows have the same value.
+    private(set) var hiddenKeys: [ReportRequest.Condition] = []
 
     init(_ request: ReportAddress, _ shown: ShownRows) {
         self.request = request
@@ -59,6 +63,35 @@ struct PageAnswer {
             columns: table.columns, rows: rows.filter(isWanted), keyCount: table.keyCount)
     }
 
+    /// Adds a column that is computed from each row.
+    mutating func add(
+        _ column: ReportTable.Column, explainedBy measure: String,
+        _ value: ([ReportValue]) -> ReportValue
+    ) {
+        explainedBy[column.name] = measure
+        table = ReportTable(
+            columns: table.columns + [column], rows: rows.map { $0 + [value($0)] },
+            keyCount: table.keyCount)
+    }
+
+    /// Keeps these measures, in this order.
+    mutating func show(_ measures: [String]) {
+        let indices = Array(0..<firstMeasure) + measures.compactMap(index)
+        table = ReportTable(
+            columns: indices.map { table.columns[$0] },
+            rows: rows.map { row in indices.map { row[$0] } }, keyCount: table.keyCount)
+    }
+
+    /// Leaves out those of these key columns that have the same value in all rows; the last column stays.
+    mutating func hideConstantKeys(_ names: [String]) {
+        for name in names where hiddenKeys.count + 1 < keyCount {
+            guard let index = index(of: name), let first = rows.first?[index],
+                rows.allSatisfy({ $0[index] == first })
+            else { continue }
+            hiddenKeys.append(.init(column: name, value: first.plainText))
+        }
+    }
+
     /// Sorts the rows in natural order.
     mutating func orderNaturally() {
         table =
@@ -103,11 +136,14 @@ struct PageAnswer {
         return value == .null ? nil : value
     }
 
+    /// The measure whose explanation a column links to.
+    func explanation(of column: String) -> String { explainedBy[column] ?? column }
+
     /// Whether a measure is a sum of records, so that it can be explained.
     func isExplained(_ measure: String) -> Bool {
         guard let report = request.report, let request = try? request.resolved else {
             return false
         }
-        return report.isExplained(measure, in: request)
+        return report.isExplained(explanation(of: measure), in: request)
     }
 }

@@ -66,12 +66,25 @@ extension PageWriter {
             }
         }
         let more = max(0, rows.count - limit) + answer.moreRows
+        writeConstants(answer.hiddenKeys)
         if more > 0 {
             let subject =
                 "\(ShownValue.grouped(Int128(more))) more \(more == 1 ? "row is" : "rows are")"
             paragraph("\(subject) in the files below.", class: "note")
         }
         files(of: answer)
+    }
+
+    /// Names the columns that have the same value in all rows, in place of the columns.
+    mutating func writeConstants(_ keys: [ReportRequest.Condition]) {
+        guard !keys.isEmpty else { return }
+        let names = source.names(for: context.scope)
+        let words = keys.map { key in
+            let value = key.value.isEmpty ? "unknown" : key.value
+            let name = names.name(key.value, in: key.column).map { "\($0) (\(value))" } ?? value
+            return "\(ShownValue.heading(key.column)) \(name)"
+        }
+        paragraph("All rows: \(words.joined(separator: ", ")).", class: "note")
     }
 
     /// Explains an empty table, with a link that shows more rows.
@@ -111,6 +124,9 @@ extension PageWriter {
         return answer.table.columns.indices.filter { index in
             let name = answer.table.columns[index].name
             guard index >= answer.firstMeasure else {
+                guard !answer.hiddenKeys.contains(where: { $0.column == name }) else {
+                    return false
+                }
                 return
                     !(name == "name" && keys.contains("campaign")
                     || answer.hasWholeCampaign && ["ad_network_id", "app_id"].contains(name))
@@ -218,7 +234,8 @@ struct NumberLink {
             html.element("span", ["class": name], text: text)
             return
         }
-        let address = answer.request.explanation(of: measure, where: key)
+        let address = answer.request.explanation(
+            of: answer.explanation(of: measure), where: key)
         // Amounts of several currencies may wrap.
         let parts = text.components(separatedBy: "; ")
         guard parts.count > 1 else { return html.link(text, to: address, class: name) }

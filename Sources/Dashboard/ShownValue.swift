@@ -12,8 +12,16 @@ enum ShownValue {
     private static let names = [
         // The column is next to installs, but its rate counts postbacks.
         "null_rate": "null rate of postbacks",
+        "billed_price_micros": "billed amount", "price_micros": "bid amount",
+        "average_cpm": "average CPM",
         "ad_network_id": "network", "app_id": "app", "source_app_id": "source app",
     ]
+
+    /// The name of a sum of an explanation, which contains prices as records have them.
+    static func sumHeading(_ measure: String) -> String {
+        MoneyByCurrency.isOfThousand(measure)
+            ? measure.replacing("_micros", with: "s").replacing("_", with: " ") : heading(measure)
+    }
 
     /// - Parameters:
     ///   - isKey: whether the column identifies rows; its numbers are then names.
@@ -32,15 +40,19 @@ enum ShownValue {
         case .integer(let integer):
             guard !isKey else { return value.plainText }
             guard MoneyByCurrency.isMoney(column) else { return grouped(integer) }
-            return money(integer, currency ?? "", fractionDigits: fractionDigits)
+            return money(
+                integer / divisor(of: column), currency ?? "", fractionDigits: fractionDigits)
         case .money(let money):
-            // Sums of CPM prices are marked.
-            let unit = money.plainText.hasSuffix(" CPM") ? " CPM" : ""
-            return money.amounts.map {
-                self.money($0.micros, $0.currency, fractionDigits: fractionDigits) + unit
+            return money.divided(by: divisor(of: column)).amounts.map {
+                self.money($0.micros, $0.currency, fractionDigits: fractionDigits)
             }
             .joined(separator: "; ")
         }
+    }
+
+    /// Sums of CPM prices are for a thousand ads. Pages show the amounts that are paid.
+    private static func divisor(of column: String) -> Int128 {
+        MoneyByCurrency.isOfThousand(column) ? 1000 : 1
     }
 
     /// The number of decimals of a column, so that digits align: as many as any of its values needs.
@@ -52,8 +64,11 @@ enum ShownValue {
         switch value {
         case .null, .text, .boolean: 0
         case .integer(let integer):
-            MoneyByCurrency.isMoney(column) ? fractionDigits(ofMicros: integer) : 0
-        case .money(let money): money.amounts.map { fractionDigits(ofMicros: $0.micros) }.max() ?? 0
+            MoneyByCurrency.isMoney(column)
+                ? fractionDigits(ofMicros: integer / divisor(of: column)) : 0
+        case .money(let money):
+            money.divided(by: divisor(of: column)).amounts
+                .map { fractionDigits(ofMicros: $0.micros) }.max() ?? 0
         case .decimal(let digits):
             isShare(column)
                 ? 2 : decimal(digits, in: column).split(separator: ".").dropFirst().last?.count ?? 0
@@ -78,7 +93,7 @@ enum ShownValue {
     static func sum(_ amount: Int128, of measure: String, _ currency: String?) -> String {
         let words = measure.split(separator: " ", maxSplits: 1).map(String.init)
         guard let name = words.first, MoneyByCurrency.isMoney(name) else { return grouped(amount) }
-        let ofThousand = name.contains("price") ? " CPM" : ""
+        let ofThousand = MoneyByCurrency.isOfThousand(name) ? " CPM" : ""
         return money(amount, words.count > 1 ? words[1] : currency ?? "") + ofThousand
     }
 
@@ -178,11 +193,12 @@ enum ShownValue {
     static func amount(_ value: ReportValue, in column: String) -> Double? {
         switch value {
         case .integer(let integer):
-            return MoneyByCurrency.isMoney(column) ? Double(integer) / 1e6 : Double(integer)
+            guard MoneyByCurrency.isMoney(column) else { return Double(integer) }
+            return Double(integer) / Double(divisor(of: column)) / 1e6
         case .decimal(let digits): return Double(digits)
         case .money(let money):
             guard money.amounts.count == 1, let amount = money.amounts.first else { return nil }
-            return Double(amount.micros) / 1e6
+            return Double(amount.micros) / Double(divisor(of: column)) / 1e6
         case .null, .text, .boolean: return nil
         }
     }

@@ -233,7 +233,7 @@ package enum ReportValue: Equatable, Sendable {
     /// denominator is 0.
     ///
     /// Scaled sums of 64-bit sums do not overflow 128 bits.
-    static func ratio(_ numerator: Int128, _ denominator: Int128) -> ReportValue {
+    package static func ratio(_ numerator: Int128, _ denominator: Int128) -> ReportValue {
         guard denominator != 0 else { return .null }
         let divisor = denominator.magnitude
         // Half away from zero; an odd divisor does not have a half.
@@ -324,6 +324,13 @@ package struct MoneyByCurrency: Equatable, Sendable {
             }
             return Amount(currency: text, micros: micros)
         }
+    }
+
+    /// The amounts divided by a number above 0, truncated to millionths. They are not marked as CPM prices.
+    package func divided(by divisor: Int128) -> MoneyByCurrency {
+        MoneyByCurrency(
+            Dictionary(
+                uniqueKeysWithValues: amounts.map { (.text($0.currency), $0.micros / divisor) }))
     }
 
     /// `EUR 0.50; USD 1.23`: two decimals or more if needed. Sums of CPM prices are marked: `USD 40.76 CPM`.

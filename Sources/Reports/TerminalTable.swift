@@ -180,12 +180,15 @@ extension MoneyByCurrency {
             dump.measures.filter { dump.note(ofMeasure: $0).unit == .cpmMicros }
         })
 
+    /// Whether a measure is a sum of CPM prices, a thousand times the paid amount.
+    package static func isOfThousand(_ measure: String) -> Bool { ofThousand.contains(measure) }
+
     /// A sum of a measure of money, such as `cost_micros` or `cost_micros USD`; nil for another measure.
     package init?(_ micros: Int128, of measure: String, currency: String? = nil) {
         let parts = measure.split(separator: " ", maxSplits: 1).map(String.init)
         guard let name = parts.first, Self.isMoney(name) else { return nil }
         let currency = parts.count > 1 ? parts[1] : currency ?? ""
-        self.init([.text(currency): micros], isOfThousand: Self.ofThousand.contains(name))
+        self.init([.text(currency): micros], isOfThousand: Self.isOfThousand(name))
     }
 }
 

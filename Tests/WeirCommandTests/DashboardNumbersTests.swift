@@ -241,11 +241,6 @@ struct DashboardNumbersTests {
                 == "18 Nov 2026 to 19 Nov 2026 (UTC)")
         #expect(try days("/live") == nil)
         #expect(try asker.page("/?period=all").text.contains("Postbacks without a value"))
-        let publisher = try asker.page("/publisher").text
-        let start = try #require(publisher.range(of: "Fraud signals")).upperBound
-        let rows = publisher[start...].split(separator: "<tr>").dropFirst(2)
-        #expect(rows.count > 5)
-        #expect(!rows.contains { $0.ranges(of: "class=\"unknown\"").count >= 5 })
     }
 
     @Test("a type that a topic does not have is named alike wherever a record is listed")

@@ -1,0 +1,135 @@
+import Reports
+
+/// Answers with the same key columns as one table. Each number links to the explanation of its own report.
+struct JoinedTable {
+    private struct Column {
+        /// The index of its answer, and its index there.
+        let answer: Int
+        let index: Int
+    }
+
+    private let answers: [PageAnswer]
+    private let columns: [Column]
+    /// The rows of each answer, by the texts of their keys.
+    private let rows: [[[String]: [ReportValue]]]
+    /// The keys in the order of the first answer that has them.
+    private let keys: [[String]]
+
+    /// - Parameter sort: the measure of the first answer that sorts its rows, largest first.
+    init(_ answers: [PageAnswer], sort: String) {
+        self.answers = answers
+        let columns = Self.columns(of: answers)
+        self.columns = columns
+        func key(_ row: [ReportValue], _ answer: PageAnswer) -> [String] {
+            answer.key(of: row).map(\.value)
+        }
+        let byKey = answers.map { answer in
+            Dictionary(
+                answer.rows.map { (key($0, answer), $0) }, uniquingKeysWith: { first, _ in first })
+        }
+        var keys: [[String]] = []
+        var seen: Set<[String]> = []
+        for answer in answers {
+            var rows = answer.rows
+            if let index = answer.index(of: sort) {
+                let amounts = rows.map { ShownValue.order($0[index], in: sort) }
+                rows = rows.indices.sorted {
+                    amounts[$0] == amounts[$1] ? $0 < $1 : amounts[$0] > amounts[$1]
+                }.map { rows[$0] }
+            }
+            keys += rows.map { key($0, answer) }.filter { seen.insert($0).inserted }
+        }
+        rows = byKey
+        // A row of zeros is not worth a line.
+        self.keys = keys.filter { key in
+            columns.contains { byKey[$0.answer][key]?[$0.index].isZero == false }
+        }
+    }
+
+    /// The key columns with one value in all rows, which the table leaves out. The last column stays.
+    var constantKeys: [ReportRequest.Condition] {
+        guard let key = keys.first else { return [] }
+        return keyNames.indices.dropLast().filter { index in
+            keys.allSatisfy { $0[index] == key[index] }
+        }.map { .init(column: keyNames[$0], value: key[$0]) }
+    }
+
+    var isEmpty: Bool { keys.isEmpty }
+
+    private var keyNames: [String] {
+        answers.first.map { $0.table.columns.prefix($0.keyCount).map(\.name) } ?? []
+    }
+
+    /// The measures with a number in any row.
+    private static func columns(of answers: [PageAnswer]) -> [Column] {
+        answers.indices.flatMap { number in
+            let answer = answers[number]
+            return answer.table.columns.indices.dropFirst(answer.firstMeasure)
+                .filter { index in answer.rows.contains { !$0[index].isZero } }
+                .map { Column(answer: number, index: $0) }
+        }
+    }
+
+    private func name(of column: Column) -> String {
+        answers[column.answer].table.columns[column.index].name
+    }
+
+    /// The heading of a measure, with the report if several have a measure of this name.
+    private func heading(of column: Column) -> String {
+        let name = name(of: column)
+        let isTwice = columns.count { self.name(of: $0) == name } > 1
+        return ShownValue.heading(name)
+            + (isTwice ? " (\(answers[column.answer].request.name))" : "")
+    }
+
+    /// - Parameter title: names the table.
+    func write(named title: String, to html: inout HTML) {
+        let constant = constantKeys.map(\.column)
+        let shown = keyNames.indices.filter { !constant.contains(keyNames[$0]) }
+        let decimals = answers.map { $0.fractionDigits(of: $0.rows) }
+        html.table(named: title) { html in
+            html.element("thead") { html in
+                html.element("tr") { html in
+                    for index in shown {
+                        html.element(
+                            "th", ["scope": "col"], text: ShownValue.heading(keyNames[index]))
+                    }
+                    for column in columns {
+                        html.element(
+                            "th", ["scope": "col", "class": "number"], text: heading(of: column))
+                    }
+                }
+            }
+            html.element("tbody") { html in
+                for key in keys {
+                    html.element("tr") { html in
+                        for (position, index) in shown.enumerated() {
+                            html.rowHeader(isFirst: position == 0) { $0.named(key[index], nil) }
+                        }
+                        for column in columns {
+                            html.element("td", ["class": "number"]) { html in
+                                write(column, of: key, decimals, to: &html)
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// A report without a row of the key has counted nothing.
+    private func write(
+        _ column: Column, of key: [String], _ decimals: [[Int: Int]], to html: inout HTML
+    ) {
+        let answer = answers[column.answer]
+        let row = rows[column.answer][key]
+        let name = name(of: column)
+        let conditions = zip(answer.table.columns, key).map {
+            ReportRequest.Condition(column: $0.name, value: $1)
+        }
+        let nothing: ReportValue = ShownValue.isShare(name) ? .null : .integer(0)
+        NumberLink(answer, key: conditions, row: row).write(
+            row?[column.index] ?? nothing, of: name,
+            decimals: decimals[column.answer][column.index], to: &html)
+    }
+}

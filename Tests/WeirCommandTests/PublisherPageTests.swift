@@ -1,0 +1,120 @@
+import Foundation
+import History
+import TestKit
+import Testing
+
+@testable import Dashboard
+@testable import Reports
+@testable import weir
+
+/// What the page of a publisher says, held against stored rows.
+@Suite("The page Publisher", .timeLimit(.minutes(10)))
+struct PublisherPageTests {
+    private let asker: PageAsker
+
+    init() throws { asker = PageAsker(source: try ExampleStores.source()) }
+
+    private func rows(_ arguments: [String]) throws -> [[String: Any]] {
+        let program = try Program.run(
+            "weir",
+            arguments + [
+                "--format", "json", "--data", try ExampleStores.shared.get().data, "--pipelines",
+                Repository.path("pipelines"),
+            ])
+        #expect(program.status == 0, "\(arguments): \(program.error)")
+        let value = try JSONSerialization.jsonObject(with: Data(program.output.utf8))
+        return try #require(value as? [[String: Any]])
+    }
+
+    private func integer(_ value: Any?) -> Int128 {
+        Int128((value as? NSNumber)?.int64Value ?? 0)
+    }
+
+    private func section(_ title: String, of page: String) throws -> String {
+        let start = try #require(page.range(of: "<h2>\(title)</h2>")).upperBound
+        let end = try #require(page[start...].range(of: "</section>")).lowerBound
+        return String(page[start..<end])
+    }
+
+    @Test(
+        "earnings are a thousandth of the billed CPM prices, and the average CPM is theirs for an ad"
+    )
+    func earnings() throws {
+        let filter = "campaign=5239&app_id=525463029&ad_network_id=com.example"
+        let page = try asker.page("/publisher?period=all&\(filter)").text
+        let cards = try section("Earnings", of: page)
+        // The sum of CPM prices is USD 108.28.
+        #expect(
+            cards.contains(
+                #/<span class="title">Earnings<\/span><span class="amount"><a [^>]*>USD 0\.108280</#
+            ))
+        let row = try #require(
+            try rows(
+                ["dump", "bids", "--by", "total"]
+                    + filter.split(separator: "&").flatMap { ["--where", String($0)] }
+            ).first)
+        #expect(integer(row["billed_price_micros"]) == 108_280_000)
+        let average = ShownValue.money(108_280_000 / integer(row["billed"]), "USD")
+        #expect(cards.contains(">\(average)</a>"), "\(average)")
+        #expect(!page.contains(" CPM</a>"))
+        let door = try #require(
+            asker.page("/publisher?period=all&\(filter)").links.first { $0.text == "USD 0.108280" })
+        let explained = try asker.page(door.address).text
+        #expect(explained.contains("USD 108.28 CPM") && explained.contains("adds up: "))
+        #expect(explained.contains("divided by 1,000"))
+    }
+
+    @Test("a buyer has its earnings, average CPM and win rate from its own counts")
+    func derived() throws {
+        let request = ReportAddress("bids", by: ["seat"])
+        let prices = try #require(
+            MoneyByCurrency(7_500_000, of: "billed_price_micros", currency: "USD"))
+        let names = ["bids", "wins", "billed", "billed_price_micros"]
+        let table = ReportTable(
+            columns: [.init("seat")] + names.map { .init($0, isNumber: true) },
+            rows: [
+                [.text("a"), .integer(8), .integer(4), .integer(3), .money(prices)],
+                [.text("b"), .integer(0), .integer(0), .integer(0), .integer(0)],
+            ], keyCount: 1)
+        var answer = PageAnswer(request, ShownRows(table: table, keyCount: 1))
+        answer.add([.winRate, .earnings, .averageCPM])
+        func shown(_ row: Int, _ column: String) -> String {
+            ShownValue.text(answer.value(answer.rows[row], column), in: column, isKey: false)
+        }
+        #expect(shown(0, "win_rate") == "50.00 %")
+        #expect(shown(0, "earnings_micros") == "USD 0.007500")
+        #expect(shown(0, "average_cpm") == "USD 2.50")
+        #expect(shown(0, "billed_price_micros") == "USD 0.007500")
+        // Without bids and bills there is no rate.
+        #expect(["win_rate", "average_cpm"].map { shown(1, $0) } == ["", ""])
+        #expect(answer.explanation(of: "average_cpm") == "billed_price_micros")
+        answer.show(["average_cpm", "bids"])
+        #expect(answer.table.columns.map(\.name) == ["seat", "average_cpm", "bids"])
+    }
+
+    @Test("fraud signals of fewer than 30 records are counted and left out")
+    func fraudSignals() throws {
+        let page = try asker.page("/publisher?period=all").text
+        let all = try rows(["dump", "fraud-signals", "--by", "ad_network_id"])
+            .map { integer($0["of"]) }.filter { $0 > 0 }
+        let few = all.count { $0 < 30 }
+        let part = try section("Fraud signals", of: page)
+        #expect(few > 0 && part.contains(" shares have fewer than 30 records"))
+        #expect(part.contains("\(few == all.count ? "All \(few)" : "\(few) more") shares"))
+        #expect(part.ranges(of: "<tr>").count == (few == all.count ? 0 : 1 + all.count - few))
+    }
+
+    @Test(
+        "a table of several reports has each number with its own explanation, and no column twice")
+    func placements() throws {
+        let part = try section(
+            "Click rate by placement", of: asker.page("/publisher?period=all").text)
+        let headings = part.matches(of: #/<th scope="col"[^>]*>([^<]*)</#).map { String($0.1) }
+        #expect(Set(headings).count == headings.count)
+        #expect(["presented", "clicks", "ctr"].allSatisfy(headings.contains))
+        for report in ["impressions", "click-rates", "overlay-clicks"] {
+            #expect(part.contains("/explain/\(report)?"), "\(report)")
+            #expect(part.contains("weir dump \(report) --by format,placement"), "\(report)")
+        }
+    }
+}
