@@ -96,7 +96,7 @@ extension PageWriter {
         var noStore: InspectionError?
         for group in groups {
             do {
-                found += try find(group, compared)
+                found += try find(group, group.isCompared ? compared : nil)
             } catch InspectionError.noStore(let streams, let directories) {
                 missing += streams
                 noStore = .noStore(streams: streams, directories: directories)
@@ -116,9 +116,10 @@ extension PageWriter {
         } else if let reason = context.notCompared(default: period) {
             paragraph(reason, class: "note compared")
         }
-        for group in found {
-            writeCurrencies(of: group.shown)
-            files(of: group.shown)
+        for group in found { writeCurrencies(of: group.shown) }
+        var addresses: Set<String> = []
+        for group in found where addresses.insert(group.asked.address.text).inserted {
+            files(of: group.asked)
         }
     }
 
@@ -137,6 +138,7 @@ extension PageWriter {
         if shown.rows.count > 1, let index = shown.index(of: "currency") {
             return try Set(shown.rows.map { $0[index].plainText }).sorted().filter { !$0.isEmpty }
                 .flatMap { currency in try find(group.limited(to: currency), compared) }
+                .map { $0.with(shown.request) }
         }
         shown.add(derived)
         // The shown days may include an hour that is not over, which the earlier days have in full.
@@ -151,7 +153,10 @@ extension PageWriter {
                 || Self.isAlwaysShown(card)
         }
         let joined = group.joinsEqual ? Self.joined(cards, [shown, now, before]) : cards
-        return [FoundCards(cards: joined, shown: shown, now: now, before: before)]
+        return [
+            FoundCards(
+                cards: joined, shown: shown, now: now, before: before, asked: shown.request)
+        ]
     }
 
     /// Joins a card to the one before it if all its values are equal.
@@ -198,15 +203,18 @@ struct CardGroup {
     var derived: [DerivedColumn] = []
     /// Whether cards of equal values become one, which links to the first.
     var joinsEqual = false
+    /// Whether cards have a change. Figures that grow with age have none: earlier days would always be ahead.
+    var isCompared = true
 
     init(
         _ request: ReportAddress, _ cards: [Card], _ derived: [DerivedColumn] = [],
-        joinsEqual: Bool = false
+        joinsEqual: Bool = false, isCompared: Bool = true
     ) {
         self.request = request
         self.cards = cards
         self.derived = derived
         self.joinsEqual = joinsEqual
+        self.isCompared = isCompared
     }
 
     fileprivate func limited(to currency: String) -> CardGroup {
@@ -214,7 +222,7 @@ struct CardGroup {
         request.conditions.append(.init(column: "currency", value: currency))
         return CardGroup(
             request, cards.map { $0.named("\($0.title), \(currency)") }, derived,
-            joinsEqual: joinsEqual)
+            joinsEqual: joinsEqual, isCompared: isCompared)
     }
 }
 
@@ -224,6 +232,14 @@ private struct FoundCards {
     let shown: PageAnswer
     let now: PageAnswer?
     let before: PageAnswer?
+    /// The request of its files: that of all currencies.
+    var asked: ReportAddress
+
+    func with(_ asked: ReportAddress) -> FoundCards {
+        var found = self
+        found.asked = asked
+        return found
+    }
 
     func write(_ days: PageAnswer?, _ isPartial: Bool, to html: inout HTML) {
         for card in cards {

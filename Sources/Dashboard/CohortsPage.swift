@@ -39,11 +39,14 @@ extension PageWriter {
                 ])
             page.files(of: answer)
         }
-        try section("Installs by cohort, not cumulative", "Click a number to see its postbacks.") {
+        try section(
+            "Installs by cohort, each window on its own",
+            "Click a number to see its postbacks."
+        ) {
             try $0.table(
                 ReportAddress("install-cohorts", by: ["cohort", "window", "currency"]), limit: 60)
         }
-        try section("Buyers by day of first purchase, not cumulative") {
+        try section("Buyers by day of first purchase, each age on its own") {
             try $0.table(ReportAddress("cohorts", by: ["cohort", "age", "currency"]), limit: 60)
         }
     }

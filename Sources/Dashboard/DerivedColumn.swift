@@ -3,8 +3,10 @@ import Reports
 /// A column that a page computes from measures of each row. Files have the measures.
 struct DerivedColumn: Sendable {
     let name: String
-    /// The measures that it is computed from. It links to the explanation of the first.
+    /// The measures that it is computed from.
     let parts: [String]
+    /// Whether it links to the explanation of its first part.
+    var isLinked = true
     /// - Parameter values: those of the parts.
     let value: @Sendable (_ values: [ReportValue]) -> ReportValue
 
@@ -34,17 +36,26 @@ struct DerivedColumn: Sendable {
         _ name: String, of counts: [String], less others: [String] = [], in whole: [String]
     ) -> DerivedColumn {
         DerivedColumn(name: name, parts: counts + others + whole) { values in
-            var integers = values.compactMap { value in
-                if case .integer(let integer) = value { integer } else { Int128?.none }
-            }[...]
-            guard integers.count == values.count else { return .null }
-            func sum(_ count: Int) -> Int128 {
-                defer { integers = integers.dropFirst(count) }
-                return integers.prefix(count).reduce(0, +)
-            }
-            let part = sum(counts.count) - sum(others.count)
-            return .ratio(part, sum(whole.count))
+            guard let integers = integers(values) else { return .null }
+            let (counted, rest) = (integers.prefix(counts.count), integers.dropFirst(counts.count))
+            let (taken, all) = (rest.prefix(others.count), rest.dropFirst(others.count))
+            return .ratio(counted.reduce(0, +) - taken.reduce(0, +), all.reduce(0, +))
         }
+    }
+
+    /// The sum of some counts, without a link: each of them has an explanation of its own.
+    static func sum(_ name: String, of counts: [String]) -> DerivedColumn {
+        DerivedColumn(name: name, parts: counts, isLinked: false) { values in
+            integers(values).map { .integer($0.reduce(0, +)) } ?? .null
+        }
+    }
+
+    /// Nil if a value is unknown.
+    private static func integers(_ values: [ReportValue]) -> [Int128]? {
+        let integers = values.compactMap { value in
+            if case .integer(let integer) = value { integer } else { Int128?.none }
+        }
+        return integers.count == values.count ? integers : nil
     }
 }
 
@@ -54,7 +65,10 @@ extension PageAnswer {
         for column in columns {
             let indices = column.parts.compactMap(index)
             guard indices.count == column.parts.count else { continue }
-            add(ReportTable.Column(column.name, isNumber: true), explainedBy: column.parts[0]) {
+            add(
+                ReportTable.Column(column.name, isNumber: true),
+                explainedBy: column.isLinked ? column.parts[0] : nil
+            ) {
                 row in column.value(indices.map { row[$0] })
             }
         }

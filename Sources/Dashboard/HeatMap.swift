@@ -174,7 +174,16 @@ struct HeatMap {
     private func share(_ row: [ReportValue]?, to html: inout HTML) {
         guard whole != nil, let row, let share = amount(row) else { return }
         let tenths = Int((share * 1000).rounded())
-        html.element("small", text: "\(tenths / 10).\(tenths % 10) %")
+        html.element("small", text: "\(tenths / 10).\(tenths % 10) %\(ofWhole(row))")
+    }
+
+    /// The whole of a share, if it grows with the age. Otherwise it is beside the cohort.
+    private func ofWhole(_ row: [ReportValue]) -> String {
+        guard let whole, !sizes.contains(whole), let index = answer.index(of: whole) else {
+            return ""
+        }
+        let text = ShownValue.text(row[index], in: whole, isKey: false)
+        return " of \(text.split(separator: " ").last ?? "")"
     }
 
     private func style(_ row: [ReportValue]?, _ most: Double, _ state: State) -> String {

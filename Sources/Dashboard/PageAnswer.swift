@@ -11,8 +11,8 @@ struct PageAnswer {
     let moreRows: Int
     /// Whether a store does not know all of its measures, so that an empty sum can be an unknown one.
     var hasUnknown = false
-    /// The measures that explain columns which the report does not have, by name.
-    private var explainedBy: [String: String] = [:]
+    /// The measures that explain columns which the report does not have, by name; nil for a column without a link.
+    private var explainedBy: [String: String?] = [:]
     /// Key columns that a table leaves out, because all rows have the same value.
     private(set) var hiddenKeys: [ReportRequest.Condition] = []
 
@@ -65,10 +65,10 @@ struct PageAnswer {
 
     /// Adds a column that is computed from each row.
     mutating func add(
-        _ column: ReportTable.Column, explainedBy measure: String,
+        _ column: ReportTable.Column, explainedBy measure: String?,
         _ value: ([ReportValue]) -> ReportValue
     ) {
-        explainedBy[column.name] = measure
+        explainedBy[column.name] = .some(measure)
         table = ReportTable(
             columns: table.columns + [column], rows: rows.map { $0 + [value($0)] },
             keyCount: table.keyCount)
@@ -136,14 +136,14 @@ struct PageAnswer {
         return value == .null ? nil : value
     }
 
-    /// The measure whose explanation a column links to.
-    func explanation(of column: String) -> String { explainedBy[column] ?? column }
+    /// The measure whose explanation a column links to; nil for a column without a link.
+    func explanation(of column: String) -> String? { explainedBy[column] ?? column }
 
     /// Whether a measure is a sum of records, so that it can be explained.
     func isExplained(_ measure: String) -> Bool {
-        guard let report = request.report, let request = try? request.resolved else {
-            return false
-        }
-        return report.isExplained(explanation(of: measure), in: request)
+        guard let measure = explanation(of: measure), let report = request.report,
+            let request = try? request.resolved
+        else { return false }
+        return report.isExplained(measure, in: request)
     }
 }

@@ -234,8 +234,7 @@ struct NumberLink {
             html.element("span", ["class": name], text: text)
             return
         }
-        let address = answer.request.explanation(
-            of: answer.explanation(of: measure), where: key)
+        let address = answer.request.explanation(of: answer.explanation(of: measure), where: key)
         // Amounts of several currencies may wrap.
         let parts = text.components(separatedBy: "; ")
         guard parts.count > 1 else { return html.link(text, to: address, class: name) }

@@ -1,6 +1,7 @@
 import Program
 import Reports
 import Streams
+import Wording
 
 // Trials, renewals, churn and refunds of subscriptions.
 
@@ -24,60 +25,105 @@ extension PageWriter {
             note: "Trials that became paid up to each day, and their share of all trials."),
         BuyerShare(
             measure: "expirations", whole: "buyers",
-            note: "Expirations up to each day (churn), and their number per 100 buyers."),
+            note:
+                "Expirations up to each day (churn), and their number per 100 buyers. An expiration counts at the age of the purchase that expired: a trial that expires counts on Day 0."
+        ),
         BuyerShare(
             measure: "refunded_micros", whole: "gross_micros",
-            note: "Refunds minus reversals up to each day, and their share of all payments."),
+            note:
+                "Refunds minus reversals up to each day, and their share of the payments up to the same day."
+        ),
     ]
 
+    /// The measures of tables, money first. Their own pages have all.
     private static let notificationMeasures = [
-        "initial_buys", "trials", "renewals", "recoveries", "renewal_failures",
-        "expirations_voluntary", "expirations_billing", "one_time_purchases", "refunds",
-        "refund_reversals", "gross_micros", "refunded_micros",
+        "gross_micros", "refunded_micros", "one_time_purchases", "initial_buys", "trials",
+        "renewals", "recoveries", "expirations_voluntary", "expirations_billing", "refunds",
+    ]
+
+    /// Every sale, as the funnel's app_refund_rate counts them.
+    private static let sales = [
+        "initial_buys", "resubscribes", "renewals", "recoveries", "one_time_purchases",
     ]
 
     mutating func writeSubscriptions() throws {
-        try section("Results") { page in
-            try page.cards(
-                ReportAddress("store-notifications"),
-                [
-                    Card("Trials", "trials", .good), Card("Renewals", "renewals", .good),
-                    Card("Recovered after a failed payment", "recoveries", .good),
-                    Card("Cancelled by the customer", "expirations_voluntary", .bad),
-                    Card("Lost by failed payments", "expirations_billing", .bad),
-                    Card("Refunds", "refunds", .bad),
-                    Card("Refunds reversed", "refund_reversals", .good),
-                ])
-        }
+        try section("Results") { try $0.writeSubscriptionCards() }
         try section(
-            "From the first purchase on",
+            "By days since the first purchase, added up",
             "Of the buyers whose first purchase is in these days. Each age includes all earlier ages. Hatched cells can still grow, because younger buyers have not reached the age."
         ) { try $0.writeBuyerShares() }
+        try section("By product", "Payments and refunds of customers, by currency.") {
+            try $0.writeNotifications(by: ["environment", "bundle_id", "product_id"])
+        }
+        try section("By day") { try $0.writeNotifications(by: ["environment", "day"]) }
+        try section("By country") {
+            try $0.writeNotifications(by: ["environment", "storefront"], sort: "gross_micros")
+        }
         try section(
-            "From the first purchase on, not cumulative", "Click a number to see its records."
+            "By days since the first purchase, each age on its own",
+            "Each event counts only at its own age. Click a number to see its records."
         ) {
             try $0.table(
                 ReportAddress("cohorts", by: ["product_id", "age", "currency"]), limit: 60)
         }
-        try section("By product", "Payments and refunds of customers, by currency.") {
-            try $0.table(
-                ReportAddress(
-                    "store-notifications",
-                    by: ["environment", "bundle_id", "product_id", "currency"],
-                    measures: Self.notificationMeasures))
-        }
-        try section("By day") {
-            try $0.table(
-                ReportAddress(
-                    "store-notifications", by: ["day", "currency"],
-                    measures: Self.notificationMeasures))
-        }
-        try section("By country") {
-            try $0.table(
-                ReportAddress(
-                    "store-notifications", by: ["storefront", "currency"],
-                    measures: Self.notificationMeasures),
-                sort: "gross_micros")
+    }
+
+    private mutating func writeSubscriptionCards() throws {
+        let lost = ["expirations_voluntary", "expirations_billing"]
+        var sold = ReportAddress("store-notifications")
+        sold.conditions = [.init(column: "environment", value: "Production")]
+        try cards([
+            CardGroup(sold, [Card("Trials", "trials", .good)]),
+            CardGroup(
+                ReportAddress("cohorts"), [Card("Trials that became paid", "conversion_rate")],
+                [.share("conversion_rate", of: ["trial_conversions"], in: ["trials"])],
+                isCompared: false),
+            CardGroup(
+                sold,
+                [
+                    Card("Renewals", "renewals", .good),
+                    Card("Recovered after a failed payment", "recoveries", .good),
+                    Card("Churned: voluntary and billing expirations", "churned", .bad),
+                    Card("Cancelled by the customer", "expirations_voluntary", .bad),
+                    Card("Lost by failed payments", "expirations_billing", .bad),
+                    Card("Refunds", "refunds", .bad),
+                    Card("Refunds reversed", "refund_reversals", .good),
+                    Card("Refund rate, less reversals", "refund_rate", .bad),
+                ],
+                [
+                    .sum("churned", of: lost),
+                    .share(
+                        "refund_rate", of: ["refunds"], less: ["refund_reversals"], in: Self.sales),
+                ]),
+            CardGroup(
+                sold,
+                [
+                    Card("Gross amount", "gross_micros", .good),
+                    Card("Refunded, less reversals", "refunded_micros", .bad),
+                ]),
+        ])
+        paragraph(
+            "Trials that became paid is the share of the trials that began in these days. The newest of them have not ended, so it can still grow. Refund rate is (refunds - reversals) / (first purchases with trials, resubscriptions, renewals, recoveries and one-time purchases). All other figures are of the environment Production.",
+            class: "note")
+    }
+
+    /// Notifications with their currency. Columns of one value are below the table.
+    private mutating func writeNotifications(by columns: [String], sort: String? = nil) throws {
+        var request = ReportAddress("store-notifications", by: columns + ["currency"])
+        let everything = try limited(request, to: days)
+        request.measures = Self.notificationMeasures
+        var answer = try answer(
+            request,
+            keeping: RowBound(sort == nil ? PageSource.mostRows : Self.mostRows, largest: sort))
+        answer.show(Self.notificationMeasures)
+        answer.leaveOutEmptyRows()
+        answer.hideConstantKeys(["environment", "bundle_id"])
+        try table(answer, sort: sort)
+        write { html in
+            html.element("p", ["class": "note"]) { html in
+                html.text("Failed renewals, reversals, upgrades and all other counts: ")
+                html.link("all columns of this table", to: everything.address)
+            }
         }
     }
 
@@ -92,6 +138,39 @@ extension PageWriter {
         }
     }
 
+    private static let renewingBuyers = "buyers_of_renewing_products"
+
+    /// Adds the buyers of products that renew. The others would only lower a share of renewals.
+    private mutating func addRenewingBuyers(to answer: inout PageAnswer) throws {
+        let steps = ["trials", "renewals", "expirations"]
+        let products = try self.answer(
+            ReportAddress("cohorts", by: ["product_id"], measures: ["buyers"] + steps))
+        let renewing = products.rows.filter { row in
+            steps.contains { !products.value(row, $0).isZero }
+        }.map { products.value($0, "product_id").plainText }
+        var buyers: [[String]: Int128] = [:]
+        for product in renewing {
+            var request = ReportAddress(
+                "cohorts", by: ["storefront", "age"], measures: ["buyers"])
+            request.curve = true
+            request.conditions = [.init(column: "product_id", value: product)]
+            let found = try self.answer(request)
+            for row in found.rows {
+                guard case .integer(let count) = found.value(row, "buyers") else { continue }
+                buyers[found.key(of: row).map(\.value), default: 0] += count
+            }
+        }
+        let all = answer
+        answer.add(.init(Self.renewingBuyers, isNumber: true), explainedBy: nil) { row in
+            .integer(buyers[all.key(of: row).map(\.value)] ?? 0)
+        }
+        let others = products.rows.count - renewing.count
+        guard others > 0 else { return }
+        paragraph(
+            "Buyers of \(counted(others, "product")) without any trial, renewal or expiration in these days are left out.",
+            class: "note")
+    }
+
     private mutating func writeBuyerShares(
         _ share: BuyerShare, by column: String, _ title: String
     ) throws {
@@ -100,10 +179,15 @@ extension PageWriter {
             "cohorts", by: [column] + (isMoney ? ["currency"] : []) + ["age"])
         request.curve = true
         request.measures = [share.whole, share.measure]
-        let answer = try answer(request)
+        var answer = try answer(request)
         guard !answer.rows.isEmpty else {
             writeNoRows()
             return files(of: answer)
+        }
+        var whole = share.whole
+        if column == PageContext.storefront, whole == "buyers" {
+            try addRenewingBuyers(to: &answer)
+            whole = Self.renewingBuyers
         }
         let currency = isMoney ? answer.index(of: "currency") : nil
         let groups = Dictionary(grouping: answer.rows) { row in
@@ -118,7 +202,7 @@ extension PageWriter {
             guard !rows.isEmpty else { continue }
             let map = HeatMap(
                 title: "\(title) \(name)", answer: answer, cohort: column, age: "age",
-                measure: share.measure, sizes: [share.whole], rows: rows, whole: share.whole,
+                measure: share.measure, sizes: isMoney ? [] : [whole], rows: rows, whole: whole,
                 name: { row, index in
                     let text = answer.name(row, index)
                     return text.isEmpty ? "unknown" : text
