@@ -20,24 +20,79 @@ extension PageWriter {
                     ("postbacks", "postbacks", "postbacks"),
                     ("null values", "null_values", "null_values"),
                 ])
-            try page.table(ReportAddress("postbacks", by: ["day", "verdict"]))
+            try page.writeVerdictsByDay()
         }
-        try section("By country and marketplace", "AdAttributionKit only.") {
+        try section(
+            "By country and marketplace",
+            "Only AdAttributionKit names a marketplace. Both frameworks may name a country, which Apple leaves out of many postbacks."
+        ) {
             try $0.table(
-                ReportAddress("postbacks", by: ["marketplace", "country"]), sort: "postbacks")
+                ReportAddress("postbacks", by: ["framework", "marketplace", "country"]),
+                sort: "postbacks")
         }
         guard context.scope.isEmpty else { return }
-        try section("Network copies compared with developer copies") { page in
-            var question = ReconciliationQuery()
-            question.request.grouping = .columns(["ad_network_id"])
-            question.trustsDevelopment = try page.source.installation.configuration
-                .trustsDevelopment()
-            let found = try page.source.stores.reconciliation(question)
-            page.writeNotices(found.notices)
-            page.write { ReportView.write(found.table, to: &$0) }
-            let words = ["weir", "reconcile", "--by", "ad_network_id"] + page.source.clockWords
-            page.write { $0.element("pre", text: ShellWords.text(words)) }
+        try section(
+            "Network copies compared with developer copies",
+            "A postback counts on the day of its first copy."
+        ) { try $0.writeReconciliation() }
+    }
+
+    /// One row a day: all postbacks, and those of each verdict.
+    private mutating func writeVerdictsByDay() throws {
+        let measures = ["postbacks", "null_values"]
+        let verdicts = try answer(ReportAddress("postbacks", by: ["verdict"])).rows.map {
+            $0[0].plainText
         }
+        var answers = [try answer(ReportAddress("postbacks", by: ["day"]))]
+        for verdict in verdicts {
+            var request = ReportAddress("postbacks", by: ["day"])
+            request.conditions = [.init(column: "verdict", value: verdict)]
+            answers.append(try answer(request))
+        }
+        for index in answers.indices { answers[index].show(measures) }
+        let table = JoinedTable(answers, sort: nil, labels: ["all postbacks"] + verdicts)
+        let byVerdict = try limited(
+            ReportAddress("postbacks", by: ["day", "verdict"]), to: days)
+        guard !table.isEmpty else {
+            writeNoRows()
+            return files(of: byVerdict)
+        }
+        write { table.write(named: "Postbacks by day and verdict", to: &$0) }
+        writeMoreRows(table.moreRows)
+        files(of: byVerdict)
+    }
+
+    private mutating func writeReconciliation() throws {
+        // The columns of postbacks, whose times and filters the comparison takes too.
+        let selection = try limited(ReportAddress("postbacks"), to: days)
+        let times = try selection.resolved
+        var question = ReconciliationQuery()
+        question.request.grouping = .columns(["ad_network_id"])
+        question.request.sinceMilliseconds = times.sinceMilliseconds
+        question.request.untilMilliseconds = times.untilMilliseconds
+        question.request.conditions = context.chosen.filter {
+            ReconciliationQuery.columnNames.contains($0.column)
+        }
+        question.trustsDevelopment = try source.installation.configuration.trustsDevelopment()
+        let found = try source.stores.reconciliation(question)
+        writeNotices(found.notices)
+        write { ReportView.write(found.table, to: &$0) }
+        let unused = context.chosen.filter {
+            !ReconciliationQuery.columnNames.contains($0.column)
+        }.map { ShownValue.heading($0.column) }
+        if !unused.isEmpty {
+            paragraph(
+                "The comparison has no \(unused.joined(separator: " and no ")), so it ignores this filter.",
+                class: "note")
+        }
+        var words = ["weir", "reconcile", "--by", "ad_network_id"]
+        for condition in question.request.conditions {
+            words += ["--where", "\(condition.column)=\(condition.value)"]
+        }
+        words += selection.since.map { ["--since", $0] } ?? []
+        words += selection.until.map { ["--until", $0] } ?? []
+        let command = ShellWords.text(words + source.clockWords)
+        write { $0.element("pre", text: command) }
     }
 
     // MARK: Records

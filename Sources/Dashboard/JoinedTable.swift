@@ -10,13 +10,19 @@ struct JoinedTable {
 
     private let answers: [PageAnswer]
     private let columns: [Column]
+    private let labels: [String]
+    /// The number of rows that the table leaves out.
+    let moreRows: Int
     /// The rows of each answer, by the texts of their keys.
     private let rows: [[[String]: [ReportValue]]]
     /// The keys in the order of the first answer that has them.
     private let keys: [[String]]
 
-    /// - Parameter sort: the measure of the first answer that sorts its rows, largest first.
-    init(_ answers: [PageAnswer], sort: String) {
+    /// - Parameters:
+    ///   - sort: the measure that sorts the rows of each answer, largest first; nil for the largest key first.
+    ///   - labels: the headings of the first measure of each answer; empty for the measures' own.
+    init(_ answers: [PageAnswer], sort: String?, labels: [String] = []) {
+        self.labels = labels
         self.answers = answers
         let columns = Self.columns(of: answers)
         self.columns = columns
@@ -31,7 +37,7 @@ struct JoinedTable {
         var seen: Set<[String]> = []
         for answer in answers {
             var rows = answer.rows
-            if let index = answer.index(of: sort) {
+            if let sort, let index = answer.index(of: sort) {
                 let amounts = rows.map { ShownValue.order($0[index], in: sort) }
                 rows = rows.indices.sorted {
                     amounts[$0] == amounts[$1] ? $0 < $1 : amounts[$0] > amounts[$1]
@@ -40,10 +46,13 @@ struct JoinedTable {
             keys += rows.map { key($0, answer) }.filter { seen.insert($0).inserted }
         }
         rows = byKey
+        if sort == nil { keys.sort { $1.lexicographicallyPrecedes($0) } }
         // A row of zeros is not worth a line.
-        self.keys = keys.filter { key in
+        let counted = keys.filter { key in
             columns.contains { byKey[$0.answer][key]?[$0.index].isZero == false }
         }
+        self.keys = Array(counted.prefix(PageWriter.mostRows))
+        moreRows = counted.count - self.keys.count
     }
 
     /// The key columns with one value in all rows, which the table leaves out. The last column stays.
@@ -77,6 +86,11 @@ struct JoinedTable {
     /// The heading of a measure, with the report if several have a measure of this name.
     private func heading(of column: Column) -> String {
         let name = name(of: column)
+        let label = labels.indices.contains(column.answer) ? labels[column.answer] : ""
+        if !label.isEmpty {
+            let isFirst = column.index == answers[column.answer].firstMeasure
+            return isFirst ? label : "\(label), \(ShownValue.heading(name))"
+        }
         let isTwice = columns.count { self.name(of: $0) == name } > 1
         return ShownValue.heading(name)
             + (isTwice ? " (\(answers[column.answer].request.name))" : "")

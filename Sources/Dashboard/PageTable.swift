@@ -67,12 +67,15 @@ extension PageWriter {
         }
         let more = max(0, rows.count - limit) + answer.moreRows
         writeConstants(answer.hiddenKeys)
-        if more > 0 {
-            let subject =
-                "\(ShownValue.grouped(Int128(more))) more \(more == 1 ? "row is" : "rows are")"
-            paragraph("\(subject) in the files below.", class: "note")
-        }
+        writeMoreRows(more)
         files(of: answer)
+    }
+
+    mutating func writeMoreRows(_ count: Int) {
+        guard count > 0 else { return }
+        let subject =
+            "\(ShownValue.grouped(Int128(count))) more \(count == 1 ? "row is" : "rows are")"
+        paragraph("\(subject) in the files below.", class: "note")
     }
 
     /// Names the columns that have the same value in all rows, in place of the columns.

@@ -157,6 +157,7 @@ extension PageWriter {
         let title = sectionTitle
         write { table.write(named: title, to: &$0) }
         writeConstants(table.constantKeys)
+        writeMoreRows(table.moreRows)
         for answer in answers { files(of: answer) }
     }
 

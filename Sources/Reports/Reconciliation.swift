@@ -30,6 +30,9 @@ package struct ReconciliationQuery: Sendable {
     /// Whether postbacks of the verdict `development` are trusted.
     package var trustsDevelopment = false
 
+    /// The columns of its conditions.
+    package static let columnNames = Reconciliation.columns.map(\.name)
+
     package init(request: ReportRequest = ReportRequest(name: "reconcile")) {
         self.request = request
     }
