@@ -9,7 +9,7 @@ import Store
 import Streams
 import Wording
 
-// Pages for operators: streams, stores, and deliveries to partners.
+// Pages for operators: streams, stores and warnings.
 
 extension PageWriter {
     /// The newest folded record of each stream, with its age.
@@ -32,13 +32,18 @@ extension PageWriter {
             },
             .text("complete") { standing in
                 waiting[standing.stream].map { count in
-                    count == 0 ? "yes" : "no, \(counted(count, "record")) wait"
+                    count == 0
+                        ? "yes"
+                        : "no, \(ShownValue.grouped(Int128(count))) \(count == 1 ? "record waits" : "records wait")"
                 }
             },
             .number("records") { $0.records }, .number("dated_ahead") { $0.ahead },
         ]
         let standings = try source.standings()
-        write { ReportView.write(ReportTable(standings, columns), to: &$0) }
+        write {
+            ReportView.write(
+                ReportTable(standings, columns), to: &$0, counts: ["records", "dated_ahead"])
+        }
     }
 
     /// The number of records in the log that are not counted yet, by stream. Empty for a log on other machines: its
@@ -61,16 +66,26 @@ extension PageWriter {
                 log: page.source.installation.openLog(),
                 groups: page.source.installation.configuration.groups(),
                 nowMilliseconds: WallClock.milliseconds)
-            let rows = report.streams.flatMap { stream in
+            let all = report.streams.flatMap { stream in
                 stream.partitions.map { (stream.topic, $0) }
             }
+            let rows = all.filter { ($0.1.lag ?? 1) != 0 || $0.1.note?.isEmpty == false }
             let columns: [ReportColumn<(String, PartitionLag)>] = [
                 .text("topic") { $0.0 }, .number("partition") { $0.1.partition },
                 .number("next_offset") { $0.1.nextOffset }, .number("end") { $0.1.endOffset },
                 .number("lag") { $0.1.lag }, .number("lag_seconds") { $0.1.lagSeconds },
                 .text("note") { $0.1.note },
             ]
-            page.write { ReportView.write(ReportTable(rows, columns), to: &$0) }
+            if !rows.isEmpty {
+                page.write {
+                    ReportView.write(ReportTable(rows, columns), to: &$0, counts: ["lag"])
+                }
+            }
+            let current = all.count - rows.count
+            if current > 0 {
+                page.paragraph(
+                    "\(counted(current, "partition")) \(current == 1 ? "has" : "have") no lag.")
+            }
             page.write { $0.element("pre", text: "weir lag") }
         }
         try section(
@@ -97,7 +112,9 @@ extension PageWriter {
                 .text("last_commit") { $0.changedMilliseconds.map { UTC.text(milliseconds: $0) } },
             ]
             let files = page.source.storeFiles()
-            page.write { ReportView.write(ReportTable(files, columns), to: &$0) }
+            page.write {
+                ReportView.write(ReportTable(files, columns), to: &$0, counts: ["bytes"])
+            }
             page.write { $0.element("pre", text: "weir digest") }
         }
     }
@@ -128,126 +145,6 @@ extension PageWriter {
             page.paragraph(report.summary, class: "note")
             let words = ["weir", "watch"] + page.source.clockWords
             page.write { $0.element("pre", text: ShellWords.text(words)) }
-        }
-    }
-
-    mutating func writePartners() throws {
-        let stores = try source.installation.deliveryStores()
-        let (standings, faults) = try PartnerStanding.all(source, stores)
-        for fault in faults {
-            paragraph(
-                "A partner is not shown, because its file is invalid: \(fault)", class: "warning")
-        }
-        let configured = standings.filter { $0.partner != nil }
-        if !configured.isEmpty {
-            try section("Configured partners", "From pipelines/partners.") { page in
-                let columns: [ReportColumn<PartnerStanding>] = [
-                    .text("partner") { $0.name },
-                    .text("trust") {
-                        $0.partner?.trust.map(\.rawValue).sorted().joined(separator: ", ")
-                    },
-                    .text("networks") {
-                        $0.partner?.filter.networks?.sorted().joined(separator: ", ") ?? "all"
-                    },
-                    .text("sent") { $0.obstacle.map { "no: \($0)" } ?? "yes" },
-                ]
-                page.write { ReportView.write(ReportTable(configured, columns), to: &$0) }
-            }
-        }
-        guard !stores.isEmpty else {
-            return paragraph(
-                "No deliveries yet. Start weir-partner-postbacks to send decoded postbacks to the partners in pipelines/partners (weir up starts it).",
-                class: "empty")
-        }
-        try section("Deliveries by partner and state") { page in
-            let counts = try stores.flatMap { try $0.counts() }
-            let columns: [ReportColumn<(partner: String, state: DeliveryState, count: Int)>] = [
-                .text("partner") { $0.partner.isEmpty ? "(no partner: unreadable)" : $0.partner },
-                .text("state") { $0.state.rawValue }, .number("deliveries") { $0.count },
-            ]
-            page.write { ReportView.write(ReportTable(counts, columns), to: &$0) }
-        }
-        try section("Partners with stopped deliveries") { page in
-            let unsent = standings.filter { $0.obstacle != nil || $0.held > 0 }
-            guard !unsent.isEmpty else { return page.paragraph("None.", class: "empty") }
-            for standing in unsent {
-                page.paragraph(standing.explanation, class: "warning")
-                page.write { $0.element("pre", text: standing.command) }
-                guard standing.partner?.delivery.isOff == false else { continue }
-                page.button(
-                    "Retry deliveries for \(standing.name)…", .retry, [("partner", standing.name)])
-            }
-        }
-        let rests = try PartnerStanding.rests(stores)
-        if !rests.isEmpty {
-            try section("Paused partners", "Weir tries them again after the pause.") { page in
-                for rest in rests {
-                    page.paragraph(rest.words)
-                    page.button(
-                        "End the pause of \(rest.name)…", .retry, [("partner", rest.name)])
-                }
-            }
-        }
-        try section(
-            "Dead deliveries", "Weir has given them up. To retry one, open it."
-        ) { page in
-            let dead = try stores.flatMap { try $0.deliveries(state: .dead, limit: 50) }
-            page.write { Self.write(dead, to: &$0) }
-            guard !dead.isEmpty else { return }
-            page.button("Retry all dead deliveries…", .retry, [("dead", "1")])
-        }
-        try section("Latest deliveries") { page in
-            let last = try stores.flatMap { try $0.deliveries(limit: 50) }
-            page.write { Self.write(last, to: &$0) }
-        }
-    }
-
-    static func write(_ deliveries: [Delivery], to html: inout HTML) {
-        let columns: [ReportColumn<Delivery>] = [
-            .text("id") { $0.idempotencyKey }, .text("partner") { $0.partner },
-            .text("state") { $0.state.rawValue }, .number("attempts") { $0.attempts },
-            .text("changed") { UTC.text(milliseconds: $0.changedMilliseconds) },
-            .text("reason") { $0.reason },
-            .text("origin") { "\($0.partition)/\($0.offset)" },
-        ]
-        ReportView.write(
-            ReportTable(deliveries, columns), to: &html,
-            link: { row, column in
-                column == 0 ? PageAddress("/delivery", [("id", deliveries[row].id)]) : nil
-            })
-    }
-
-    /// All revisions of a document, with every attempt.
-    mutating func writeDelivery() throws {
-        let id = context.parameters["id"] ?? ""
-        let entries = try source.installation.deliveryStores().flatMap {
-            try $0.history(of: id)
-        }
-        guard !entries.isEmpty else { throw DashboardError.notFound("/delivery of \(id)") }
-        for entry in entries {
-            try section(
-                "\(entry.delivery.idempotencyKey) for \(entry.delivery.partner)",
-                "\(entry.delivery.state.rawValue) \(entry.delivery.reason)"
-            ) { page in
-                let columns: [ReportColumn<StoredAttempt>] = [
-                    .number("attempt") { $0.number },
-                    .text("started") { UTC.text(milliseconds: $0.startedMilliseconds) },
-                    .number("milliseconds") { $0.durationMilliseconds },
-                    .number("status") { $0.status }, .text("fault") { $0.fault },
-                ]
-                page.write { html in
-                    ReportView.write(ReportTable(entry.attempts, columns), to: &html)
-                    html.element("pre", ["class": "record"]) { html in
-                        for line in JSONLines.indented(entry.document) {
-                            html.text(line)
-                            html.element("br")
-                        }
-                    }
-                    html.element("pre", text: "weir deliveries retry \(entry.delivery.id)")
-                }
-                guard entry.delivery.isOpen, !entry.delivery.partner.isEmpty else { return }
-                page.button("Retry this document…", .retry, [("id", entry.delivery.id)])
-            }
         }
     }
 }

@@ -81,6 +81,14 @@ struct PartnerStanding {
         }
     }
 
+    /// The host of its URL; nil if it is off. The rest of the URL may contain secrets.
+    var host: String? {
+        guard let delivery = partner?.delivery, !delivery.isOff else { return nil }
+        let address = delivery.url.text.split(separator: "://", maxSplits: 1).last ?? ""
+        let host = address.prefix { !"/?#".contains($0) }.split(separator: "@").last
+        return host.map(String.init)
+    }
+
     /// The obstacle, the number of waiting documents, and the remedy.
     var explanation: String {
         let waiting = held > 0 ? " \(counted(held, "document")) wait\(held == 1 ? "s" : "")." : ""

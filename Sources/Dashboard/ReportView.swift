@@ -3,10 +3,12 @@ import Reports
 /// A report that does not link its numbers to explanations.
 enum ReportView {
     /// - Parameters:
+    ///   - counts: columns whose numbers have thousands separators; others are names, such as offsets.
     ///   - text: the text of a cell, by row and column; nil to show the value as a name.
     ///   - link: the target of a cell's link.
     static func write(
         _ table: ReportTable, named title: String = "", to html: inout HTML,
+        counts: Set<String> = [],
         text: ((_ row: Int, _ column: Int) -> String)? = nil,
         link: (_ row: Int, _ column: Int) -> PageAddress? = { _, _ in nil }
     ) {
@@ -27,7 +29,7 @@ enum ReportView {
                 for row in table.rows.indices {
                     html.element("tr") { html in
                         for column in table.columns.indices {
-                            cell(row, column, of: table, text, link, to: &html)
+                            cell(row, column, of: table, counts, text, link, to: &html)
                         }
                     }
                 }
@@ -38,13 +40,15 @@ enum ReportView {
     private static let longestWord = 40
 
     private static func cell(
-        _ row: Int, _ column: Int, of table: ReportTable, _ text: ((Int, Int) -> String)?,
+        _ row: Int, _ column: Int, of table: ReportTable, _ counts: Set<String>,
+        _ text: ((Int, Int) -> String)?,
         _ link: (Int, Int) -> PageAddress?, to html: inout HTML
     ) {
         let shown =
             text?(row, column)
             ?? ShownValue.text(
-                table.rows[row][column], in: table.columns[column].name, isKey: true)
+                table.rows[row][column], in: table.columns[column].name,
+                isKey: !counts.contains(table.columns[column].name))
         // Instants and ids are not broken into lines.
         let isWord = !shown.contains(" ") && shown.utf8.count <= longestWord
         let name = table.columns[column].isNumber ? "number" : isWord ? "word" : "text"

@@ -243,6 +243,25 @@ struct DashboardNumbersTests {
         #expect(try asker.page("/?period=all").text.contains("Postbacks without a value"))
     }
 
+    @Test(
+        "partitions without lag are counted instead of listed, and counts have thousands separators"
+    )
+    func streams() throws {
+        let page = try asker.page("/streams").text
+        let start = try #require(page.range(of: "<h2>Lag</h2>")).upperBound
+        let part = page[start...].prefix(
+            upTo: page[start...].range(of: "</section>")?.lowerBound ?? start)
+        #expect(part.contains(#/[0-9]+ partitions have no lag\./#))
+        #expect(!part.contains("<tr><td class=\"word\">bids</td>"))
+        var html = HTML()
+        ReportView.write(
+            ReportTable(
+                columns: [.init("offset", isNumber: true), .init("records", isNumber: true)],
+                rows: [[.integer(12_345), .integer(12_345)]]), to: &html, counts: ["records"])
+        let cells = String(decoding: html.bytes, as: UTF8.self)
+        #expect(cells.contains(">12345<") && cells.contains(">12,345<"))
+    }
+
     @Test("a type that a topic does not have is named alike wherever a record is listed")
     func unknownType() throws {
         for path in ["/records", "/live?refused=1"] {

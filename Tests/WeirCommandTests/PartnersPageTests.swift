@@ -66,6 +66,22 @@ struct PartnersPageTests {
         #expect(page.contains("weir deliveries list --partner gone --state held"))
     }
 
+    @Test("the page says whether there is no partner, or no service that sends")
+    func nothing() throws {
+        let idle = "No deliveries yet: weir-partner-postbacks has not run"
+        try addPartner("off", url: nil)
+        var text = try page()
+        #expect(text.contains(idle) && text.contains("All partners are off"))
+        #expect(text.contains("off: no url") && !text.contains("No partner is configured"))
+        for file in try FileManager.default.contentsOfDirectory(
+            atPath: "\(workspace.pipelines)/partners")
+        {
+            try FileManager.default.removeItem(atPath: "\(workspace.pipelines)/partners/\(file)")
+        }
+        text = try page()
+        #expect(text.contains("No partner is configured") && text.contains(idle))
+    }
+
     @Test(
         "a new partner, or one with another filter, is said to wait for weir-postbacks until that folds by it"
     )
@@ -81,6 +97,14 @@ struct PartnersPageTests {
         #expect(try page().contains(Self.none))
         #expect(try page().contains(">yes<"))
         #expect(partner.requests.count == 1)
+        let delivered = try page()
+        #expect(delivered.contains(">127.0.0.1:\(partner.port)<"))
+        #expect(delivered.contains("Nothing is due: no document waits"))
+        let row = try #require(delivered.firstMatch(of: #/<tr><td[^>]*>acme<.*?<\/tr>/#)?.0)
+        #expect(row.contains(/[0-9T:.-]+Z/) && !row.contains("never"))
+        #expect(
+            row.matches(of: #/<td class="number">([0-9]+)</#).map { String($0.1) }
+                == ["1", "0", "0"])
         try addPartner("acme", url: "http://127.0.0.1:\(partner.port)/", trust: "valid")
         #expect(
             try page().contains(
