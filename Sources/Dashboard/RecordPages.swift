@@ -120,7 +120,7 @@ extension PageWriter {
         guard !records.isEmpty else {
             return paragraph("No records.", class: "empty")
         }
-        let columns = ["record", "time", "type", "refused", "value"].map { ReportTable.Column($0) }
+        let columns = ["record", "time", "type", "rejected", "value"].map { ReportTable.Column($0) }
         let rows: [[ReportValue]] = records.prefix(100).map { record in
             let refusal = refusals[record.position]
             return [
@@ -148,34 +148,18 @@ extension PageWriter {
         let text =
             "\(parameters["topic"] ?? "")/\(parameters["partition"] ?? "")/\(parameters["offset"] ?? "")"
         guard let position = TopicPosition(text),
-            let line = try source.installation.line(at: position)
+            let record = try source.installation.record(at: position)
         else {
             throw DashboardError.notFound(
                 "/record of \(text): the log does not contain this record")
         }
-        try section("\(position)", "As in the log. Passwords and receipts are masked.") {
-            page in
-            page.write {
-                $0.element(
-                    "pre",
-                    text:
-                        ShellWords.text([
-                            "weir", "read", "--topic", position.topic, "--partition",
-                            "\(position.partition)", "--from", "\(position.offset)", "--to",
-                            "\(position.offset + 1)",
-                        ])
-                )
-            }
-            page.write { html in
-                html.element("pre", ["class": "record"]) { html in
-                    for line in JSONLines.indented(line) {
-                        html.text(line)
-                        html.element("br")
-                    }
-                }
-            }
-        }
         let refusal = try? source.stores.deadLetters(at: [position]).first?.refusal
+        let isNotification = position.topic == StoreNotificationsFold.streamName
+        // The line of a notification is one long signed text, so its content comes first.
+        if isNotification { try writeSignature(of: record.line) }
+        try section("\(position)", "As in the log. Passwords and receipts are masked.") { page in
+            page.write(record, at: position, refusal?.fault)
+        }
         try section("Outcome") { page in
             guard let refusal else {
                 return page.paragraph(
@@ -186,20 +170,61 @@ extension PageWriter {
             guard refusal.reason != "conflict", refusal.valueSHA256 == nil else { return }
             page.button("Requeue this record…", .requeue, [("record", "\(position)")])
         }
-        if refusal == nil { try writeAdSignatures(of: line, at: position) }
+        if refusal == nil { try writeAdSignatures(of: record.line, at: position) }
         // Other records are not signed as a whole.
-        let signed = [PostbacksFold.streamName, StoreNotificationsFold.streamName]
-        guard signed.contains(position.topic) else { return }
-        try section("Signature", "As reported by weir verify.") { page in
+        if position.topic == PostbacksFold.streamName { try writeSignature(of: record.line) }
+    }
+
+    private mutating func write(
+        _ record: LoggedRecord, at position: TopicPosition, _ fault: Int?
+    ) {
+        let line = JSONLines.indented(record.line)
+        write { html in
+            html.element(
+                "pre",
+                text: ShellWords.text([
+                    "weir", "read", "--topic", position.topic, "--partition",
+                    "\(position.partition)", "--from", "\(position.offset)", "--to",
+                    "\(position.offset + 1)",
+                ]))
+            guard let text = record.text else { return html.lines(line) }
+            html.element("p", ["class": "note"], text: "The value is not JSON of one line:")
+            html.element("pre", ["class": "record"]) { html in
+                guard let fault, let parts = text.parts(around: fault) else {
+                    return html.text(text.all)
+                }
+                html.text(parts.before)
+                html.element(
+                    "mark", ["title": "byte \(fault)"],
+                    text: parts.marked.isEmpty ? "(end)" : parts.marked)
+                html.text(parts.after)
+            }
+            html.element("details") { html in
+                html.element("summary", text: "As a line of JSON")
+                html.lines(line)
+            }
+        }
+    }
+
+    private mutating func writeSignature(of line: [UInt8]) throws {
+        try section("Signature and content", "As reported by weir verify.") { page in
             let verifier = try page.source.installation.configuration.verifier()
             let verdict = line.withUnsafeBytes { verifier.verify($0).table }
-            page.write { html in
-                html.element("pre") { html in
-                    for line in verdict.split(separator: "\n", omittingEmptySubsequences: false) {
-                        html.text(String(line))
-                        html.element("br")
-                    }
-                }
+            page.write {
+                $0.lines(
+                    verdict.split(separator: "\n", omittingEmptySubsequences: false)
+                        .map(String.init))
+            }
+        }
+    }
+}
+
+extension HTML {
+    fileprivate mutating func lines(_ lines: [String]) {
+        element("pre", ["class": "record"]) { html in
+            for line in lines {
+                html.text(line)
+                html.element("br")
             }
         }
     }
@@ -293,8 +318,8 @@ extension Installation {
         return records
     }
 
-    /// A record as a line of JSON, as in `weir read`; nil if the log does not have it.
-    func line(at position: TopicPosition) throws -> [UInt8]? {
+    /// A record of the log; nil if the log does not have it.
+    func record(at position: TopicPosition) throws -> LoggedRecord? {
         let reader = try reader(of: position.topic)
         defer { reader.close() }
         let bounds = try reader.bounds().first { $0.partition == position.partition }
@@ -306,13 +331,21 @@ extension Installation {
             reader, partition: position.partition, from: .offset(position.offset),
             to: .offset(position.offset + 1), patience: .seconds(10))
         let mask = SecretMask(topic: position.topic)
-        var line: [UInt8]?
+        var found: LoggedRecord?
         try reading.readRange { record in
-            var text: [UInt8] = []
-            RecordLine.append(record, maskedValue: mask.masked(record), to: &text)
-            line = text
+            var line: [UInt8] = []
+            let masked = mask.masked(record)
+            RecordLine.append(record, maskedValue: masked, to: &line)
+            let isOneLine = record.value.map { RecordLine.standsAsValue($0) } ?? true
+            found = LoggedRecord(
+                line: line,
+                text: isOneLine
+                    ? nil
+                    : RecordText(
+                        bytes: masked ?? record.value.map { Array($0) } ?? [],
+                        isMasked: masked != nil))
         }
-        return line
+        return found
     }
 }
 
