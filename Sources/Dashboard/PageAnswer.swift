@@ -129,6 +129,11 @@ struct PageAnswer {
         index(of: column).map { row[$0] } ?? .null
     }
 
+    /// A row with other values in some columns.
+    func replacing(_ values: [String: ReportValue], in row: [ReportValue]) -> [ReportValue] {
+        zip(table.columns, row).map { values[$0.name] ?? $1 }
+    }
+
     /// The value of a column in the only row; nil without such a row, or for an unknown value.
     func only(_ column: String) -> ReportValue? {
         guard let row = rows.first, rows.count == 1 else { return nil }

@@ -219,10 +219,12 @@ struct NumberLink {
 
     /// A number; a dash for an unknown one.
     ///
-    /// - Parameter isShort: whether an amount omits its currency, because the text before it has it.
+    /// - Parameters:
+    ///   - isShort: whether an amount omits its currency, because the text before it has it.
+    ///   - isLinked: whether it is a number of the answer, which may have an explanation.
     func write(
         _ value: ReportValue?, of measure: String, decimals: Int? = nil, isShort: Bool = false,
-        to html: inout HTML, class name: String? = nil
+        isLinked: Bool = true, to html: inout HTML, class name: String? = nil
     ) {
         func unknown(_ why: String) {
             html.element("span", ["class": "unknown", "title": why], text: "–")
@@ -233,7 +235,7 @@ struct NumberLink {
         // An amount that is not known is not 0.
         let text = text(value, of: measure, decimals: decimals, isShort: isShort)
         guard !text.isEmpty else { return unknown("the amount is unknown") }
-        guard answer.isExplained(measure) else {
+        guard isLinked, answer.isExplained(measure) else {
             html.element("span", ["class": name], text: text)
             return
         }

@@ -5,8 +5,10 @@ import Streams
 private struct ReturnWay {
     let title: String
     let note: String
+    /// The mean revenue and return by age, of a way whose revenue is estimated; nil for sums of records.
+    var means: [String: (revenue: ReportValue, ratio: ReportValue)]?
     /// The ages in order.
-    let rows: [(age: String, answer: PageAnswer, row: [ReportValue])]
+    var rows: [(age: String, answer: PageAnswer, row: [ReportValue])]
 
     func amount(_ measure: String, at age: String) -> Double? {
         guard let found = rows.first(where: { $0.age == age }),
@@ -27,10 +29,11 @@ private struct ReturnWay {
 extension PageWriter {
     private static let ages = ["0", "3", "7", "30"]
 
-    /// The return by age: of complete cohorts first, if there are any, then the bounds of all cohorts.
+    /// The return by age: with missing values estimated if it can be, then of complete cohorts, if there are any, then
+    /// the bounds of all cohorts.
     mutating func writeReturns() throws {
         let all = try allReturns()
-        let ways = [try matureReturns(), all].filter(\.isKnown)
+        let ways = [try estimatedReturns(of: all), try matureReturns(), all].filter(\.isKnown)
         guard !ways.isEmpty else {
             return paragraph(
                 "No return is known: it needs a cost and revenue in one currency. Choose a currency above if rates.csv has rates, or import costs.",
@@ -45,6 +48,8 @@ extension PageWriter {
                     Self.write(way, most, to: &$0)
                 }
             }
+            guard way.means != nil else { continue }
+            files(of: try limited(ReportAddress(RevenueEstimates.name), to: days))
         }
         try writeReasons()
         var request = ReportAddress(CampaignReturns.name, by: [CampaignReturns.throughDay])
@@ -64,6 +69,45 @@ extension PageWriter {
             rows: answer.rows.compactMap { row in
                 age.map { (row[$0].plainText, answer, row) }
             })
+    }
+
+    /// The rows of all cohorts with estimated revenue, for the ages that have an estimate. Without rows for several
+    /// campaigns, because intervals cannot be added, and for a limited reader, because other campaigns contribute.
+    private func estimatedReturns(of all: ReturnWay) throws -> ReturnWay {
+        var way = ReturnWay(
+            title: "With missing values estimated (90 %)",
+            note:
+                "In 90 of 100 cases the true return of the postbacks so far is in this range. Assumes that missing values are like the known values of the same app and window. A number in brackets is the mean.",
+            means: [:], rows: [])
+        guard context.scope.isEmpty else { return way }
+        let estimates = try answer(ReportAddress(RevenueEstimates.name))
+        let campaigns = Set(estimates.rows.map { estimates.key(of: $0).dropLast().map(\.value) })
+        guard campaigns.count == 1 else { return way }
+        way.rows = all.rows.compactMap { age, answer, row in
+            let found = estimates.rows.first {
+                estimates.value($0, CampaignReturns.throughDay).plainText == age
+            }
+            guard let found, case .money(let cost) = answer.value(row, "cost_micros") else {
+                return nil
+            }
+            func amounts(_ measure: String) -> (revenue: ReportValue, ratio: ReportValue)? {
+                let value = estimates.value(found, measure)
+                guard case .money(let money) = value else { return nil }
+                return (value, money.ratio(to: cost))
+            }
+            guard let low = amounts("revenue_low_micros"), let high = amounts("revenue_high_micros")
+            else { return nil }
+            way.means?[age] = amounts("revenue_mean_micros")
+            return (
+                age, answer,
+                answer.replacing(
+                    [
+                        "revenue_min_micros": low.revenue, "revenue_max_micros": high.revenue,
+                        "roas_min": low.ratio, "roas_max": high.ratio,
+                    ], in: row)
+            )
+        }
+        return way
     }
 
     /// For each age, the cohorts that expect no more postbacks.
@@ -124,12 +168,22 @@ extension PageWriter {
                     ] {
                         html.element("td", ["class": "number"]) { html in
                             let decimals = low == "roas_min" ? 2 : nil
-                            link.write(value(low), of: low, decimals: decimals, to: &html)
+                            // Estimates are not sums of records, so they have no explanation.
+                            let isLinked = way.means == nil || low == high
+                            link.write(
+                                value(low), of: low, decimals: decimals, isLinked: isLinked,
+                                to: &html)
                             guard value(low) != value(high) else { return }
                             html.text(" to ")
                             link.write(
                                 value(high), of: high, decimals: decimals, isShort: true,
-                                to: &html)
+                                isLinked: isLinked, to: &html)
+                            guard !isLinked, let mean = way.means?[age] else { return }
+                            html.text(" (")
+                            link.write(
+                                low == "roas_min" ? mean.ratio : mean.revenue, of: low,
+                                decimals: decimals, isShort: true, isLinked: false, to: &html)
+                            html.text(")")
                         }
                     }
                     html.element("td", ["class": "bar"]) { html in

@@ -21,7 +21,7 @@ package struct CampaignReturns: Sendable {
     /// Moves the ages out of the request, leaving a request for the funnel.
     ///
     /// - Throws: `badCondition` for an age without rows.
-    fileprivate static func days(
+    static func days(
         askedIn request: inout ReportRequest
     ) throws(InspectionError) -> [Int] {
         let conditions = request.conditions.filter { $0.column == throughDay }

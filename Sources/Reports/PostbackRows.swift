@@ -73,13 +73,19 @@ struct PostbackRow {
 }
 
 /// A conversion value in a row of `conversion-values`.
-struct PostbackValue {
+struct PostbackValue: Hashable {
     /// 0 to 63; nil for a coarse value.
     let fine: Int?
     let coarse: CoarseValue?
+}
 
+extension PostbackValue {
     static let kind = ConversionValuesKey.column(\.kind)
     static let value = ConversionValuesKey.column(\.value)
+
+    /// The values that Apple defines, in their order.
+    static let allFine = (0...63).map { PostbackValue(fine: $0, coarse: nil) }
+    static let allCoarse = CoarseValue.allCases.map { PostbackValue(fine: nil, coarse: $0) }
 
     init(_ row: TableRow<ConversionValuesKey>) {
         let (kind, value) = (row[Self.kind], row[Self.value])

@@ -105,6 +105,7 @@ package struct ReportAbilities: OptionSet, Sendable {
 /// The computed reports, in listing order. Dumps of stored rows are in `DumpDescription.all`.
 package let allReports: [any Report] = [
     FunnelReport(), ReturnsReport(), ClickRatesReport(), FraudSignalsReport(), NullEstimates(),
+    RevenueEstimates(),
 ]
 
 /// The names of dumps and computed reports with these abilities.

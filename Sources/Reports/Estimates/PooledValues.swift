@@ -125,15 +125,19 @@ package struct PooledValues {
         let outside = observed[campaign].reduce(0, +) - inside
         var probabilities = Array(repeating: 0.0, count: counted + 1)
         for (weight, strength) in zip(weights, Self.strengths) where weight > 0.0001 {
-            // The uncertainty of the common shares increases the variance between campaigns.
-            let variance = 1 / (strength + 1) + 1 / (basis + 1)
-            let strength = max(1 / variance - 1, 0.05)
+            let strength = widened(strength)
             let one = Self.betaBinomial(
                 counted, strength * share + inside,
                 max(strength * (1 - share), 1e-9) + outside)
             for index in one.indices { probabilities[index] += weight * one[index] }
         }
         return (probabilities, counted == 0 ? 1 : Double(missing) / Double(counted))
+    }
+
+    /// The strength after the uncertainty of the common shares, which increases the variance between campaigns.
+    private func widened(_ strength: Double) -> Double {
+        let variance = 1 / (strength + 1) + 1 / (basis + 1)
+        return max(1 / variance - 1, 0.05)
     }
 
     /// The log likelihood of all known values, where campaigns' shares vary around these.
@@ -166,6 +170,85 @@ package struct PooledValues {
         let weights = logs.map { exp($0 - largest) }
         let total = weights.reduce(0, +)
         return weights.map { $0 / total }
+    }
+}
+
+// MARK: Amounts
+
+/// Missing values of a campaign for which each value has one amount.
+package struct MissingValues {
+    package let count: Int64
+    /// At least 0, by index of the value.
+    package let amounts: [Double]
+    /// The amount of a value that no campaign has; nil for the average of the others.
+    package let unseenAmount: Double?
+
+    package init(count: Int64, amounts: [Double], unseenAmount: Double?) {
+        (self.count, self.amounts, self.unseenAmount) = (count, amounts, unseenAmount)
+    }
+}
+
+extension PooledValues {
+    /// Estimates the total amount of a campaign's missing values.
+    ///
+    /// Given a strength, the numbers of the values have a Dirichlet-multinomial distribution, so the mean and the
+    /// variance of the total are exact.
+    package func total(of groups: [MissingValues], campaign: Int) -> AmountTotal {
+        let shares = shares + [unseen]
+        let own = observed[campaign] + [0]
+        let groups = groups.map { group in
+            (
+                count: Double(group.count),
+                amounts: group.amounts + [group.unseenAmount ?? average(of: group.amounts)]
+            )
+        }
+        let missing = groups.reduce(0) { $0 + $1.count }
+        let sums = shares.indices.map { value in
+            groups.reduce(0) { $0 + $1.count * $1.amounts[value] }
+        }
+        let largest = shares.indices.map { value in groups.map { $0.amounts[value] }.max() ?? 0 }
+        let limits = Set(largest).sorted()
+        var (mean, square, within) = (0.0, 0.0, limits.map { _ in 0.0 })
+        let likely = zip(weights, Self.strengths).filter { $0.0 > 0.0001 }
+        let likelihood = likely.reduce(0) { $0 + $1.0 }
+        for (weight, strength) in likely {
+            let (weight, strength) = (weight / likelihood, widened(strength))
+            let shapes = zip(shares, own).map { strength * $0 + $1 }
+            let size = shapes.reduce(0, +)
+            func moments(_ amounts: [Double]) -> (mean: Double, variance: Double) {
+                let mean = zip(shapes, amounts).reduce(0) { $0 + $1.0 * $1.1 } / size
+                let square = zip(shapes, amounts).reduce(0) { $0 + $1.0 * $1.1 * $1.1 } / size
+                return (mean, square - mean * mean)
+            }
+            let all = moments(sums)
+            // The campaign's shares vary, and so do the numbers with these shares.
+            let variance = groups.reduce(all.variance / (size + 1)) {
+                $0 + $1.count * moments($1.amounts).variance * size / (size + 1)
+            }
+            mean += weight * all.mean
+            square += weight * (variance + all.mean * all.mean)
+            for (index, limit) in limits.enumerated() {
+                let inside = zip(shapes, largest).reduce(0) { $0 + ($1.1 <= limit ? $1.0 : 0) }
+                guard inside > 0 else { continue }
+                within[index] += weight * Self.allWithin(inside, of: size, missing)
+            }
+        }
+        return AmountTotal(
+            mean: mean, variance: max(square - mean * mean, 0),
+            least: groups.reduce(0) { $0 + $1.count * ($1.amounts.min() ?? 0) },
+            most: groups.reduce(0) { $0 + $1.count * ($1.amounts.max() ?? 0) },
+            largest: zip(limits, within).map { ($0, $1) })
+    }
+
+    /// The probability that all missing values are among those with these shapes.
+    private static func allWithin(_ inside: Double, of size: Double, _ missing: Double) -> Double {
+        exp(
+            lgamma(inside + missing).0 - lgamma(inside).0 + lgamma(size).0
+                - lgamma(size + missing).0)
+    }
+
+    private func average(of amounts: [Double]) -> Double {
+        zip(shares, amounts).reduce(0) { $0 + $1.0 * $1.1 } / shares.reduce(0, +)
     }
 }
 
