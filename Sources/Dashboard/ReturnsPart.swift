@@ -33,7 +33,8 @@ extension PageWriter {
     /// the bounds of all cohorts.
     mutating func writeReturns() throws {
         let all = try allReturns()
-        let ways = [try estimatedReturns(of: all), try matureReturns(), all].filter(\.isKnown)
+        let mature = try matureReturns()
+        let ways = [try estimated(mature), mature, all].filter(\.isKnown)
         guard !ways.isEmpty else {
             return paragraph(
                 "No return is known: it needs a cost and revenue in one currency. Choose a currency above if rates.csv has rates, or import costs.",
@@ -48,8 +49,6 @@ extension PageWriter {
                     Self.write(way, most, to: &$0)
                 }
             }
-            guard way.means != nil else { continue }
-            files(of: try limited(ReportAddress(RevenueEstimates.name), to: days))
         }
         try writeReasons()
         var request = ReportAddress(CampaignReturns.name, by: [CampaignReturns.throughDay])
@@ -71,41 +70,36 @@ extension PageWriter {
             })
     }
 
-    /// The rows of all cohorts with estimated revenue, for the ages that have an estimate. Without rows for several
-    /// campaigns, because intervals cannot be added, and for a limited reader, because other campaigns contribute.
-    private func estimatedReturns(of all: ReturnWay) throws -> ReturnWay {
+    /// The same rows with estimated revenue, if they have an estimate. Without estimates for several campaigns, because
+    /// intervals cannot be added, and for a limited reader, because other campaigns contribute.
+    private func estimated(_ mature: ReturnWay) throws -> ReturnWay {
         var way = ReturnWay(
             title: "With missing values estimated (90 %)",
             note:
-                "In 90 of 100 cases the true return of the postbacks so far is in this range. Assumes that missing values are like the known values of the same app and window. A number in brackets is the mean.",
+                "Installs of days that expect no more postbacks for this age. In 90 of 100 cases the true return is in this range, if missing values are like the known values of the same app and window. The number in brackets is the mean.",
             means: [:], rows: [])
         guard context.scope.isEmpty else { return way }
-        let estimates = try answer(ReportAddress(RevenueEstimates.name))
-        let campaigns = Set(estimates.rows.map { estimates.key(of: $0).dropLast().map(\.value) })
-        guard campaigns.count == 1 else { return way }
-        way.rows = all.rows.compactMap { age, answer, row in
-            let found = estimates.rows.first {
-                estimates.value($0, CampaignReturns.throughDay).plainText == age
-            }
-            guard let found, case .money(let cost) = answer.value(row, "cost_micros") else {
-                return nil
-            }
+        for (age, answer, row) in mature.rows {
+            var request = ReportAddress(RevenueEstimates.name)
+            request.conditions = [
+                ReportRequest.Condition(column: CampaignReturns.throughDay, value: age)
+            ]
+            let estimates = try self.answer(
+                request, days: (answer.request.since, answer.request.until))
             func amounts(_ measure: String) -> (revenue: ReportValue, ratio: ReportValue)? {
-                let value = estimates.value(found, measure)
-                guard case .money(let money) = value else { return nil }
-                return (value, money.ratio(to: cost))
+                guard let value = estimates.only(measure), case .money(let revenue) = value,
+                    case .money(let cost) = answer.value(row, "cost_micros")
+                else { return nil }
+                return (value, revenue.ratio(to: cost))
             }
             guard let low = amounts("revenue_low_micros"), let high = amounts("revenue_high_micros")
-            else { return nil }
+            else { continue }
             way.means?[age] = amounts("revenue_mean_micros")
-            return (
-                age, answer,
-                answer.replacing(
-                    [
-                        "revenue_min_micros": low.revenue, "revenue_max_micros": high.revenue,
-                        "roas_min": low.ratio, "roas_max": high.ratio,
-                    ], in: row)
-            )
+            let replaced = [
+                "revenue_min_micros": low.revenue, "revenue_max_micros": high.revenue,
+                "roas_min": low.ratio, "roas_max": high.ratio,
+            ]
+            way.rows.append((age, answer, answer.replacing(replaced, in: row)))
         }
         return way
     }

@@ -52,6 +52,16 @@ private struct SimulatedCampaigns: CustomStringConvertible, Sendable {
             evenness: 0.3, installs: 60, seeds: 2),
     ]
 
+    /// Coarse values: all of them are known.
+    static let coarse = [
+        SimulatedCampaigns(
+            description: "3 campaigns, 3 values", campaigns: 3, values: 3, strength: 30,
+            evenness: 0.5, installs: 100, seeds: 60),
+        SimulatedCampaigns(
+            description: "1 campaign, 3 values", campaigns: 1, values: 3, strength: 30,
+            evenness: 0.5, installs: 100, seeds: 150),
+    ]
+
     /// The chance that a postback of a crowd is null: the lower the tier, the more often.
     static func nullShare(crowd: Double) -> Double {
         crowd < 3 ? 0.9 : crowd < 10 ? 0.5 : crowd < 30 ? 0.2 : 0.03
@@ -181,6 +191,76 @@ struct NullEstimateTests {
         #expect((0.9...0.97).contains(ofValues.share), "\(ofValues)")
         #expect(ofRest.share >= 0.9, "\(ofRest)")
         #expect(ofValues.cases > 300 && ofRest.cases > 40)
+    }
+
+    /// How revenue rises with values, of which the first are the most frequent.
+    enum Revenue: CaseIterable {
+        case even, steep, once
+
+        func amount(_ value: Int, of count: Int) -> Double {
+            switch self {
+            case .even: Double(value)
+            case .steep: value == 0 ? 0 : pow(1000, Double(value) / Double(count))
+            case .once: value == count - 1 ? 100 : 0
+            }
+        }
+    }
+
+    @Test(
+        "an interval of revenue holds the truth in at least 90 % of cases, in a fraction of the bounds",
+        arguments: SimulatedCampaigns.all.filter { $0.campaigns != 40 } + SimulatedCampaigns.coarse)
+    fileprivate func revenueCalibration(_ simulated: SimulatedCampaigns) {
+        let count = simulated.values
+        var held = Dictionary(uniqueKeysWithValues: Revenue.allCases.map { ($0, 0) })
+        var (cases, width, bounds) = (0, 0.0, 0.0)
+        for seed in 1...simulated.seeds {
+            var random = SeededGenerator(seed: seed)
+            // Two windows, of which the second has half the revenue.
+            let windows = [1, 0.5].map { scale in
+                let (all, null) = simulated.postbacks(&random)
+                let sums = (0..<count).map { value in all.reduce(0) { $0 + $1[value] } }
+                let order = sums.indices.sorted { (sums[$0], $1) > (sums[$1], $0) }
+                let seen = order.prefix { sums[$0] > 0 }
+                let pooled = PooledValues(
+                    observed: all.map { row in seen.map { row[$0] } },
+                    possibleCount: count == 3 ? 3 : 64)
+                return (scale, null.map { row in order.map { row[$0] } }, seen.count, pooled)
+            }
+            for campaign in 0..<simulated.campaigns {
+                let isMissing = windows.contains { $0.1[campaign].contains { $0 > 0 } }
+                guard isMissing, windows.allSatisfy({ $0.2 > 0 }) else { continue }
+                cases += 1
+                for revenue in Revenue.allCases {
+                    var (low, high, truth) = (AmountTotal.zero, AmountTotal.zero, 0.0)
+                    for (scale, null, seenCount, pooled) in windows {
+                        let amounts = (0..<count).map { scale * revenue.amount($0, of: count) }
+                        let missing = null[campaign].reduce(0, +)
+                        truth += zip(null[campaign], amounts).reduce(0) { $0 + Double($1.0) * $1.1 }
+                        bounds += Double(missing) * (amounts.max() ?? 0)
+                        func total(unseen: Double?) -> AmountTotal {
+                            pooled.total(
+                                of: [
+                                    MissingValues(
+                                        count: missing,
+                                        amounts: Array(amounts.prefix(seenCount)),
+                                        unseenAmount: unseen)
+                                ], campaign: campaign)
+                        }
+                        low = low + total(unseen: amounts.dropFirst(seenCount).min())
+                        high = high + total(unseen: amounts.dropFirst(seenCount).max())
+                    }
+                    if low.low <= truth, truth <= high.high {
+                        held[revenue, default: 0] += 1
+                    }
+                    width += high.high - low.low
+                }
+            }
+        }
+        for (revenue, held) in held {
+            #expect(Double(held) >= 0.9 * Double(cases), "\(revenue): \(held) of \(cases)")
+        }
+        #expect(width < 0.3 * bounds, "\(width) of \(bounds)")
+        #expect(cases > 99)
     }
 
     @Test("a campaign with many known values goes by these, one with few leans on the app")

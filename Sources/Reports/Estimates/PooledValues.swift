@@ -248,7 +248,9 @@ extension PooledValues {
     }
 
     private func average(of amounts: [Double]) -> Double {
-        zip(shares, amounts).reduce(0) { $0 + $1.0 * $1.1 } / shares.reduce(0, +)
+        let average = zip(shares, amounts).reduce(0) { $0 + $1.0 * $1.1 } / shares.reduce(0, +)
+        // Rounding must not widen the range of amounts.
+        return min(max(average, amounts.min() ?? 0), amounts.max() ?? 0)
     }
 }
 
