@@ -76,7 +76,7 @@ extension PageWriter {
         var way = ReturnWay(
             title: "With missing values estimated (90 %)",
             note:
-                "Installs of days that expect no more postbacks for this age. In 90 of 100 cases the true return is in this range, if missing values are like the known values of the same app and window. The number in brackets is the mean.",
+                "Installs of days that expect no more postbacks for this age. In 90 of 100 cases the true return is in this range, if missing values are like the known values of the same app and window. The number in brackets is the mean, with the middle of the range of each value.",
             means: [:], rows: [])
         guard context.scope.isEmpty else { return way }
         for (age, answer, row) in mature.rows {

@@ -223,7 +223,7 @@ struct RevenuePools {
     }
 }
 
-/// The values of a pool, of the kind of which most are known: fine or coarse.
+/// The values of a pool: fine or coarse ones, whichever are known more often.
 private struct PooledRevenue {
     /// Missing values, with the amounts of each possible value.
     typealias Group = (count: Int64, bounds: [RevenuePools.Bounds])
