@@ -63,28 +63,22 @@ extension PageWriter {
     }
 
     private mutating func writeReconciliation() throws {
-        // The columns of postbacks, whose times and filters the comparison takes too.
-        let selection = try limited(ReportAddress("postbacks"), to: days)
+        // The comparison takes the days of a request of postbacks.
+        let selection = try context.limited(ReportAddress("postbacks"), to: days)
         let times = try selection.resolved
         var question = ReconciliationQuery()
         question.request.grouping = .columns(["ad_network_id"])
         question.request.sinceMilliseconds = times.sinceMilliseconds
         question.request.untilMilliseconds = times.untilMilliseconds
-        question.request.conditions = context.chosen.filter {
-            ReconciliationQuery.columnNames.contains($0.column)
+        for condition in context.chosen {
+            let isApplied = ReconciliationQuery.columnNames.contains(condition.column)
+            if isApplied { question.request.conditions.append(condition) }
+            source.filterUse.add(condition.column, of: "reconcile", isApplied: isApplied)
         }
         question.trustsDevelopment = try source.installation.configuration.trustsDevelopment()
         let found = try source.stores.reconciliation(question)
         writeNotices(found.notices)
         write { ReportView.write(found.table, to: &$0) }
-        let unused = context.chosen.filter {
-            !ReconciliationQuery.columnNames.contains($0.column)
-        }.map { ShownValue.heading($0.column) }
-        if !unused.isEmpty {
-            paragraph(
-                "The comparison has no \(unused.joined(separator: " and no ")), so it ignores this filter.",
-                class: "note")
-        }
         var words = ["weir", "reconcile", "--by", "ad_network_id"]
         for condition in question.request.conditions {
             words += ["--where", "\(condition.column)=\(condition.value)"]

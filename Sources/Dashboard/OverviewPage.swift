@@ -243,12 +243,13 @@ extension PageWriter {
         }
         let open = try openWarnings().open
         guard !open.isEmpty else { return paragraph("No open warnings.", class: "good") }
+        let rows = open.prefix(5).map { ($0, seriesInWords($0)) }
         write { html in
             html.element("ul", ["class": "list"]) { html in
-                for warning in open.prefix(5) {
+                for (warning, row) in rows {
                     html.element("li") { html in
                         html.element("b", text: warning.rule)
-                        html.text(" \(seriesInWords(warning)): \(warning.words)")
+                        html.text(" \(row): \(warning.words)")
                     }
                 }
             }

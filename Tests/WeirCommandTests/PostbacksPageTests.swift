@@ -92,6 +92,6 @@ struct PostbacksPageTests {
         #expect(
             filtered.contains("weir reconcile --by ad_network_id --where ad_network_id=com.example")
         )
-        #expect(filtered.contains("The comparison has no country, so it ignores this filter."))
+        #expect(filtered.contains("reconcile has no country."))
     }
 }
