@@ -232,7 +232,7 @@ struct DashboardNumbersTests {
             try asker.page(address).text.firstMatch(of: #/<p class="range">([^<]*)</#)
                 .map { String($0.1) }
         }
-        #expect(try days("/")?.contains(" November 2026, until ") == true)
+        #expect(try days("/?period=1d")?.contains(" November 2026, until ") == true)
         #expect(try days("/?period=all") == "All days (UTC)")
         #expect(
             try days("/?since=2026-11-19&until=2026-11-20") == "19 November 2026 (UTC)")

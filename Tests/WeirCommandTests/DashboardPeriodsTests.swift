@@ -180,8 +180,8 @@ struct DashboardPeriodsTests {
         let workspace = try makeWorkspace()
         let asker = try asker(workspace, at: "2026-11-24T13:00:00Z")
         for (query, expected) in [
-            ("", "USD 17.60 ▲ +100 % USD 16.00 against USD 8.00"),
-            ("compare=none", "USD 17.60"),
+            ("period=1d", "USD 17.60 ▲ +100 % USD 16.00 against USD 8.00"),
+            ("period=1d&compare=none", "USD 17.60"),
             ("since=2026-11-23&until=2026-11-24", "USD 8.80 ▲ +100 % before USD 4.40"),
             ("since=2026-11-22&until=2026-11-24", "USD 13.20 ▲ +300 % before USD 3.30"),
             ("since=2026-11-23", "USD 26.40 ▲ +300 % USD 24.80 against USD 6.20"),
@@ -192,11 +192,14 @@ struct DashboardPeriodsTests {
             #expect(page.status == 200)
             #expect(spend(page) == expected, "\(query)")
         }
-        let today = try asker.page("/").text
+        let today = try asker.page("/?period=1d").text
         #expect(today.contains("the same hours of the day before, until 12:00"))
         #expect(!(try asker.page("/?period=last-1d")).text.contains("the same hours"))
+        #expect(
+            try asker.page("/").text.contains(
+                "class=\"range\">18 Nov 2026 to 24 Nov 2026, until 12:00 (UTC)<"))
         let box = try asker.page("/?since=2026-11-22&until=2026-11-24").text
-        #expect(box.contains("<option value=\"\" selected=\"\">Dates</option>"))
+        #expect(box.contains("<option value=\"\" selected=\"\">From, before …</option>"))
         #expect(!box.contains("<option value=\"1d\" selected"))
     }
 
@@ -230,12 +233,12 @@ struct DashboardPeriodsTests {
                 "bids", Samples.auction("2030"), partition: 0, at: 1_900_000_000_000))
         try workspace.foldBids()
         let asker = try asker(workspace, at: "2026-11-24T13:00:00Z")
-        let today = try asker.page("/")
+        let today = try asker.page("/?period=1d")
         #expect(today.text.contains("class=\"range\">24 November 2026, until 12:00 (UTC)<"))
         #expect(spend(today) == "USD 17.60 ▲ +100 % USD 16.00 against USD 8.00")
         #expect(today.text.contains("Records dated ahead of the clock: bids 1."))
         // Once the clock is there, it is the newest record.
-        let later = try self.asker(workspace, at: "2030-03-18T00:00:00Z").page("/")
+        let later = try self.asker(workspace, at: "2030-03-18T00:00:00Z").page("/?period=1d")
         #expect(later.text.contains("class=\"range\">17 March 2030, until 17:46 (UTC)<"))
         #expect(!later.text.contains("dated ahead of the clock"))
     }
@@ -251,7 +254,7 @@ struct DashboardPeriodsTests {
                 type: "cost.reported", partition: 0, at: Self.noon + 2 * 86_400_000))
         try workspace.fold("costs", workspace.options())
         let asker = try asker(workspace, at: "2026-11-26T13:00:00Z")
-        let today = try asker.page("/")
+        let today = try asker.page("/?period=1d")
         #expect(today.text.contains("class=\"range\">24 November 2026, until 12:00 (UTC)<"))
         #expect(spend(today) == "USD 17.60 ▲ +100 % USD 16.00 against USD 8.00")
         #expect(try asker.source.stores().newestMilliseconds(of: Funnel.name) == Self.noon)
@@ -264,7 +267,7 @@ struct DashboardPeriodsTests {
                 "costs", #"{"source":"s","day":"2026-11-24","currency":"USD","amount":5}"#,
                 type: "cost.reported", partition: 0, at: Self.noon))
         try alone.fold("costs", alone.options())
-        let page = try self.asker(alone, at: "2026-11-26T13:00:00Z").page("/")
+        let page = try self.asker(alone, at: "2026-11-26T13:00:00Z").page("/?period=1d")
         #expect(page.text.contains("class=\"range\">24 November 2026, until 12:00 (UTC)<"))
     }
 
