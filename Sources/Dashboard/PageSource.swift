@@ -74,7 +74,9 @@ final class PageSource {
     ) throws {
         // A file reads each row once, so caching sums of days is useless.
         let stores = try request.asOfMilliseconds.map(stores(asOf:)) ?? installation.stores(nil)
-        _ = try request.resolved.write(stores, configuration, as: format, isRaw: false) { bytes in
+        var resolved = try request.resolved
+        resolved.leavesOutZeros = true
+        _ = try resolved.write(stores, configuration, as: format, isRaw: false) { bytes in
             guard isWanted() else { throw CancellationError() }
             try sink(bytes)
         }

@@ -64,7 +64,7 @@ struct StylesheetTests {
             where !field.0.contains("hidden") {
                 let before = text[..<field.range.lowerBound]
                 let opened =
-                    before.ranges(of: "<label>").count - before.ranges(of: "</label>").count
+                    before.ranges(of: "<label").count - before.ranges(of: "</label>").count
                 #expect(opened == 1, "\(path): \(field.0)")
             }
             #expect(text.ranges(of: "<table").count == text.ranges(of: "<thead>").count, "\(path)")
