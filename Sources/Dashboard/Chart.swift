@@ -108,7 +108,9 @@ struct Chart {
             html.element(
                 "text",
                 [
-                    "class": "label middle", "x": Self.text(Self.x(index, count)),
+                    // The middle of the last label would be at the edge.
+                    "class": index == count - 1 ? "label last" : "label middle",
+                    "x": Self.text(Self.x(index, count)),
                     "y": Self.text(Self.height - 6),
                 ], text: point.label)
         }

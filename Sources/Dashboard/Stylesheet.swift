@@ -172,6 +172,7 @@ enum Stylesheet {
         svg .event { stroke: var(--ink); stroke-width: 1.5; stroke-dasharray: 2 3; }
         svg .label { fill: var(--soft); font-size: 11px; }
         svg .end { text-anchor: end; } svg .middle { text-anchor: middle; }
+        svg .last { text-anchor: end; }
         svg .line { fill: none; stroke-width: 2; } svg .band { opacity: .22; stroke: none; }
         svg .line.young { stroke-dasharray: 4 4; }
         svg .line.s0 { stroke: var(--s0); } svg .line.s1 { stroke: var(--s1); }
