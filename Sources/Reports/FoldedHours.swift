@@ -36,14 +36,16 @@ struct FoldedHours: Sendable {
     /// The recorded decoding of each partition of postbacks.
     let decodings: [Int32: RecordedDecoding]
 
-    /// The version of all hours before one; nil if one of them has none.
-    func number(before end: String) -> Int? {
-        var last = 0
+    /// The count of the hours before one, and their last version; nil if one of them has none. An earlier state of the
+    /// store can have the same version with fewer hours.
+    func extent(before end: String) -> (count: Int, number: Int)? {
+        var (count, last) = (0, 0)
         for hour in days.lazy.flatMap(\.hours) where hour.text < end {
             guard let number = hour.unit.number else { return nil }
+            count += 1
             last = max(last, number)
         }
-        return last
+        return (count, last)
     }
 }
 

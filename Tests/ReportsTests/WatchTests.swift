@@ -98,7 +98,9 @@ struct WatchTests {
             let report = try opened.watch(watch(rules), nowMilliseconds: instant)
             return [report.summary] + report.all.rows.map { "\($0.map(\.plainText))" }
         }
-        func compare(_ rules: String = Self.rules) throws -> [[String]] {
+        func compare(
+            _ rules: String = Self.rules, _ kept: ReportCache = kept
+        ) throws -> [[String]] {
             try [0, 1, 59, 60, 27 * 60].map { minutes in
                 let instant = end - Self.hour + minutes * 60_000
                 let plain = try open(nil, rules, instant)
@@ -118,6 +120,21 @@ struct WatchTests {
                 value: #"{"auction_id":"late","bid_id":"1","seat":"south"}"#)
         ])
         #expect(try compare() != first)
+        // A store that is restored in place has fewer hours, with the same records.
+        let path = try OpenStores.path(of: "bids", in: stores.directory("data"))
+        let old = try Data(contentsOf: URL(fileURLWithPath: path))
+        try stores.foldBids([
+            SampleStores.Record(
+                offset: count + 1, milliseconds: end, type: "openrtb.win",
+                value: #"{"auction_id":"next","bid_id":"1","seat":"south"}"#)
+        ])
+        let later = ReportCache()
+        _ = try compare(Self.rules, later)
+        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+        try file.truncate(atOffset: 0)
+        try file.write(contentsOf: old)
+        try file.close()
+        _ = try compare(Self.rules, later)
     }
 
     @Test("what is said of an instant is the same whatever came after it")

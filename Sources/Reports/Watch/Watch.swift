@@ -88,12 +88,12 @@ extension StoreView {
         let read = Set(rows.whole.streams + rows.part.streams)
         for slice in slices where read.contains(slice.stream) {
             guard let hours = try slice.cache?.cells.hours(of: slice),
-                let number = hours.number(before: end.text)
+                let extent = hours.extent(before: end.text)
             else { return nil }
             state.hours.append(
                 .init(
                     identity: hours.identity, partitions: slice.partitions.map(\.partition),
-                    number: number))
+                    count: extent.count, number: extent.number))
         }
         return state
     }

@@ -10,12 +10,13 @@ final class WatchJudgements: Sendable {
         struct Hours: Equatable {
             let identity: String
             let partitions: [Int32]
-            /// The version of the hours before `end`.
+            /// The hours before `end`, and their last version.
+            let count: Int
             let number: Int
         }
 
         let end: Hour
-        /// Of each store that the rule reads.
+        /// One for each store of the rule.
         var hours: [Hours]
     }
 
