@@ -54,9 +54,10 @@ final class BrowserGallery: @unchecked Sendable {
     @TaskLocal static var current: BrowserGallery?
 
     let comparison: PictureComparison
-    /// Where the demo's files are.
-    let data: String
+    /// The directories of files that this run has made. Pages name them.
+    var directories: [String] { [pipelines.path, data] }
 
+    private let data: String
     private let pipelines: TemporaryDirectory
     private let dashboard: Program
     private let address: String
