@@ -93,8 +93,8 @@ package struct ExplainReport {
                     + untold.reason)
         }
         notices += additions(explanation)
-        return notices + [division?.text, division?.noteOnInstalls, cost].compactMap(\.self)
-            + explanation.summary
+        return notices + [division?.text].compactMap(\.self) + (division?.notes ?? [])
+            + [cost].compactMap(\.self) + explanation.summary
     }
 
     /// The sums over the records since the requested time, a line for each measure; empty without such a time.
@@ -102,7 +102,7 @@ package struct ExplainReport {
         guard let fromMilliseconds else { return [] }
         let time = UTC.text(milliseconds: fromMilliseconds)
         return explanation.measures.map { measure in
-            "since \(time): \(listed[measure.index]) of \(measure.name)"
+            "since \(time): \(listed[measure.index]) of \(measure.label)"
         }
     }
 

@@ -15,6 +15,13 @@ package struct Explanation: Sendable {
         /// The currency of an amount, if all of it in the stores has the same one; nil without amounts or without a
         /// named currency.
         package internal(set) var currency: String?
+
+        /// The name, followed by the currency of an amount: `revenue_min_micros USD`. The names of some measures end
+        /// in their currency already.
+        package var label: String {
+            guard let currency, !name.contains(" ") else { return name }
+            return "\(name) \(currency)"
+        }
     }
 
     /// Records that were folded and are no longer in the log.
@@ -72,14 +79,14 @@ package struct Explanation: Sendable {
                 measure.records == 1 ? "1 record adds" : "\(measure.records) records add"
             guard let stored = measure.stored else {
                 return
-                    "not known: \(records) \(measure.found) to \(measure.name), and an earlier version of Weir did not count \(measure.name) in some of these rows: see weir upgrade"
+                    "not known: \(records) \(measure.found) to \(measure.label), and an earlier version of Weir did not count \(measure.label) in some of these rows: see weir upgrade"
             }
             guard stored != measure.found else {
                 return
-                    "adds up: \(records) \(measure.found) to \(measure.name), the store has \(stored)"
+                    "adds up: \(records) \(measure.found) to \(measure.label), the store has \(stored)"
             }
             return
-                "does not add up: \(records) \(measure.found) to \(measure.name), the store has \(stored), "
+                "does not add up: \(records) \(measure.found) to \(measure.label), the store has \(stored), "
                 + "which is \(Self.difference(stored - measure.found)): \(reason)"
         }
     }

@@ -164,9 +164,10 @@ struct FunnelColumn: Sendable {
     /// A rate of counts.
     private init(
         _ name: String, of streams: [String], _ over: FunnelTerm, less: FunnelTerm? = nil,
-        per under: [FunnelTerm]
+        per under: [FunnelTerm], aboveOne why: String? = nil
     ) {
-        self.init(name, of: streams, FunnelRatio(over: over, less: less, under: under)) { row in
+        let ratio = FunnelRatio(over: over, less: less, under: under, whyAboveOne: why)
+        self.init(name, of: streams, ratio) { row in
             .ratio(
                 over.count(row) - (less?.count(row) ?? 0),
                 under.reduce(0) { $0 + $1.count(row) })
@@ -297,9 +298,15 @@ struct FunnelColumn: Sendable {
             FunnelColumn("win_rate", of: bids, .count(.wins), per: [.count(.bids)]),
             FunnelColumn(
                 "ctr", of: [ImpressionsFold.streamName] + clicks, .count(.clicks),
-                per: [.count(.presented), .count(.viewed)]),
+                per: [.count(.presented), .count(.viewed)],
+                aboveOne:
+                    "some publishers report clicks without the ads that they presented, and seen listings have no campaign"
+            ),
             FunnelColumn(
-                "install_rate", of: clicks + postbacks, .count(.installs), per: [.count(.clicks)]),
+                "install_rate", of: clicks + postbacks, .count(.installs), per: [.count(.clicks)],
+                aboveOne:
+                    "installs also follow ads that were seen but not clicked, clicks of earlier days, and ads of networks that report no clicks"
+            ),
             FunnelColumn(
                 costPerInstall, of: postbacks, hasCost: true,
                 FunnelRatio(over: .cost, under: [.count(.installs)])
@@ -320,7 +327,8 @@ struct FunnelColumn: Sendable {
             ) { .integer($0.sales.refundReversals) },
             FunnelColumn(
                 "app_refund_rate", of: notifications, .appRefunds, less: .appRefundReversals,
-                per: [.appSales]),
+                per: [.appSales],
+                aboveOne: "refunds also take back sales of earlier days"),
         ]
 
     private static let installs = [

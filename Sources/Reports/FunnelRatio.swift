@@ -51,6 +51,8 @@ struct FunnelRatio {
     /// Subtracted above the line.
     var less: FunnelTerm?
     let under: [FunnelTerm]
+    /// Why a share of counts can be above 1, as a clause; nil for a quotient that needs no reason.
+    var whyAboveOne: String?
 
     var terms: [FunnelTerm] { [over] + (less.map { [$0] } ?? []) + under }
 }
@@ -73,6 +75,8 @@ package struct FunnelDivision: Sendable {
     package let value: ReportValue
     /// For `cpi`: the installs of campaigns without a known cost.
     package fileprivate(set) var installsWithoutCost: Int128 = 0
+    /// Why a share can be above 1; nil for a quotient that needs no reason.
+    private let whyAboveOne: String?
 
     /// A part of the written division: a number, or the text between numbers.
     package enum Part: Sendable {
@@ -130,6 +134,13 @@ package struct FunnelDivision: Sendable {
         return "not known: nothing to divide by"
     }
 
+    /// Notes on the value: what lowers it, or why it is above 1.
+    package var notes: [String] {
+        let why = value.isAboveOne ? whyAboveOne : nil
+        return [noteOnInstalls, why.map { "\(measure) is above 1 (100 %): \($0)" }]
+            .compactMap(\.self)
+    }
+
     /// A note on installs of campaigns without a known cost, which lower `cpi`; nil without such installs.
     package var noteOnInstalls: String? {
         guard installsWithoutCost > 0, let installs = under.first?.amount else { return nil }
@@ -147,10 +158,21 @@ extension FunnelDivision {
             else { return .null }
             return row[index]
         }
-        func term(_ term: FunnelTerm) -> Term { Term(name: term.name, value: value(term.name)) }
-        self.init(
-            measure: measure, over: term(ratio.over), less: ratio.less.map(term),
-            under: ratio.under.map(term), value: value(measure))
+        self.init(measure, ratio, value: value(measure)) { value($0.name) }
+    }
+
+    /// - Parameter amount: the value of a term.
+    fileprivate init(
+        _ measure: String, _ ratio: FunnelRatio, value: ReportValue,
+        _ amount: (FunnelTerm) -> ReportValue
+    ) {
+        func term(_ term: FunnelTerm) -> Term { Term(name: term.name, value: amount(term)) }
+        self.measure = measure
+        over = term(ratio.over)
+        less = ratio.less.map(term)
+        under = ratio.under.map(term)
+        self.value = value
+        whyAboveOne = ratio.whyAboveOne
     }
 }
 
@@ -199,13 +221,7 @@ extension OpenStores {
             let group = fold.groups.first
             let row = FunnelRow(
                 sums: group?.sums ?? FunnelSums(), sales: group.map(fold.sales) ?? AppSales())
-            func term(_ term: FunnelTerm) -> FunnelDivision.Term {
-                FunnelDivision.Term(name: term.name, value: term.amount(row))
-            }
-            return FunnelDivision(
-                measure: column.name, over: term(ratio.over), less: ratio.less.map(term),
-                under: ratio.under.map(term),
-                value: column.value(row))
+            return FunnelDivision(column.name, ratio, value: column.value(row)) { $0.amount(row) }
         }
     }
 
@@ -274,11 +290,28 @@ extension Funnel {
         FunnelColumn.named(measure)?.ratio != nil
     }
 
+    /// Why a share of the funnel can be above 1, as a clause; nil for another measure.
+    package static func whyAboveOne(_ measure: String) -> String? {
+        FunnelColumn.named(measure)?.ratio?.whyAboveOne
+    }
+
     /// The columns that identify a campaign.
     package static let campaignColumns = ["ad_network_id", "app_id", "campaign"]
 }
 
 extension ReportTable {
+    /// A notice for each share of the funnel that is above 1 in a row. Pages explain their own columns, and programs
+    /// need no explanation.
+    func noticesAboveOne(as format: DumpFormat) -> [String] {
+        guard format == .table else { return [] }
+        return columns.indices.compactMap { index in
+            guard let why = Funnel.whyAboveOne(columns[index].name),
+                rows.contains(where: { $0[index].isAboveOne })
+            else { return nil }
+            return "\(columns[index].name) is above 1 (100 %) in some rows: \(why)"
+        }
+    }
+
     /// The installs in rows of unknown cost. Each row must be of a single campaign.
     package var installsWithoutCost: Int128 {
         func index(_ name: String) -> Int? { columns.firstIndex { $0.name == name } }

@@ -178,9 +178,9 @@ package struct ReportRequest: Sendable {
     func answer(
         _ table: ReportTable, _ notices: [String?], of report: some Report, as format: DumpFormat
     ) throws -> DumpAnswer {
-        .table(
-            try arranged(limited(table, of: report), of: report, as: format),
-            notices: notices.compactMap(\.self))
+        let table = try arranged(limited(table, of: report), of: report, as: format)
+        return .table(
+            table, notices: notices.compactMap(\.self) + table.noticesAboveOne(as: format))
     }
 
     private func limited(_ table: ReportTable, of report: some Report) throws -> ReportTable {

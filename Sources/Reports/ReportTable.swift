@@ -244,6 +244,11 @@ package enum ReportValue: Equatable, Sendable {
         )
     }
 
+    /// Whether it is a decimal number above 1.
+    var isAboveOne: Bool {
+        if case .decimal(let digits) = self { (Double(digits) ?? 0) > 1 } else { false }
+    }
+
     /// The digits of millionths.
     fileprivate static func sixDigits(_ millionths: UInt128) -> String {
         let digits = millionths.description

@@ -3,12 +3,13 @@ import ConfigurationValues
 import EmbeddedLog
 import Engine
 import EventLog
-import History
 import Reports
 import Store
 import Streams
 import TestKit
 import Testing
+
+@testable import History
 
 @Suite("The records behind a number")
 struct ExplainTests {
@@ -180,6 +181,24 @@ struct ExplainTests {
             ])
         #expect(explanation.summary == ["adds up: 2 records add 2 to postbacks, the store has 2"])
         #expect(explanation.untold.map(\.records) == [1])
+    }
+
+    @Test("an amount has its currency beside it, once")
+    func currencies() {
+        func label(_ name: String, _ currency: String?) -> String {
+            Explanation.Measure(
+                name: name, index: 0, stored: 5, found: 5, records: 1, currency: currency
+            ).label
+        }
+        #expect(label("revenue_min_micros", "USD") == "revenue_min_micros USD")
+        #expect(label("revenue_min_micros USD", "USD") == "revenue_min_micros USD")
+        #expect(label("installs", nil) == "installs")
+        let measure = Explanation.Measure(
+            name: "cost_micros", index: 0, stored: 5, found: 5, records: 1, currency: "EUR")
+        let explanation = Explanation(
+            dump: "costs", measures: [measure], counted: 1, leftOut: 0, untold: [], missing: [])
+        #expect(
+            explanation.summary == ["adds up: 1 record adds 5 to cost_micros EUR, the store has 5"])
     }
 
     @Test("name test events, and what another campaign left out is not told of")

@@ -68,6 +68,34 @@ struct FunnelRatioTests {
                 == "null_rate = null_values / postbacks = 0 / 2 = 0.000000")
     }
 
+    @Test("a share above 1 has the reason with it, for people")
+    func aboveOne() throws {
+        let ad: [String: Any] = ["ad_network_id": "net", "app_id": 1, "clicks": 2]
+        try stores.store(
+            "overlay-clicks", ad.merging(["campaign": "1"]) { $1 },
+            ad.merging(["campaign": "2"]) { $1 })
+        try stores.postbacks(installed("1", 3), installed("2", 1))
+        let why = "install_rate is above 1 (100 %)"
+        #expect(
+            try division("install_rate", campaign: "1")?.notes.first?.hasPrefix("\(why): installs")
+                == true)
+        #expect(try division("install_rate")?.notes == [])
+        func notices(
+            _ format: DumpFormat, by columns: [String] = ["campaign"], _ measures: [String]? = nil
+        ) throws -> Int {
+            var request = ReportRequest(name: Funnel.name, grouping: .columns(columns))
+            request.measures = measures
+            return try request.answer(
+                stores.sample.stores("data"), ReportConfiguration(catalog: stores.catalog),
+                as: format
+            ).notices.count { $0.hasPrefix(why) }
+        }
+        #expect(try notices(.table) == 1)
+        #expect(try notices(.csv) == 0 && notices(.table, ["installs"]) == 0)
+        // 4 installs of 4 clicks.
+        #expect(try notices(.table, by: ["app_id"]) == 0)
+    }
+
     @Test("sums below the line are added up")
     func added() throws {
         let ad: [String: Any] = ["ad_network_id": "net", "app_id": 1, "campaign": "1"]

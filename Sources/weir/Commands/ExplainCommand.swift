@@ -124,7 +124,7 @@ extension ExplainReport {
                     MoneyByCurrency($0, of: measure.name, currency: measure.currency)
                 } : nil
             try output.write(
-                "\(measure.name.withoutControls) = \(measure.stored.map { "\($0)" } ?? "unknown")"
+                "\(measure.label.withoutControls) = \(measure.stored.map { "\($0)" } ?? "unknown")"
                     + (units.map { " (\($0.plainText))" } ?? "") + "\n")
         }
         try output.write("\nrecords that count:\n")
