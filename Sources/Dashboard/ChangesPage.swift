@@ -17,7 +17,7 @@ struct ChangesPage {
 
     init(_ source: PageSource, _ context: PageContext, _ name: String) throws {
         self.source = source
-        var request = try context.limited(ReportAddress(name, context.parameters))
+        var request = try context.request(name)
         from = context.parameters["from"].nonempty ?? ""
         guard let begin = UTC.milliseconds(text: from), begin <= WallClock.milliseconds else {
             throw CommandError.usage(

@@ -15,6 +15,8 @@ struct PageLayout {
     var currencies: [String] = []
     /// Whether the page has days and filters.
     var hasBar = false
+    /// The request of the address, on the page of a report.
+    var report: ReportAddress?
     /// The filters that the content applied.
     var use = FilterUse()
     /// Seconds until the page reloads without a script; nil for never.
@@ -107,7 +109,7 @@ struct PageLayout {
         }
         if hasBar {
             FilterBar(
-                context: context, page: current, period: period, names: names,
+                context: context, page: current, report: report, period: period, names: names,
                 currencies: currencies, use: use
             ).write(to: &whole)
         }

@@ -24,8 +24,7 @@ struct ExplanationPage {
     init(_ source: PageSource, _ context: PageContext, _ dump: String) throws {
         self.source = source
         self.context = context
-        let asked = try ReportAddress(dump, context.parameters)
-        request = try context.limited(asked)
+        request = try context.request(dump)
         measure = context.parameters["measure"].nonempty
         if request.hidesAppSums, let measure,
             try requireReport(dump).appMeasures.contains(measure)
@@ -176,7 +175,9 @@ struct ExplanationPage {
             if explanation.measures.isEmpty, let measure, report.division == nil {
                 html.element("p", ["class": "sum"]) { html in
                     html.element("span", text: ShownValue.heading(measure))
-                    html.element("span", ["class": "amount"], text: "0")
+                    html.element(
+                        "span", ["class": "amount"],
+                        text: currency == nil ? "0" : ShownValue.sum(0, of: measure, currency))
                 }
             }
             for measure in explanation.measures {
@@ -191,7 +192,7 @@ struct ExplanationPage {
                     html.element(
                         "span", ["class": "amount"],
                         text: measure.stored.map {
-                            ShownValue.sum($0, of: measure.name, currency)
+                            ShownValue.sum($0, of: measure.label, currency)
                         } ?? "unknown")
                 }
             }
@@ -216,7 +217,7 @@ struct ExplanationPage {
                         html.element(
                             "span", ["class": "amount"],
                             text: ShownValue.sum(
-                                report.listed[measure.index], of: measure.name, currency))
+                                report.listed[measure.index], of: measure.label, currency))
                     }
                 }
             }
@@ -280,9 +281,7 @@ struct ExplanationPage {
                         "Amounts are converted to \(target) with rates.csv. Their explanations have the recorded amounts."
                 )
             }
-            if let note = division.noteOnInstalls {
-                html.element("p", ["class": "note"], text: note)
-            }
+            for note in division.notes { html.element("p", ["class": "note"], text: note) }
         }
     }
 
@@ -320,7 +319,7 @@ struct ExplanationPage {
                         }),
                         case .integer(let amount) = value
                     else { return value.plainText }
-                    return ShownValue.sum(amount, of: measure.name, currency)
+                    return ShownValue.sum(amount, of: measure.label, currency)
                 },
                 link: { row, column in
                     column == 0 && context.scope.isEmpty
@@ -447,9 +446,11 @@ extension PageWriter {
 
     /// The page of a dump, with its first selected rows.
     mutating func writeDump(_ name: String) throws {
-        let request = try context.limited(ReportAddress(name, context.parameters))
+        var request = try context.request(name)
+        (request.since, request.until) = days
         let report = try requireReport(name)
         try section("Rows", report.pageNote) { page in
+            page.noteFilters(of: request)
             if let asOf = request.asOf {
                 page.paragraph(
                     "As of \(asOf). A date without a time means midnight UTC.", class: "note")

@@ -5,6 +5,8 @@ import Reports
 struct FilterBar {
     let context: PageContext
     let page: DashboardPage?
+    /// The request of the address, on the page of a report.
+    let report: ReportAddress?
     let period: PageContext.Period
     let names: PageNames
     /// The currencies of `rates.csv`.
@@ -15,15 +17,26 @@ struct FilterBar {
     /// More choices than these are a field with suggestions instead of a menu.
     private static let mostOptions = 300
 
-    /// Parameters of the page that the form keeps.
-    private var kept: [String] {
-        page?.parameters
-            ?? ["app_id", "ad_network_id", "campaign"]
-            + context.parameters.names.filter(CampaignPick.isParameter)
-    }
-
     private var isOfDays: Bool { page?.isOfDays ?? true }
     private var isFiltered: Bool { page?.isOfEverything != true && page != .reports }
+
+    /// The filters with a field. An empty field limits nothing, so a request for rows without a value has none.
+    private var fields: [String] {
+        guard isFiltered, let report else { return isFiltered ? PageContext.filters : [] }
+        guard !report.hasEmptyFilter else { return [] }
+        return PageContext.filters.filter { context.canApply($0, to: report.columns) }
+    }
+
+    private var hasCurrency: Bool { isFiltered && report?.has(.amounts) ?? true }
+
+    /// The parameters without a field, which the form keeps.
+    private var kept: [(name: String, value: String)] {
+        let filters = PageContext.filters.filter { !fields.contains($0) }
+        return context.own
+            + (filters + (hasCurrency ? [] : [PageContext.currency])).compactMap { name in
+                context.parameters[name].nonempty.map { (name, $0) }
+            }
+    }
 
     func write(to html: inout HTML) {
         guard isOfDays || isFiltered else { return chips(to: &html) }
@@ -39,23 +52,20 @@ struct FilterBar {
                     if count > 0 { html.text(" (\(count))") }
                 }
                 html.element("div", ["class": "fields"]) { html in
-                    if isOfDays { dates(to: &html) }
-                    if isFiltered {
-                        for column in PageContext.filters { filter(column, to: &html) }
-                        currency(to: &html)
-                    }
+                    if isOfDays, report?.hasEmptyFilter != true { dates(to: &html) }
+                    for column in fields { filter(column, to: &html) }
+                    if hasCurrency { currency(to: &html) }
                 }
             }
-            for name in kept where !isFiltered || !PageContext.filters.contains(name) {
-                hidden(name, to: &html)
+            for (name, value) in kept where report != nil || !value.isEmpty {
+                hidden(name, value, to: &html)
             }
             html.element("button", ["type": "submit", "class": "apply"], text: "Apply")
         }
         chips(to: &html)
     }
 
-    private func hidden(_ name: String, to html: inout HTML) {
-        guard let value = context.parameters[name].nonempty else { return }
+    private func hidden(_ name: String, _ value: String, to html: inout HTML) {
         html.element("input", ["type": "hidden", "name": name, "value": value])
     }
 
@@ -72,13 +82,14 @@ struct FilterBar {
                 }
             }
         }
-        html.element(
-            "input",
-            [
-                "type": "hidden", "name": PageContext.shownPeriod,
-                "value": chosen?.rawValue ?? "",
-            ])
-        guard page?.isCompared ?? true else { return hidden(PageContext.compare, to: &html) }
+        // Without this parameter, an empty filter selects rows without a value.
+        if report?.hasEmptyFilter != true {
+            hidden(PageContext.shownPeriod, chosen?.rawValue ?? "", to: &html)
+        }
+        guard page?.isCompared ?? (report == nil) else {
+            guard let compare = context.parameters[PageContext.compare].nonempty else { return }
+            return hidden(PageContext.compare, compare, to: &html)
+        }
         labelled("Compare with", to: &html) { html in
             html.element("select", ["name": PageContext.compare]) { html in
                 for choice in PageContext.Comparison.allCases {
@@ -187,7 +198,7 @@ struct FilterBar {
         _ body: (inout HTML) -> Void
     ) {
         html.element("label", ["class": name]) { html in
-            html.element("span", text: text.prefix(1).uppercased() + text.dropFirst())
+            html.element("span", text: ShownValue.sentence(text))
             body(&html)
         }
     }
@@ -196,7 +207,8 @@ struct FilterBar {
 
     /// The active filters. Each says where it does not apply, and has a link that removes it.
     private func chips(to html: inout HTML) {
-        let chosen = context.chosen.filter { condition in
+        let asked = (report?.conditions ?? []).filter { !context.chosen.contains($0) }
+        let chosen = (context.chosen + asked).filter { condition in
             !context.scope.contains { $0.column == condition.column }
         }
         let hasDates = !isOfDays && context.isLimitedInTime
@@ -242,8 +254,8 @@ struct FilterBar {
         let name = names.name(condition.value, in: condition.column) { column in
             (context.scope + context.chosen).first { $0.column == column }?.value
         }
-        html.text("\(heading.prefix(1).uppercased() + heading.dropFirst()): ")
-        html.element("b", text: name ?? condition.value)
+        html.text("\(ShownValue.sentence(heading)): ")
+        html.element("b", text: name ?? (condition.value.isEmpty ? "none" : condition.value))
     }
 
     private func remove(_ columns: [String], _ name: String, to html: inout HTML) {

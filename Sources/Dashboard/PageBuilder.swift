@@ -38,7 +38,10 @@ struct PageBuilder {
             presentMilliseconds: (try? source.installation.present.milliseconds)
                 ?? WallClock.milliseconds)
         context.firstMilliseconds = standings.firstMilliseconds
-        context.reportCurrency = (try? source.configuration.catalog())?.reportCurrency
+        // The address of a report has its currency.
+        if route?.report == nil {
+            context.reportCurrency = (try? source.configuration.catalog())?.reportCurrency
+        }
         for (bundle, app) in (try? source.configuration.appsByBundle()) ?? [:] {
             context.bundles["\(app)"] = bundle
         }
@@ -49,7 +52,10 @@ struct PageBuilder {
     private func allowedRoute() throws -> PageRoute {
         guard let route else { throw DashboardError.notFound(path) }
         guard scope.isEmpty || !route.isOfEverything else { throw DashboardError.ofEverything }
-        guard let valid = route.parameters else { return route }
+        guard let valid = route.parameters else {
+            try PageContext.check(parameters)
+            return route
+        }
         if let unknown = parameters.names.first(where: { name in
             !valid.contains(name) && !(route.takesPicks && CampaignPick.isParameter(name))
         }) {
@@ -67,15 +73,19 @@ struct PageBuilder {
         let route = try allowedRoute()
         let (context, standings) = context()
         let page = if case .page(let page) = route { page } else { DashboardPage?.none }
-        let period = page?.period ?? .month
+        let period = page?.period ?? (route.report == nil ? .month : .all)
         var writer = PageWriter(source, context, period: period)
         let title = try write(route, standings, to: &writer)
         if let broken = writer.brokenFile, !writer.showsAnything { throw broken }
         var layout = PageLayout(
             context: context, current: page, title: title, formToken: formToken,
             names: source.names(for: scope))
+        if case .ofDump(.dump, let name, _) = route {
+            layout.report = try ReportAddress(name, parameters)
+        }
         layout.hasBar =
-            page != nil || [.single(.campaign), .single(.compare)].contains(route)
+            page != nil || layout.report != nil
+            || [.single(.campaign), .single(.compare)].contains(route)
         layout.use = source.filterUse
         layout.currencies = source.currencies
         if page == .live { layout.reloadSeconds = context.reloadSeconds }
@@ -113,7 +123,7 @@ struct PageBuilder {
             try writer.writeDelivery()
             return "Delivery"
         case .ofDump(.dump, let name, nil):
-            writer.writeHeading(name, showsDays: false)
+            writer.writeHeading(name, showsDays: true)
             try writer.writeDump(name)
             return name
         case .ofDump(.changes, let name, nil):
@@ -237,7 +247,7 @@ struct PageBuilder {
         let (context, _) = context()
         switch kind {
         case .dump:
-            let request = try context.limited(ReportAddress(name, parameters))
+            let request = try context.request(name)
             try source.writeFile(of: request, as: format, while: isWanted, to: write)
         case .changes:
             let table = try ChangesPage(source, context, name).table

@@ -28,6 +28,9 @@ struct PageContext {
     /// The columns that can filter every page.
     static let filters = ["campaign", "app_id", "ad_network_id", "source_app_id", "country"]
 
+    /// The parameters of every page.
+    static let shared = ofDays + [shownPeriod, compare, currency] + filters
+
     /// The reader's filters, without the scope.
     var chosen: [ReportRequest.Condition] {
         Self.filters.compactMap { name in
@@ -47,17 +50,23 @@ struct PageContext {
 
     /// This page with other values of some parameters; nil removes a parameter.
     func address(changing changes: [String: String?]) -> PageAddress {
-        let kept = carried.map(\.name)
-        let own = parameters.names.filter { name in
-            !kept.contains(name) && !Self.ofDays.contains(name) && name != Self.shownPeriod
-        }
-        var all = carried
-        for name in own { all += parameters[name].nonempty.map { [(name, $0)] } ?? [] }
+        var all = carried + own
         all.removeAll { changes[$0.name] != nil }
         for (name, value) in changes.sorted(by: { $0.key < $1.key }) {
             if let value { all.append((name, value)) }
         }
         return PageAddress(path, all)
+    }
+
+    /// The parameters of this page alone. On the page of a report, an empty filter that is not a field of the bar selects
+    /// the rows without a value.
+    var own: [(name: String, value: String)] {
+        parameters.names.compactMap { name in
+            guard let value = parameters[name] else { return nil }
+            let isOfRows =
+                value.isEmpty && Self.filters.contains(name) && parameters[Self.shownPeriod] == nil
+            return isOfRows || !Self.shared.contains(name) ? (name, value) : nil
+        }
     }
 
     /// Seconds until a page of the last records reloads; nil while it is paused.
@@ -66,6 +75,15 @@ struct PageContext {
     func address(_ path: String, _ more: [(name: String, value: String)] = []) -> PageAddress {
         PageAddress(
             path, carried.filter { carried in !more.contains { $0.name == carried.name } } + more)
+    }
+
+    /// The request of an address that names its report, limited to the selection. A chosen period becomes its days.
+    func request(_ name: String) throws -> ReportAddress {
+        var request = try ReportAddress(name, parameters)
+        if parameters[Self.period].nonempty != nil, period(default: .all) != nil {
+            (request.since, request.until) = bounds(default: .all)
+        }
+        return try limited(request)
     }
 
     /// The request limited to the selection and the reader's scope.
@@ -139,6 +157,12 @@ struct PageContext {
             return bundles[condition.value].map { .init(column: "bundle_id", value: $0) }
         default: return nil
         }
+    }
+
+    /// Whether a filter can limit a report with these columns.
+    func canApply(_ filter: String, to columns: [String]) -> Bool {
+        let value = filter == "app_id" ? bundles.keys.first ?? "" : "US"
+        return applied(.init(column: filter, value: value), to: columns) != nil
     }
 
     private func within(

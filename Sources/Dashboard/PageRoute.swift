@@ -110,18 +110,19 @@ enum PageRoute: Equatable {
         return false
     }
 
+    /// The name of the report that it is about; nil for another page.
+    var report: String? {
+        if case .ofDump(_, let name, _) = self { name } else { nil }
+    }
+
     /// Whether it also takes the parameters of checked campaigns.
     var takesPicks: Bool { self == .single(.compare) }
 
     /// The valid parameters; nil when `ReportAddress` decides.
     var parameters: [String]? {
-        let shared =
-            PageContext.ofDays
-            + [PageContext.shownPeriod, PageContext.compare, PageContext.currency]
-            + PageContext.filters
-        return switch self {
-        case .page(let page): shared + page.parameters
-        case .single(let single): shared + single.parameters
+        switch self {
+        case .page(let page): PageContext.shared + page.parameters
+        case .single(let single): PageContext.shared + single.parameters
         case .ofDump: nil
         }
     }

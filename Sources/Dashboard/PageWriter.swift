@@ -39,18 +39,22 @@ struct PageWriter {
     /// The request limited to the selection. Notes the filters that its rows do not have.
     func limited(_ request: ReportAddress, to days: PageContext.Days? = nil) throws -> ReportAddress
     {
-        let columns = request.columns
-        for condition in context.chosen {
-            source.filterUse.add(
-                condition.column, of: request.name,
-                isApplied: context.applied(condition, to: columns) != nil)
-        }
+        noteFilters(of: request)
         if context.target != nil, let report = request.report, report.abilities.contains(.amounts) {
             source.filterUse.add(
                 PageContext.currency, of: request.name,
                 isApplied: PageContext.isConverted(report))
         }
         return try context.limited(request, to: days)
+    }
+
+    /// Notes which filters limit a report.
+    func noteFilters(of request: ReportAddress) {
+        for condition in context.chosen {
+            source.filterUse.add(
+                condition.column, of: request.name,
+                isApplied: context.applied(condition, to: request.columns) != nil)
+        }
     }
 
     // MARK: Parts of a page

@@ -66,7 +66,7 @@ struct ReportAddress {
 
         static let all = [
             by, since, until, asOf, measures, date, curve, "measure", "from", PageContext.period,
-            PageContext.shownPeriod, PageContext.currency,
+            PageContext.shownPeriod, PageContext.compare, PageContext.currency,
         ]
     }
 
@@ -95,9 +95,20 @@ struct ReportAddress {
         request.dateRule = isByInstall ? .install : nil
         request.curve = parameters[Parameter.curve] == "1"
         request.target = PageContext.target(parameters)
-        // An empty text is also a value: that of rows with an unknown column.
+        // An empty text is also a value: that of rows with an unknown column. An empty field of the bar limits nothing.
+        let isOfBar = parameters[PageContext.shownPeriod] != nil
         request.conditions = columns.compactMap { name in
-            parameters[name].map { ReportRequest.Condition(column: name, value: $0) }
+            guard let value = parameters[name],
+                !value.isEmpty || !isOfBar || !PageContext.filters.contains(name)
+            else { return nil }
+            return ReportRequest.Condition(column: name, value: value)
+        }
+    }
+
+    /// Whether it selects rows without a value in the column of a filter. The bar cannot show that choice.
+    var hasEmptyFilter: Bool {
+        request.conditions.contains {
+            $0.value.isEmpty && PageContext.filters.contains($0.column)
         }
     }
 

@@ -17,6 +17,16 @@ enum ShownValue {
         "ad_network_id": "network", "app_id": "app", "source_app_id": "source app",
     ]
 
+    /// Text that begins with a capital letter.
+    static func sentence(_ text: String) -> String {
+        text.prefix(1).uppercased() + text.dropFirst()
+    }
+
+    /// A note on the heading of a column; nil for a column that needs none.
+    static func note(_ column: String) -> String? {
+        Funnel.whyAboveOne(column).map { "Can be above 100 %: \($0)." }
+    }
+
     /// The name of a sum of an explanation, which contains prices as records have them.
     static func sumHeading(_ measure: String) -> String {
         MoneyByCurrency.isOfThousand(measure)
