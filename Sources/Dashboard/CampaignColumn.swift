@@ -73,9 +73,12 @@ struct CampaignColumn {
         CampaignColumn(id: "win_rate", title: "Win rate", content: .measure("win_rate")),
         CampaignColumn(id: "presented", title: "Presented", content: .measure("presented")),
         CampaignColumn(id: "clicks", title: "Clicks", content: .measure("clicks")),
-        CampaignColumn(id: "ctr", title: "Click rate", content: .measure("ctr")),
         CampaignColumn(
-            id: "install_rate", title: "Installs per click", content: .measure("install_rate")),
+            id: "ctr", title: "Click rate", note: ShownValue.note("ctr") ?? "",
+            content: .measure("ctr")),
+        CampaignColumn(
+            id: "install_rate", title: "Installs per click",
+            note: ShownValue.note("install_rate") ?? "", content: .measure("install_rate")),
         CampaignColumn(id: "postbacks", title: "Postbacks", content: .measure("postbacks")),
     ]
 }

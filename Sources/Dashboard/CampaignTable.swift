@@ -164,8 +164,22 @@ struct CampaignTable {
 
     // MARK: Writing
 
+    /// Notes on the shares of the shown columns that are above 100 %, in a campaign or in the total.
+    private var notes: [String] {
+        let shares = columns.compactMap { column in
+            if case .measure(let name) = column.content {
+                (heading: column.title, measure: name)
+            } else {
+                nil
+            }
+        }
+        let notes = answers.now.notesAboveWhole(shares)
+        return notes + answers.total.notesAboveWhole(shares).filter { !notes.contains($0) }
+    }
+
     func write(to html: inout HTML) {
         if !isShort { chooser(to: &html) }
+        for note in notes { html.element("p", ["class": "note"], text: note) }
         if canCompare { comparison(to: &html) }
         html.table(named: "All campaigns", class: "campaigns") { html in
             html.element("thead") { html in

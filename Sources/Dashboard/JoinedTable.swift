@@ -36,14 +36,8 @@ struct JoinedTable {
         var keys: [[String]] = []
         var seen: Set<[String]> = []
         for answer in answers {
-            var rows = answer.rows
-            if let sort, let index = answer.index(of: sort) {
-                let amounts = rows.map { ShownValue.order($0[index], in: sort) }
-                rows = rows.indices.sorted {
-                    amounts[$0] == amounts[$1] ? $0 < $1 : amounts[$0] > amounts[$1]
-                }.map { rows[$0] }
-            }
-            keys += rows.map { key($0, answer) }.filter { seen.insert($0).inserted }
+            keys += answer.rows(largest: sort).map { key($0, answer) }
+                .filter { seen.insert($0).inserted }
         }
         rows = byKey
         if sort == nil { keys.sort { $1.lexicographicallyPrecedes($0) } }

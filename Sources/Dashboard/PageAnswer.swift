@@ -100,6 +100,15 @@ struct PageAnswer {
             ).inNaturalOrder
     }
 
+    /// The rows, those with the largest value of a measure first; in their own order without the measure.
+    func rows(largest measure: String?) -> [[ReportValue]] {
+        guard let measure, let index = index(of: measure) else { return rows }
+        let amounts = rows.map { ShownValue.order($0[index], in: measure) }
+        return rows.indices.sorted {
+            amounts[$0] == amounts[$1] ? $0 < $1 : amounts[$0] > amounts[$1]
+        }.map { rows[$0] }
+    }
+
     /// Whether a sum of a campaign is unknown.
     func isUnknown(_ row: [ReportValue], _ index: Int) -> Bool {
         hasUnknown && row[index] == .null && Self.results.contains(table.columns[index].name)
@@ -120,6 +129,18 @@ struct PageAnswer {
         else { return nil }
         return
             "cpi is the cost divided by all installs of the row, including installs of campaigns without a known cost."
+    }
+
+    /// Explains the shares that are above 100 % in a row.
+    ///
+    /// - Parameter measures: the shown ones, with their headings.
+    func notesAboveWhole(_ measures: [(heading: String, measure: String)]) -> [String] {
+        measures.compactMap { heading, measure in
+            guard let why = Funnel.whyAboveOne(measure), let index = index(of: measure),
+                rows.contains(where: { ShownValue.amount($0[index], in: measure) ?? 0 > 1 })
+            else { return nil }
+            return "\(ShownValue.sentence(heading)) is above 100 % in some rows: \(why)."
+        }
     }
 
     func index(of column: String) -> Int? { table.columns.firstIndex { $0.name == column } }

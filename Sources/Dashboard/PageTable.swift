@@ -31,15 +31,14 @@ extension PageWriter {
         var answer = answer
         answer.leaveOutEmptyRows()
         if sort == nil { answer.orderNaturally() }
-        var rows = answer.rows
-        if let sort, let index = answer.index(of: sort) {
-            let amounts = rows.map { ShownValue.order($0[index], in: sort) }
-            rows = rows.indices.sorted {
-                amounts[$0] == amounts[$1] ? $0 < $1 : amounts[$0] > amounts[$1]
-            }.map { rows[$0] }
-        }
+        let rows = answer.rows(largest: sort)
         let shown = rows.prefix(limit)
         let indices = Self.shownIndices(of: answer, keepsAsked: keepsAsked)
+        let headings = indices.map { index in
+            let name = answer.table.columns[index].name
+            return (heading: ShownValue.heading(name), measure: name)
+        }
+        for note in answer.notesAboveWhole(headings) { paragraph(note, class: "note") }
         let decimals = answer.fractionDigits(of: shown)
         let names = source.names(for: context.scope)
         let title = sectionTitle
@@ -54,6 +53,7 @@ extension PageWriter {
                                 [
                                     "scope": "col",
                                     "class": index >= answer.firstMeasure ? "number" : nil,
+                                    "title": ShownValue.note(column.name),
                                 ], text: ShownValue.heading(column.name))
                         }
                     }
@@ -163,6 +163,8 @@ extension PageWriter {
                 html.rowHeader(isFirst: position == 0) { html in
                     if column.name == "campaign", answer.hasWholeCampaign {
                         html.campaign(key + answer.names(of: row), names, link: target)
+                    } else if column.name == "campaign", text.isEmpty {
+                        html.element("span", ["class": "unknown"], text: "No campaign")
                     } else {
                         html.named(text, name, link: isCampaign ? target : nil)
                     }
