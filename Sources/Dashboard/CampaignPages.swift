@@ -4,11 +4,14 @@ import Streams
 // All campaigns, and one campaign.
 
 extension PageWriter {
-    /// The page of a campaign's row.
+    /// The page of a campaign's row. A row without a campaign has no such page, and leads to its days.
     func campaignLink(_ key: [ReportRequest.Condition]) -> PageAddress? {
-        let wanted = key.filter { ["campaign", "app_id", "ad_network_id"].contains($0.column) }
-        guard wanted.contains(where: { $0.column == "campaign" && !$0.value.isEmpty }) else {
-            return nil
+        let wanted = key.filter { Funnel.campaignColumns.contains($0.column) }
+        guard let campaign = wanted.first(where: { $0.column == "campaign" }) else { return nil }
+        guard !campaign.value.isEmpty else {
+            var request = ReportAddress(Funnel.name, by: ["day"])
+            request.conditions = wanted
+            return (try? context.limited(request, to: days))?.address
         }
         return context.address("/campaign", wanted.map { ($0.column, $0.value) })
     }
@@ -48,7 +51,7 @@ extension PageWriter {
             context, source.names(for: context.scope), answers, link: campaignLink)
         write { table.write(to: &$0) }
         if let compared = context.compared(default: period) {
-            paragraph("Changes are against \(compared.words).", class: "note")
+            paragraph(compared.sentence, class: "note")
         } else if let reason = context.notCompared(default: period) {
             paragraph(reason, class: "note")
         }
@@ -130,7 +133,8 @@ extension PageWriter {
             (context.scope + context.chosen).first { $0.column == column }?.value
         }
         let name = names.name(id, in: "campaign", row: value)
-        let title = name ?? "Campaign \(id)"
+        let unnamed = names.unnamedCampaign { $0 == "campaign" ? id : value($0) }
+        let title = name ?? unnamed.title
         let parts = ["ad_network_id", "app_id"].compactMap { column in
             value(column).map { names.name($0, in: column) ?? $0 }
         }
@@ -138,6 +142,7 @@ extension PageWriter {
             title,
             (parts + [name == nil ? nil : "campaign \(id)"].compactMap(\.self))
                 .joined(separator: " · "), showsDays: true)
+        if name == nil, let reason = unnamed.reason { writeReason(reason) }
         let daily = try? dailyFunnel()
         try section("Results") { page in
             try page.cards(
@@ -157,6 +162,19 @@ extension PageWriter {
         }
         try writeCampaignDetails()
         return title
+    }
+
+    /// Why a campaign has no name, with a link to its postbacks.
+    private mutating func writeReason(_ reason: String) {
+        let postbacks = ReportAddress(
+            "postbacks", by: ["version", "sequence_index", "conversion_type", "verdict"])
+        let address = (try? context.limited(postbacks, to: days))?.address
+        write { html in
+            html.element("p", ["class": "note"]) { html in
+                html.text("\(ShownValue.sentence(reason)). ")
+                if let address { html.link("Postbacks of this id", to: address) }
+            }
+        }
     }
 
     private mutating func writeCampaignDetails() throws {

@@ -1,5 +1,6 @@
 import Foundation
 import Reports
+import Streams
 
 /// A figure on a page: a value or an interval, its change, and its days as a small line.
 struct Card {
@@ -68,6 +69,39 @@ struct Change {
     }
 }
 
+extension PageContext.Compared {
+    /// The hour at which both ranges end, if the shown days are not over: `13:00`.
+    var hour: String? { isPartial ? now.until.flatMap(Self.time) : nil }
+
+    /// The earlier days in few words: `12 Nov to 18 Nov`, `23 Nov until 13:00`.
+    var earlierDays: String { Self.words(before) }
+
+    /// The compared part of the shown days, in the same way.
+    var days: String { Self.words(now) }
+
+    /// Names both ranges.
+    var sentence: String { "\(days) compared with \(earlierDays): \(words)." }
+
+    private static func words(_ days: PageContext.Days) -> String {
+        let last = days.until.flatMap { UTC.milliseconds(text: $0) }.map {
+            UTC.day(milliseconds: $0 - 1)
+        }
+        var names: [String] = []
+        for day in [days.since.map { String($0.prefix(10)) }, last].compactMap(\.self) {
+            // The heading of the page has the year.
+            let name = String(PageContext.name(ofDay: day, isShort: true).dropLast(5))
+            if names.last != name { names.append(name) }
+        }
+        let end = days.until.flatMap(time).map { " until \($0)" } ?? ""
+        return names.joined(separator: " to ") + end
+    }
+
+    /// The time of an instant; nil for a day.
+    private static func time(_ text: String) -> String? {
+        text.utf8.count > 10 ? String(text.dropFirst(11).prefix(5)) : nil
+    }
+}
+
 extension ReportValue {
     /// Whether two decimals of a ratio would hide most of it.
     var isSmall: Bool {
@@ -105,14 +139,14 @@ extension PageWriter {
         if let noStore, found.isEmpty { throw noStore }
         write { html in
             html.element("div", ["class": "cards"]) { html in
-                for group in found { group.write(days, compared?.isPartial == true, to: &html) }
+                for group in found { group.write(days, compared, to: &html) }
             }
         }
         for stream in Set(missing).sorted() {
             paragraph("No records of \(stream) yet.", class: "note")
         }
         if let compared {
-            paragraph("Compared with \(compared.words).", class: "note compared")
+            paragraph(compared.sentence, class: "note compared")
         } else if let reason = context.notCompared(default: period) {
             paragraph(reason, class: "note compared")
         }
@@ -241,13 +275,15 @@ private struct FoundCards {
         return found
     }
 
-    func write(_ days: PageAnswer?, _ isPartial: Bool, to html: inout HTML) {
+    func write(
+        _ days: PageAnswer?, _ compared: PageContext.Compared?, to html: inout HTML
+    ) {
         for card in cards {
             html.element("div", ["class": "card"]) { html in
                 html.element("span", ["class": "title"], text: card.title)
                 Self.amount(card, shown, to: &html)
-                if let now, let before {
-                    Self.change(card, now, before, isPartial, to: &html)
+                if let now, let before, let compared {
+                    Self.change(card, now, before, compared, to: &html)
                 }
                 if let days { Self.line(card, days, to: &html) }
             }
@@ -273,8 +309,9 @@ private struct FoundCards {
         link.write(high, of: card.high, decimals: decimals, isShort: true, to: &html)
     }
 
+    /// The change, and the values that it compares with their days.
     private static func change(
-        _ card: Card, _ now: PageAnswer, _ before: PageAnswer, _ isPartial: Bool,
+        _ card: Card, _ now: PageAnswer, _ before: PageAnswer, _ compared: PageContext.Compared,
         to html: inout HTML
     ) {
         html.element("span", ["class": "before"]) { html in
@@ -289,12 +326,12 @@ private struct FoundCards {
             } else if card.low != card.high {
                 html.text(Self.intervalChange(card, now, before))
             }
-            if isPartial, now.only(card.low) != nil {
+            if let hour = compared.hour, now.only(card.low) != nil {
+                html.text("until \(hour): ")
                 range(card, now, to: &html)
-                html.text(" against ")
-            } else {
-                html.text("before ")
+                html.element("br")
             }
+            html.text("\(compared.earlierDays): ")
             range(card, before, to: &html)
         }
     }

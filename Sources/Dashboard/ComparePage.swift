@@ -75,7 +75,7 @@ extension PageWriter {
                 link: page.campaignLink)
             page.write { table.writeSideBySide(to: &$0) }
             if let compared = page.context.compared(default: page.period) {
-                page.paragraph("Changes are against \(compared.words).", class: "note")
+                page.paragraph(compared.sentence, class: "note")
             }
             page.files(of: answers.now)
         }

@@ -1,13 +1,16 @@
 import Foundation
 import Reports
+import Streams
 
 /// A measure of a campaign that changed more than chance explains.
 struct Mover {
     let key: [ReportRequest.Condition]
     let measure: String
     let title: String
+    /// Its row of the earlier days; nil without one.
     let before: [ReportValue]?
-    let now: [ReportValue]
+    /// Its row of the present days; nil without one.
+    let now: [ReportValue]?
     /// Larger for a less likely change.
     let strength: Double
 }
@@ -18,6 +21,11 @@ extension PageWriter {
     private static let leastStrength = 3.0
     /// The share of the total spend that a change of spend needs.
     private static let leastShareOfSpend = 0.01
+
+    /// Days that a change needs before its first day can be found.
+    private static let leastDays = 4
+    private static let withoutStart =
+        "not known: the first day of a change needs \(leastDays) days with this measure"
 
     /// The largest changes of campaigns between the compared days.
     mutating func writeMovers() throws {
@@ -38,20 +46,27 @@ extension PageWriter {
                 "No campaign differs clearly from \(compared.words).", class: "empty")
         }
         paragraph(
-            "Compared with \(compared.words). Spend by at least 10 %, installs and cost per install by more than three standard deviations.",
+            "\(compared.sentence) A change of spend is listed from 10 % on, and one of installs and cost per install from three standard deviations on. Since names the day that separates the earlier level from the new one best.",
             class: "note")
         let starts = try starts(of: movers, compared)
         let names = source.names(for: context.scope)
         let (campaignLink, title) = (campaignLink, sectionTitle)
+        let headings: [(String, String?)] = [
+            ("Campaign", nil), ("Measure", nil), ("Before", compared.earlierDays),
+            ("Now", compared.days), ("Change", nil), ("Since", "first day of the new level"),
+        ]
         write { html in
             html.table(named: title) { html in
                 html.element("thead") { html in
                     html.element("tr") { html in
-                        for title in ["Campaign", "Measure", "Before", "Now", "Change", "Since"] {
+                        for (title, note) in headings {
                             let isNumber = ["Before", "Now", "Change"].contains(title)
                             html.element(
-                                "th", ["scope": "col", "class": isNumber ? "number" : nil],
-                                text: title)
+                                "th", ["scope": "col", "class": isNumber ? "number" : nil]
+                            ) { html in
+                                html.text(title)
+                                if let note { html.element("small", text: note) }
+                            }
                         }
                     }
                 }
@@ -64,7 +79,12 @@ extension PageWriter {
                             }
                             html.element("td", text: mover.title)
                             Self.values(mover, before, now, to: &html)
-                            html.element("td", text: start)
+                            html.element("td") { html in
+                                guard start == nil else { return html.text(start ?? "") }
+                                html.element(
+                                    "span", ["class": "unknown", "title": Self.withoutStart],
+                                    text: "–")
+                            }
                         }
                     }
                 }
@@ -77,17 +97,23 @@ extension PageWriter {
         _ mover: Mover, _ before: PageAnswer, _ now: PageAnswer, to html: inout HTML
     ) {
         func value(_ answer: PageAnswer, _ row: [ReportValue]?) -> ReportValue? {
-            answer.index(of: mover.measure).flatMap { row?[$0] }
+            guard let row else { return .integer(0) }
+            return answer.index(of: mover.measure).map { row[$0] }
         }
         let (old, new) = (value(before, mover.before), value(now, mover.now))
         for (answer, row, value) in [(before, mover.before, old), (now, mover.now, new)] {
             html.element("td", ["class": "number"]) { html in
                 NumberLink(answer, key: mover.key, row: row).write(
-                    value, of: mover.measure, to: &html)
+                    value, of: mover.measure, isLinked: row != nil, to: &html)
             }
         }
         html.element("td", ["class": "number"]) { html in
-            if let change = Change(from: old, to: new, of: mover.measure) {
+            // An amount that has ended has no currency.
+            let change =
+                mover.now == nil
+                ? Change(from: old.flatMap { ShownValue.amount($0, in: mover.measure) }, to: 0)
+                : Change(from: old, to: new, of: mover.measure)
+            if let change {
                 let tone: Card.Tone =
                     ["cpi": .bad, "installs": .good][mover.measure] ?? .neutral
                 html.element(
@@ -110,8 +136,10 @@ extension PageWriter {
             uniquingKeysWith: { first, _ in first })
         let total = now.rows.reduce(0) { $0 + amount(now, $1, "cost_micros") }
         var movers: [Mover] = []
-        for row in now.rows {
-            let key = now.key(of: row)
+        let current = now.rows.map { (now.key(of: $0), Optional($0)) }
+        let keys = Set(current.map { $0.0.map(\.value) })
+        let ended = before.rows.map(before.key).filter { !keys.contains($0.map(\.value)) }
+        for (key, row) in current + ended.map({ ($0, nil) }) {
             guard key.contains(where: { $0.column == "campaign" && !$0.value.isEmpty }) else {
                 continue
             }
@@ -144,30 +172,45 @@ extension PageWriter {
         return Array(movers.sorted { $0.strength > $1.strength }.prefix(mostMovers))
     }
 
-    /// The first day of each change: the day that separates the earlier days from the later ones best.
+    /// The first day of each change: the day that separates the earlier days from the later ones best; nil for too few
+    /// days.
     private mutating func starts(
         of movers: [Mover], _ compared: PageContext.Compared
-    ) throws -> [String] {
+    ) throws -> [String?] {
         try movers.map { mover in
             var request = ReportAddress(
                 Funnel.name, by: ["day"], measures: ["installs", "cost_micros"])
             request.conditions = mover.key
-            let days = try answer(request, days: (compared.before.since, compared.now.until))
-            guard let day = days.index(of: "day"), let installs = days.index(of: "installs"),
-                let cost = days.index(of: "cost_micros")
-            else { return "" }
-            let own = days.rows.sorted { $0[day].plainText < $1[day].plainText }
-            let amounts = own.map { row -> Double in
-                let count = ShownValue.amount(row[installs], in: "installs") ?? 0
-                let spend = ShownValue.amount(row[cost], in: "cost_micros") ?? 0
-                switch mover.measure {
-                case "installs": return count
-                case "cpi": return spend / max(count, 1)
-                default: return spend
-                }
+            let answer = try answer(request, days: (compared.before.since, compared.now.until))
+            let amounts = Self.amounts(of: mover.measure, answer, compared)
+            guard amounts.count >= Self.leastDays,
+                let change = Self.change(in: amounts.map(\.amount))
+            else { return nil }
+            return PageContext.name(ofDay: amounts[change].day, isShort: true)
+        }
+    }
+
+    /// A measure by day, from the first earlier day to the last present one. A day without a row has 0, and no cost per
+    /// install.
+    static func amounts(
+        of measure: String, _ answer: PageAnswer, _ compared: PageContext.Compared
+    ) -> [(day: String, amount: Double)] {
+        guard let first = compared.before.since.flatMap({ UTC.milliseconds(text: $0) }),
+            let end = compared.now.until.flatMap({ UTC.milliseconds(text: $0) })
+        else { return [] }
+        let rows = Dictionary(
+            answer.rows.map { (answer.value($0, "day").plainText, $0) },
+            uniquingKeysWith: { first, _ in first })
+        return stride(from: first, to: end, by: Int(PageContext.dayMilliseconds)).compactMap {
+            let day = UTC.day(milliseconds: $0)
+            func amount(_ measure: String) -> Double {
+                rows[day].flatMap {
+                    ShownValue.amount(answer.value($0, measure), in: measure)
+                } ?? 0
             }
-            guard amounts.count > 3, let change = Self.change(in: amounts) else { return "" }
-            return PageContext.name(ofDay: own[change][day].plainText, isShort: true)
+            guard measure == "cpi" else { return (day, amount(measure)) }
+            let installs = amount("installs")
+            return installs > 0 ? (day, amount("cost_micros") / installs) : nil
         }
     }
 
@@ -193,11 +236,14 @@ extension HTML {
         }
         let id = value("campaign") ?? ""
         let name = names.name(id, in: "campaign", row: value)
-        let shown = name ?? (id.isEmpty ? "No campaign" : id)
+        let unnamed = names.unnamedCampaign(value)
+        let shown = name ?? unnamed.title
         if let link { self.link(shown, to: link) } else { text(shown) }
-        let parts = ["ad_network_id", "app_id"].compactMap { column in
+        var parts = ["ad_network_id", "app_id"].compactMap { column in
             value(column).flatMap { names.name($0, in: column) ?? ($0.isEmpty ? nil : $0) }
         }
-        element("small", text: (parts + (name == nil ? [] : [id])).joined(separator: " · "))
+        if name != nil { parts.append(id) }
+        element("small", text: parts.filter { !$0.isEmpty }.joined(separator: " · "))
+        if name == nil, let reason = unnamed.reason { element("small", text: reason) }
     }
 }

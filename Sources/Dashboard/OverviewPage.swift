@@ -80,7 +80,7 @@ extension PageWriter {
             page.files(of: answer)
         }
         if context.compared(default: period) != nil {
-            try section("Largest changes") { try $0.writeMovers() }
+            try section("What moved most") { try $0.writeMovers() }
         }
         try section("Campaigns", "Highest spend first. Click a name to open the campaign.") {
             let answer =

@@ -79,7 +79,8 @@ struct PageNames {
     }
 
     private func campaignName(_ id: String, _ row: (String) -> String?) -> String? {
-        if let name = row("name"), !name.isEmpty { return name }
+        // Of several campaigns, reports name only the number.
+        if let name = row("name"), !name.isEmpty { return name.hasPrefix("? of ") ? nil : name }
         guard let network = row("ad_network_id"), let app = row("app_id").flatMap({ Int64($0) })
         else {
             let found = campaignsByIdentifier[id, default: []].filter { campaign in
@@ -91,6 +92,32 @@ struct PageNames {
         guard case .matched(let found) = visible.campaign(network: network, app: app, campaign: id)
         else { return nil }
         return found.name
+    }
+
+    /// What a row is whose campaign has no single name: a heading for it, and the reason; nil without a reason.
+    ///
+    /// - Parameter row: the values of the row's columns.
+    func unnamedCampaign(_ row: (String) -> String?) -> (title: String, reason: String?) {
+        let id = row("campaign") ?? ""
+        let network = row("ad_network_id") ?? ""
+        guard !id.isEmpty else {
+            return network.isEmpty
+                ? ("Whole app", "App Store notifications name no campaign")
+                : ("No campaign", "its records name no campaign")
+        }
+        let title = "Campaign \(id)"
+        // Apple sends at least two of the up to four digits.
+        let isShort = id.utf8.count < 4 && id.utf8.allSatisfy { (48...57).contains($0) }
+        let shortened = "for few installs, Apple sends only the last digits of an id"
+        if let app = row("app_id").flatMap({ Int64($0) }),
+            case .ambiguous(let found) = visible.campaign(
+                network: network, app: app, campaign: id)
+        {
+            let names = found.map(\.name).joined(separator: " or ")
+            return (title, isShort ? "\(names): \(shortened)" : names)
+        }
+        guard !campaigns.isEmpty else { return (title, nil) }
+        return (title, isShort ? "not in the catalog, or \(shortened)" : "not in the catalog")
     }
 
     /// The targets of a campaign.

@@ -84,6 +84,117 @@ struct DashboardCampaignsTests {
         #expect(PageWriter.change(in: [4, 4, 4, 4]) == nil)
     }
 
+    private func funnel(_ columns: [String], _ rows: [[ReportValue]]) -> PageAnswer {
+        PageAnswer(
+            ReportAddress(Funnel.name, by: columns),
+            ShownRows(
+                table: ReportTable(
+                    columns: columns.map { .init($0) } + [
+                        .init("installs", isNumber: true), .init("cost_micros", isNumber: true),
+                    ], rows: rows, keyCount: columns.count), keyCount: columns.count))
+    }
+
+    @Test("a campaign that ended moved as much as one that began")
+    func ended() {
+        let key = ["campaign"]
+        let before = funnel(key, [[.text("a"), .integer(100), .integer(0)]])
+        let now = funnel(key, [[.text("b"), .integer(100), .integer(0)]])
+        let movers = PageWriter.movers(from: before, to: now)
+        #expect(movers.map { $0.key.map(\.value) } == [["b"], ["a"]])
+        #expect(movers[0].before == nil && movers[1].now == nil)
+        #expect(movers[0].strength == movers[1].strength)
+    }
+
+    @Test("a day without a row counts as 0, and has no cost per install")
+    func missingDays() {
+        let answer = funnel(
+            ["day"],
+            [
+                [.text("2026-11-20"), .integer(2), .integer(8_000_000)],
+                [.text("2026-11-22"), .integer(4), .integer(2_000_000)],
+            ])
+        let compared = PageContext.Compared(
+            now: ("2026-11-22", "2026-11-24"), before: ("2026-11-20", "2026-11-22"),
+            isPartial: false, words: "")
+        func amounts(_ measure: String) -> [String] {
+            PageWriter.amounts(of: measure, answer, compared).map { "\($0.day) \($0.amount)" }
+        }
+        #expect(
+            amounts("installs") == [
+                "2026-11-20 2.0", "2026-11-21 0.0", "2026-11-22 4.0", "2026-11-23 0.0",
+            ])
+        #expect(amounts("cpi") == ["2026-11-20 4.0", "2026-11-22 0.5"])
+    }
+
+    @Test("compared days are named in few words: days, and the hour at which both ranges end")
+    func comparedDays() {
+        func words(_ since: String, _ until: String, isPartial: Bool = false) -> String {
+            PageContext.Compared(
+                now: (since, until), before: (since, until), isPartial: isPartial, words: ""
+            ).earlierDays
+        }
+        #expect(words("2026-11-12", "2026-11-19") == "12 Nov to 18 Nov")
+        #expect(words("2026-11-12", "2026-11-13") == "12 Nov")
+        #expect(
+            words("2026-11-12", "2026-11-13T05:00:00Z", isPartial: true)
+                == "12 Nov to 13 Nov until 05:00")
+    }
+
+    @Test("a share above 100 % has the reason above its table and at its heading")
+    func aboveWhole() {
+        let answer = PageAnswer(
+            ReportAddress(Funnel.name),
+            ShownRows(
+                table: ReportTable(
+                    columns: [
+                        .init("install_rate", isNumber: true), .init("ctr", isNumber: true),
+                        .init("cpi", isNumber: true),
+                    ], rows: [[.ratio(9, 2), .ratio(1, 2), .ratio(9, 2)]], keyCount: 0),
+                keyCount: 0))
+        let notes = answer.notesAboveWhole(
+            ["install_rate", "ctr", "cpi"].map { (heading: $0, measure: $0) })
+        #expect(notes.count == 1)
+        let note = "Install_rate is above 100 % in some rows: installs"
+        #expect(notes.first?.hasPrefix(note) == true)
+        #expect(ShownValue.note("install_rate")?.hasPrefix("Can be above 100 %: ") == true)
+        #expect(ShownValue.note("win_rate") == nil && ShownValue.note("cpi") == nil)
+    }
+
+    @Test("a campaign without a single name says what it is, in words")
+    func unnamed() throws {
+        let names = try names()
+        func words(_ campaign: String, _ network: String, _ app: String) -> String {
+            let row = ["campaign": campaign, "ad_network_id": network, "app_id": app]
+            let found = names.unnamedCampaign { row[$0] }
+            return [found.title, found.reason].compactMap(\.self).joined(separator: ": ")
+        }
+        #expect(words("", "", "1") == "Whole app: App Store notifications name no campaign")
+        #expect(words("", "com.example", "1") == "No campaign: its records name no campaign")
+        #expect(words("9999", "com.example", "1") == "Campaign 9999: not in the catalog")
+        #expect(
+            words("99", "com.example", "1")
+                == "Campaign 99: not in the catalog, or for few installs, Apple sends only the last digits of an id"
+        )
+        #expect(names.name("39", in: "campaign") { ["name": "? of 2"][$0] } == nil)
+    }
+
+    @Test("a row without a campaign leads to its days, and one with an id to the campaign's page")
+    func links() throws {
+        let asker = PageAsker(source: try ExampleStores.source())
+        let page = try asker.page("/campaigns?period=all")
+        for link in page.links where link.text == "Whole app" || link.text == "No campaign" {
+            #expect(link.address.hasPrefix("/dump/funnel?by=day&"), "\(link.address)")
+            #expect(link.address.contains("&campaign="), "\(link.address)")
+            #expect(try asker.page(link.address).status == 200, "\(link.address)")
+        }
+        let unknown = try #require(page.links.first { $0.text.hasPrefix("Campaign ") })
+        let campaign = try asker.page(unknown.address)
+        #expect(campaign.text.contains(">Postbacks of this id</a>"))
+        let postbacks = try #require(
+            campaign.links.first { $0.text == "Postbacks of this id" })
+        #expect(try asker.page(postbacks.address).text.contains("<td class=\"number\">"))
+    }
+
     private func names(_ scope: (column: String, value: String)...) throws -> PageNames {
         let catalog = try PipelineDirectory(Repository.path("pipelines")).catalog()
         return PageNames(

@@ -18,6 +18,10 @@ struct DashboardPeriodsTests {
     /// 2026-11-20.
     private static let firstDay: Int64 = 1_795_132_800_000
 
+    /// The figure of spend at noon, see `makeWorkspace`.
+    private static let spendOfToday =
+        "USD 17.60 ▲ +100 % until 12:00: USD 16.00 23 Nov until 12:00: USD 8.00"
+
     private func context(_ query: String, at present: Int64 = noon) throws -> PageContext {
         PageContext(
             path: "/", parameters: try #require(QueryParameters(query)), scope: [],
@@ -180,12 +184,18 @@ struct DashboardPeriodsTests {
         let workspace = try makeWorkspace()
         let asker = try asker(workspace, at: "2026-11-24T13:00:00Z")
         for (query, expected) in [
-            ("period=1d", "USD 17.60 ▲ +100 % USD 16.00 against USD 8.00"),
+            ("period=1d", Self.spendOfToday),
             ("period=1d&compare=none", "USD 17.60"),
-            ("since=2026-11-23&until=2026-11-24", "USD 8.80 ▲ +100 % before USD 4.40"),
-            ("since=2026-11-22&until=2026-11-24", "USD 13.20 ▲ +300 % before USD 3.30"),
-            ("since=2026-11-23", "USD 26.40 ▲ +300 % USD 24.80 against USD 6.20"),
-            ("period=last-1d", "USD 8.80 ▲ +100 % before USD 4.40"),
+            ("since=2026-11-23&until=2026-11-24", "USD 8.80 ▲ +100 % 22 Nov: USD 4.40"),
+            (
+                "since=2026-11-22&until=2026-11-24",
+                "USD 13.20 ▲ +300 % 20 Nov to 21 Nov: USD 3.30"
+            ),
+            (
+                "since=2026-11-23",
+                "USD 26.40 ▲ +300 % until 12:00: USD 24.80 21 Nov to 22 Nov until 12:00: USD 6.20"
+            ),
+            ("period=last-1d", "USD 8.80 ▲ +100 % 22 Nov: USD 4.40"),
             ("until=2026-11-22", "USD 3.30"),
         ] {
             let page = try asker.page("/?\(query)")
@@ -194,6 +204,7 @@ struct DashboardPeriodsTests {
         }
         let today = try asker.page("/?period=1d").text
         #expect(today.contains("the same hours of the day before, until 12:00"))
+        #expect(today.contains(">24 Nov until 12:00 compared with 23 Nov until 12:00: the same"))
         #expect(!(try asker.page("/?period=last-1d")).text.contains("the same hours"))
         #expect(
             try asker.page("/").text.contains(
@@ -209,7 +220,57 @@ struct DashboardPeriodsTests {
         defer { withExtendedLifetime(workspace) {} }
         let asker = try asker(workspace, at: "2026-11-24T13:00:00Z")
         let query = "period=last-1d&shown=1d&compare=&since=&until=&campaign=&app_id=&country=&in="
-        #expect(try spend(asker.page("/?\(query)")) == "USD 8.80 ▲ +100 % before USD 4.40")
+        let expected = "USD 8.80 ▲ +100 % 22 Nov: USD 4.40"
+        #expect(try spend(asker.page("/?\(query)")) == expected)
+    }
+
+    @Test("the page of a report has the bar: days, the filters that it can use, and its own rows")
+    func reports() throws {
+        let workspace = try makeWorkspace()
+        defer { withExtendedLifetime(workspace) {} }
+        let asker = try asker(workspace, at: "2026-11-24T13:00:00Z")
+        func billed(_ query: String) throws -> String? {
+            let text = try asker.page("/dump/bids?by=total&measures=billed\(query)").text
+            return text.firstMatch(of: #/measure=billed[^>]*>([0-9,]+)</#).map { String($0.1) }
+        }
+        #expect(try billed("") == "10")
+        #expect(try billed("&since=2026-11-23") == "4")
+        #expect(try billed("&period=last-1d") == "2")
+        // As the bar sends it: dates were in force and a period is chosen, and empty filters limit nothing.
+        let sent = "&period=7d&shown=&since=2026-11-23&until=&campaign=&app_id=&in="
+        #expect(try billed(sent) == "10")
+        #expect(try billed("&since=2026-11-23&until=2026-11-24&period=&shown=&campaign=") == "2")
+        let page = try asker.page("/dump/bids?by=seat&seat=s&campaign=7&since=2026-11-23").text
+        let form = try #require(page.firstMatch(of: #/<form method="get"(.*?)<\/form>/#)?.1)
+        #expect(form.contains("<option value=\"\" selected=\"\">From, before …</option>"))
+        #expect(form.contains("type=\"date\" name=\"since\" value=\"2026-11-23\""))
+        #expect(!form.contains("name=\"compare\""))
+        for (name, value) in [("by", "seat"), ("seat", "s")] {
+            let field = "type=\"hidden\" name=\"\(name)\" value=\"\(value)\""
+            #expect(form.contains(field), "\(name)")
+        }
+        #expect(page.contains("class=\"range\">23 Nov 2026 to 24 Nov 2026, until 12:00 (UTC)<"))
+        for chip in ["Campaign: <b>7</b>", "Seat: <b>s</b>"] {
+            #expect(page.contains(chip), "\(chip)")
+        }
+        // A filter that the report has no column for has no field.
+        #expect(!(try asker.page("/dump/outcomes").text).contains("name=\"app_id\""))
+        #expect(try asker.page("/dump/bids?period=2d").status == 400)
+    }
+
+    @Test("a report about rows without a campaign keeps that choice in its bar and its links")
+    func withoutCampaign() throws {
+        let workspace = try makeWorkspace()
+        defer { withExtendedLifetime(workspace) {} }
+        let page = try asker(workspace, at: "2026-11-24T13:00:00Z")
+            .page("/dump/bids?by=day&campaign=&seat=s").text
+        let form = try #require(page.firstMatch(of: #/<form method="get"(.*?)<\/form>/#)?.1)
+        #expect(form.contains("type=\"hidden\" name=\"campaign\" value=\"\""))
+        // Without these, the address that the form sends selects the same rows.
+        #expect(!form.contains("name=\"shown\"") && !form.contains("name=\"app_id\""))
+        #expect(page.contains("Campaign: <b>none</b>"))
+        let removal = "/dump/bids?by=day&amp;campaign=\" aria-label=\"Remove the filter seat"
+        #expect(page.contains(removal))
     }
 
     @Test("an end that is not after the beginning is refused on pages and files, with both days")
@@ -235,7 +296,7 @@ struct DashboardPeriodsTests {
         let asker = try asker(workspace, at: "2026-11-24T13:00:00Z")
         let today = try asker.page("/?period=1d")
         #expect(today.text.contains("class=\"range\">24 November 2026, until 12:00 (UTC)<"))
-        #expect(spend(today) == "USD 17.60 ▲ +100 % USD 16.00 against USD 8.00")
+        #expect(spend(today) == Self.spendOfToday)
         #expect(today.text.contains("Records dated ahead of the clock: bids 1."))
         // Once the clock is there, it is the newest record.
         let later = try self.asker(workspace, at: "2030-03-18T00:00:00Z").page("/?period=1d")
@@ -256,7 +317,7 @@ struct DashboardPeriodsTests {
         let asker = try asker(workspace, at: "2026-11-26T13:00:00Z")
         let today = try asker.page("/?period=1d")
         #expect(today.text.contains("class=\"range\">24 November 2026, until 12:00 (UTC)<"))
-        #expect(spend(today) == "USD 17.60 ▲ +100 % USD 16.00 against USD 8.00")
+        #expect(spend(today) == Self.spendOfToday)
         #expect(try asker.source.stores().newestMilliseconds(of: Funnel.name) == Self.noon)
         // Where there are only costs, the period ends with them.
         let alone = try Workspace()
