@@ -41,21 +41,21 @@ struct CampaignColumn {
         CampaignColumn(
             id: "spend", title: "Spend", content: .measure("cost_micros"), isDefault: true),
         CampaignColumn(
-            id: "spend_change", title: "Change of spend", note: "Against the compared days",
+            id: "spend_change", title: "Change of spend", note: "Compared with the earlier days",
             content: .change("cost_micros")),
         CampaignColumn(
             id: "installs", title: "Installs", content: .measure("installs"), isDefault: true),
         CampaignColumn(
-            id: "installs_change", title: "Change of installs", note: "Against the compared days",
-            content: .change("installs")),
+            id: "installs_change", title: "Change of installs",
+            note: "Compared with the earlier days", content: .change("installs")),
         CampaignColumn(
             id: "cpi", title: "Cost per install", content: .measure("cpi"), isDefault: true),
         CampaignColumn(
             id: "roas_7", title: "Return by day 7",
-            note: "Of the installs of these days: bounds with every possible missing value",
+            note: "Lowest and highest possible return of the installs of these days",
             content: .returns, isDefault: true),
         CampaignColumn(
-            id: "revenue", title: "Revenue", note: "Of postbacks that arrived on these days",
+            id: "revenue", title: "Revenue", note: "From postbacks that arrived on these days",
             content: .interval(low: "revenue_min_micros", high: "revenue_max_micros"),
             isDefault: true),
         CampaignColumn(
@@ -64,10 +64,13 @@ struct CampaignColumn {
                 "Revenue of postbacks that arrived on these days, divided by the spend of these days",
             content: .interval(low: "roas_min", high: "roas_max")),
         CampaignColumn(
-            id: "null_rate", title: "Without value", note: "Share of postbacks",
+            id: "null_rate", title: "Without value",
+            note: "Share of postbacks without a conversion value",
             content: .measure("null_rate"), isDefault: true),
         CampaignColumn(
-            id: "maturity", title: "Windows closed", content: .measure("maturity"), isDefault: true),
+            id: "maturity", title: "Windows closed",
+            note: "Share of the periods in which postbacks can arrive that are over",
+            content: .measure("maturity"), isDefault: true),
         CampaignColumn(id: "bids", title: "Bids", content: .measure("bids")),
         CampaignColumn(id: "wins", title: "Wins", content: .measure("wins")),
         CampaignColumn(id: "win_rate", title: "Win rate", content: .measure("win_rate")),

@@ -153,7 +153,7 @@ extension PageWriter {
                 ], days: daily)
             try page.writeMaturity()
         }
-        try section("Trend", Self.aboutIntervals) { page in
+        try section("Spend, revenue and installs by day", Self.aboutIntervals) { page in
             try page.writeCurves(daily ?? page.dailyFunnel(), marks: page.trendMarks())
         }
         try section("Return on spend by age") { try $0.writeReturns() }
@@ -207,7 +207,9 @@ extension PageWriter {
                     "postbacks",
                     by: ["version", "sequence_index", "conversion_type", "did_win", "verdict"]))
         }
-        try section("Decoded events", "Events and revenue behind the values, by model version.") {
+        try section(
+            "Decoded events", "Events and revenue that the values mean, by version of the model."
+        ) {
             try $0.table(ReportAddress("decoded-events", by: ["model", "event", "currency"]))
         }
     }

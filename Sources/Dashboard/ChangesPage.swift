@@ -94,8 +94,8 @@ extension PageWriter {
     mutating func writeChanges(_ name: String) throws {
         let changes = try ChangesPage(source, context, name)
         try section(
-            "Since \(changes.from)",
-            "value from + later records + configuration + correction = value to. Click a number of later records to list these records."
+            "Changes since \(changes.from)",
+            "The old value plus the effects of later records, of the configuration and of corrections is the new value. Click a number of later records to list these records."
         ) { page in
             let table = changes.table
             page.write { html in

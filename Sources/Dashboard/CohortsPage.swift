@@ -21,7 +21,7 @@ extension PageWriter {
         ) { try $0.writeBuyerMap() }
         try section(
             "Installs by cohort and window",
-            "Each window includes the postbacks of earlier windows. Maturity is the share of installs whose window is over."
+            "A window is a period in which a postback can arrive. Each one includes the postbacks of earlier windows. Maturity is the share of installs with a window that is over."
         ) { page in
             var installs = ReportAddress("install-cohorts", by: ["cohort", "window"])
             installs.curve = true

@@ -101,13 +101,14 @@ extension PageWriter {
             try page.writeRequeueButtons("rejected")
         }
         try section(
-            "Conflicting copies", "Among copies of equal rank, the first counts."
+            "Conflicting copies",
+            "Copies of a counted record with other content. Among copies of equal rank, the first counts."
         ) { try $0.writeRefusals("conflicts") }
         try section("Untrusted copies", "Their signature is not valid.") {
             try $0.writeRefusals("untrusted")
             try $0.writeRequeueButtons("untrusted")
         }
-        try section("Outcomes", "Results for the records of these days.") {
+        try section("Records by outcome", "All records of these days, counted or not.") {
             try $0.table(ReportAddress("outcomes", by: ["topic", "type"]))
         }
     }

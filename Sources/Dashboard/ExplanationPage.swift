@@ -224,7 +224,7 @@ struct ExplanationPage {
             for stream in explanation.missingStreams {
                 html.element(
                     "p", ["class": "note"],
-                    text: "There is no store of \(stream), so its share is unknown.")
+                    text: "\(stream) has no store, so its share is unknown.")
             }
         }
         write(

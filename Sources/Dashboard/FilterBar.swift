@@ -20,7 +20,7 @@ struct FilterBar {
     private var isOfDays: Bool { page?.isOfDays ?? true }
     private var isFiltered: Bool { page?.isOfEverything != true && page != .reports }
 
-    /// The filters with a field. An empty field limits nothing, so a request for rows without a value has none.
+    /// The filters with a field. An empty field limits nothing, so a request for rows without a value has no fields.
     private var fields: [String] {
         guard isFiltered, let report else { return isFiltered ? PageContext.filters : [] }
         guard !report.hasEmptyFilter else { return [] }

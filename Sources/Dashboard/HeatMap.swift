@@ -2,7 +2,7 @@ import Program
 import Reports
 import Streams
 
-/// A table of cohorts by age, whose cells are shaded by a measure.
+/// A table of cohorts by age. A measure shades its cells.
 struct HeatMap {
     let title: String
     let answer: PageAnswer

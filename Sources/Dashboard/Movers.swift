@@ -37,13 +37,13 @@ extension PageWriter {
         before.leaveOutEmptyRows()
         guard !before.rows.isEmpty else {
             return paragraph(
-                "There are no results of \(compared.words), so nothing can be compared.",
+                "Nothing to compare: \(compared.earlierDays) has no results.",
                 class: "empty")
         }
         let movers = Self.movers(from: before, to: now)
         guard !movers.isEmpty else {
             return paragraph(
-                "No campaign differs clearly from \(compared.words).", class: "empty")
+                "No campaign changed clearly: \(compared.sentence)", class: "empty")
         }
         paragraph(
             "\(compared.sentence) A change of spend is listed from 10 % on, and one of installs and cost per install from three standard deviations on. Since names the day that separates the earlier level from the new one best.",

@@ -128,7 +128,7 @@ struct PageAnswer {
             })
         else { return nil }
         return
-            "cpi is the cost divided by all installs of the row, including installs of campaigns without a known cost."
+            "Cost per install is the cost divided by all installs of the row, including installs of campaigns without a known cost."
     }
 
     /// Explains the shares that are above 100 % in a row.

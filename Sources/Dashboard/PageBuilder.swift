@@ -123,9 +123,9 @@ struct PageBuilder {
             try writer.writeDelivery()
             return "Delivery"
         case .ofDump(.dump, let name, nil):
-            writer.writeHeading(name, showsDays: true)
+            writer.writeHeading("Report \(name)", showsDays: true)
             try writer.writeDump(name)
-            return name
+            return "Report \(name)"
         case .ofDump(.changes, let name, nil):
             writer.writeHeading("Changes in \(name)", showsDays: false)
             try writer.writeChanges(name)

@@ -52,7 +52,7 @@ extension PageWriter {
         let currencies = Set(rows.flatMap { row in indices.flatMap { row[$0].currencies } })
         guard currencies.count < 2 else {
             return paragraph(
-                "\(title): there is no chart, because amounts in \(currencies.sorted().joined(separator: ", ")) have no common scale. See the tables.",
+                "\(title): no chart is shown, because amounts in \(currencies.sorted().joined(separator: ", ")) have no common scale. See the tables.",
                 class: "note")
         }
         let title = currencies.first.map { $0.isEmpty ? title : "\(title), \($0)" } ?? title

@@ -79,7 +79,7 @@ struct PageNames {
     }
 
     private func campaignName(_ id: String, _ row: (String) -> String?) -> String? {
-        // Of several campaigns, reports name only the number.
+        // Reports name only the number of several possible campaigns.
         if let name = row("name"), !name.isEmpty { return name.hasPrefix("? of ") ? nil : name }
         guard let network = row("ad_network_id"), let app = row("app_id").flatMap({ Int64($0) })
         else {
@@ -94,7 +94,7 @@ struct PageNames {
         return found.name
     }
 
-    /// What a row is whose campaign has no single name: a heading for it, and the reason; nil without a reason.
+    /// Describes the row of a campaign without a single name: a heading, and the reason; nil without a reason.
     ///
     /// - Parameter row: the values of the row's columns.
     func unnamedCampaign(_ row: (String) -> String?) -> (title: String, reason: String?) {

@@ -57,7 +57,7 @@ extension PageWriter {
             }
         }
         try section(
-            "Dead deliveries", "Weir has given them up. To retry one, open it."
+            "Dead deliveries", "Weir no longer retries them. To retry one, open it."
         ) { page in
             let dead = try stores.flatMap { try $0.deliveries(state: .dead, limit: 50) }
             page.write { Self.write(dead, to: &$0) }

@@ -13,7 +13,7 @@ extension PageWriter {
         try section("From overlay to click") { try $0.writeOverlayCards() }
         try section(
             "Click rate by placement",
-            "ctr is clicks / (presented + viewed). A click counts if a person clicked, the overlay was presented, and the SDK and the bid report clicks. clicks is the sum of user_clicks (overlays, in-app ads), paid_clicks and organic_clicks (recommendations). Clicks that no person made, or that must not count, have their own columns: automatic_clicks, early, not_presented, unsupported_sdk, untracked."
+            "Click rate is clicks / (presented + viewed). A click counts if a person clicked, the overlay was presented, and the SDK and the bid report clicks. clicks is the sum of user_clicks (overlays, in-app ads), paid_clicks and organic_clicks (recommendations). Clicks that no person made, or that must not count, have their own columns: automatic_clicks, early, not_presented, unsupported_sdk, untracked."
         ) { try $0.writePlacements() }
         try section("Loss reasons", "As reported in loss notices of bidders.") {
             try $0.table(ReportAddress("loss-reasons", by: ["seat", "reason"]), sort: "losses")

@@ -62,7 +62,7 @@ extension PageWriter {
             ReportAddress(CampaignReturns.name, by: [CampaignReturns.throughDay]))
         let age = answer.index(of: CampaignReturns.throughDay)
         return ReturnWay(
-            title: "All cohorts: bounds of what was measured",
+            title: "All cohorts: measured bounds",
             note:
                 "Contains the true return for every possible value of missing postbacks. It widens with missing values and with open windows.",
             rows: answer.rows.compactMap { row in

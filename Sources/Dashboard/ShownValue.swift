@@ -10,8 +10,10 @@ enum ShownValue {
     }
 
     private static let names = [
-        // The column is next to installs, but its rate counts postbacks.
-        "null_rate": "null rate of postbacks",
+        // Pages use one word for each of these, and not the short names of columns.
+        "null_rate": "share without value", "null_values": "without value",
+        "cpi": "cost per install", "ctr": "click rate", "install_rate": "installs per click",
+        "roas_min": "return on spend min", "roas_max": "return on spend max",
         "billed_price_micros": "billed amount", "price_micros": "bid amount",
         "average_cpm": "average CPM",
         "ad_network_id": "network", "app_id": "app", "source_app_id": "source app",
@@ -119,7 +121,8 @@ enum ShownValue {
 
     /// The terms of a rate, with the names of the headings: `clicks / (presented + viewed)`.
     static func formula(_ division: FunnelDivision) -> String {
-        "\(heading(division.measure)) = \(heading(division.formula))"
+        let terms = division.formula.replacing(#/[a-z_]+/#) { heading(String($0.output)) }
+        return "\(heading(division.measure)) = \(terms)"
     }
 
     /// The type of a record as `outcomes` names it. Without a type in its header it is the topic's default type. It is

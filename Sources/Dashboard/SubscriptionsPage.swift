@@ -50,7 +50,7 @@ extension PageWriter {
         try section("Results") { try $0.writeSubscriptionCards() }
         try section(
             "By days since the first purchase, added up",
-            "Of the buyers whose first purchase is in these days. Each age includes all earlier ages. Hatched cells can still grow, because younger buyers have not reached the age."
+            "Buyers with a first purchase in these days. Each age includes all earlier ages. Hatched cells can still grow, because younger buyers have not reached the age."
         ) { try $0.writeBuyerShares() }
         try section("By product", "Payments and refunds of customers, by currency.") {
             try $0.writeNotifications(by: ["environment", "bundle_id", "product_id"])

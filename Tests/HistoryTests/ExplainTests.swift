@@ -184,7 +184,7 @@ struct ExplainTests {
     }
 
     @Test("an amount has its currency beside it, once")
-    func currencies() {
+    func besideAmounts() {
         func label(_ name: String, _ currency: String?) -> String {
             Explanation.Measure(
                 name: name, index: 0, stored: 5, found: 5, records: 1, currency: currency

@@ -2,11 +2,12 @@ import ConfigurationValues
 import Foundation
 import GRDB
 import History
-import Reports
+import Monitoring
 import TestKit
 import Testing
 
 @testable import Dashboard
+@testable import Reports
 @testable import weir
 
 /// What buyers decide by: targets, changes, names and heat maps.
@@ -180,19 +181,27 @@ struct DashboardCampaignsTests {
 
     @Test("a row without a campaign leads to its days, and one with an id to the campaign's page")
     func links() throws {
-        let asker = PageAsker(source: try ExampleStores.source())
-        let page = try asker.page("/campaigns?period=all")
-        for link in page.links where link.text == "Whole app" || link.text == "No campaign" {
-            #expect(link.address.hasPrefix("/dump/funnel?by=day&"), "\(link.address)")
-            #expect(link.address.contains("&campaign="), "\(link.address)")
-            #expect(try asker.page(link.address).status == 200, "\(link.address)")
-        }
-        let unknown = try #require(page.links.first { $0.text.hasPrefix("Campaign ") })
+        let source = try ExampleStores.source()
+        let asker = PageAsker(source: source)
+        let context = PageContext(
+            path: "/campaigns", parameters: try #require(QueryParameters("period=all")), scope: [],
+            newestMilliseconds: nil, presentMilliseconds: 0)
+        let writer = PageWriter(PageSource(source), context, period: .all)
+        let app = ["ad_network_id": "", "app_id": "525463029", "campaign": ""]
+        let link = try #require(
+            writer.campaignLink(
+                Funnel.campaignColumns.map { .init(column: $0, value: app[$0] ?? "") }))
+        #expect(
+            link.text == "/dump/funnel?by=day&ad_network_id=&app_id=525463029&campaign=")
+        #expect(try asker.page(link.text).text.contains("Campaign: <b>none</b>"))
+        let unknown = try #require(
+            try asker.page("/campaigns?period=all").links.first {
+                $0.text.hasPrefix("Campaign ")
+            })
         let campaign = try asker.page(unknown.address)
-        #expect(campaign.text.contains(">Postbacks of this id</a>"))
         let postbacks = try #require(
             campaign.links.first { $0.text == "Postbacks of this id" })
-        #expect(try asker.page(postbacks.address).text.contains("<td class=\"number\">"))
+        #expect(try asker.page(postbacks.address).status == 200)
     }
 
     private func names(_ scope: (column: String, value: String)...) throws -> PageNames {

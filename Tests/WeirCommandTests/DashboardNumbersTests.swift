@@ -98,7 +98,7 @@ struct DashboardNumbersTests {
         #expect(explained.contains("\(unpaid) of the "))
         let one = try asker.page("/?period=all&campaign=5239").text
         #expect(!one.contains("divides by all installs."))
-        let note = ">cpi is the cost divided by all installs of the row"
+        let note = ">Cost per install is the cost divided by all installs of the row"
         #expect(try asker.page("/campaigns?period=all").text.contains(note))
         #expect(!(try asker.page("/campaigns?period=all&campaign=5239").text.contains(note)))
     }

@@ -225,7 +225,7 @@ struct DashboardPeriodsTests {
     }
 
     @Test("the page of a report has the bar: days, the filters that it can use, and its own rows")
-    func reports() throws {
+    func barOfReports() throws {
         let workspace = try makeWorkspace()
         defer { withExtendedLifetime(workspace) {} }
         let asker = try asker(workspace, at: "2026-11-24T13:00:00Z")
