@@ -1,6 +1,7 @@
 import COpenSSL
 import Crypto
 import JSON
+import Synchronization
 
 /// A public key for verifying signatures.
 package enum VerificationKey: Sendable {
@@ -127,21 +128,41 @@ package final class P192PublicKey: @unchecked Sendable {
 /// so the digest is PBKDF2-HMAC-SHA-256, which makes each guess expensive. Apple's own secrets, 128 random bits,
 /// cannot be guessed.
 package enum SharedSecretDigest {
-    /// About a tenth of a second for each secret, once at each start.
+    /// About a tenth of a second for each secret, once in each process.
     private static let rounds: Int32 = 200_000
+
+    private struct SaltedSecret: Hashable {
+        let secret: [UInt8]
+        let salt: [UInt8]
+    }
+
+    /// Every explanation reads the configuration again, and with it the same secrets.
+    private static let derived = Mutex<[SaltedSecret: String]>([:])
+    private static let mostDerived = 256
 
     /// 64 hex digits; nil if memory is exhausted.
     package static func digest(_ secret: [UInt8], bundleID: String) -> String? {
-        let salt = Array("weir shared secret \(bundleID)".utf8)
-        var derived = [UInt8](repeating: 0, count: 32)
-        let isDerived = secret.withUnsafeBufferPointer { secret in
+        let salted = SaltedSecret(
+            secret: secret, salt: Array("weir shared secret \(bundleID)".utf8))
+        if let digest = derived.withLock({ $0[salted] }) { return digest }
+        guard let digest = derive(salted) else { return nil }
+        derived.withLock { derived in
+            if derived.count == mostDerived { derived = [:] }
+            derived[salted] = digest
+        }
+        return digest
+    }
+
+    private static func derive(_ salted: SaltedSecret) -> String? {
+        var digest = [UInt8](repeating: 0, count: 32)
+        let isDerived = salted.secret.withUnsafeBufferPointer { secret in
             secret.withMemoryRebound(to: CChar.self) { password in
                 PKCS5_PBKDF2_HMAC(
-                    password.baseAddress, Int32(password.count), salt, Int32(salt.count), rounds,
-                    EVP_sha256(), Int32(derived.count), &derived)
+                    password.baseAddress, Int32(password.count), salted.salt,
+                    Int32(salted.salt.count), rounds, EVP_sha256(), Int32(digest.count), &digest)
             }
         }
         guard isDerived == 1 else { return nil }
-        return derived.hexDigits
+        return digest.hexDigits
     }
 }

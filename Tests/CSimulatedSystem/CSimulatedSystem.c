@@ -846,45 +846,6 @@ unsigned sleep(unsigned seconds) {
     return 0;
 }
 
-// MARK: What is slow on purpose
-
-/// Digests of shared secrets take a tenth of a second each, so that nobody tries many. A simulation starts workers with the
-/// same few all the time: they are worked out once.
-int PKCS5_PBKDF2_HMAC(const char *secret, int secret_count, const unsigned char *salt, int salt_count, int rounds,
-                      const void *digest, int count, unsigned char *out) {
-    static struct { uint8_t asked[256]; int asked_count; unsigned char digest[64]; } known[16];
-    static int known_count;
-    int (*derive)(const char *, int, const unsigned char *, int, int, const void *, int, unsigned char *) = NULL;
-    *(void **)&derive = dlsym(RTLD_NEXT, "PKCS5_PBKDF2_HMAC");
-    if (derive == NULL) return 0;
-    uint8_t asked[256];
-    int asked_count = secret_count + salt_count + 1;
-    if (!is_active || asked_count > (int)sizeof asked || count > 64)
-        return derive(secret, secret_count, salt, salt_count, rounds, digest, count, out);
-    memcpy(asked, secret, (size_t)secret_count);
-    asked[secret_count] = 0;
-    memcpy(asked + secret_count + 1, salt, (size_t)salt_count);
-    pthread_mutex_lock(&lock);
-    int place = 0;
-    while (place < known_count
-           && (known[place].asked_count != asked_count || memcmp(known[place].asked, asked, (size_t)asked_count) != 0))
-        place++;
-    int result = 1;
-    if (place == known_count) {
-        result = derive(secret, secret_count, salt, salt_count, rounds, digest, count, out);
-        if (result == 1 && known_count < 16) {
-            memcpy(known[place].asked, asked, (size_t)asked_count);
-            known[place].asked_count = asked_count;
-            memcpy(known[place].digest, out, (size_t)count);
-            known_count++;
-        }
-    } else {
-        memcpy(out, known[place].digest, (size_t)count);
-    }
-    pthread_mutex_unlock(&lock);
-    return result;
-}
-
 // MARK: What a simulation says
 
 /// Says which run ended the program, where nothing else can any more.
