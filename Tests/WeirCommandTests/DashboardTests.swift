@@ -152,13 +152,14 @@ struct DashboardTests {
             let text = try asker.page(path).text
             for found in text.matches(of: #/<pre>(weir [^<]*)<\/pre>/#) {
                 let command = String(found.1).replacing("&#39;", with: "'")
-                guard seen.insert(command).inserted else { continue }
+                // Commands that differ in their numbers alone are parsed once: it takes a tenth of a second.
+                guard seen.insert(command.replacing(#/\d+/#, with: "0")).inserted else { continue }
                 #expect(throws: Never.self, "\(path): \(command)") {
                     try WeirCommand.parseAsRoot(Array(words(command).dropFirst()))
                 }
             }
         }
-        #expect(seen.contains("weir read --topic postbacks --partition 0 --from 0 --to 1"))
+        #expect(seen.contains("weir read --topic postbacks --partition 0 --from 0 --to 0"))
         #expect(seen.count > 40)
     }
 

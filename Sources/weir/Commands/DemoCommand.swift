@@ -136,25 +136,34 @@ struct DemoReport {
         let isOverridden = Environment()["WEIR_PIPELINES"] != nil
         let locations =
             ["--data", directory] + (isOverridden ? ["--pipelines", pipelines.path] : [])
-        let shown = [
-            "dump", "funnel", "--by", "name", "--in", "USD", "--measures",
-            "installs,cost_micros,cpi,revenue_min_micros,revenue_max_micros,roas_min,roas_max,null_rate",
-            "--sort", "cost_micros:desc", "--limit", "12",
-        ]
-        let command = try DumpCommand.parse(Array(shown.dropFirst()) + locations)
-        var text: [UInt8] = []
-        try command.writeTable { text += $0 }
-        try output.write(String(decoding: text, as: UTF8.self))
-        let digest = try OpenStores(directories: [directory]).digest()
-        let place = locations.joined(separator: " ")
         let (first, last) = (
             UTC.day(milliseconds: demo.firstMidnight), UTC.day(milliseconds: demo.end - 1)
         )
+        let tables = [
+            (
+                "Campaigns, \(first) to \(last) (UTC)",
+                [
+                    "--by", "name", "--in", "USD", "--measures",
+                    "installs,cost_micros,cpi,revenue_min_micros,revenue_max_micros,roas_min,roas_max,null_rate",
+                    "--sort", "cost_micros:desc", "--limit", "12",
+                ]
+            ),
+            (
+                "Spend of the last day, \(last) (UTC)",
+                ["--by", "total", "--day", last, "--in", "USD", "--measures", "cost_micros"]
+            ),
+        ]
+        for (title, options) in tables {
+            let words = ["dump", "funnel"] + options + locations
+            try output.write("\(title):\n  weir \(words.joined(separator: " "))\n")
+            var text: [UInt8] = []
+            try DumpCommand.parse(Array(words.dropFirst())).writeTable { text += $0 }
+            try output.write(String(decoding: text, as: UTF8.self) + "\n")
+        }
+        let digest = try OpenStores(directories: [directory]).digest()
+        let place = locations.joined(separator: " ")
         try output.write(
             """
-
-            All days, \(first) to \(last) (UTC): weir \(shown.joined(separator: " ")) \(place)
-            Spend of the last day: weir dump funnel --by total --day \(last) --in USD --measures cost_micros \(place)
             Digest of the stores: \(digest)
 
             Look at it in a browser:
