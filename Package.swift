@@ -398,9 +398,10 @@ let package = Package(
             name: "WeirCommandTests",
             dependencies: [
                 "Collector", "ConfigurationValues", "ConfigurationFiles", "ConversionModels",
-                "Dashboard", "DatabaseFiles", "Deliveries", "EmbeddedLog", "Engine", "EventLog",
-                "History", "JSON", "Monitoring", "Program", "Reports", "Signatures", "Store",
-                "Streams", "TestKit", "Tokens", "weir", "Wording", grdb, logging, yams,
+                "Dashboard", "DatabaseFiles", "Deliveries", "Demonstration", "EmbeddedLog",
+                "Engine", "EventLog", "History", "JSON", "Monitoring", "Program", "Reports",
+                "Signatures", "Store", "Streams", "TestKit", "Tokens", "weir", "Wording", grdb,
+                logging, yams,
             ],
             swiftSettings: strict),
         .testTarget(

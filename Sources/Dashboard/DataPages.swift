@@ -78,7 +78,8 @@ extension PageWriter {
         question.trustsDevelopment = try source.installation.configuration.trustsDevelopment()
         let found = try source.stores.reconciliation(question)
         writeNotices(found.notices)
-        write { ReportView.write(found.table, to: &$0) }
+        let counts = Set(found.table.columns.filter(\.isNumber).map(\.name))
+        write { ReportView.write(found.table, to: &$0, counts: counts) }
         var words = ["weir", "reconcile", "--by", "ad_network_id"]
         for condition in question.request.conditions {
             words += ["--where", "\(condition.column)=\(condition.value)"]

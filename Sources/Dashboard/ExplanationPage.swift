@@ -392,8 +392,15 @@ struct ExplanationPage {
                         html.element("input", ["type": "hidden", "name": name, "value": value])
                     }
                     if let measure {
+                        // Rows have the parts of a derived measure.
+                        let parts =
+                            DerivedMeasure.named(measure, of: request.name)?.parts ?? [measure]
                         html.element(
-                            "input", ["type": "hidden", "name": "measures", "value": measure])
+                            "input",
+                            [
+                                "type": "hidden", "name": "measures",
+                                "value": parts.joined(separator: ","),
+                            ])
                     }
                     html.element("label") { html in
                         html.text(label)

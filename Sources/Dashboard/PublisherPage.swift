@@ -61,7 +61,7 @@ extension PageWriter {
                 [
                     Card("Auctions", "auctions"), Card("Bids", "bids"),
                     Card("Win rate", "win_rate", .good), Card("Ads billed", "billed", .good),
-                ], [.winRate]),
+                ], [.of(.winRate)]),
             CardGroup(Self.overlays, [Card("Ads presented (overlays)", "presented", .good)]),
         ])
         try writeDiscrepancy()
@@ -100,7 +100,7 @@ extension PageWriter {
         let request = ReportAddress(
             "bids", by: ["seat"], measures: counts + DerivedColumn.earnings.parts)
         var buyers = try answer(request)
-        buyers.add([.winRate, .earnings, .averageCPM])
+        buyers.add([.of(.winRate), .earnings, .averageCPM])
         buyers.show(["bids", "wins", "win_rate", "billed", "earnings_micros", "average_cpm"])
         try table(buyers, sort: "earnings_micros")
     }

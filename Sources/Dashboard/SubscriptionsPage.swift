@@ -41,11 +41,6 @@ extension PageWriter {
         "renewals", "recoveries", "expirations_voluntary", "expirations_billing", "refunds",
     ]
 
-    /// Every sale, as the funnel's app_refund_rate counts them.
-    private static let sales = [
-        "initial_buys", "resubscribes", "renewals", "recoveries", "one_time_purchases",
-    ]
-
     mutating func writeSubscriptions() throws {
         try section("Results") { try $0.writeSubscriptionCards() }
         try section(
@@ -69,14 +64,13 @@ extension PageWriter {
     }
 
     private mutating func writeSubscriptionCards() throws {
-        let lost = ["expirations_voluntary", "expirations_billing"]
         var sold = ReportAddress("store-notifications")
         sold.conditions = [.init(column: "environment", value: "Production")]
         try cards([
             CardGroup(sold, [Card("Trials", "trials", .good)]),
             CardGroup(
                 ReportAddress("cohorts"), [Card("Trials that became paid", "conversion_rate")],
-                [.share("conversion_rate", of: ["trial_conversions"], in: ["trials"])],
+                [.of(.conversionRate)],
                 isCompared: false),
             CardGroup(
                 sold,
@@ -90,11 +84,7 @@ extension PageWriter {
                     Card("Refunds reversed", "refund_reversals", .good),
                     Card("Refund rate, less reversals", "refund_rate", .bad),
                 ],
-                [
-                    .sum("churned", of: lost),
-                    .share(
-                        "refund_rate", of: ["refunds"], less: ["refund_reversals"], in: Self.sales),
-                ]),
+                [.of(.churned), .of(.refundRate)]),
             CardGroup(
                 sold,
                 [

@@ -278,6 +278,22 @@ extension DumpDescription: Report {
             && measure != "final_after"
     }
 
+    package func provedParts(of measure: String) -> [String]? {
+        DerivedMeasure.named(measure, of: name)?.parts ?? [measure]
+    }
+
+    package func division(
+        of measure: String, _ request: ReportRequest, _ stores: OpenStores,
+        _ configuration: ReportConfiguration
+    ) throws -> FunnelDivision? {
+        guard let derived = DerivedMeasure.named(measure, of: name) else { return nil }
+        var request = request
+        request.grouping = .total
+        request.measures = derived.parts
+        return derived.division(
+            try answer(request, stores, configuration, as: .json).report)
+    }
+
     package func comparedRows(
         _ request: ReportRequest, _ configuration: ReportConfiguration
     ) throws -> ComparedRows {

@@ -146,6 +146,13 @@ package final class DumpFigure: Figure {
 
     package var measures: [String] { description.measures }
 
+    package func parts(ofColumn name: String) -> NumberParts {
+        if let derived = DerivedMeasure.named(name, of: description.name) {
+            return .measures(derived.parts)
+        }
+        return measures.contains(name) ? .measures([name]) : .unknown(valid: measures)
+    }
+
     /// The measures that its dump shows. Ungrouped rejected records are listed one by one, without measures.
     var shownMeasures: [String] {
         if case .refusals = description.source, request.grouping == .all { return [] }

@@ -57,7 +57,7 @@ struct FunnelRatio {
     var terms: [FunnelTerm] { [over] + (less.map { [$0] } ?? []) + under }
 }
 
-/// A rate of the funnel with its numbers.
+/// A rate of a report, or a sum of its measures, with its numbers.
 package struct FunnelDivision: Sendable {
     package struct Term: Sendable {
         /// A measure that can be explained.
@@ -66,17 +66,18 @@ package struct FunnelDivision: Sendable {
     }
 
     package let measure: String
-    package let over: Term
-    /// The subtracted term; nil without one.
-    package let less: Term?
-    /// The terms of the denominator, which are added.
+    /// The terms of the numerator, which are added.
+    package let over: [Term]
+    /// The terms that are subtracted from the numerator.
+    package let less: [Term]
+    /// The terms of the denominator, which are added; empty for a sum.
     package let under: [Term]
-    /// The value in the funnel; null without one.
+    /// The value in the report; null without one.
     package let value: ReportValue
     /// For `cpi`: the installs of campaigns without a known cost.
     package fileprivate(set) var installsWithoutCost: Int128 = 0
     /// Why a share can be above 1; nil for a quotient that needs no reason.
-    private let whyAboveOne: String?
+    package fileprivate(set) var whyAboveOne: String?
 
     /// A part of the written division: a number, or the text between numbers.
     package enum Part: Sendable {
@@ -86,14 +87,15 @@ package struct FunnelDivision: Sendable {
 
     /// All parts in order; they form the text.
     package var parts: [Part] {
-        func side(_ terms: [Term], _ sign: String) -> [Part] {
-            let sum = terms.enumerated().flatMap { index, term -> [Part] in
-                index > 0 ? [.sign(sign), .term(term)] : [.term(term)]
+        func side(_ added: [Term], less: [Term] = []) -> [Part] {
+            let signed = added.map { (" + ", $0) } + less.map { (" - ", $0) }
+            let sum = signed.enumerated().flatMap { index, part -> [Part] in
+                index > 0 ? [.sign(part.0), .term(part.1)] : [.term(part.1)]
             }
-            return terms.count > 1 ? [.sign("(")] + sum + [.sign(")")] : sum
+            return signed.count > 1 && !under.isEmpty ? [.sign("(")] + sum + [.sign(")")] : sum
         }
-        return side([over] + (less.map { [$0] } ?? []), " - ") + [.sign(" / ")]
-            + side(under, " + ")
+        let above = side(over, less: less)
+        return under.isEmpty ? above : above + [.sign(" / ")] + side(under)
     }
 
     /// The division in names: `clicks / (presented + viewed)`.
@@ -116,13 +118,13 @@ package struct FunnelDivision: Sendable {
 
     /// The currency of an amount divided by a count; nil for a share.
     package var currency: String? {
-        under.contains { !$0.currencies.isEmpty } ? nil : over.currencies.first
+        under.contains { !$0.currencies.isEmpty } ? nil : over.first?.currencies.first
     }
 
     /// Why the rate is missing; nil when there is one.
     package var reasonUnknown: String? {
         guard value == .null else { return nil }
-        let terms = [over] + under
+        let terms = over + less + under
         if let none = terms.first(where: { $0.amount == Term.unknown }) {
             return "not known: \(none.name) is missing"
         }
@@ -167,11 +169,9 @@ extension FunnelDivision {
         _ amount: (FunnelTerm) -> ReportValue
     ) {
         func term(_ term: FunnelTerm) -> Term { Term(name: term.name, value: amount(term)) }
-        self.measure = measure
-        over = term(ratio.over)
-        less = ratio.less.map(term)
-        under = ratio.under.map(term)
-        self.value = value
+        self.init(
+            measure: measure, over: [term(ratio.over)], less: ratio.less.map { [term($0)] } ?? [],
+            under: ratio.under.map(term), value: value)
         whyAboveOne = ratio.whyAboveOne
     }
 }

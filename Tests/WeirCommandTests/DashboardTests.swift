@@ -277,29 +277,6 @@ struct DashboardTests {
         #expect(values.count > 2 && values == values.sorted())
     }
 
-    @Test("a number leads to records that add up to it")
-    func numbers() throws {
-        var doors: [(address: String, text: String)] = []
-        for path in ["/", "/campaigns", "/publisher", "/subscriptions", "/postbacks", "/cohorts"] {
-            doors += try asker.page(path).links.filter { link in
-                // Whole numbers, which the explanation shows as they are.
-                link.address.hasPrefix("/explain/") && !link.text.contains(/[^0-9,]/)
-            }
-        }
-        #expect(doors.count > 100)
-        for index in stride(from: 0, to: doors.count, by: doors.count / 25) {
-            let door = doors[index]
-            let page = try asker.page(door.address)
-            let measure = try #require(door.address.firstMatch(of: #/measure=([a-z_%0-9]+)/#)).1
-            let shown = page.text.matches(of: #/<span class="amount">([^<]*)<\/span>/#).map {
-                String($0.1)
-            }
-            #expect(page.text.contains("adds up: "), "\(door.address)")
-            #expect(!page.text.contains("does not add up"), "\(door.address)")
-            #expect(shown == [door.text], "\(measure) of \(door.address)")
-        }
-    }
-
     @Test("an amount of money leads to the records that it is made of, by its currency")
     func money() throws {
         let campaign = "campaign=5239&app_id=525463029&ad_network_id=com.example"

@@ -77,7 +77,7 @@ struct PublisherPageTests {
                 [.text("b"), .integer(0), .integer(0), .integer(0), .integer(0)],
             ], keyCount: 1)
         var answer = PageAnswer(request, ShownRows(table: table, keyCount: 1))
-        answer.add([.winRate, .earnings, .averageCPM])
+        answer.add([.of(.winRate), .earnings, .averageCPM])
         func shown(_ row: Int, _ column: String) -> String {
             ShownValue.text(answer.value(answer.rows[row], column), in: column, isKey: false)
         }
@@ -87,7 +87,8 @@ struct PublisherPageTests {
         #expect(shown(0, "billed_price_micros") == "USD 0.007500")
         // Without bids and bills there is no rate.
         #expect(["win_rate", "average_cpm"].map { shown(1, $0) } == ["", ""])
-        #expect(answer.explanation(of: "average_cpm") == "billed_price_micros")
+        #expect(answer.explanation(of: "average_cpm") == "average_cpm")
+        #expect(answer.explanation(of: "earnings_micros") == "billed_price_micros")
         answer.show(["average_cpm", "bids"])
         #expect(answer.table.columns.map(\.name) == ["seat", "average_cpm", "bids"])
     }
