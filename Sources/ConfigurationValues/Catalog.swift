@@ -16,6 +16,8 @@ package struct Catalog: Sendable {
     package let campaigns: [CatalogCampaign]
     /// The currency of amounts on pages, if the reader chooses none; nil to show amounts as recorded.
     package let reportCurrency: String?
+    /// The time zone of days in reports.
+    package let reportTimeZone: ReportTimeZone
 
     private let indicesByCampaignID: [CampaignText: [Int]]
     private let indicesBySourceIdentifier: [CampaignText: [Int]]
@@ -26,13 +28,15 @@ package struct Catalog: Sendable {
         apps: [Int64: String] = [:],
         appsByBundle: [String: Int64] = [:],
         campaigns: [CatalogCampaign] = [],
-        reportCurrency: String? = nil
+        reportCurrency: String? = nil,
+        reportTimeZone: ReportTimeZone = .utc
     ) {
         self.networks = networks
         self.apps = apps
         self.appsByBundle = appsByBundle
         self.campaigns = campaigns
         self.reportCurrency = reportCurrency
+        self.reportTimeZone = reportTimeZone
         indicesByCampaignID = Self.index(campaigns) { $0.campaignIDTexts }
         indicesBySourceIdentifier = Self.index(campaigns) { $0.sourceIdentifierTexts }
         var offers: [AppOffer: Int] = [:]

@@ -16,6 +16,12 @@ extension Catalog {
             The currency of amounts on pages, such as USD. `rates.csv` has its rates. Without it, pages show \
             amounts as recorded.
             """),
+        .text(
+            "report_time_zone", "name of a time zone",
+            """
+            The time zone of days on pages and in reports of commands: an IANA name such as Europe/Berlin, always \
+            whole hours from UTC. Default UTC. Workers, watch rules and budgets always use UTC.
+            """),
     ]
 
     fileprivate static let networkKeys: [ConfigurationKey] = [
@@ -72,7 +78,8 @@ extension Catalog {
                 apps.compactMap { id, app in app.bundleID.map { ($0, id) } },
                 uniquingKeysWith: { first, _ in first }),
             campaigns: try mapping["campaigns"]?.campaigns() ?? [],
-            reportCurrency: try mapping["report_currency"]?.currency()
+            reportCurrency: try mapping["report_currency"]?.currency(),
+            reportTimeZone: try mapping["report_time_zone"]?.timeZone() ?? .utc
         )
     }
 }

@@ -106,8 +106,12 @@ extension PostbackTiming {
     ///
     /// - Parameters:
     ///   - midnight: when the day begins, in milliseconds since 1970.
+    ///   - nextMidnight: when it ends; nil for a day of 24 hours.
     ///   - model: that of the app; nil without a model.
-    package func cohortEnd(midnight: Int64, model: ConversionModel?) -> Int64 {
+    package func cohortEnd(
+        midnight: Int64, nextMidnight: Int64? = nil, model: ConversionModel?
+    ) -> Int64 {
+        let nextMidnight = nextMidnight ?? midnight.after(.days(1))
         /// Postbacks that arrive in `start..<end` have the delay.
         var spans: [(start: Int64, end: Int64, delay: Duration)] = []
         var begin = Int64.min
@@ -119,11 +123,10 @@ extension PostbackTiming {
         }
         spans.append((begin, .max, installDelay(lockHours: lockHours(of: version))))
         let ends = spans.compactMap { start, end, delay -> Int64? in
-            let first = midnight.after(delay)
-            let last = first.after(.days(1))
+            let (first, last) = (midnight.after(delay), nextMidnight.after(delay))
             return max(first, start) < min(last, end) ? min(last, end) : nil
         }
-        return ends.max() ?? midnight.after(.days(1))
+        return ends.max() ?? nextMidnight
     }
 
     /// The hours from the install until a version locks the window; nil without a lock.

@@ -29,7 +29,7 @@ struct ChangesPage {
         self.request = request
         changes = try StoreChanges(
             requireReport(name, .sums).comparedRows(
-                request.resolvedByArrival, source.configuration),
+                request.resolvedByArrival(in: source.timeZone(of: request)), source.configuration),
             directories: source.installation.directories, fromMilliseconds: begin,
             toMilliseconds: WallClock.milliseconds, hours: source.installation.hours())
     }

@@ -141,7 +141,7 @@ struct PageFooter {
             let newest = context.newestMilliseconds.map { UTC.text(milliseconds: $0) }
             html.element(
                 "p",
-                text: "Newest record: \(newest ?? "none yet"). Days and times are UTC.")
+                text: "Newest record: \(newest ?? "none yet"). \(context.timeZone.statement)")
             // Readers of some campaigns must not see totals of the whole instance.
             guard context.scope.isEmpty else { return }
             if let datedAhead { html.element("p", ["class": "warning"], text: datedAhead) }

@@ -65,8 +65,9 @@ extension PageWriter {
     private mutating func writeReconciliation() throws {
         // The comparison takes the days of a request of postbacks.
         let selection = try context.limited(ReportAddress("postbacks"), to: days)
-        let times = try selection.resolved
+        let times = try selection.resolved(in: source.timeZone(of: selection))
         var question = ReconciliationQuery()
+        question.request.timeZone = times.timeZone
         question.request.grouping = .columns(["ad_network_id"])
         question.request.sinceMilliseconds = times.sinceMilliseconds
         question.request.untilMilliseconds = times.untilMilliseconds

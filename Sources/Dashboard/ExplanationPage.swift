@@ -46,9 +46,13 @@ struct ExplanationPage {
         return "\(name) of \(request.name)"
     }
 
+    private var resolvedTotal: ReportRequest {
+        get throws { try request.resolvedTotal(in: source.timeZone(of: request)) }
+    }
+
     private var figure: any Figure {
         get throws {
-            try Explainer.figure(request.resolvedTotal, source.configuration)
+            try Explainer.figure(resolvedTotal, source.configuration)
         }
     }
 
@@ -56,7 +60,7 @@ struct ExplanationPage {
     private var provableFigure: any Figure {
         get throws {
             try requireReport(request.name)
-                .provableFigure(request.resolvedTotal, source.configuration)
+                .provableFigure(resolvedTotal, source.configuration)
         }
     }
 
@@ -108,7 +112,7 @@ struct ExplanationPage {
         report.division = try division
         if let measure {
             report.cost = try requireReport(request.name).costInWords(
-                measure, request.resolvedTotal, source.stores, source.configuration)
+                measure, resolvedTotal, source.stores, source.configuration)
         }
         return (explanation, report)
     }
@@ -128,7 +132,7 @@ struct ExplanationPage {
         get throws {
             guard let measure else { return nil }
             return try requireReport(request.name).division(
-                of: measure, request.resolvedTotal, source.stores, source.configuration)
+                of: measure, resolvedTotal, source.stores, source.configuration)
         }
     }
 

@@ -71,7 +71,8 @@ struct FilterBar {
 
     private func days(to html: inout HTML) {
         let chosen = context.period(default: period)
-        labelled("Days", to: &html) { html in
+        let zone = context.timeZone
+        labelled(zone.isUTC ? "Days" : "Days (\(zone.name))", to: &html) { html in
             html.element("select", ["name": PageContext.period]) { html in
                 option("", "From, before …", isSelected: chosen == nil, to: &html)
                 let menu = PageContext.Period.menu
@@ -109,11 +110,16 @@ struct FilterBar {
                     "input",
                     [
                         "type": "date", "name": name,
-                        "value": isOfDates
-                            ? context.parameters[name].map { String($0.prefix(10)) } ?? "" : "",
+                        "value": isOfDates ? day(context.parameters[name]) : "",
                     ])
             }
         }
+    }
+
+    /// The day of a date or an instant; empty without one.
+    private func day(_ time: String?) -> String {
+        time.flatMap(context.timeZone.milliseconds(text:)).map(
+            context.timeZone.day(milliseconds:)) ?? ""
     }
 
     private func filter(_ column: String, to html: inout HTML) {

@@ -152,7 +152,7 @@ extension PageWriter {
 /// The fold progress of a stream.
 struct StreamStanding {
     let stream: String
-    /// The beginning of the day of its first record; nil without a folded record.
+    /// The beginning of the hour of its first record; nil without a folded record.
     let firstMilliseconds: Int64?
     /// Nil without a folded record.
     let newestMilliseconds: Int64?
@@ -164,7 +164,7 @@ struct StreamStanding {
 }
 
 extension [StreamStanding] {
-    /// The beginning of the first day with events.
+    /// The beginning of the first hour with events.
     var firstMilliseconds: Int64? {
         filter { OpenStores.eventStreams.contains($0.stream) }
             .compactMap(\.firstMilliseconds).min()

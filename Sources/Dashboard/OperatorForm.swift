@@ -1,3 +1,4 @@
+import ConfigurationValues
 import EventLog
 import Foundation
 import History
@@ -99,15 +100,25 @@ enum OperatorForm: String, CaseIterable {
                 html.element(
                     "p", ["class": "note"], text: "The first \(shown.count) records are shown.")
             }
-            html.element("pre", text: Self.command(builder.parameters))
+            html.element(
+                "pre",
+                text: Self.command(builder.parameters, in: (try? builder.source.timeZone) ?? .utc))
         }
     }
 
-    private static func command(_ parameters: QueryParameters) -> String {
+    private static func command(
+        _ parameters: QueryParameters, in zone: ReportTimeZone
+    ) -> String {
         var words = ["weir", "dead-letters", "requeue"]
         if let record = parameters["record"].nonempty { words.append(record) }
-        for name in ["topic", "reason", "since", "until"] {
+        for name in ["topic", "reason"] {
             if let value = parameters[name].nonempty { words += ["--\(name)", value] }
+        }
+        for name in ["since", "until"] {
+            guard let value = parameters[name].nonempty else { continue }
+            // Days of this command are in UTC.
+            let time = zone.isUTC ? nil : zone.milliseconds(text: value)
+            words += ["--\(name)", time.map { UTC.text(milliseconds: $0) } ?? value]
         }
         return ShellWords.text(words + ["--dry-run"])
     }
@@ -130,7 +141,7 @@ enum OperatorForm: String, CaseIterable {
         var days = ReportAddress("rejected")
         days.since = parameters["since"].nonempty
         days.until = parameters["until"].nonempty
-        let resolved = try days.resolved
+        let resolved = try days.resolved(in: installation.configuration.timeZone())
         var query = DeadLetterQuery()
         query.topics = [topic]
         query.reasons = [reason]

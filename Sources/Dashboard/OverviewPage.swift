@@ -31,14 +31,13 @@ extension PageWriter {
 
     /// The days of small lines and charts: those of the page, or four weeks up to their end if they are fewer.
     var lineDays: PageContext.Days {
-        let days = self.days
-        guard let since = days.since.flatMap({ UTC.milliseconds(text: $0) }),
-            let until = days.until.flatMap({ UTC.milliseconds(text: $0) }),
-            until - since < 7 * PageContext.dayMilliseconds
+        let (days, zone) = (self.days, context.timeZone)
+        guard let since = days.since.flatMap(zone.milliseconds(text:)),
+            let until = days.until.flatMap(zone.milliseconds(text:)),
+            until < zone.shifted(milliseconds: since, days: 7)
         else { return days }
-        return (
-            UTC.day(milliseconds: until - 28 * PageContext.dayMilliseconds), days.until
-        )
+        let first = zone.shifted(milliseconds: until, days: -28)
+        return (zone.day(milliseconds: first), days.until)
     }
 
     /// The funnel by day, for lines.

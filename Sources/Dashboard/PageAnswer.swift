@@ -168,7 +168,7 @@ struct PageAnswer {
     /// Whether a measure is a sum of records, so that it can be explained.
     func isExplained(_ measure: String) -> Bool {
         guard let measure = explanation(of: measure), let report = request.report,
-            let request = try? request.resolved
+            let request = try? request.resolved(in: .utc)
         else { return false }
         return report.isExplained(measure, in: request)
     }

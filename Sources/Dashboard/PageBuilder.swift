@@ -37,7 +37,9 @@ struct PageBuilder {
             newestMilliseconds: standings.newestMilliseconds,
             presentMilliseconds: (try? source.installation.present.milliseconds)
                 ?? WallClock.milliseconds)
-        context.firstMilliseconds = standings.firstMilliseconds
+        context.timeZone = (try? source.timeZone) ?? .utc
+        context.firstMilliseconds = standings.firstMilliseconds.map(
+            context.timeZone.startOfDay(milliseconds:))
         // The address of a report has its currency.
         if route?.report == nil {
             context.reportCurrency = (try? source.configuration.catalog())?.reportCurrency
@@ -65,7 +67,7 @@ struct PageBuilder {
         if let twice = parameters.repeated.min() {
             throw CommandError.usage("\(twice) is given twice: keep one value")
         }
-        try PageContext.check(parameters)
+        try PageContext.check(parameters, in: (try? source.timeZone) ?? .utc)
         return route
     }
 

@@ -24,7 +24,8 @@ extension PageWriter {
     ) throws {
         let columns = lines.flatMap { [$0.low, $0.high] }
         let streams = Set(columns.flatMap { answer.request.report?.streams(of: $0) ?? [] })
-        let recordDays = try source.stores.recordDays(of: streams.sorted())
+        let recordDays = try source.stores.recordDays(
+            of: streams.sorted(), in: context.timeZone)
         draw(
             title, answer, answer.rows, by: "day", lines, recordDays: recordDays, over: days,
             marks: marks)
@@ -120,7 +121,7 @@ extension PageWriter {
 
     /// The day of the newest event; nil without a store.
     private var newestDay: String? {
-        context.newestMilliseconds.map { UTC.day(milliseconds: $0) }
+        context.newestMilliseconds.map(context.timeZone.day(milliseconds:))
     }
 
     /// All days from the first to the last, including days without a row, but not days before the first data.
@@ -136,7 +137,8 @@ extension PageWriter {
         guard let oldest = (found + [firstOfData].compactMap(\.self)).min(),
             let last = (isByRecord ? lastShownDay(of: days) : nil) ?? lastDay(of: found)
         else { return [] }
-        let first = max(oldest, days.since.map { String($0.prefix(10)) } ?? oldest)
+        let since = days.since.flatMap(context.timeZone.milliseconds(text:))
+        let first = max(oldest, since.map(context.timeZone.day(milliseconds:)) ?? oldest)
         guard let begin = UTC.milliseconds(text: first), let end = UTC.milliseconds(text: last),
             end >= begin, end - begin < 800 * 86_400_000
         else { return [] }
@@ -146,14 +148,14 @@ extension PageWriter {
     /// The last of the shown days, or the day of the newest event if that is earlier.
     private func lastShownDay(of days: PageContext.Days) -> String? {
         guard let newestDay else { return nil }
-        let last = days.until.flatMap { UTC.milliseconds(text: $0) }
-            .map { UTC.day(milliseconds: $0 - 1) }
+        let last = days.until.flatMap(context.timeZone.milliseconds(text:))
+            .map { context.timeZone.day(milliseconds: $0 - 1) }
         return min(newestDay, last ?? newestDay)
     }
 
     /// The last day of a chart. Records dated ahead of the clock do not extend it.
     private func lastDay(of found: [String]) -> String? {
-        let newest = context.newestMilliseconds.map { UTC.day(milliseconds: $0) }
+        let newest = newestDay
         return found.filter { day in newest.map { day <= $0 } ?? true }.max() ?? found.max()
     }
 }

@@ -1,3 +1,4 @@
+import ConfigurationValues
 import Foundation
 import Monitoring
 import Program
@@ -17,6 +18,8 @@ struct PageContext {
     let presentMilliseconds: Int64
     /// The currency of amounts, if the reader chooses none; nil for amounts as recorded.
     var reportCurrency: String?
+    /// The time zone of days.
+    var timeZone = ReportTimeZone.utc
     /// Bundle ids by App Store id.
     var bundles: [String: String] = [:]
     /// The beginning of the first day with events, in milliseconds since 1970; nil without one.

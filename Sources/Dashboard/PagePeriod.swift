@@ -1,3 +1,4 @@
+import ConfigurationValues
 import Monitoring
 import Program
 import Reports
@@ -81,7 +82,7 @@ extension PageContext {
     static let ofDays = [period, "since", "until"]
 
     /// Throws for an unknown period or comparison, and for dates without a day: ignoring them would show other days.
-    static func check(_ parameters: QueryParameters) throws {
+    static func check(_ parameters: QueryParameters, in zone: ReportTimeZone) throws {
         func check(_ name: String, _ valid: [String]) throws(CommandError) {
             guard let value = parameters[name].nonempty, !valid.contains(value) else { return }
             throw .usage(
@@ -92,21 +93,18 @@ extension PageContext {
         var dates = ReportAddress(Funnel.name)
         dates.since = parameters["since"].nonempty
         dates.until = parameters["until"].nonempty
-        _ = try dates.resolved
+        _ = try dates.resolved(in: zone)
     }
 
     /// A period as in the menu. Days of older data have their dates, because `weir dump --day yesterday` means the
     /// clock's day.
     func label(_ period: Period) -> String {
-        let newest = Self.floor(newestMilliseconds ?? presentMilliseconds, Self.dayMilliseconds)
-        let isToday = newest == Self.floor(presentMilliseconds, Self.dayMilliseconds)
-        func date(_ milliseconds: Int64) -> String {
-            Self.name(ofDay: UTC.day(milliseconds: milliseconds), isShort: true)
-        }
+        let newest = timeZone.startOfDay(milliseconds: newestMilliseconds ?? presentMilliseconds)
+        let isToday = newest == timeZone.startOfDay(milliseconds: presentMilliseconds)
         return switch period {
-        case .day: isToday ? "Today" : "\(date(newest)), newest day"
+        case .day: isToday ? "Today" : "\(name(ofDayAt: newest)), newest day"
         case .lastDay:
-            isToday ? "Yesterday" : "\(date(newest - Self.dayMilliseconds)), the day before"
+            isToday ? "Yesterday" : "\(name(ofDayAt: newest - 1)), the day before"
         default: period.name.prefix(1).uppercased() + period.name.dropFirst()
         }
     }
@@ -134,17 +132,19 @@ extension PageContext {
     func bounds(default period: Period) -> Days {
         guard let chosen = self.period(default: period) else {
             let (since, until) = (parameters["since"].nonempty, parameters["until"].nonempty)
-            guard let since, until == nil, let start = UTC.milliseconds(text: since),
-                let end = endOfNewestDay, start < end
+            guard let since, until == nil, let start = timeZone.milliseconds(text: since),
+                let newest = newestMilliseconds, start < endOfDay(newest)
             else { return (since, until) }
-            return (since, UTC.day(milliseconds: end))
+            return (since, timeZone.day(milliseconds: endOfDay(newest)))
         }
         guard let newest = newestMilliseconds, let stretch = ReportPeriod(chosen.name) else {
             return (nil, nil)
         }
-        let (since, until) = stretch.bounds(at: newest)
+        let (since, until) = stretch.bounds(at: newest, in: timeZone)
         // A period to date requests its last day as a whole, so that addresses do not change with each record.
-        return (UTC.day(milliseconds: since), UTC.day(milliseconds: Self.endOfDay(until - 1)))
+        return (
+            timeZone.day(milliseconds: since), timeZone.day(milliseconds: endOfDay(until - 1))
+        )
     }
 
     /// The chosen days, and the days that they are compared with. If the last hour of the chosen days is not over, both
@@ -160,32 +160,46 @@ extension PageContext {
         guard let firstMilliseconds, let range = comparedRange(default: period),
             isBeforeFirst(range)
         else { return nil }
-        let first = Self.name(ofDay: UTC.day(milliseconds: firstMilliseconds), isShort: true)
+        let first = name(ofDayAt: firstMilliseconds)
         return "Not compared: records begin on \(first), so they do not cover \(range.words)."
     }
 
     private func isBeforeFirst(_ range: Compared) -> Bool {
         guard let firstMilliseconds, let since = range.before.since else { return false }
-        return UTC.milliseconds(text: since).map { $0 < firstMilliseconds } ?? false
+        return timeZone.milliseconds(text: since).map { $0 < firstMilliseconds } ?? false
     }
 
     private func comparedRange(default period: Period) -> Compared? {
         let (since, until) = bounds(default: period)
-        guard comparison != .none, let start = since.flatMap({ UTC.milliseconds(text: $0) }),
-            let end = until.flatMap({ UTC.milliseconds(text: $0) }), start < end
+        guard comparison != .none, let start = since.flatMap(timeZone.milliseconds(text:)),
+            let end = until.flatMap(timeZone.milliseconds(text:)), start < end
         else { return nil }
-        let lastHour = newestMilliseconds.map { Self.floor($0, Hour.milliseconds) } ?? end
+        let lastHour = newestMilliseconds.map { Hour(containing: $0).startMilliseconds } ?? end
         // Days after the newest record have no hours to compare.
         let isPartial = lastHour < end && start <= lastHour
         let compared = isPartial ? lastHour : end
         guard start < compared else { return nil }
-        let days = (end - start + Self.dayMilliseconds - 1) / Self.dayMilliseconds
-        let shift =
-            comparison == .week ? (days + 6) / 7 * 7 * Self.dayMilliseconds : end - start
+        let isOfDays = isMidnight(start) && isMidnight(end)
+        let days =
+            isOfDays
+            ? timeZone.dayNumber(milliseconds: end) - timeZone.dayNumber(milliseconds: start)
+            : (end - start + Self.dayMilliseconds - 1) / Self.dayMilliseconds
+        func earlier(_ time: Int64) -> String {
+            let weeks = comparison == .week ? (days + 6) / 7 * 7 : nil
+            // Days have 23 to 25 hours. Ranges within days are compared with as many hours.
+            let shown = (weeks ?? (isOfDays ? days : nil)).map {
+                timeZone.shifted(milliseconds: time, days: -$0)
+            }
+            return timeZone.text(milliseconds: shown ?? time - (end - start))
+        }
         return Compared(
-            now: (since, isPartial ? Self.text(compared) : until),
-            before: (Self.text(start - shift), Self.text(compared - shift)),
+            now: (since, isPartial ? timeZone.text(milliseconds: compared) : until),
+            before: (earlier(start), earlier(compared)),
             isPartial: isPartial, words: words(days, isPartial, until: compared))
+    }
+
+    private func isMidnight(_ milliseconds: Int64) -> Bool {
+        timeZone.startOfDay(milliseconds: milliseconds) == milliseconds
     }
 
     private func words(_ days: Int64, _ isPartial: Bool, until end: Int64) -> String {
@@ -197,46 +211,33 @@ extension PageContext {
             case (_, 1): "the day before"
             default: "the \(days) days before"
             }
-        let time = UTC.text(milliseconds: end).dropFirst(11).prefix(5)
+        let time = timeZone.clockText(milliseconds: end)
         return hours + range
             + (isPartial ? ", until \(time); imported costs count with their whole day" : "")
     }
 
-    private var endOfNewestDay: Int64? { newestMilliseconds.map(Self.endOfDay) }
-
-    private static func floor(_ milliseconds: Int64, _ size: Int64) -> Int64 {
-        let rest = milliseconds % size
-        return milliseconds - (rest < 0 ? rest + size : rest)
-    }
-
     /// The midnight after an instant.
-    private static func endOfDay(_ milliseconds: Int64) -> Int64 {
-        floor(milliseconds, dayMilliseconds) + dayMilliseconds
+    private func endOfDay(_ milliseconds: Int64) -> Int64 {
+        timeZone.start(ofDay: timeZone.dayNumber(milliseconds: milliseconds) + 1)
     }
 
-    /// A day, or an instant within one.
-    private static func text(_ milliseconds: Int64) -> String {
-        milliseconds % dayMilliseconds == 0
-            ? UTC.day(milliseconds: milliseconds) : UTC.text(milliseconds: milliseconds)
+    private func name(ofDayAt milliseconds: Int64) -> String {
+        Self.name(ofDay: timeZone.day(milliseconds: milliseconds), isShort: true)
     }
 
     /// The shown days in words: `24 November 2026, until 12:00`, `1 Nov 2026 to 28 Nov 2026`.
     func daysInWords(default period: Period) -> String {
         let (since, until) = bounds(default: period)
-        let start = since.flatMap { UTC.milliseconds(text: $0) }
-        let end = until.flatMap { UTC.milliseconds(text: $0) }
+        let start = since.flatMap(timeZone.milliseconds(text:))
+        let end = until.flatMap(timeZone.milliseconds(text:))
         guard start != nil || end != nil else { return "All days" }
         var words: String
-        if let start, let end, start % Self.dayMilliseconds == 0,
-            end - start == Self.dayMilliseconds
-        {
-            words = Self.name(ofDay: UTC.day(milliseconds: start), isShort: false)
+        if let start, let end, isMidnight(start), end == endOfDay(start) {
+            words = Self.name(ofDay: timeZone.day(milliseconds: start), isShort: false)
         } else {
             let first = since.map { Self.name(of: $0) }
             let last = end.map { end in
-                end % Self.dayMilliseconds == 0
-                    ? Self.name(ofDay: UTC.day(milliseconds: end - 1), isShort: true)
-                    : UTC.text(milliseconds: end)
+                isMidnight(end) ? name(ofDayAt: end - 1) : UTC.text(milliseconds: end)
             }
             words = [first, last].compactMap(\.self).joined(separator: " to ")
             if first == nil { words = "Until \(words)" }
@@ -245,7 +246,7 @@ extension PageContext {
         if let newest = newestMilliseconds, let end, newest < end,
             newest >= start ?? .min
         {
-            words += ", until \(UTC.text(milliseconds: newest).dropFirst(11).prefix(5))"
+            words += ", until \(timeZone.clockText(milliseconds: newest))"
         }
         return words
     }

@@ -57,12 +57,22 @@ final class PageSource {
     ) throws -> PageAnswer {
         let stores = try stores(asOf: request.asOfMilliseconds)
         let rows = try requireReport(request.name).shownRows(
-            request.resolved, stores, configuration, keeping: bound)
+            request.resolved(in: timeZone(of: request)), stores, configuration, keeping: bound)
         var answer = PageAnswer(request, rows)
         if request.name == Funnel.name {
             answer.hasUnknown = try !stores.unknownMeasures().isEmpty
         }
         return answer
+    }
+
+    /// The time zone of days.
+    var timeZone: ReportTimeZone {
+        get throws(ConfigurationError) { try configuration.timeZone() }
+    }
+
+    /// The time zone of a request. A request without days does not depend on it, nor on a valid catalog.
+    func timeZone(of request: ReportAddress) throws(ConfigurationError) -> ReportTimeZone {
+        request.isOfDays ? try timeZone : (try? timeZone) ?? .utc
     }
 
     /// Writes the rows in the same way as `weir dump`.
@@ -74,7 +84,7 @@ final class PageSource {
     ) throws {
         // A file reads each row once, so caching sums of days is useless.
         let stores = try request.asOfMilliseconds.map(stores(asOf:)) ?? installation.stores(nil)
-        var resolved = try request.resolved
+        var resolved = try request.resolved(in: timeZone(of: request))
         resolved.leavesOutZeros = true
         _ = try resolved.write(stores, configuration, as: format, isRaw: false) { bytes in
             guard isWanted() else { throw CancellationError() }
@@ -108,7 +118,7 @@ final class PageSource {
                     return StreamStanding(
                         stream: stream,
                         firstMilliseconds: try slices.compactMap {
-                            try $0.firstHour()?.startOfDay.startMilliseconds
+                            try $0.firstHour()?.startMilliseconds
                         }.min(), newestMilliseconds: newest,
                         records: states.reduce(0) { $0 + $1.records },
                         ahead: try slices.reduce(0) { $0 + (try $1.aheadCount()) },

@@ -64,7 +64,9 @@ struct PageWriter {
         html.element("h1", text: title)
         if !note.isEmpty { html.element("p", ["class": "ids"], text: note) }
         guard showsDays else { return }
-        html.element("p", ["class": "range"], text: "\(context.daysInWords(default: period)) (UTC)")
+        html.element(
+            "p", ["class": "range"],
+            text: "\(context.daysInWords(default: period)) (\(context.timeZone.name))")
     }
 
     mutating func paragraph(_ text: String, class name: String? = nil) {

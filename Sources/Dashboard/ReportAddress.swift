@@ -1,3 +1,4 @@
+import ConfigurationValues
 import Monitoring
 import Program
 import Reports
@@ -195,48 +196,53 @@ struct ReportAddress {
     // MARK: Asking
 
     /// The request with its times.
-    var resolved: ReportRequest {
-        get throws {
-            var request = self.request
-            if hasOwnRows { request.grouping = .all }
-            request.sinceMilliseconds = try Self.time(since, Parameter.since)
-            request.untilMilliseconds = try Self.time(until, Parameter.until)
-            if let start = request.sinceMilliseconds, let end = request.untilMilliseconds,
-                end <= start
-            {
-                throw CommandError.usage(
-                    "the range from \(since ?? "") to \(until ?? "") is empty: its end is exclusive, so give a later one"
-                )
-            }
-            return request
+    ///
+    /// - Parameter zone: that of days.
+    func resolved(in zone: ReportTimeZone) throws -> ReportRequest {
+        var request = self.request
+        request.timeZone = zone
+        if hasOwnRows { request.grouping = .all }
+        request.sinceMilliseconds = try Self.time(since, Parameter.since, in: zone)
+        request.untilMilliseconds = try Self.time(until, Parameter.until, in: zone)
+        if let start = request.sinceMilliseconds, let end = request.untilMilliseconds,
+            end <= start
+        {
+            throw CommandError.usage(
+                "the range from \(since ?? "") to \(until ?? "") is empty: its end is exclusive, so give a later one"
+            )
         }
+        return request
     }
 
     /// The same by the day of arrival, as comparisons need it.
-    var resolvedByArrival: ReportRequest {
-        get throws {
-            var request = try resolved
-            request.dateRule = nil
-            return request
-        }
+    func resolvedByArrival(in zone: ReportTimeZone) throws -> ReportRequest {
+        var request = try resolved(in: zone)
+        request.dateRule = nil
+        return request
     }
 
     /// The same for one row, as explanations need it.
-    var resolvedTotal: ReportRequest {
-        get throws {
-            var request = try resolvedByArrival
-            request.grouping = .total
-            return request
-        }
+    func resolvedTotal(in zone: ReportTimeZone) throws -> ReportRequest {
+        var request = try resolvedByArrival(in: zone)
+        request.grouping = .total
+        return request
+    }
+
+    /// Whether the answer depends on the time zone of days.
+    var isOfDays: Bool {
+        since != nil || until != nil || request.target != nil || request.grouping.names("day")
+            || request.conditions.contains { $0.column == "day" }
     }
 
     var asOfMilliseconds: Int64? {
-        get throws { try Self.time(asOf, Parameter.asOf) }
+        get throws { try Self.time(asOf, Parameter.asOf, in: .utc) }
     }
 
-    private static func time(_ text: String?, _ name: String) throws(CommandError) -> Int64? {
+    private static func time(
+        _ text: String?, _ name: String, in zone: ReportTimeZone
+    ) throws(CommandError) -> Int64? {
         guard let text else { return nil }
-        guard let milliseconds = UTC.milliseconds(text: text) else {
+        guard let milliseconds = zone.milliseconds(text: text) else {
             throw .usage(
                 "\(name) must be a time, for example 2026-11-21 or 2026-11-21T05:00:00Z, not '\(text)'"
             )

@@ -1,3 +1,4 @@
+import ConfigurationValues
 import Reports
 import Streams
 
@@ -46,7 +47,7 @@ extension PageWriter {
                 html.element("h3", text: way.title)
                 html.element("p", ["class": "note"], text: way.note)
                 html.table(named: "Return on spend by age, \(way.title)") {
-                    Self.write(way, most, to: &$0)
+                    Self.write(way, most, context.timeZone, to: &$0)
                 }
             }
         }
@@ -135,7 +136,9 @@ extension PageWriter {
             rows: rows)
     }
 
-    private static func write(_ way: ReturnWay, _ most: Double, to html: inout HTML) {
+    private static func write(
+        _ way: ReturnWay, _ most: Double, _ zone: ReportTimeZone, to html: inout HTML
+    ) {
         html.element("thead") { html in
             html.element("tr") { html in
                 for (title, isNumber) in [
@@ -190,16 +193,17 @@ extension PageWriter {
                         link.write(value("maturity"), of: "maturity", to: &html)
                     }
                     html.element(
-                        "td", ["class": "word"], text: answer.request.until.map(lastDay) ?? "")
+                        "td", ["class": "word"],
+                        text: answer.request.until.map { lastDay($0, in: zone) } ?? "")
                 }
             }
         }
     }
 
     /// The day before an exclusive end.
-    private static func lastDay(_ until: String) -> String {
-        guard let end = UTC.milliseconds(text: until) else { return until }
-        return PageContext.name(ofDay: UTC.day(milliseconds: end - 1), isShort: true)
+    private static func lastDay(_ until: String, in zone: ReportTimeZone) -> String {
+        guard let end = zone.milliseconds(text: until) else { return until }
+        return PageContext.name(ofDay: zone.day(milliseconds: end - 1), isShort: true)
     }
 
     /// Why the bounds are wide: missing values, and open windows.

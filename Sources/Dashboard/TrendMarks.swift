@@ -22,7 +22,8 @@ extension PageWriter {
             // The first version is no change.
             marks += model.versions.dropFirst().map { version in
                 TrendMark(
-                    day: UTC.day(milliseconds: version.effectiveFromMilliseconds),
+                    day: context.timeZone.day(
+                        milliseconds: version.effectiveFromMilliseconds),
                     text: "conversion model \(version.id) takes effect for new installs")
             }
         }
@@ -33,7 +34,7 @@ extension PageWriter {
             marks += promotions.map { promotion in
                 let streams = promotion.streams.keys.sorted().joined(separator: ", ")
                 return TrendMark(
-                    day: UTC.day(milliseconds: promotion.atMilliseconds),
+                    day: context.timeZone.day(milliseconds: promotion.atMilliseconds),
                     text: promotion.kind == .promote
                         ? "corrected numbers of \(streams) took effect"
                         : "numbers of \(streams) were rolled back")

@@ -186,11 +186,15 @@ final class EvidenceBundle {
             guard let writer = writers[file] else { continue }
             files.append(try writer.finish(file.rawValue))
         }
+        let zone = figure.request.timeZone
+        let formatInUTC =
+            proved == nil ? EvidenceManifest.formatOfAll : EvidenceManifest.formatOfMeasure
         let manifest = EvidenceManifest(
-            format: proved == nil ? EvidenceManifest.formatOfAll : EvidenceManifest.currentFormat,
+            format: zone.isUTC ? formatInUTC : EvidenceManifest.currentFormat,
             weir: WeirVersion.current, dump: figure.name, measure: proved?.name,
             where: figure.request.conditions.map { "\($0.column)=\($0.value)" },
             sinceMs: figure.request.sinceMilliseconds, untilMs: figure.request.untilMilliseconds,
+            timeZone: zone.isUTC ? nil : zone,
             number: Dictionary(
                 explanation.measures.compactMap { measure in
                     measure.stored.map { (measure.name, $0.description) }

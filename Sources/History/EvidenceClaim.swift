@@ -62,6 +62,7 @@ struct EvidenceClaim {
         var request = ReportRequest(
             name: manifest.dump, grouping: .total, sinceMilliseconds: manifest.sinceMs,
             untilMilliseconds: manifest.untilMs)
+        request.timeZone = manifest.timeZone ?? .utc
         for text in manifest.where {
             guard let sign = text.firstIndex(of: "=") else { return nil }
             let column = String(text[..<sign])

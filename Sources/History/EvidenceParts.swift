@@ -1,3 +1,4 @@
+import ConfigurationValues
 import ConversionModels
 import EventLog
 import Foundation
@@ -36,6 +37,8 @@ struct EvidenceManifest: Codable {
     var `where`: [String]
     var sinceMs: Int64?
     var untilMs: Int64?
+    /// The time zone of days; nil for UTC.
+    var timeZone: ReportTimeZone?
     /// The number by measure, in digits.
     var number: [String: String]
     var counted: Int64
@@ -49,9 +52,11 @@ struct EvidenceManifest: Codable {
     var logs: [Log]
     var files: [File]
 
-    /// The form with a measure.
-    static let currentFormat = 2
-    /// The form without one, which older programs can read too.
+    /// The form with a time zone.
+    static let currentFormat = 3
+    /// The form with a measure, in UTC.
+    static let formatOfMeasure = 2
+    /// The form without either, which older programs can read too.
     static let formatOfAll = 1
     static let name = "manifest.json"
 }

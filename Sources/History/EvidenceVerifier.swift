@@ -65,7 +65,9 @@ package struct EvidenceVerifier {
             name, time in time.map { "\(name)=\(UTC.text(milliseconds: $0))" }
         }
         let measure = manifest.measure.map { ["measure=\($0)"] } ?? []
-        let subject = ([manifest.dump] + manifest.where + times + measure).joined(separator: " ")
+        let zone = manifest.timeZone.map { ["time_zone=\($0.name)"] } ?? []
+        let subject = ([manifest.dump] + manifest.where + times + zone + measure)
+            .joined(separator: " ")
         let number = manifest.number.sorted { $0.key < $1.key }.map { "\($0.key) = \($0.value)" }
         return "\(subject): \(number.isEmpty ? "nothing" : number.joined(separator: ", "))"
     }

@@ -104,7 +104,7 @@ extension OpenStores {
         return try view(of: streams) { view in
             var rows = RowGroups(
                 by: selection.indices, empty: ClickRates.counts.map { _ in Int128(0) })
-            let hours = HourTexts()
+            let hours = HourTexts(request.timeZone)
             for slice in view.slices {
                 for source in ClickSource.all where source.stream == slice.stream {
                     try slice.forEachRow(of: source.indices) { _, row in
@@ -155,10 +155,11 @@ package final class ClickRatesFigure: Figure {
     package let request: ReportRequest
     package let measures = ClickRates.counts.map(\.name)
     private let selection: RowSelection
-    private let hours = HourTexts()
+    private let hours: HourTexts
 
     package init(_ request: ReportRequest) throws(InspectionError) {
         self.request = request
+        hours = HourTexts(request.timeZone)
         selection = try RowSelection(request, of: ClickRates.columns)
     }
 
@@ -181,8 +182,9 @@ package final class ClickRatesFigure: Figure {
     package var postbackValues: [String: StoredValue] { [:] }
 
     package func mayCount(in hour: Hour) -> Bool {
-        selection.includes(timeMilliseconds: hour.hoursSince1970 * Hour.milliseconds)
-            && selection.includes(.text(hour.day), ofColumn: "day")
+        let (time, day) = hours[hour.text]
+        return selection.includes(timeMilliseconds: time)
+            && selection.includes(.text(day), ofColumn: "day")
     }
 
     package func choice(of table: AggregateTable) -> RowChoice {

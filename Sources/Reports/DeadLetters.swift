@@ -63,7 +63,7 @@ extension OpenStores {
                 try slice.forEachRefusal { refusal in
                     guard query.includes(reason: refusal.reason),
                         selection.includes(
-                            refusal.columns(topic: slice.snapshot.topic),
+                            refusal.columns(topic: slice.snapshot.topic, .utc),
                             timeMilliseconds: refusal.timestampMilliseconds),
                         let kept = try slice.kept(
                             partition: refusal.partition, offset: refusal.offset)

@@ -1,3 +1,4 @@
+import ConfigurationValues
 import ConversionModels
 import Store
 import Streams
@@ -34,6 +35,8 @@ package struct Dump: Sendable {
     var thousandPrices: Set<String> = []
     /// The largest timestamp of a folded postback, in milliseconds since 1970, if `ReportRequest.maturity`.
     var watermarkMilliseconds: Int64?
+    /// The time zone of days, if `ReportRequest.maturity`.
+    var timeZone = ReportTimeZone.utc
     /// The models of the apps, if `ReportRequest.maturity`.
     var models: [Int64: ConversionModel] = [:]
 }
@@ -71,6 +74,7 @@ extension StoreView {
         if figure.showsMaturity {
             dump.watermarkMilliseconds = try postbacksWatermark
             dump.models = try conversionModels()
+            dump.timeZone = figure.request.timeZone
         }
         return dump
     }
@@ -93,7 +97,7 @@ extension StoreView {
                     }
                     let choice = figure.choice(of: table)
                     if byDay, !figure.countsByHour(table) {
-                        try slice.forEachDay(of: table, choice, add)
+                        try slice.forEachDay(of: table, choice, by: figure.hours, add)
                     } else {
                         try slice.forEachRow(of: table, choice) { try add($1, $2) }
                     }
@@ -291,7 +295,7 @@ extension Dump {
     /// The request needs `ReportRequest.maturity`.
     package func withMaturity(forPeople: Bool) -> ReportTable {
         let table = report(forPeople: forPeople)
-        let ends = CohortEnds(models)
+        let ends = CohortEnds(models, in: timeZone)
         return ReportTable(
             columns: table.columns
                 + ["maturity", "final_after"].map { ReportTable.Column($0, isNumber: true) },

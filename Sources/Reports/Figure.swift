@@ -1,3 +1,4 @@
+import ConfigurationValues
 import ConversionModels
 import Store
 import Streams
@@ -100,7 +101,8 @@ package final class DumpFigure: Figure {
     package let request: ReportRequest
     /// The models that determine the versions of values, by app.
     private let models: [Int64: ConversionModel]
-    private let hours = HourTexts()
+    /// The days of hours.
+    let hours: HourTexts
 
     /// Selects rows of a dump. Throws for an invalid request.
     ///
@@ -117,6 +119,7 @@ package final class DumpFigure: Figure {
         self.description = description
         sources = description.sources
         self.request = request
+        hours = HourTexts(request.timeZone)
         let isByCurrency =
             request.tellsCurrenciesApart
             && description.measures.contains { measure in
@@ -234,7 +237,8 @@ package final class DumpFigure: Figure {
     private var indexColumn: String { isOfInstalls ? "window" : "sequence_index" }
 
     package func mayCount(in hour: Hour) -> Bool {
-        let start = hour.hoursSince1970 * Hour.milliseconds
+        // Rows of days begin with their day, whatever the hour in which it begins in UTC.
+        let (start, day) = hours[hasOwnDays ? hour.day : hour.text]
         // Rejected records use the timestamp, rows the beginning of the hour.
         let isOfRefusals = sources.allSatisfy(\.tables.isEmpty)
         let rest = isOfRefusals ? Hour.milliseconds - 1 : 0
@@ -242,8 +246,11 @@ package final class DumpFigure: Figure {
         if let since = request.sinceMilliseconds, last < since { return false }
         if let until = request.untilMilliseconds, start >= until { return false }
         return selection.includes(.text(hour.text), ofColumn: "hour")
-            && selection.includes(.text(hour.day), ofColumn: dayColumn)
+            && selection.includes(.text(day), ofColumn: dayColumn)
     }
+
+    /// Whether the days of its rows follow from the content of records.
+    private var hasOwnDays: Bool { sources.contains { $0.tables.contains(where: \.hasDays) } }
 
     package func choice(of table: AggregateTable) -> RowChoice {
         guard selection.hasConditionsBesideTime, !isBrought(table) else {
@@ -269,7 +276,7 @@ package final class DumpFigure: Figure {
     func values(of refusal: StoredRefusal, topic: String) -> [StoredValue]? {
         guard case .refusals(let kind) = description.source, kind.includes(reason: refusal.reason)
         else { return nil }
-        let values = refusal.columns(topic: topic)
+        let values = refusal.columns(topic: topic, request.timeZone)
         return selection.includes(values, timeMilliseconds: refusal.timestampMilliseconds)
             ? values : nil
     }
@@ -323,15 +330,24 @@ package final class DumpFigure: Figure {
     }
 }
 
-/// Parses the texts of an hour column, each distinct text once.
+/// Parses the texts of an hour column, each distinct text once: the time, and the day in a time zone.
+///
+/// A text of a day comes from the content of records. It keeps its name, and begins when that day begins in the zone.
 final class HourTexts {
+    let zone: ReportTimeZone
     private var cached: [String: (milliseconds: Int64, day: String)] = [:]
+
+    init(_ zone: ReportTimeZone) { self.zone = zone }
 
     subscript(text: String) -> (milliseconds: Int64, day: String) {
         if let hour = cached[text] { return hour }
         // Years of five digits and more are later than any request, negative years are earlier.
         let beyond: Int64 = text.hasPrefix("-") ? .min : .max
-        let hour = (UTC.milliseconds(text: text) ?? beyond, String(text.prefix { $0 != "T" }))
+        let known = zone.milliseconds(text: text)
+        let ownDay = String(text.prefix { $0 != "T" })
+        let isDay = ownDay.utf8.count == text.utf8.count
+        let day = zone.isUTC || isDay ? ownDay : known.map(zone.day) ?? ownDay
+        let hour = (known ?? beyond, day)
         cached[text] = hour
         return hour
     }
@@ -350,11 +366,12 @@ extension StoredValue {
 }
 
 extension StoredRefusal {
-    func columns(topic: String) -> [StoredValue] {
+    func columns(topic: String, _ zone: ReportTimeZone) -> [StoredValue] {
         let hour = Hour(containing: timestampMilliseconds)
         return [
             .text(topic), .integer(Int64(partition)), .integer(offset),
-            .integer(timestampMilliseconds), .text(hour.text), .text(hour.day), .text(type),
+            .integer(timestampMilliseconds), .text(hour.text), .text(zone.day(of: hour)),
+            .text(type),
             .text(reason), .text(detail),
         ]
     }

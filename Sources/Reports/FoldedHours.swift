@@ -32,9 +32,15 @@ struct FoldedHours: Sendable {
 
     let identity: String
     /// In order of their texts.
-    fileprivate(set) var days: [Day] = []
+    fileprivate var days: [Day] = []
     /// The recorded decoding of each partition of postbacks.
     let decodings: [Int32: RecordedDecoding]
+
+    /// The days in a time zone, in order.
+    func days(_ texts: HourTexts) -> [Day] {
+        guard !texts.zone.isUTC else { return days }
+        return days.lazy.flatMap(\.hours).reduce(into: []) { $0.append($1, on: texts[$1.text].day) }
+    }
 
     /// The count of the hours before one, and their last version; nil if one of them has none. An earlier state of the
     /// store can have the same version with fewer hours.
@@ -145,12 +151,19 @@ struct HourLedger: Sendable {
             let hour = FoldedHours.Hour(
                 text: text,
                 unit: FoldedHours.Unit(text: text, isDay: false, number: number(text, entry)))
-            if arranged.days.last?.text == day {
-                arranged.days[arranged.days.count - 1].hours.append(hour)
-            } else {
-                arranged.days.append(FoldedHours.Day(text: day, hours: [hour]))
-            }
+            arranged.days.append(hour, on: day)
         }
         return arranged
+    }
+}
+
+extension [FoldedHours.Day] {
+    /// Adds an hour after all others.
+    fileprivate mutating func append(_ hour: FoldedHours.Hour, on day: String) {
+        if last?.text == day {
+            self[count - 1].hours.append(hour)
+        } else {
+            append(FoldedHours.Day(text: day, hours: [hour]))
+        }
     }
 }

@@ -165,7 +165,7 @@ private struct SignalFold {
 
     private let selection: RowSelection
     private let trustsDevelopment: Bool
-    private let hours = HourTexts()
+    private let hours = HourTexts(.utc)
     private var ads = SeenAds()
     private var rows: RowGroups<[FraudSignals.Signal: Share]>
 

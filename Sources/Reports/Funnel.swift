@@ -36,7 +36,10 @@ package struct Funnel: Sendable {
     ) throws(InspectionError) {
         let figure = fold.figure
         let shown = FunnelColumn.needed(figure.request)
-        let ends = CohortEnds(fold.models)
+        // Days of installs are in UTC.
+        let ends = CohortEnds(
+            fold.models,
+            in: figure.request.dateRule == .install ? .utc : figure.request.timeZone)
         self.missingStreams = missingStreams
         unknownBundles = figure.unknownBundles.sorted {
             $0.utf8.lexicographicallyPrecedes($1.utf8)

@@ -1,3 +1,4 @@
+import ConfigurationValues
 import ConversionModels
 import Store
 import Streams
@@ -9,6 +10,7 @@ struct FunnelBasis: Hashable, Sendable {
     var trustsDevelopment = false
     var appsByBundle: [String: Int64] = [:]
     var needs: FunnelNeeds = []
+    var zone = ReportTimeZone.utc
 }
 
 /// The sums that a request shows, beyond counts and cost. They take longer to read.
@@ -89,7 +91,7 @@ struct FunnelCellReading {
     }
 
     private mutating func readCounts(of source: FunnelSource, _ choice: RowChoice) throws {
-        try slice.forEachDay(of: source.indices, choice) { row in
+        try slice.forEachDay(of: source.indices, choice, by: figure.hours) { row in
             guard row.hasUnknown || source.isValue(row), let entry = source.entry(row, figure)
             else { return }
             let part = index(entry.hour)
@@ -121,7 +123,7 @@ struct FunnelCellReading {
 
     private mutating func readNotifications(_ choice: RowChoice) throws {
         let source = FunnelSource.storeNotifications
-        try slice.forEachDay(of: source.indices, choice) { row in
+        try slice.forEachDay(of: source.indices, choice, by: figure.hours) { row in
             let text = TableRow<StoreNotificationsKey>(row)[StoreNotificationsKey.time]
             let hour = figure.hours[text]
             var sale = FunnelCells.Sale(
@@ -184,7 +186,7 @@ extension FunnelCellReading {
         // The hour of the arrival matters for models and for days of installs only.
         guard figure.request.dateRule == .install || needs.contains(.bounds) else {
             let source = FunnelSource.postbacks
-            return try slice.forEachDay(of: source.indices, choice) { any in
+            return try slice.forEachDay(of: source.indices, choice, by: figure.hours) { any in
                 let row = TableRow<PostbacksKey>(any)
                 let postbacks = PostbackRow(row, PostbackRow.columns)
                 guard any.isCounted, !figure.postbacks(postbacks).counts.isEmpty else { return }
@@ -295,7 +297,7 @@ extension FunnelCellReading {
     /// Reads the decoded revenue.
     private mutating func readRevenue(_ choice: RowChoice) throws {
         let source = figure.revenue
-        try slice.forEachDay(of: source.indices, choice) { row in
+        try slice.forEachDay(of: source.indices, choice, by: figure.hours) { row in
             guard let entry = source.entry(row, figure), !entry.currency.isEmpty,
                 source.isValue(row), let revenue = entry.revenue
             else { return }

@@ -37,7 +37,7 @@ package final class FunnelFigure: Figure {
     let tellsWindows: Bool
     package let bounds: Bounds
     let selection: RowSelection
-    let hours = HourTexts()
+    let hours: HourTexts
     /// The indices of counts among the measures.
     private let indices: [FunnelMeasure: Int]
     private var names: CampaignNames
@@ -66,6 +66,7 @@ package final class FunnelFigure: Figure {
         self.tellsWindows = tellsWindows
         self.bounds = bounds
         selection = try RowSelection(request, of: Funnel.columns)
+        hours = HourTexts(request.timeZone)
         let counts: [FunnelMeasure]
         let appSums: [String]
         switch bounds {
@@ -83,7 +84,9 @@ package final class FunnelFigure: Figure {
     init(ofEveryRow figure: FunnelFigure) throws(InspectionError) {
         var request = ReportRequest(name: Funnel.name)
         request.dateRule = figure.request.dateRule
+        request.timeZone = figure.request.timeZone
         self.request = request
+        hours = figure.hours
         name = Funnel.name
         names = figure.names
         trustsDevelopment = figure.trustsDevelopment
@@ -100,10 +103,10 @@ package final class FunnelFigure: Figure {
     func basis(_ needs: FunnelNeeds) -> FunnelBasis {
         FunnelBasis(
             isByInstall: request.dateRule == .install, trustsDevelopment: trustsDevelopment,
-            appsByBundle: appsByBundle, needs: needs)
+            appsByBundle: appsByBundle, needs: needs, zone: request.timeZone)
     }
 
-    /// Whether rows of an hour are selected, on whatever day their postbacks count.
+    /// Whether rows of an hour, or of a day, are selected, on whatever day their postbacks count.
     func includes(hour text: String) -> Bool {
         let hour = hours[text]
         return selection.includes(timeMilliseconds: hour.milliseconds)
@@ -243,15 +246,19 @@ package final class FunnelFigure: Figure {
     }
 
     package func mayCount(in hour: Hour) -> Bool {
-        guard request.dateRule == .install else {
-            return selection.includes(timeMilliseconds: hour.hoursSince1970 * Hour.milliseconds)
-                && selection.includes(.text(hour.day), ofColumn: "day")
-        }
+        guard request.dateRule == .install else { return includes(hour: hour.text) }
         // Postbacks arrive up to this long after their install, which counts from the beginning of its day.
-        let first = Hour(hoursSince1970: hour.hoursSince1970 - Self.longestDelayHours).startOfDay
+        let first = Hour(hoursSince1970: hour.hoursSince1970 - Self.longestDelayHours).day
+        let (time, day) = hours[hour.text]
         return selection.mayInclude(
-            from: first.hoursSince1970 * Hour.milliseconds, firstDay: first.day,
-            through: hour.hoursSince1970 * Hour.milliseconds, lastDay: hour.day)
+            from: hours[first].milliseconds, firstDay: first,
+            // Days of installs are in UTC.
+            through: time, lastDay: max(day, hour.day))
+    }
+
+    /// The same for rows of the day that begins in an hour. Their day follows from the content of records.
+    private func mayCount(inDayOf text: String) -> Bool {
+        text.isEmpty || includes(hour: String(text.prefix { $0 != "T" }))
     }
 
     /// 35 days, and 84 hours until the middle of the interval in which the last postback is sent.
@@ -269,11 +276,12 @@ package final class FunnelFigure: Figure {
 
     /// Sales belong to apps. Other conditions decide which apps' rows count.
     private func choice(of source: FunnelSource, _ indices: ReadIndices?) -> RowChoice {
+        let isHourWanted = source.stored.hasDays ? mayCount(inDayOf:) : mayCount(inHour:)
         guard selection.hasConditionsBesideTime, !source.isOfApps else {
-            return RowChoice(isHourWanted: mayCount(inHour:))
+            return RowChoice(isHourWanted: isHourWanted)
         }
         return RowChoice(
-            isHourWanted: mayCount(inHour:),
+            isHourWanted: isHourWanted,
             isKeyWanted: { [self] columns in
                 source.entry(AnyTableRow(columns, of: indices), self).map {
                     selection.includesBesideTime(allValues(of: $0, day: ""))
@@ -345,7 +353,8 @@ extension FunnelFigure {
     /// install; nil without a day when that is not known.
     ///
     /// The likely install is whole hours before the arrival. So its day is exact, although stores know only the hour of
-    /// the arrival. Stores have revenue by install day and not by hour, so counts use the day too.
+    /// the arrival. Stores have revenue by install day in UTC and not by hour, so counts use the day too. In another
+    /// time zone, the installs of a day in UTC count on the day of the same name.
     func time(
         of row: PostbackRow, model: ConversionModel?
     ) -> (milliseconds: Int64?, day: String) {
@@ -353,8 +362,8 @@ extension FunnelFigure {
         guard request.dateRule == .install else { return arrival }
         guard row.hasInstall else { return (nil, "") }
         let install = row.timing.likelyInstall(received: arrival.milliseconds, model: model)
-        let day = Hour(containing: install).startOfDay
-        return (day.hoursSince1970 * Hour.milliseconds, day.day)
+        // In UTC, as the revenue.
+        return hours[Hour(containing: install).day]
     }
 
     /// The values of the funnel's columns; nil for an unselected entry.

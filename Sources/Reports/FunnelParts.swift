@@ -145,13 +145,14 @@ private struct FunnelPartReader {
     /// are selected in part.
     private func wantedUnits(_ hours: FoldedHours, _ parts: inout FunnelParts) -> [Wanted] {
         var wanted: [Wanted] = []
-        for (index, day) in hours.days.enumerated() {
+        let days = hours.days(figure.hours)
+        for (index, day) in days.enumerated() {
             let selected = day.hours.map {
                 isByInstall ? figure.mayCount(inHour: $0.text) : figure.includes(hour: $0.text)
             }
             guard selected.contains(true) else { continue }
             let isWhole = isByInstall || !selected.contains(false)
-            if isWhole, index + FoldedHours.openDays < hours.days.count {
+            if isWhole, index + FoldedHours.openDays < days.count {
                 wanted.append((day.unit, false))
             } else {
                 for (hour, isSelected) in zip(day.hours, selected) {
@@ -182,7 +183,7 @@ private struct FunnelPartReader {
             var partOfTime: [String: Int] = [:]
             for (part, index) in missing.enumerated() { partOfTime[units[index].text] = part }
             func time(_ hour: String) -> String {
-                isDay ? String(hour.prefix { $0 != "T" }) : hour
+                isDay ? figure.hours[hour].day : hour
             }
             // One hour after the other, so that rows of an hour are not added to those of its day.
             let rounds = isDay ? [missing] : missing.map { [$0] }

@@ -246,9 +246,14 @@ final class CohortEnds {
     }
 
     private let models: [Int64: ConversionModel]
+    private let zone: ReportTimeZone
     private var cached: [Key: [(window: PostbackTiming, end: Int64)]] = [:]
 
-    init(_ models: [Int64: ConversionModel]) { self.models = models }
+    /// - Parameter zone: that of the days.
+    init(_ models: [Int64: ConversionModel], in zone: ReportTimeZone) {
+        self.models = models
+        self.zone = zone
+    }
 
     /// Empty for a day outside of years 0 to 9999, and for an unknown one.
     func ends(
@@ -256,10 +261,11 @@ final class CohortEnds {
     ) -> [(window: PostbackTiming, end: Int64)] {
         let key = Key(day: day, app: app, kinds: kinds)
         if let ends = cached[key] { return ends }
-        let midnight = UTC.milliseconds(text: day)
-        let ends = midnight.map { midnight in
+        let ends = zone.bounds(ofDay: day).map { start, end in
             kinds.windows.map { window in
-                (window: window, end: window.cohortEnd(midnight: midnight, model: models[app]))
+                let end = window.cohortEnd(
+                    midnight: start, nextMidnight: end, model: models[app])
+                return (window: window, end: end)
             }
         }
         cached[key] = ends ?? []

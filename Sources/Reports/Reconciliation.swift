@@ -136,7 +136,8 @@ struct ReconciliationFold {
     private func selected(_ copy: StoredPostbackCopy, at time: Int64) -> [StoredValue]? {
         let hour = Hour(containing: time)
         let values: [StoredValue] = [
-            .text(hour.text), .text(hour.day), .text(copy.adNetworkID),
+            .text(hour.text), .text(question.request.timeZone.day(of: hour)),
+            .text(copy.adNetworkID),
             .text(copy.campaign), .integer(copy.appID), .integer(copy.sourceAppID),
             .integer(copy.sequenceIndex), .integer(copy.hasSourceIdentifier ? 1 : 0),
         ]

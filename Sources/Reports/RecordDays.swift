@@ -1,3 +1,4 @@
+import ConfigurationValues
 import Store
 import Streams
 
@@ -21,15 +22,16 @@ package struct RecordDays: Sendable {
 
 extension OpenStores {
     /// The days with records of these streams, ignoring records dated ahead of the clock.
-    package func recordDays(of streams: [String]) throws -> RecordDays {
+    package func recordDays(
+        of streams: [String], in zone: ReportTimeZone
+    ) throws -> RecordDays {
         try withSlices(of: streams) { slices in
             var days: [String: Set<String>] = [:]
             for slice in slices {
                 for state in slice.partitions {
                     for range in try slice.snapshot.hours(of: state.partition)
                     where slice.present?.isAhead(range.hour.startMilliseconds) != true {
-                        let day = String(range.hour.text.prefix { $0 != "T" })
-                        days[slice.stream, default: []].insert(day)
+                        days[slice.stream, default: []].insert(zone.day(of: range.hour))
                     }
                 }
             }

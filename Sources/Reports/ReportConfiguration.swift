@@ -48,6 +48,11 @@ package struct ReportConfiguration: Sendable {
         }
     }
 
+    /// The time zone of days.
+    package func timeZone() throws(ConfigurationError) -> ReportTimeZone {
+        try catalog().reportTimeZone
+    }
+
     package func appsByBundle() throws(ConfigurationError) -> [String: Int64] {
         try part(\.appsByBundle) { () throws(ConfigurationError) in
             isConfigured ? try directory.appsByBundle() : [:]

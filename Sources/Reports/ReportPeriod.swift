@@ -1,7 +1,8 @@
+import ConfigurationValues
 import Streams
 
-/// A time range relative to an instant, in hours, days, weeks (from Monday) or months in UTC: complete units, or units
-/// up to the instant.
+/// A time range relative to an instant, in hours, days, weeks (from Monday) or months of a time zone: complete units, or
+/// units up to the instant.
 package struct ReportPeriod: Equatable, Sendable {
     private enum Unit: String, CaseIterable {
         case hour, day, week, month
@@ -40,40 +41,42 @@ package struct ReportPeriod: Equatable, Sendable {
 
     /// The units before the current one, or those up to the instant.
     ///
-    /// - Parameter instant: in milliseconds since 1970.
+    /// - Parameters:
+    ///   - instant: in milliseconds since 1970.
+    ///   - zone: that of the days; hours are the same in every zone.
     /// - Returns: the inclusive beginning and the exclusive end, in milliseconds since 1970.
-    package func bounds(at instant: Int64) -> (since: Int64, until: Int64) {
-        let start = start(of: instant)
+    package func bounds(
+        at instant: Int64, in zone: ReportTimeZone = .utc
+    ) -> (since: Int64, until: Int64) {
         let earlier = isToDate ? count - 1 : count
-        let until = isToDate ? instant + 1 : start
-        switch unit {
-        case .hour: return (start - Int64(earlier) * Hour.milliseconds, until)
-        case .day: return (start - Int64(earlier) * Self.day, until)
-        case .week: return (start - Int64(earlier) * 7 * Self.day, until)
-        case .month:
-            // A day before the first of a month is in the previous month.
-            let first = (0..<earlier).reduce(start) { first, _ in self.start(of: first - Self.day) }
-            return (first, until)
+        guard unit != .hour else {
+            let start = Hour(containing: instant).startMilliseconds
+            return (
+                start - Int64(earlier) * Hour.milliseconds, isToDate ? instant + 1 : start
+            )
         }
+        let start = start(of: zone.dayNumber(milliseconds: instant))
+        let first: Int64 =
+            switch unit {
+            case .hour, .day: start - Int64(earlier)
+            case .week: start - 7 * Int64(earlier)
+            // A day before the first of a month is in the previous month.
+            case .month: (0..<earlier).reduce(start) { first, _ in self.start(of: first - 1) }
+            }
+        return (zone.start(ofDay: first), isToDate ? instant + 1 : zone.start(ofDay: start))
     }
 
-    private static let day = 24 * Hour.milliseconds
-
-    /// The beginning of the unit that contains an instant.
-    private func start(of instant: Int64) -> Int64 {
-        func floor(_ size: Int64, from origin: Int64 = 0) -> Int64 {
-            let rest = (instant - origin) % size
-            return instant - (rest < 0 ? rest + size : rest)
-        }
+    /// The first day of the unit that contains a day, in days since 1970.
+    private func start(of day: Int64) -> Int64 {
         switch unit {
-        case .hour: return floor(Hour.milliseconds)
-        case .day: return floor(Self.day)
-        // 1970 began on a Thursday.
-        case .week: return floor(7 * Self.day, from: 4 * Self.day)
+        case .hour, .day: return day
+        case .week:
+            // 1970 began on a Thursday.
+            let rest = (day - 4) % 7
+            return day - (rest < 0 ? rest + 7 : rest)
         case .month:
-            let midnight = floor(Self.day)
-            let dayOfMonth = Int64(UTC.text(milliseconds: midnight).prefix(10).suffix(2)) ?? 1
-            return midnight - (dayOfMonth - 1) * Self.day
+            let dayOfMonth = Int64(Hour(hoursSince1970: day * 24).day.suffix(2)) ?? 1
+            return day - (dayOfMonth - 1)
         }
     }
 }

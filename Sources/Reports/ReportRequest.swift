@@ -16,7 +16,7 @@ package struct ReportRequest: Sendable {
         case total
         case columns([String])
 
-        func names(_ column: String) -> Bool {
+        package func names(_ column: String) -> Bool {
             switch self {
             case .all: true
             case .total: false
@@ -62,6 +62,8 @@ package struct ReportRequest: Sendable {
     /// Only rows of this time or later: the hour of rows, the timestamp of rejected records; milliseconds since 1970.
     package var sinceMilliseconds: Int64?
     package var untilMilliseconds: Int64?
+    /// The time zone of days: of rows by hour, of their conditions, and of rates.
+    package var timeZone = ReportTimeZone.utc
     /// All conditions must hold.
     package var conditions: [Condition]
     /// Limits the measures; nil for all.

@@ -34,7 +34,7 @@ extension StoreSlice {
         }
         // A daily row does not record the hours of its records.
         if !table.hasDays {
-            let hours = HourTexts()
+            let hours = HourTexts(.utc)
             let end = Hour(containing: asOfMilliseconds).hoursSince1970 * Hour.milliseconds
             try snapshot.forEachRow(of: table, partitions: numbers, choice) {
                 partition, columns, sums in
@@ -54,13 +54,15 @@ extension StoreSlice {
     /// Calls `body` with the sums of each day's rows, like `StoreSnapshot`; with an instant, with the rows of earlier
     /// records.
     func forEachDay(
-        of table: AggregateTable, _ choice: RowChoice,
+        of table: AggregateTable, _ choice: RowChoice, by hours: HourTexts,
         _ body: (_ columns: [StoredValue], _ sums: StoredSums) throws -> Void
     ) throws {
         guard asOfMilliseconds == nil else {
             return try forEachRow(of: table, choice) { try body($1, $2) }
         }
-        try snapshot.forEachDay(of: table, partitions: numbers, choice, body)
+        try snapshot.forEachDay(
+            of: table, partitions: numbers, choice,
+            by: hours.zone.isUTC ? nil : { hours[$0].day }, body)
     }
 
     /// The maximum number of rejected records in memory; there may be as many as records.

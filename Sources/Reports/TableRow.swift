@@ -127,9 +127,12 @@ extension StoreSlice {
     /// Calls `body` with the sums of each day's rows, like `StoreSnapshot`; with an instant, with the rows of earlier
     /// records. Unlike `forEachRow`, also with rows that have unknown sums.
     func forEachDay(
-        of indices: ReadIndices, _ choice: RowChoice, _ body: (AnyTableRow) throws -> Void
+        of indices: ReadIndices, _ choice: RowChoice, by hours: HourTexts,
+        _ body: (AnyTableRow) throws -> Void
     ) throws {
-        try forEachDay(of: indices.table, choice) { try body(AnyTableRow($0, $1, of: indices)) }
+        try forEachDay(of: indices.table, choice, by: hours) {
+            try body(AnyTableRow($0, $1, of: indices))
+        }
     }
 }
 

@@ -66,7 +66,7 @@ extension StoreView {
         var groups = DumpGroups(figure)
         for slice in slices where slice.stream == PostbacksFold.streamName {
             let recorded = try slice.recordedDecodings()
-            let hours = HourTexts()
+            let hours = figure.hours
             try slice.forEachRow(of: ValuedPostbacks.reader) { partition, row in
                 guard let valued = ValuedPostbacks(row),
                     valued.row.isTrusted(

@@ -102,16 +102,19 @@ final class RowReading {
     /// of the day's hours. If a sum would not fit 64 bits, there are several.
     func forEachDay(
         of table: AggregateTable, partitions: Set<Int32>, _ choice: RowChoice,
+        by ownDay: ((_ hour: String) -> String)?,
         _ body: (_ columns: [StoredValue], _ sums: StoredSums) throws -> Void
     ) throws {
         let keys = try keys(of: table)
         let wanted = try keys.wanted(by: choice)
         // In order of their texts, so that the hours of a day are adjacent. A text without a day has an empty one.
         var days: [(hour: String, slots: [Int64], isWhole: Bool)] = []
+        let ownDay = table.hasDays ? nil : ownDay
+        var last: String?
         for hour in try hours() {
-            if days.last.map({ Self.day(of: $0.hour) }) != Self.day(of: hour.text) {
-                days.append((hour.text, [], true))
-            }
+            let name = ownDay?(hour.text) ?? String(Self.day(of: hour.text))
+            if last != name { days.append((hour.text, [], true)) }
+            last = name
             guard choice.isHourWanted(hour.text) else {
                 days[days.count - 1].isWhole = false
                 continue
@@ -121,7 +124,10 @@ final class RowReading {
                 .map(\.number)
         }
         days.removeAll(where: \.slots.isEmpty)
-        let origins = try origins(of: days, in: table, keys, wanted, partitions)
+        // Kept sums are of days in UTC.
+        let origins =
+            ownDay == nil
+            ? try origins(of: days, in: table, keys, wanted, partitions) : days.map { _ in nil }
         let kept = origins.map { $0.flatMap { keptDays?.rows(of: $0) } }
         let reading = DayReading(
             of: table, wanted, days: zip(days, kept).map { $1 == nil ? $0.slots : [] }, path: path)

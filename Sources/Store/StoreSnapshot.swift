@@ -155,11 +155,15 @@ package struct StoreSnapshot {
 
     /// Calls `body` with the sums of each day's rows that differ only in hour and partition; in any order. The hour
     /// column is one of the day's hours. If a sum would not fit 64 bits, there are several.
+    ///
+    /// - Parameter day: the day of an hour; nil for days in UTC. The hours of a day must be adjacent. Rows of tables
+    ///   with days always have their own.
     package func forEachDay(
         of table: AggregateTable, partitions: Set<Int32>, _ choice: RowChoice = RowChoice(),
+        by day: ((_ hour: String) -> String)? = nil,
         _ body: (_ columns: [StoredValue], _ sums: StoredSums) throws -> Void
     ) throws {
-        try rows.forEachDay(of: table, partitions: partitions, choice, body)
+        try rows.forEachDay(of: table, partitions: partitions, choice, by: day, body)
     }
 
     /// The refused records of a partition from an offset on, in order, without their bytes; at most `limit` of them.

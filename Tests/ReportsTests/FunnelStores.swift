@@ -79,7 +79,7 @@ final class FunnelStores {
     func funnel(
         by: String? = nil, where conditions: [(String, String)] = [],
         date: ReportRequest.DateRule = .arrival, since: Int64? = nil, until: Int64? = nil,
-        trustsDevelopment: Bool = false, estimates: Bool = false,
+        trustsDevelopment: Bool = false, estimates: Bool = false, in zone: ReportTimeZone = .utc,
         apps: [String: Int64] = ["com.example": 1], directories: [String] = ["data"]
     ) throws -> Funnel {
         var request = ReportRequest(
@@ -88,6 +88,7 @@ final class FunnelStores {
             conditions: conditions.map { .init(column: $0.0, value: $0.1) })
         request.dateRule = date
         request.estimates = estimates
+        request.timeZone = zone
         return try OpenStores(directories: directories.map(sample.directory)).funnel(
             request,
             ReportConfiguration(

@@ -37,6 +37,9 @@ struct ReportCacheTests {
         let workspace = Result { try Workspace() }
         private var late: [String: [OutgoingRecord]] = [:]
         private var random = SeededGenerator(seed: 7)
+        private let zones = Result {
+            try ["UTC", "Europe/Berlin", "Pacific/Auckland"].map { try ReportTimeZone(named: $0) }
+        }
 
         var directory: String { get throws { try workspace.get().path + "/data" } }
 
@@ -64,13 +67,14 @@ struct ReportCacheTests {
             }
         }
 
-        func request() -> ReportRequest {
+        func request() throws -> ReportRequest {
             let isReturns = Int.random(in: 0..<4, using: &random) == 0
             var request = ReportRequest(
                 name: isReturns ? CampaignReturns.name : Funnel.name,
                 grouping: .columns(
                     Funnel.columnNames.filter { _ in Bool.random(using: &random) }))
             if case .columns([]) = request.grouping { request.grouping = .total }
+            request.timeZone = try zones.get()[Int.random(in: 0..<3, using: &random)]
             func instant() -> Int64 {
                 let hours = Int64.random(
                     in: -24...Int64(24 * (ReportCacheTests.days + 1)), using: &random)
@@ -124,7 +128,7 @@ struct ReportCacheTests {
         let kept = ReportCache()
         func compare(_ count: Int, _ state: String) throws {
             for _ in 0..<count {
-                let request = market.request()
+                let request = try market.request()
                 let stores = try OpenStores(directories: [market.directory])
                 let plain = answer(request, stores, configuration)
                 let caching = try OpenStores(directories: [market.directory])

@@ -119,17 +119,17 @@ private struct NullPools {
 
     /// Adds the trusted, winning postbacks of a slice, and their known values.
     mutating func add(_ slice: StoreSlice, where selection: RowSelection) throws {
-        let hours = HourTexts()
+        let hours = HourTexts(.utc)
         let choice = RowChoice(
             isHourWanted: { selection.includes(timeMilliseconds: hours[$0].milliseconds) })
-        try slice.forEachDay(of: Self.postbacks.indices, choice) { row in
+        try slice.forEachDay(of: Self.postbacks.indices, choice, by: hours) { row in
             let row = TableRow<PostbacksKey>(row)
             add(PostbackRow(row, PostbackRow.columns)) {
                 $0.postbacks += row[.postbacks]
                 $0.nulls += row[.nullValues]
             }
         }
-        try slice.forEachDay(of: ValuedPostbacks.reader.indices, choice) { row in
+        try slice.forEachDay(of: ValuedPostbacks.reader.indices, choice, by: hours) { row in
             let row = TableRow<ConversionValuesKey>(row)
             let (kind, value) = (row[PostbackValue.kind], row[PostbackValue.value])
             add(PostbackRow(row, ValuedPostbacks.columns)) {

@@ -118,6 +118,7 @@ extension OpenStores {
             untilMilliseconds: request.untilMilliseconds,
             conditions: request.conditions.filter { $0.column == "app_id" })
         pooled.dateRule = .install
+        pooled.timeZone = request.timeZone
         var pools = RevenuePools(try FunnelFigure(pooled, configuration), conversion)
         try view(of: [PostbacksFold.streamName]) { view in
             Result { for slice in view.slices { try pools.add(slice) } }

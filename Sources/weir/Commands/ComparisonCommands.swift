@@ -47,21 +47,22 @@ struct DiffCommand: ParsableCommand {
 
     private func compare() throws -> StoreComparison {
         let sets = try [first, second].map { try OpenStores(directories: [$0]) }
+        let configuration = pipelines.configuration(data: [first])
         guard let name else {
             guard selection.by == nil, selection.conditions.isEmpty, comparison.isDefault else {
                 throw CommandError.usage(
                     "--by, --where, --measure, --all and --limit need one dump: give its name")
             }
             return try sets[0].diff(
-                sets[1], everyDumpBy: selection.request(""),
-                models: pipelines.configuration(data: [first]).conversionModels())
+                sets[1], everyDumpBy: selection.request("", configuration),
+                models: configuration.conversionModels())
         }
-        let request = try selection.request(name)
+        let request = try selection.request(name, configuration)
         let question = comparison.question(request)
         return try sets[0].diff(
             sets[1],
             requireReport(name, .sums).comparedRows(
-                question.request, pipelines.configuration(data: [first])),
+                question.request, configuration),
             question)
     }
 }
@@ -110,12 +111,13 @@ struct WhatIfCommand: ParsableCommand {
 
     func run() throws {
         let format = try format.chosen()
-        var request = try selection.request("decoded-events")
+        let configuration = pipelines.configuration(of: data)
+        var request = try selection.request("decoded-events", configuration)
         if selection.by == nil { request.grouping = .columns(Self.columns) }
         let candidates = try PipelineDirectory(models).candidateModels()
         _ = try data.stores().whatIf(
             candidates, comparison.question(request),
-            catalog: pipelines.configuration(of: data).catalog()
+            catalog: configuration.catalog()
         ).write(as: format, isRaw: csv.isSet())
     }
 }
@@ -164,7 +166,7 @@ struct ChangesCommand: ParsableCommand {
             try to.map { try LogTime.milliseconds($0, option: "--to") }
             ?? WallClock.milliseconds
         let hours = try source.installation.hours()
-        let request = try selection.request(name)
+        let request = try selection.request(name, source.installation.configuration)
         return try StoreChanges(
             requireReport(name, .sums).comparedRows(request, source.installation.configuration),
             directories: source.data.directories, fromMilliseconds: start, toMilliseconds: end,
@@ -208,10 +210,12 @@ struct ReconcileCommand: ParsableCommand {
             throw CommandError.usage(
                 "--all needs --records: the counts always include all postbacks")
         }
-        var question = ReconciliationQuery(request: try selection.request("reconcile"))
+        let configuration = pipelines.configuration(of: data)
+        var question = ReconciliationQuery(
+            request: try selection.request("reconcile", configuration))
         question.showsRecords = records
         question.showsMatched = all
-        question.trustsDevelopment = try pipelines.configuration(of: data).trustsDevelopment()
+        question.trustsDevelopment = try configuration.trustsDevelopment()
         let found = try data.stores(clock.present).reconciliation(question)
         try BufferedOutput.print(found.table, as: format, isRaw: csv.isSet())
         found.notices.forEach(Console.write)

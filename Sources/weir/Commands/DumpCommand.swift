@@ -151,7 +151,7 @@ struct DumpCommand: ParsableCommand {
                 "name a dump, such as weir dump funnel for the spend and results of campaigns. The dumps are "
                     + reportNames().joined(separator: ", "))
         }
-        var request = try selection.request(name)
+        var request = try selection.request(name, source.installation.configuration)
         request.measures = measures?.split(separator: ",", omittingEmptySubsequences: false).map(
             String.init)
         request.dateRule = try date.map { date in

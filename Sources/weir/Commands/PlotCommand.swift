@@ -46,7 +46,8 @@ struct PlotCommand: ParsableCommand {
     private static let columns = 80
 
     func run() throws {
-        var request = try selection.request(name)
+        let configuration = pipelines.configuration(of: data)
+        var request = try selection.request(name, configuration)
         guard request.grouping != .total else {
             throw CommandError.usage(
                 "--by total has no column for the horizontal axis: give --by a column, such as day")
@@ -61,11 +62,11 @@ struct PlotCommand: ParsableCommand {
                 [shown.low, shown.high] + valid.filter { $0 == "maturity" }
         }
         let stores = try data.stores(clock.present)
-        let answer = try request.answer(stores, pipelines.configuration(of: data), as: .ndjson)
+        let answer = try request.answer(stores, configuration, as: .ndjson)
         // Rows by arrival change only until their day is over, whatever their installs add later.
         let newestDay =
             report.abilities.contains(.dates)
-            ? UTC.day(milliseconds: try stores.newestMilliseconds(of: name)) : nil
+            ? request.timeZone.day(milliseconds: try stores.newestMilliseconds(of: name)) : nil
         let chart = try Plot(
             answer.report, value: measure, step: along, daysAreCompleteBefore: newestDay, of: name)
         switch svg {

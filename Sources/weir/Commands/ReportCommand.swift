@@ -31,6 +31,7 @@ struct ReportCommand: ParsableCommand {
             "Print the report as it was at this time: only records with an earlier timestamp count.",
             valueName: "time"))
     var asOf: String?
+    @OptionGroup var zone: TimeZoneOptions
     @OptionGroup var source: SourceOptions
     @Option(
         help:
@@ -54,6 +55,7 @@ struct ReportCommand: ParsableCommand {
         let stores = try OpenStores(
             directories: source.data.directories, asOf: asked, present: source.clock.present)
         var request = try ReportRequest(file)
+        request.timeZone = try zone.zone(source.installation.configuration)
         let width = format == .table ? StandardStream.output.terminalColumns : nil
         let limit: Int?
         let answer: DumpAnswer
@@ -179,7 +181,7 @@ extension ReportRequest {
                 "is '\(text.text)', which is not a period: write \(ReportPeriod.forms)")
         }
         let end = try instant.map { $0 - 1 } ?? stores.newestMilliseconds(of: name)
-        let (since, until) = period.bounds(at: end)
+        let (since, until) = period.bounds(at: end, in: timeZone)
         sinceMilliseconds = since
         untilMilliseconds = until
         return

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ConfigurationValues
 import EventLog
 import Foundation
 import History
@@ -14,6 +15,7 @@ struct SelectionOptions: ParsableArguments {
         completion: WordCompletion.columns)
     var by: String?
     @OptionGroup var times: TimeOptions
+    @OptionGroup var zone: TimeZoneOptions
     @Option(
         name: .customLong("where"),
         help: ArgumentHelp(
@@ -21,9 +23,11 @@ struct SelectionOptions: ParsableArguments {
             valueName: "column=value"))
     var conditions: [String] = []
 
-    func request(_ name: String) throws -> ReportRequest {
+    /// - Parameter configuration: has the default time zone.
+    func request(_ name: String, _ configuration: ReportConfiguration) throws -> ReportRequest {
         let grouping = try by.map { try ReportRequest.Grouping($0) }
-        var request = try ReportRequest(name, where: conditions, times)
+        var request = try ReportRequest(
+            name, where: conditions, times, in: zone.zone(configuration))
         if let grouping { request.grouping = grouping }
         request.tellsCurrenciesApart = true
         return request
@@ -31,11 +35,14 @@ struct SelectionOptions: ParsableArguments {
 }
 
 extension ReportRequest {
-    fileprivate init(_ name: String, where conditions: [String], _ times: TimeOptions) throws {
-        let times = try times.milliseconds()
+    fileprivate init(
+        _ name: String, where conditions: [String], _ times: TimeOptions, in zone: ReportTimeZone
+    ) throws {
+        let times = try times.milliseconds(in: zone)
         self.init(
             name: name, sinceMilliseconds: times.since, untilMilliseconds: times.until,
             conditions: try Condition.list(arguments: conditions))
+        timeZone = zone
     }
 }
 
@@ -110,10 +117,11 @@ struct CellOptions: ParsableArguments {
             valueName: "column=value"))
     var conditions: [String] = []
     @OptionGroup var times: TimeOptions
+    @OptionGroup var zone: TimeZoneOptions
 
     /// The figure that explains the rows.
     func figure(_ pipelines: ReportConfiguration) throws -> any Figure {
-        try Explainer.figure(request, pipelines)
+        try Explainer.figure(request(pipelines), pipelines)
     }
 
     /// The figure that proves the rows in evidence: sums of stored rows only.
@@ -123,29 +131,30 @@ struct CellOptions: ParsableArguments {
                 "\(name) is computed from several dumps, but evidence proves sums of one dump: run weir evidence for "
                     + "each dump that docs/guides/explain-a-number.md names")
         }
-        return try requireReport(name, .sums).provableFigure(request, pipelines)
+        return try requireReport(name, .sums).provableFigure(request(pipelines), pipelines)
     }
 
-    private var request: ReportRequest {
-        get throws {
-            var request = try ReportRequest(name, where: conditions, times)
-            request.grouping = .total
-            return request
-        }
+    private func request(_ configuration: ReportConfiguration) throws -> ReportRequest {
+        var request = try ReportRequest(
+            name, where: conditions, times, in: zone.zone(configuration))
+        request.grouping = .total
+        return request
     }
 
     /// The terms of a rate; nil for a measure that is not a rate.
     func division(_ measure: String?, _ source: SourceOptions) throws -> FunnelDivision? {
         guard let measure else { return nil }
+        let configuration = source.installation.configuration
         return try requireReport(name).division(
-            of: measure, request, source.installation.stores(), source.installation.configuration)
+            of: measure, request(configuration), source.installation.stores(), configuration)
     }
 
     /// The counted parts of a cost; nil for another measure.
     func cost(_ measure: String?, _ source: SourceOptions) throws -> String? {
         guard let measure else { return nil }
+        let configuration = source.installation.configuration
         return try requireReport(name).costInWords(
-            measure, request, source.installation.stores(), source.installation.configuration)
+            measure, request(configuration), source.installation.stores(), configuration)
     }
 }
 
@@ -182,10 +191,15 @@ func requirePositive(limit: Int) throws(CommandError) {
 
 /// Parses times in the formats of the command line.
 enum LogTime {
-    static let forms = """
-        RFC 3339, a date, milliseconds since 1970, now, today, yesterday (from midnight, UTC), or an age: 90s, \
+    static let forms = forms(from: "midnight, UTC")
+
+    /// - Parameter midnight: the beginning of a day.
+    static func forms(from midnight: String) -> String {
+        """
+        RFC 3339, a date, milliseconds since 1970, now, today, yesterday (from \(midnight)), or an age: 90s, \
         15m, 24h, 7d, 2w
         """
+    }
 
     /// The clock at the start of the program: all relative times of a command line refer to the same instant.
     private static let startMilliseconds = WallClock.milliseconds
@@ -200,7 +214,11 @@ enum LogTime {
     private static let named = Mutex<Set<String>>([])
 
     /// Milliseconds since 1970. Writes the absolute value of a relative time to standard error, once.
-    static func milliseconds(_ text: String, option: String) throws(CommandError) -> Int64 {
+    ///
+    /// - Parameter zone: that of dates, `today` and `yesterday`.
+    static func milliseconds(
+        _ text: String, option: String, in zone: ReportTimeZone = .utc
+    ) throws(CommandError) -> Int64 {
         if let number = Int64(text) {
             guard numbers.contains(number) else {
                 throw .usage(
@@ -209,8 +227,8 @@ enum LogTime {
             }
             return number
         }
-        if let time = UTC.milliseconds(text: text) { return time }
-        if let time = relative(text, nowMilliseconds: startMilliseconds) {
+        if let time = zone.milliseconds(text: text) { return time }
+        if let time = relative(text, nowMilliseconds: startMilliseconds, in: zone) {
             let explanation = "\(option) \(text) is \(UTC.text(milliseconds: time))"
             if named.withLock({ $0.insert(explanation).inserted }) { Console.write(explanation) }
             return time
@@ -218,22 +236,25 @@ enum LogTime {
         throw .usage("\(option) '\(text)' is not a time: write \(forms)")
     }
 
-    /// The beginning of a day, which a date, `today` or `yesterday` names; nil for anything else.
-    static func midnight(_ text: String) throws(CommandError) -> Int64? {
-        guard ["today", "yesterday"].contains(text) else {
-            return text.utf8.count == 10 ? UTC.milliseconds(text: text) : nil
-        }
-        return try milliseconds(text, option: "--day")
+    /// The beginning and the end of a day, which a date, `today` or `yesterday` names; nil for anything else.
+    static func bounds(
+        ofDay text: String, in zone: ReportTimeZone
+    ) throws(CommandError) -> (start: Int64, end: Int64)? {
+        guard ["today", "yesterday"].contains(text) else { return zone.bounds(ofDay: text) }
+        let start = try milliseconds(text, option: "--day", in: zone)
+        return zone.bounds(ofDay: zone.day(milliseconds: start))
     }
 
     /// `now`, `today`, `yesterday`, and a number with a unit, with or without a minus; nil for anything else, and for
     /// times before the year 0.
-    static func relative(_ text: String, nowMilliseconds now: Int64) -> Int64? {
-        let midnight = now - now % dayMilliseconds
+    static func relative(
+        _ text: String, nowMilliseconds now: Int64, in zone: ReportTimeZone = .utc
+    ) -> Int64? {
         switch text {
         case "now": return now
-        case "today": return midnight
-        case "yesterday": return midnight - dayMilliseconds
+        case "today": return zone.startOfDay(milliseconds: now)
+        case "yesterday":
+            return zone.start(ofDay: zone.dayNumber(milliseconds: now) - 1)
         default:
             let digits = text.drop { $0 == "-" }.dropLast()
             guard text.count - digits.count <= 2, !digits.isEmpty,
@@ -246,31 +267,77 @@ enum LogTime {
     }
 }
 
+/// The time zone of days.
+struct TimeZoneOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            """
+            The time zone of days: of rows, and of dates, today and yesterday in --since, --until and --day. An IANA \
+            name such as Europe/Berlin, or UTC (WEIR_TIME_ZONE; default: report_time_zone in catalog.yaml of \
+            --pipelines, otherwise UTC).
+            """, valueName: "name"))
+    var timeZone: String?
+
+    /// The zones that were already stated on standard error.
+    private static let stated = Mutex<Set<String>>([])
+
+    /// The zone. States it on standard error, once, unless it is UTC.
+    func zone(_ configuration: ReportConfiguration) throws -> ReportTimeZone {
+        let zone = try given ?? configuration.timeZone()
+        if !zone.isUTC, Self.stated.withLock({ $0.insert(zone.name).inserted }) {
+            Console.write(zone.statement)
+        }
+        return zone
+    }
+
+    /// The zone of the option or of the environment; nil without either.
+    private var given: ReportTimeZone? {
+        get throws(CommandError) {
+            let variable = "WEIR_TIME_ZONE"
+            guard let name = timeZone ?? Environment()[variable] else { return nil }
+            do throws(ReportTimeZone.Fault) {
+                return try ReportTimeZone(named: name)
+            } catch {
+                throw .usage("\(timeZone == nil ? variable : "--time-zone") \(error)")
+            }
+        }
+    }
+}
+
 struct TimeOptions: ParsableArguments {
-    @Option(parsing: .unconditional, help: "Only records from this time on: \(LogTime.forms).")
+    @Option(
+        parsing: .unconditional,
+        help: "Only records from this time on: \(LogTime.forms(from: "midnight")).")
     var since: String?
     @Option(parsing: .unconditional, help: "Only records before this time.")
     var until: String?
 
-    @Option(help: "Only this day (UTC): a date, today or yesterday.")
+    @Option(
+        help: """
+            Only this day: a date, today or yesterday. Days are in UTC if the command has no --time-zone.
+            """)
     var day: String?
 
     var isGiven: Bool { since != nil || until != nil || day != nil }
 
     /// Both in milliseconds since 1970; nil for an option that was not given.
-    func milliseconds() throws(CommandError) -> (since: Int64?, until: Int64?) {
+    ///
+    /// - Parameter zone: that of days.
+    func milliseconds(
+        in zone: ReportTimeZone = .utc
+    ) throws(CommandError) -> (since: Int64?, until: Int64?) {
         func time(_ text: String?, _ option: String) throws(CommandError) -> Int64? {
             guard let text else { return nil }
-            return try LogTime.milliseconds(text, option: option)
+            return try LogTime.milliseconds(text, option: option, in: zone)
         }
         if let day {
             guard since == nil, until == nil else {
                 throw .usage("--day excludes --since and --until: remove it or them")
             }
-            guard let start = try LogTime.midnight(day) else {
+            guard let bounds = try LogTime.bounds(ofDay: day, in: zone) else {
                 throw .usage("--day '\(day)' is not a day: write a date, today or yesterday")
             }
-            return (start, start + LogTime.dayMilliseconds)
+            return (bounds.start, bounds.end)
         }
         let (start, end) = (try time(since, "--since"), try time(until, "--until"))
         if let start, let end, end < start {
