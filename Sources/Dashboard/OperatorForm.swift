@@ -141,7 +141,8 @@ enum OperatorForm: String, CaseIterable {
         var days = ReportAddress("rejected")
         days.since = parameters["since"].nonempty
         days.until = parameters["until"].nonempty
-        let resolved = try days.resolved(in: installation.configuration.timeZone())
+        let zone = days.isOfDays ? try installation.configuration.timeZone() : .utc
+        let resolved = try days.resolved(in: zone)
         var query = DeadLetterQuery()
         query.topics = [topic]
         query.reasons = [reason]

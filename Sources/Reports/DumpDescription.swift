@@ -114,7 +114,8 @@ package struct DumpDescription: Sendable {
             streams: streams + [PostbacksFold.streamName], source: .toldAndBrought(table))
     }
 
-    private static let day = DumpColumn("day", .text, "of the hour, UTC", isDefault: false)
+    private static let day = DumpColumn(
+        "day", .text, "of the hour, in the time zone of reports", isDefault: false)
 
     private static func refusals(_ kind: RefusalKind) -> DumpDescription {
         DumpDescription(

@@ -205,7 +205,7 @@ struct DeadLetterOptions: ParsableArguments {
     @Option(
         name: .customLong("where"),
         help: ArgumentHelp(
-            "Only records with this value in this column of weir dump rejected; repeatable.",
+            "Only records with this value in this column of weir dump rejected; days are in UTC; repeatable.",
             valueName: "column=value"))
     var conditions: [String] = []
     @OptionGroup var times: TimeOptions

@@ -188,6 +188,7 @@ extension ReportRequest {
             "\(text.text): from \(UTC.text(milliseconds: since)), before \(UTC.text(milliseconds: until)); "
             + (instant == nil ? "the newest record is of " : "as of ")
             + UTC.text(milliseconds: instant ?? end)
+            + (timeZone.isUTC ? "" : "; days are those of \(timeZone.name)")
     }
 
     /// Checks the columns of the request. Throws the error at the line of the report that names an unknown column.
