@@ -5,6 +5,6 @@ extension ReportTimeZone {
     package var statement: String {
         isUTC
             ? "Days and times are UTC."
-            : "Days are those of \(name), times with Z are UTC. Imported costs keep the day of their report. Days of cohorts and of estimated installs are UTC."
+            : "Days are those of \(name), times with Z are UTC. Imported costs keep the day of their report. Days of cohorts, estimated installs and budgets are UTC."
     }
 }

@@ -1,5 +1,7 @@
+import ConfigurationValues
 import Foundation
 import History
+import Monitoring
 import Reports
 import Streams
 import TestKit
@@ -55,6 +57,7 @@ struct TimeZonePageTests {
     @Test("days are those of the catalog's zone, for a page, its file and its command")
     func dump() throws {
         let workspace = try makeWorkspace()
+        defer { withExtendedLifetime(workspace) {} }
         let command = try weir(
             workspace, "dump", "bids", "--by", "day", "--measures", "bids", "--format", "csv")
         #expect(command.status == 0)
@@ -84,6 +87,7 @@ struct TimeZonePageTests {
     )
     func dates() throws {
         let workspace = try makeWorkspace()
+        defer { withExtendedLifetime(workspace) {} }
         let asker = try asker(workspace)
         let measures = "bids,reported_cost_micros"
         for (since, until, bids, cost) in [
@@ -109,6 +113,7 @@ struct TimeZonePageTests {
     @Test("the records of a day of the zone add up to its number, and evidence of it verifies")
     func explain() throws {
         let workspace = try makeWorkspace()
+        defer { withExtendedLifetime(workspace) {} }
         for name in ["bids", "funnel"] {
             let explained = try weir(
                 workspace, "explain", name, "--where", "day=2026-10-25", "--measure", "bids",
@@ -126,12 +131,38 @@ struct TimeZonePageTests {
         #expect(written.status == 0, "\(written.error)")
         let verified = try Program.run("weir", ["evidence", "verify", file])
         #expect(verified.status == 0, "\(verified.output)\(verified.error)")
-        #expect(verified.output.contains("time_zone=Europe/Berlin: bids = 3"))
+        #expect(verified.output.contains("time_zone=Europe/Berlin measure=bids: bids = 3"))
+    }
+
+    @Test("periods are days of the zone, compared with the same times on the clock")
+    func periods() throws {
+        func context(_ query: String, _ newest: String) throws -> PageContext {
+            let newest = try #require(UTC.milliseconds(text: newest))
+            var context = PageContext(
+                path: "/", parameters: try #require(QueryParameters(query)), scope: [],
+                newestMilliseconds: newest, presentMilliseconds: newest)
+            context.timeZone = try ReportTimeZone(named: "Europe/Berlin")
+            return context
+        }
+        // 00:30 in Berlin, half an hour after the day with 25 hours.
+        let night = try context("period=1d", "2026-10-25T23:30:00Z")
+        #expect(night.bounds(default: .all) == ("2026-10-26", "2026-10-27"))
+        #expect(night.daysInWords(default: .all) == "26 October 2026, until 00:30")
+        #expect(night.label(.lastDay) == "Yesterday")
+        // 12:30 in Berlin.
+        let noon = try context("period=7d", "2026-10-26T11:30:00Z")
+        let compared = try #require(noon.compared(default: .all))
+        #expect(compared.now == ("2026-10-20", "2026-10-26T11:00:00Z"))
+        #expect(compared.before == ("2026-10-13", "2026-10-19T10:00:00Z"))
+        #expect(compared.words.contains("until 12:00"))
+        let days = try context("since=2026-10-24&until=2026-10-26", "2026-10-28T11:30:00Z")
+        #expect(days.compared(default: .all)?.before ?? ("", "") == ("2026-10-22", "2026-10-24"))
     }
 
     @Test("a zone whose days are not hours of UTC is refused, in the option and in the catalog")
     func faults() throws {
         let workspace = try makeWorkspace()
+        defer { withExtendedLifetime(workspace) {} }
         let refused = try weir(
             workspace, "dump", "bids", "--by", "day", "--time-zone", "Asia/Kolkata")
         #expect(refused.status == 64)
