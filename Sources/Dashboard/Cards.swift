@@ -70,25 +70,25 @@ struct Change {
 }
 
 extension PageContext.Compared {
-    /// The hour at which both ranges end, if the shown days are not over: `13:00`.
-    var hour: String? { isPartial ? now.until.flatMap(Self.time) : nil }
+    /// The time at which both ranges end, if the shown days are not over: `13:00`.
+    var hour: String? { isPartial ? now.until.flatMap(time) : nil }
 
     /// The earlier days in few words: `12 Nov to 18 Nov`, `23 Nov until 13:00`.
-    var earlierDays: String { Self.words(before) }
+    var earlierDays: String { words(before) }
 
     /// The compared part of the shown days, in the same way.
-    var days: String { Self.words(now) }
+    var days: String { words(now) }
 
     /// Names both ranges.
     var sentence: String { "\(days) compared with \(earlierDays): \(words)." }
 
-    private static func words(_ days: PageContext.Days) -> String {
-        let last = days.until.flatMap { UTC.milliseconds(text: $0) }.map {
-            UTC.day(milliseconds: $0 - 1)
-        }
+    private func words(_ days: PageContext.Days) -> String {
+        let first = days.since.flatMap(timeZone.milliseconds(text:))
+        let last = days.until.flatMap(timeZone.milliseconds(text:)).map { $0 - 1 }
         var names: [String] = []
-        for day in [days.since.map { String($0.prefix(10)) }, last].compactMap(\.self) {
+        for instant in [first, last].compactMap(\.self) {
             // The heading of the page has the year.
+            let day = timeZone.day(milliseconds: instant)
             let name = String(PageContext.name(ofDay: day, isShort: true).dropLast(5))
             if names.last != name { names.append(name) }
         }
@@ -96,9 +96,10 @@ extension PageContext.Compared {
         return names.joined(separator: " to ") + end
     }
 
-    /// The time of an instant; nil for a day.
-    private static func time(_ text: String) -> String? {
-        text.utf8.count > 10 ? String(text.dropFirst(11).prefix(5)) : nil
+    /// The time of an instant on the zone's clock; nil for a day.
+    private func time(_ text: String) -> String? {
+        text.utf8.count > 10
+            ? timeZone.milliseconds(text: text).map(timeZone.clockText(milliseconds:)) : nil
     }
 }
 

@@ -195,14 +195,16 @@ extension PageWriter {
     static func amounts(
         of measure: String, _ answer: PageAnswer, _ compared: PageContext.Compared
     ) -> [(day: String, amount: Double)] {
-        guard let first = compared.before.since.flatMap({ UTC.milliseconds(text: $0) }),
-            let end = compared.now.until.flatMap({ UTC.milliseconds(text: $0) })
+        let zone = compared.timeZone
+        guard let first = compared.before.since.flatMap(zone.milliseconds(text:)),
+            let end = compared.now.until.flatMap(zone.milliseconds(text:)), first < end
         else { return [] }
         let rows = Dictionary(
             answer.rows.map { (answer.value($0, "day").plainText, $0) },
             uniquingKeysWith: { first, _ in first })
-        return stride(from: first, to: end, by: Int(PageContext.dayMilliseconds)).compactMap {
-            let day = UTC.day(milliseconds: $0)
+        let numbers = zone.dayNumber(milliseconds: first)...zone.dayNumber(milliseconds: end - 1)
+        return numbers.compactMap { number in
+            let day = zone.day(milliseconds: zone.start(ofDay: number))
             func amount(_ measure: String) -> Double {
                 rows[day].flatMap {
                     ShownValue.amount(answer.value($0, measure), in: measure)

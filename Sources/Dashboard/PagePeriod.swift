@@ -70,6 +70,7 @@ extension PageContext {
         let isPartial: Bool
         /// The earlier range: `the 7 days before`, `the same hours of the day before, until 13:00`.
         let words: String
+        var timeZone = ReportTimeZone.utc
     }
 
     static let dayMilliseconds: Int64 = 86_400_000
@@ -195,7 +196,8 @@ extension PageContext {
         return Compared(
             now: (since, isPartial ? timeZone.text(milliseconds: compared) : until),
             before: (earlier(start), earlier(compared)),
-            isPartial: isPartial, words: words(days, isPartial, until: compared))
+            isPartial: isPartial, words: words(days, isPartial, until: compared),
+            timeZone: timeZone)
     }
 
     private func isMidnight(_ milliseconds: Int64) -> Bool {
