@@ -54,8 +54,9 @@ struct PageBuilder {
     private func allowedRoute() throws -> PageRoute {
         guard let route else { throw DashboardError.notFound(path) }
         guard scope.isEmpty || !route.isOfEverything else { throw DashboardError.ofEverything }
+        let zone = (try? source.timeZone) ?? .utc
         guard let valid = route.parameters else {
-            try PageContext.check(parameters)
+            try PageContext.check(parameters, in: zone)
             return route
         }
         if let unknown = parameters.names.first(where: { name in
@@ -67,7 +68,7 @@ struct PageBuilder {
         if let twice = parameters.repeated.min() {
             throw CommandError.usage("\(twice) is given twice: keep one value")
         }
-        try PageContext.check(parameters, in: (try? source.timeZone) ?? .utc)
+        try PageContext.check(parameters, in: zone)
         return route
     }
 

@@ -155,6 +155,7 @@ struct TimeZonePageTests {
         #expect(compared.now == ("2026-10-20", "2026-10-26T11:00:00Z"))
         #expect(compared.before == ("2026-10-13", "2026-10-19T10:00:00Z"))
         #expect(compared.words.contains("until 12:00"))
+        #expect(compared.earlierDays == "13 Oct to 19 Oct until 12:00")
         let days = try context("since=2026-10-24&until=2026-10-26", "2026-10-28T11:30:00Z")
         #expect(days.compared(default: .all)?.before ?? ("", "") == ("2026-10-22", "2026-10-24"))
     }
