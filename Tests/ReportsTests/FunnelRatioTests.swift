@@ -43,7 +43,7 @@ struct FunnelRatioTests {
         )
         let funnel = try stores.funnel(by: "total")
         #expect(funnel.rows("cpi").map { $0[0] } == [all.value.plainText])
-        #expect(all.over.name == "cost_micros" && all.under.map(\.name) == ["installs"])
+        #expect(all.over.map(\.name) == ["cost_micros"] && all.under.map(\.name) == ["installs"])
     }
 
     @Test("where there is no rate it is said why, and what is no rate has no division")

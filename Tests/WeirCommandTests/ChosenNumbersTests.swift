@@ -79,8 +79,8 @@ struct ChosenNumbersTests {
             + ["/", "/changes/postbacks?by=total&from=2026-11-20"]
     }
 
-    private func plain(_ html: some StringProtocol) -> String {
-        html.replacing(#/<[^>]*>/#, with: "").replacing("&amp;", with: "&")
+    private func plain(_ html: Substring) -> String {
+        String(html).replacing(#/<[^>]*>/#, with: "").replacing("&amp;", with: "&")
             .trimmingCharacters(in: .whitespaces)
     }
 
@@ -99,7 +99,7 @@ struct ChosenNumbersTests {
             }
             return
         }
-        let result = try #require(calculated(plain(division)), place)
+        let result = try #require(calculated(plain(division[...])), place)
         let shown = try #require(Amount.all(in: number.text).first, place)
         #expect(shown.isRounded(from: shown.isPercentage ? result * 100 : result), place)
         for term in division.matches(of: #/<a href="([^"]*)" class="amount">([^<]*)</#) {
@@ -110,35 +110,46 @@ struct ChosenNumbersTests {
 
     /// The sums of an explanation's records by currency, in units; without one for counts.
     private func sums(of page: ReadPage, _ address: String) throws -> [String: Double] {
-        let choices = page.text.firstMatch(of: #/<p class="choices">(.*?)<\/p>/#)?.1 ?? ""
-        if page.text.contains("<h2>By currency</h2>") {
-            return try choices.matches(of: #/<a href="([^"]*)"[^>]*>([^<]*)</#).reduce(into: [:]) {
-                let address = plain($1.1)
-                let sums = try sums(of: asker.page(address), address)
-                $0[plain($1.2)] = sums.values.reduce(0, +)
+        var found: [String: Double] = [:]
+        guard !page.text.contains("<h2>By currency</h2>") else {
+            let list = page.text.firstMatch(of: #/<p class="choices">(.*?)<\/p>/#)?.1 ?? ""
+            for choice in list.matches(of: #/<a href="([^"]*)"[^>]*>([^<]*)</#) {
+                let chosen: String = plain(choice.1)
+                let ofCurrency = try sums(of: asker.page(chosen), chosen)
+                found[plain(choice.2)] = ofCurrency.values.reduce(0, +)
             }
+            return found
         }
         #expect(page.text.contains("adds up: "), "\(address)")
-        guard
-            let file = page.links.first(where: {
-                $0.address.hasPrefix("/explain/") && $0.text == "JSON"
-            })
-        else { return [:] }
-        let json = try JSONDecoder().decode(
-            Records.self, from: Data(asker.page(file.address).text.utf8))
-        // A file has the first records of many.
-        let sums =
-            json.records.count == json.counted
-            ? json.records.flatMap(\.adds).map { ($0.key, $0.value) }
-            : json.number.map { ($0.key, $0.value) }
         let given = address.firstMatch(of: #/currency=([A-Z]*)/#).map { String($0.1) } ?? ""
-        return sums.reduce(into: [:]) { sums, part in
-            let words = part.0.split(separator: " ").map(String.init)
-            let isPrice = words[0] == "billed_price_micros"
-            let scale = !words[0].hasSuffix("_micros") ? 1 : isPrice ? 1e9 : 1e6
-            sums[words.count > 1 ? words[1] : scale > 1 ? given : "", default: 0] +=
-                part.1 / scale
+        for (name, amount) in try recordSums(of: page) {
+            let words = name.split(separator: " ").map(String.init)
+            guard words[0].hasSuffix("_micros") else {
+                found["", default: 0] += amount
+                continue
+            }
+            let scale = words[0] == "billed_price_micros" ? 1e9 : 1e6
+            found[words.count > 1 ? words[1] : given, default: 0] += amount / scale
         }
+        return found
+    }
+
+    /// The sums of each measure over the records in the explanation's file. A file has the first records of many, and
+    /// then the number itself.
+    private func recordSums(of page: ReadPage) throws -> [String: Double] {
+        var file: String?
+        for link in page.links where link.text == "JSON" && link.address.hasPrefix("/explain/") {
+            file = link.address
+        }
+        guard let file else { return [:] }
+        let text = try asker.page(file).text
+        let json = try JSONDecoder().decode(Records.self, from: Data(text.utf8))
+        guard json.records.count == json.counted else { return json.number }
+        var sums: [String: Double] = [:]
+        for record in json.records {
+            for (name, amount) in record.adds { sums[name, default: 0] += amount }
+        }
+        return sums
     }
 
     private struct Records: Decodable {

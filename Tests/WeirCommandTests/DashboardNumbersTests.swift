@@ -69,6 +69,24 @@ struct DashboardNumbersTests {
         #expect(try file == run(arguments + ["--format", "json"]))
     }
 
+    @Test(
+        "a quotient or a sum that a page computes is explained by each of its measures",
+        arguments: [
+            ("cohorts", "conversion_rate"), ("store-notifications", "churned"),
+            ("store-notifications", "refund_rate"), ("bids", "win_rate"), ("bids", "average_cpm"),
+        ])
+    func derived(_ dump: String, _ name: String) throws {
+        let parts = try #require(DerivedMeasure.named(name, of: dump)).parts
+        let page = try asker.page("/explain/\(dump)?measure=\(name)")
+        let division = try #require(page.text.firstMatch(of: #/<p class="division">(.*?)<\/p>/#)?.1)
+        let terms = division.matches(of: #/measure=([a-z_]+)" class="amount">/#)
+        #expect(terms.map { String($0.1) } == parts)
+        #expect(page.text.contains("adds up: ") && !page.text.contains("does not add up"))
+        let printed = try run(["explain", dump, "--measure", name])
+        #expect(
+            printed.contains("\(name) = \(parts[0])") || printed.contains("\(name) = (\(parts[0])"))
+    }
+
     @Test("a rate of money is the division of the amounts as they are, and one of nothing says why")
     func ratesOfMoney() throws {
         let cell = "campaign=5239&app_id=525463029&ad_network_id=com.example"
