@@ -41,13 +41,13 @@ extension PageWriter {
                 "No return is known: it needs a cost and revenue in one currency. Choose a currency above if rates.csv has rates, or import costs.",
                 class: "empty")
         }
-        let most = ways.map(\.largest).max() ?? 0
+        let (most, zone) = (ways.map(\.largest).max() ?? 0, context.timeZone)
         for way in ways {
             write { html in
                 html.element("h3", text: way.title)
                 html.element("p", ["class": "note"], text: way.note)
                 html.table(named: "Return on spend by age, \(way.title)") {
-                    Self.write(way, most, context.timeZone, to: &$0)
+                    Self.write(way, most, zone, to: &$0)
                 }
             }
         }
