@@ -6,12 +6,14 @@ import Testing
 enum DemoStores {
     static let shared = Result { () -> TemporaryDirectory in
         let files = try TemporaryDirectory()
-        let demo = try Program.run(
+        let demo = try Program(
             "weir",
             [
                 "demo", "--end", "2026-11-26", "--data", files.path, "--pipelines",
                 Repository.path("pipelines"), "--topics", Repository.path("topics"),
             ])
+        // Half a minute of work, beside many other tests.
+        try demo.waitForExit(seconds: 600)
         guard demo.status == 0 else { throw TestFault("weir demo: \(demo.error)") }
         return files
     }
