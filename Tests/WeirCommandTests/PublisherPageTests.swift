@@ -112,7 +112,7 @@ struct PublisherPageTests {
             "Click rate by placement", of: asker.page("/publisher?period=all").text)
         let headings = part.matches(of: #/<th scope="col"[^>]*>([^<]*)</#).map { String($0.1) }
         #expect(Set(headings).count == headings.count)
-        #expect(["presented", "clicks", "ctr"].allSatisfy(headings.contains))
+        #expect(["presented", "clicks", "click rate"].allSatisfy(headings.contains))
         for report in ["impressions", "click-rates", "overlay-clicks"] {
             #expect(part.contains("/explain/\(report)?"), "\(report)")
             #expect(part.contains("weir dump \(report) --by format,placement"), "\(report)")
