@@ -75,6 +75,8 @@ extension PageWriter {
         var request = ReportAddress(
             "cohorts", by: ["cohort", "age"] + (isMoney ? ["currency"] : []))
         request.curve = true
+        // With amounts a row would be of one currency only.
+        if !isMoney { request.measures = Array(Set(["buyers", measure])).sorted() }
         let answer = try answer(request)
         guard !answer.rows.isEmpty else {
             writeNoRows()

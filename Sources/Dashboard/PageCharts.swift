@@ -56,6 +56,11 @@ extension PageWriter {
                 "\(title): no chart is shown, because amounts in \(currencies.sorted().joined(separator: ", ")) have no common scale. See the tables.",
                 class: "note")
         }
+        guard Set(rows.map { $0[day].plainText }).count == rows.count else {
+            return paragraph(
+                "\(title): no chart is shown, because a day has several rows. See the tables.",
+                class: "note")
+        }
         let title = currencies.first.map { $0.isEmpty ? title : "\(title), \($0)" } ?? title
         let rows = Dictionary(
             rows.map { ($0[day].plainText, $0) }, uniquingKeysWith: { first, _ in first })

@@ -115,8 +115,12 @@ package struct ExplainReport {
         case .json: try sink(Array((json(explanation) + "\n").utf8))
         case .ndjson: for line in lines(explanation) { try sink(Array((line + "\n").utf8)) }
         case .csv, .table:
-            try table(counted + leftOut, explanation.measures, withReason: true)
-                .write(as: format, isRaw: isRaw, to: sink)
+            // A file with the currency of each amount needs to know which values are amounts.
+            try table(
+                counted + leftOut, explanation.measures, withReason: true,
+                isInUnits: format == .csv
+            )
+            .write(as: format, isRaw: isRaw, to: sink)
         }
     }
 

@@ -64,6 +64,32 @@ struct ExplainCommandTests {
             ])
     }
 
+    @Test("a file has the amount of each record with its currency, and the amounts add up")
+    func amountsInFiles() throws {
+        let workspace = try examplePlace()
+        func rows(_ arguments: String...) throws -> [[String: String]] {
+            let said = try workspace.weir(
+                arguments + ["--data", workspace.data, "--pipelines", Repository.path("pipelines")]
+                    + ["--format", "csv"])
+            #expect(said.status == 0, "\(said.error)")
+            let lines = said.output.split(whereSeparator: \.isNewline).map {
+                $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+            }
+            return lines.dropFirst().map { Dictionary(uniqueKeysWithValues: zip(lines[0], $0)) }
+        }
+        let measure = "price_micros"
+        func amount(_ row: [String: String]) -> Int { row[measure].flatMap(Int.init) ?? 0 }
+        let bids = try rows("dump", "bids", "--by", "currency").filter { amount($0) > 0 }
+        #expect(!bids.isEmpty)
+        for row in bids {
+            let currency = try #require(row["currency"])
+            let records = try rows(
+                "explain", "bids", "--measure", measure, "--where", "currency=\(currency)")
+            #expect(records.map(amount).reduce(0, +) == amount(row), "\(currency)")
+            #expect(Set(records.map { $0["currency"] }) == [currency])
+        }
+    }
+
     @Test("rates of roas and of placements stand as divisions, and roas is selected up to a day")
     func divisions() throws {
         let workspace = try examplePlace()

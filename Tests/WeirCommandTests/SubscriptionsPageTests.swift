@@ -113,6 +113,22 @@ struct SubscriptionsPageTests {
         }
     }
 
+    @Test(
+        "a count of buyers by cohort is of all currencies",
+        arguments: ["buyers", "renewals", "trial_conversions"])
+    func countsOfCohorts(_ measure: String) throws {
+        let page = try asker.page("/cohorts?period=all&buyers=\(measure)").text
+        let all = try rows(
+            "cohorts", "--by", "cohort", "--measures", measure, "--where", "cohort=2026-09-27")
+        let start = try #require(page.range(of: "Buyers by day of first purchase")).upperBound
+        let row = try #require(
+            page[start...].firstMatch(of: #/<th scope="row">27 Sep 2026<\/th>(.*?)<\/tr>/#))
+        let cells = row.1.replacing(#/<[^>]*>/#, with: " ").split(separator: " ")
+        #expect(all.count == 1 && integer(all.first?[measure]) > 3)
+        let reached = cells.last { $0 != "–" }.map(String.init)
+        #expect(reached == ShownValue.grouped(integer(all.first?[measure])))
+    }
+
     @Test("a share of refunds names the payments up to its own day")
     func refunds() throws {
         let page = try asker.page("/subscriptions?period=all&show=refunded_micros").text
