@@ -115,3 +115,45 @@ extension PageWriter {
         }
     }
 }
+
+extension PageWriter {
+    private static let mostRowsOfDump = 1000
+
+    /// The page of a dump, with its first selected rows.
+    mutating func writeDump(_ name: String) throws {
+        var request = try context.request(name)
+        (request.since, request.until) = days
+        let report = try requireReport(name)
+        try section("Rows", report.pageNote) { page in
+            page.noteFilters(of: request)
+            if let asOf = request.asOf {
+                page.paragraph(
+                    "As of \(asOf). A date without a time means midnight UTC.", class: "note")
+            }
+            if request.has(.groups) { page.writeGroupings(request, report.columnNames) }
+            try page.table(
+                page.source.answer(request, keeping: RowBound(Self.mostRowsOfDump)),
+                limit: Self.mostRowsOfDump, keepsAsked: true)
+        }
+    }
+
+    /// The possible grouping columns, each a link that adds or removes it.
+    private mutating func writeGroupings(_ request: ReportAddress, _ columns: [String]) {
+        write { html in
+            html.element("p", ["class": "choices"]) { html in
+                html.text("by ")
+                for column in columns {
+                    var other = request
+                    if other.by.contains(column) {
+                        other.by.removeAll { $0 == column }
+                    } else {
+                        other.by = columns.filter { other.by.contains($0) || $0 == column }
+                    }
+                    html.link(
+                        ShownValue.heading(column), to: other.address,
+                        class: request.by.contains(column) ? "chosen" : nil)
+                }
+            }
+        }
+    }
+}

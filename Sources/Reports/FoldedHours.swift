@@ -3,7 +3,7 @@ import Streams
 
 /// The hours of a store's records, each with the version of its records.
 struct FoldedHours: Sendable {
-    /// A day or an hour whose cells are kept.
+    /// A day or an hour with kept cells.
     struct Unit: Sendable {
         let text: String
         let isDay: Bool
@@ -42,7 +42,7 @@ struct FoldedHours: Sendable {
         return days.lazy.flatMap(\.hours).reduce(into: []) { $0.append($1, on: texts[$1.text].day) }
     }
 
-    /// The count of the hours before one, and their last version; nil if one of them has none. An earlier state of the
+    /// The count of the hours before one, and their last version; nil if an hour has no version. An earlier state of the
     /// store can have the same version with fewer hours.
     func extent(before end: String) -> (count: Int, number: Int)? {
         var (count, last) = (0, 0)

@@ -8,7 +8,7 @@ import Store
 import Streams
 import TestKit
 
-/// Stores whose rows a test writes, and a catalog beside them.
+/// Stores with rows that a test writes, and a catalog.
 final class FunnelStores {
     let sample = SampleStores()
     private(set) var catalog = Catalog()
@@ -138,7 +138,7 @@ final class FunnelStores {
 }
 
 extension Funnel {
-    /// The values of some columns of each row, as CSV has them.
+    /// The values of some columns of each row, in the form of CSV.
     func rows(_ columns: String...) -> [[String]] {
         let indices = columns.compactMap { name in table.columns.firstIndex { $0.name == name } }
         return table.rows.map { row in indices.map { row[$0].plainText } }

@@ -3,7 +3,7 @@ import Synchronization
 import TestKit
 import Testing
 
-/// The simulations themselves run in the program, whose calls to the operating system are simulated: not so here.
+/// The program under test simulates its calls to the operating system. These tests call the real one.
 @Suite struct SimulationTests {
     /// A busy machine takes some seconds for a seed.
     private static let patience = 600.0
@@ -21,7 +21,7 @@ import Testing
     @Test(
         "Seeds that have found something find nothing any more",
         arguments: [
-            // A topic that was made anew between two looks of its worker.
+            // A topic that was recreated between two looks of its worker.
             10_410,
             // The same, and hours with records of both topics.
             10_650,
@@ -29,7 +29,7 @@ import Testing
             10_699,
             // A loss of power right after a start.
             20_418, 20_831,
-            // A topic that was made anew before its store had folded anything.
+            // A topic that was recreated before its store had folded anything.
             30_046,
             // A disk that fails while the journal of deliveries is read.
             20_971, 21_383,
@@ -37,17 +37,17 @@ import Testing
             70_103,
             // Evidence of names that look alike; an explanation from an archive and what is left of its log.
             90_000, 43,
-            // A topic that was made anew after its partition began late and before anything of it was folded.
+            // A topic that was recreated after its partition began late and before anything of it was folded.
             302_219,
             // A directory's sync that fails, and a loss of power right after.
             202_179,
             // A clock that was sometimes a millisecond behind, and a partner's pause.
             1_002_581,
-            // An archive whose writer was killed, and is read.
+            // Reading of an archive after its writer was killed.
             1_485,
             // Refused records in a year beyond 9999.
             301_187,
-            // Topics that were made anew and trimmed between two looks.
+            // Topics that were recreated and trimmed between two looks.
             9_001_884, 10_002_338, 10_003_665,
             // Workers that were killed within a commit, and then lost power.
             10_101_356, 10_103_700,

@@ -2,7 +2,7 @@ import ConfigurationValues
 
 /// Days of a time zone. A day has 24 hours, or 23 or 25 when its clock changes.
 extension ReportTimeZone {
-    /// What the zone's clock shows in an hour, as hours since 1970.
+    /// The local time of an hour, as hours since 1970.
     private func clock(_ hour: Int64) -> Int64 { hour + offset(at: hour) }
 
     /// The first hour at which the clock shows a time. If the clock skips the time, the next hour.
@@ -58,7 +58,7 @@ extension ReportTimeZone {
             ? day(milliseconds: milliseconds) : UTC.text(milliseconds: milliseconds)
     }
 
-    /// What the clock shows at an instant, as `13:00`.
+    /// The local time of an instant, as `13:00`.
     package func clockText(milliseconds: Int64) -> String {
         let hour = Hour(containing: milliseconds).hoursSince1970
         let shown = milliseconds + offset(at: hour) * Hour.milliseconds
