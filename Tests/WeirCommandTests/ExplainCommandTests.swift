@@ -13,7 +13,7 @@ struct ExplainCommandTests {
         return workspace
     }
 
-    /// The conditions without which a dump says nothing.
+    /// The conditions that a dump needs to have rows.
     private func selection(_ dump: String) -> [String] {
         dump == CampaignReturns.name ? ["--where", "through_day=3"] : []
     }

@@ -7,7 +7,7 @@ import Testing
 @testable import Reports
 @testable import weir
 
-/// What the page Subscriptions says, held against stored rows of the demo.
+/// Compares the page Subscriptions with stored rows of the demo.
 @Suite("The page Subscriptions", .timeLimit(.minutes(10)))
 struct SubscriptionsPageTests {
     private let path: String
