@@ -46,13 +46,14 @@ struct EvidenceClaim {
 
     /// The checked properties, if all hold.
     var holding: String {
+        let ofCatalog = (report?.catalogColumns ?? []).sorted()
         let isOfCatalog = manifest.where.contains { text in
-            report?.catalogColumns.contains { text.hasPrefix("\($0)=") } ?? false
+            ofCatalog.contains { text.hasPrefix("\($0)=") }
         }
         let rows =
             "the query selects every row (\(counted(rows.count, "row"))), and each has its value"
         return isOfCatalog
-            ? "\(rows); campaign, name and media_source depend on the catalog, which is not in the file"
+            ? "\(rows); conditions on \(ofCatalog.joined(separator: ", ")) depend on the catalog, which is not in the file"
             : rows
     }
 

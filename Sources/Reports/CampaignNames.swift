@@ -155,6 +155,40 @@ enum CampaignIDRule {
     }
 }
 
+/// The column `catalog_campaign`: the campaign of a row as the funnel names it.
+struct CatalogCampaignColumn {
+    static let column = DumpColumn(
+        ReportRequest.catalogCampaign, .text,
+        "as the funnel names it: the catalog's full identifier if exactly one campaign matches",
+        isDefault: false)
+    static var name: String { ReportRequest.catalogCampaign }
+
+    private let network: Int
+    private let app: Int
+    private let campaign: Int
+    private let rule: CampaignIDRule
+
+    /// Nil without the columns that identify a campaign.
+    init?(_ columns: [DumpColumn]) {
+        func index(_ name: String) -> Int? { columns.firstIndex { $0.name == name } }
+        guard let network = index("ad_network_id"), let app = index("app_id"),
+            let campaign = index("campaign")
+        else { return nil }
+        self.network = network
+        self.app = app
+        self.campaign = campaign
+        rule = CampaignIDRule(columns)
+    }
+
+    /// - Parameter values: one for each of the columns.
+    func value(_ values: [StoredValue], _ names: inout CampaignNames) -> StoredValue {
+        let named = names.named(
+            network: values[network].text, app: values[app].integer,
+            campaign: values[campaign].text, as: CampaignIDKinds(rule.kind(values)))
+        return .text(named.campaign)
+    }
+}
+
 extension Dump {
     /// Adds the catalog's names: `network`, `app`, and for the campaign `name`, `media_source` and `partner`. They are
     /// empty when the catalog has no entry.

@@ -1,3 +1,4 @@
+import ConfigurationValues
 import Store
 import Streams
 
@@ -13,7 +14,9 @@ package struct ClickRates: Sendable {
         DumpColumn("day", .text), DumpColumn("format", .text), DumpColumn("placement", .text),
         DumpColumn("ad_network_id", .text), DumpColumn("campaign", .text),
         DumpColumn("app_id", .integer), DumpColumn("source_app_id", .integer),
+        CatalogCampaignColumn.column,
     ]
+    fileprivate static let catalogCampaign = CatalogCampaignColumn(columns)
     package static let columnNames = columns.map(\.name)
     static let rate = "ctr"
     package static let measureNames = counts.map(\.name) + [rate]
@@ -71,11 +74,15 @@ private struct ClickSource: Sendable {
 
     /// The values of the rate columns in a row; nil for a row that does not count.
     func values(
-        _ row: AnyTableRow, _ hours: HourTexts, _ selection: RowSelection
+        _ row: AnyTableRow, _ hours: HourTexts, _ selection: RowSelection,
+        _ names: inout CampaignNames
     ) -> [StoredValue]? {
         guard let ad = ad(row) else { return nil }
         let hour = hours[ad.hour]
-        let values = [.text(hour.day)] + ad.values
+        var values = [.text(hour.day)] + ad.values
+        if selection.uses(CatalogCampaignColumn.name), let column = ClickRates.catalogCampaign {
+            values.append(column.value(values, &names))
+        }
         return selection.includes(values, timeMilliseconds: hour.milliseconds) ? values : nil
     }
 }
@@ -98,17 +105,21 @@ extension OpenStores {
     /// Reads the rates from the stores.
     ///
     /// - Throws: `noStore` when both stores are missing; `unknownColumn` and `badCondition` for an invalid request.
-    package func clickRates(_ request: ReportRequest) throws(InspectionError) -> ClickRates {
+    package func clickRates(
+        _ request: ReportRequest, _ catalog: Catalog = Catalog()
+    ) throws(InspectionError) -> ClickRates {
         let selection = try RowSelection(request, of: ClickRates.columns)
         let streams = ClickSource.all.map(\.stream)
         return try view(of: streams) { view in
             var rows = RowGroups(
                 by: selection.indices, empty: ClickRates.counts.map { _ in Int128(0) })
             let hours = HourTexts(request.timeZone)
+            var names = CampaignNames(catalog)
             for slice in view.slices {
                 for source in ClickSource.all where source.stream == slice.stream {
                     try slice.forEachRow(of: source.indices) { _, row in
-                        guard row.isCounted, let values = source.values(row, hours, selection)
+                        guard row.isCounted,
+                            let values = source.values(row, hours, selection, &names)
                         else { return }
                         rows.add(values) { sums in
                             for count in source.counts {
@@ -156,9 +167,13 @@ package final class ClickRatesFigure: Figure {
     package let measures = ClickRates.counts.map(\.name)
     private let selection: RowSelection
     private let hours: HourTexts
+    private var names: CampaignNames
 
-    package init(_ request: ReportRequest) throws(InspectionError) {
+    package init(
+        _ request: ReportRequest, _ catalog: Catalog = Catalog()
+    ) throws(InspectionError) {
         self.request = request
+        names = CampaignNames(catalog)
         hours = HourTexts(request.timeZone)
         selection = try RowSelection(request, of: ClickRates.columns)
     }
@@ -194,7 +209,7 @@ package final class ClickRatesFigure: Figure {
     package func terms(of table: AggregateTable, columns: [StoredValue]) -> [FigureTerm]? {
         guard
             let source = ClickSource.all.first(where: { $0.indices.stored.name == table.name }),
-            source.values(AnyTableRow(columns), hours, selection) != nil
+            source.values(AnyTableRow(columns), hours, selection, &names) != nil
         else { return nil }
         return source.counts.map { FigureTerm(rowMeasure: $0.stored, measure: $0.index) }
     }
@@ -212,23 +227,27 @@ struct ClickRatesReport: Report {
     var measureNames: [String] { ClickRates.measureNames }
     var streams: [String] { ClickSource.all.map(\.stream) }
     let abilities: ReportAbilities = [.groups, .scopes, .endsWithEvents]
+    let catalogColumns: Set<String> = [CatalogCampaignColumn.name]
 
     func answer(
-        _ request: ReportRequest, _ stores: OpenStores, _: ReportConfiguration,
+        _ request: ReportRequest, _ stores: OpenStores, _ configuration: ReportConfiguration,
         as format: DumpFormat
     ) throws -> DumpAnswer {
-        let rates = try stores.clickRates(request)
+        let rates = try stores.clickRates(request, configuration.catalog(for: request))
         return try request.answer(
             rates.table, [missingNotice(rates.missingStreams)], of: self, as: format)
     }
 
     func figure(
-        _ request: ReportRequest, _: ReportConfiguration
-    ) throws -> any Figure { try ClickRatesFigure(request) }
+        _ request: ReportRequest, _ configuration: ReportConfiguration
+    ) throws -> any Figure { try ClickRatesFigure(request, configuration.catalog(for: request)) }
 
     func isExplained(_: String, in _: ReportRequest) -> Bool { true }
 
     func division(
-        of measure: String, _ request: ReportRequest, _ stores: OpenStores, _: ReportConfiguration
-    ) throws -> FunnelDivision? { try stores.division(of: measure, inClickRates: request) }
+        of measure: String, _ request: ReportRequest, _ stores: OpenStores,
+        _ configuration: ReportConfiguration
+    ) throws -> FunnelDivision? {
+        try stores.division(of: measure, inClickRates: request, configuration.catalog(for: request))
+    }
 }

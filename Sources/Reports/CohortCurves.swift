@@ -96,7 +96,8 @@ extension OpenStores {
     ///
     /// - Throws: `noCurves` for another dump; otherwise as `dump`.
     package func curves(
-        _ request: ReportRequest, converting conversion: CurrencyConversion? = nil
+        _ request: ReportRequest, _ configuration: DumpConfiguration = DumpConfiguration(),
+        converting conversion: CurrencyConversion? = nil
     ) throws(InspectionError) -> ReportTable {
         guard let rule = CurveRule.all.first(where: { $0.dump == request.name }) else {
             throw .noCurves(request.name, valid: CurveRule.all.map(\.dump))
@@ -104,7 +105,7 @@ extension OpenStores {
         guard !request.conditions.contains(where: { $0.column == rule.column }) else {
             throw .curveColumn(rule.column)
         }
-        let figure = try DumpFigure(request)
+        let figure = try DumpFigure(request, configuration)
         if let unknown = request.measures?.first(where: { !figure.measures.contains($0) }) {
             throw .unknownMeasure(unknown, valid: figure.measures)
         }
@@ -117,7 +118,7 @@ extension OpenStores {
         increments.grouping = .columns(
             (figure.selection.columns.map(\.name) + [rule.column, cohort]
                 + all.map(\.name).filter { $0 == Dump.app }).uniqued)
-        let wanted = try DumpFigure(increments)
+        let wanted = try DumpFigure(increments, configuration)
         return try view(of: figure.streams) { view in
             var dump = try view.dump(wanted)
             if let conversion {

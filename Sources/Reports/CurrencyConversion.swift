@@ -133,11 +133,11 @@ extension ReportRequest {
 extension OpenStores {
     /// Reads an aggregate with its amounts in one currency.
     package func dump(
-        _ request: ReportRequest, models: [ConversionModel] = [],
+        _ request: ReportRequest, _ configuration: DumpConfiguration = DumpConfiguration(),
         converting conversion: CurrencyConversion
     ) throws(InspectionError) -> Dump {
         let (request, added) = try request.withDay()
-        return try dumpByCurrency(request, models).converted(by: conversion, dropping: added)
+        return try dumpByCurrency(request, configuration).converted(by: conversion, dropping: added)
     }
 }
 

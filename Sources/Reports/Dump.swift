@@ -46,19 +46,17 @@ extension OpenStores {
     ///
     /// - Throws: `noStore` when no store can have it; `unknownDump`, `unknownColumn` and `badCondition` for an invalid
     ///   request.
-    ///
-    /// - Parameter models: determine the versions of values in postbacks, for `conversion-updates`.
     package func dump(
-        _ request: ReportRequest, models: [ConversionModel] = []
+        _ request: ReportRequest, _ configuration: DumpConfiguration = DumpConfiguration()
     ) throws(InspectionError) -> Dump {
-        try dumpByCurrency(request, models).withoutAddedCurrency(request)
+        try dumpByCurrency(request, configuration).withoutAddedCurrency(request)
     }
 
     /// Like `dump`, but keeps the currency column even when all amounts have the same currency.
     func dumpByCurrency(
-        _ request: ReportRequest, _ models: [ConversionModel]
+        _ request: ReportRequest, _ configuration: DumpConfiguration
     ) throws(InspectionError) -> Dump {
-        let figure = try DumpFigure(request, models: models)
+        let figure = try DumpFigure(request, configuration)
         return try view(of: figure.streams) { try $0.dump(figure) }
     }
 }

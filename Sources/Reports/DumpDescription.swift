@@ -98,8 +98,10 @@ package struct DumpDescription: Sendable {
             column.kind == .hour
                 ? [column, Self.day] : [column]
         }
+        let named = CatalogCampaignColumn(columns) == nil ? [] : [CatalogCampaignColumn.column]
         return DumpDescription(
-            name: table.name, note: table.note, columns: columns, measures: table.measures,
+            name: table.name, note: table.note, columns: columns + named,
+            measures: table.measures,
             streams: streams,
             source: .aggregate(table))
     }
@@ -163,6 +165,9 @@ extension DumpDescription: Report {
         let all: ReportAbilities = [.amounts, .groups, .scopes, .sums]
         return hasWindows ? all.union(.maturity) : all
     }
+    package var catalogColumns: Set<String> {
+        Set(columnNames).intersection([CatalogCampaignColumn.name])
+    }
     package var pageColumns: [String] {
         columnNames.contains("day") ? ["day"] : Array(columnNames.prefix(1))
     }
@@ -179,7 +184,7 @@ extension DumpDescription: Report {
         as format: DumpFormat
     ) throws -> DumpAnswer {
         let conversion = try request.conversion(configuration)
-        let models = try models(configuration)
+        let dumps = try dumps(configuration, request)
         let isForPeople = format == .table
         func answer(_ table: ReportTable) throws -> DumpAnswer {
             .table(
@@ -187,11 +192,11 @@ extension DumpDescription: Report {
                 notices: [isForPeople ? notice : nil, conversion?.notice].compactMap(\.self))
         }
         guard !request.curve else {
-            return try answer(stores.curves(request, converting: conversion))
+            return try answer(stores.curves(request, dumps, converting: conversion))
         }
         let read =
-            try conversion.map { try stores.dump(request, models: models, converting: $0) }
-            ?? stores.dump(request, models: models)
+            try conversion.map { try stores.dump(request, dumps, converting: $0) }
+            ?? stores.dump(request, dumps)
         let dump = try change(request, configuration, as: format)(read)
         guard !request.maturity else {
             return try answer(dump.withMaturity(forPeople: isForPeople))
@@ -214,7 +219,7 @@ extension DumpDescription: Report {
         }
         let change = try change(request, configuration, as: format)
         try stores.write(
-            request, models: models(configuration), as: format, isRaw: isRaw, changing: change,
+            request, dumps(configuration, request), as: format, isRaw: isRaw, changing: change,
             to: sink)
         return []
     }
@@ -240,15 +245,15 @@ extension DumpDescription: Report {
         _ request: ReportRequest, _ stores: OpenStores, _ configuration: ReportConfiguration,
         keeping bound: RowBound
     ) throws -> ShownRows {
-        let models = try models(configuration)
+        let dumps = try dumps(configuration, request)
         if request.curve {
-            let table = try stores.curves(request)
+            let table = try stores.curves(request, dumps)
             let measures = Set(measures + ["maturity"])
             return ShownRows(
                 table: table,
                 keyCount: table.columns.prefix { !measures.contains($0.name) }.count)
         }
-        let (kept, rowCount) = try stores.dump(request, models: models, keeping: bound)
+        let (kept, rowCount) = try stores.dump(request, dumps, keeping: bound)
         let rows = try request.measures.map { try kept.limited(toMeasures: $0) } ?? kept
         let shown = rows.withLossReasonNames()
         var answer = ShownRows(
@@ -258,17 +263,21 @@ extension DumpDescription: Report {
         return answer
     }
 
-    /// The models that explain its values; empty if its rows have none.
-    private func models(
-        _ configuration: ReportConfiguration
-    ) throws(ConfigurationError) -> [ConversionModel] {
-        guard case .toldAndBrought = source else { return [] }
-        return try configuration.conversionModels()
+    /// The parts of the configuration that the rows of a request depend on. Only these are read, so that a fault in
+    /// another file does not prevent the answer.
+    private func dumps(
+        _ configuration: ReportConfiguration, _ request: ReportRequest
+    ) throws(ConfigurationError) -> DumpConfiguration {
+        var hasModels = false
+        if case .toldAndBrought = source { hasModels = true }
+        return DumpConfiguration(
+            models: hasModels ? try configuration.conversionModels() : [],
+            catalog: try configuration.catalog(for: request))
     }
 
     package func figure(
         _ request: ReportRequest, _ configuration: ReportConfiguration
-    ) throws -> any Figure { try DumpFigure(request, models: models(configuration)) }
+    ) throws -> any Figure { try DumpFigure(request, dumps(configuration, request)) }
 
     package func provableFigure(
         _ request: ReportRequest, _ configuration: ReportConfiguration
@@ -298,6 +307,6 @@ extension DumpDescription: Report {
     package func comparedRows(
         _ request: ReportRequest, _ configuration: ReportConfiguration
     ) throws -> ComparedRows {
-        ComparedRows(try DumpFigure(counting: request, models: models(configuration)))
+        ComparedRows(try DumpFigure(counting: request, dumps(configuration, request)))
     }
 }

@@ -1,4 +1,3 @@
-import ConversionModels
 import Store
 import Streams
 
@@ -24,10 +23,10 @@ extension OpenStores {
     ///
     /// - Throws: as `dump`; `temporaryFile` when rows cannot be sorted; errors of `body`.
     package func forEachPiece(
-        of request: ReportRequest, models: [ConversionModel] = [],
+        of request: ReportRequest, _ configuration: DumpConfiguration = DumpConfiguration(),
         memoryBytes: Int = SortedSums.defaultBytes, _ body: (Dump) throws -> Void
     ) throws {
-        let pieces = try DumpPieces(request, models, memoryBytes: memoryBytes)
+        let pieces = try DumpPieces(request, configuration, memoryBytes: memoryBytes)
         try view(of: pieces.figure.streams) { try pieces.read($0) }
         try pieces.forEach(body)
     }
@@ -36,14 +35,15 @@ extension OpenStores {
     ///
     /// - Returns: the kept rows, and the total number of rows.
     package func dump(
-        _ request: ReportRequest, models: [ConversionModel] = [], keeping bound: RowBound
+        _ request: ReportRequest, _ configuration: DumpConfiguration = DumpConfiguration(),
+        keeping bound: RowBound
     ) throws -> (dump: Dump, rowCount: Int) {
         var kept: KeptRows?
-        try forEachPiece(of: request, models: models) { piece in
+        try forEachPiece(of: request, configuration) { piece in
             if kept == nil { kept = KeptRows(piece, bound) }
             kept?.add(piece.rows)
         }
-        guard let kept else { return (try dump(request, models: models), 0) }
+        guard let kept else { return (try dump(request, configuration), 0) }
         return (kept.dump, kept.rowCount)
     }
 
@@ -53,12 +53,13 @@ extension OpenStores {
     ///   - format: any but a table, because its widths depend on all rows.
     ///   - change: transforms some rows at a time.
     package func write(
-        _ request: ReportRequest, models: [ConversionModel] = [], as format: DumpFormat,
+        _ request: ReportRequest, _ configuration: DumpConfiguration = DumpConfiguration(),
+        as format: DumpFormat,
         isRaw: Bool = false, memoryBytes: Int = SortedSums.defaultBytes,
         changing change: (Dump) throws -> Dump = { $0 }, to sink: ([UInt8]) throws -> Void
     ) throws {
         var writer: RowWriter?
-        try forEachPiece(of: request, models: models, memoryBytes: memoryBytes) { piece in
+        try forEachPiece(of: request, configuration, memoryBytes: memoryBytes) { piece in
             let piece = try change(piece)
             if writer == nil {
                 writer = RowWriter(piece.reportColumns.map(\.name), format, isRaw: isRaw)
@@ -88,10 +89,10 @@ private final class DumpPieces {
     private static let pieceRows = 1000
 
     init(
-        _ request: ReportRequest, _ models: [ConversionModel], memoryBytes: Int
+        _ request: ReportRequest, _ configuration: DumpConfiguration, memoryBytes: Int
     ) throws(InspectionError) {
         precondition(!request.maturity, "windows of postbacks are of a whole dump")
-        let figure = try DumpFigure(request, models: models)
+        let figure = try DumpFigure(request, configuration)
         self.figure = figure
         self.memoryBytes = memoryBytes
         rule = CampaignIDRule(figure.description.columns)

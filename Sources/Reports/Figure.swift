@@ -101,20 +101,24 @@ package final class DumpFigure: Figure {
     package let request: ReportRequest
     /// The models that determine the versions of values, by app.
     private let models: [Int64: ConversionModel]
+    private var campaigns: CampaignNames
+    /// By table.
+    private var campaignColumns: [String: CatalogCampaignColumn] = [:]
+    /// Whether the request uses `catalog_campaign`, which is then the last value of a row.
+    private let namesCampaigns: Bool
     /// The days of hours.
     let hours: HourTexts
 
     /// Selects rows of a dump. Throws for an invalid request.
-    ///
-    /// - Parameter models: determine the versions of values in postbacks, for `conversion-updates`.
     package convenience init(
-        _ request: ReportRequest, models: [ConversionModel] = []
+        _ request: ReportRequest, _ configuration: DumpConfiguration = DumpConfiguration()
     ) throws(InspectionError) {
-        try self.init(request, of: .named(request.name), models: models)
+        try self.init(request, of: .named(request.name), configuration)
     }
 
     init(
-        _ request: ReportRequest, of description: DumpDescription, models: [ConversionModel] = []
+        _ request: ReportRequest, of description: DumpDescription,
+        _ configuration: DumpConfiguration = DumpConfiguration()
     ) throws(InspectionError) {
         self.description = description
         sources = description.sources
@@ -126,23 +130,26 @@ package final class DumpFigure: Figure {
                 MoneyByCurrency.isMoney(measure) && request.measures?.contains(measure) ?? true
             }
         selection = try RowSelection(request, of: description.columns, isByCurrency: isByCurrency)
+        campaigns = CampaignNames(configuration.catalog)
+        namesCampaigns = selection.uses(CatalogCampaignColumn.name)
         guard !request.maturity || description.hasWindows else {
             throw .noMaturity(description.name, valid: reportNames(.maturity))
         }
         self.models = Dictionary(
-            models.map { ($0.app, $0) }, uniquingKeysWith: { first, _ in first })
+            configuration.models.map { ($0.app, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
     /// Counts rejected records regardless of the shown columns.
     convenience init(
-        counting request: ReportRequest, models: [ConversionModel] = []
+        counting request: ReportRequest,
+        _ configuration: DumpConfiguration = DumpConfiguration()
     ) throws(InspectionError) {
         let description = try DumpDescription.named(request.name)
         var request = request
         if case .refusals = description.source, request.grouping == .all {
             request.grouping = .columns(description.columns.filter(\.isDefault).map(\.name))
         }
-        try self.init(request, of: description, models: models)
+        try self.init(request, of: description, configuration)
     }
 
     package var name: String { description.name }
@@ -217,11 +224,12 @@ package final class DumpFigure: Figure {
         guard isOfTrusted || (name == table.name && table.columns.contains { $0.name == "verdict" })
         else { return false }
         let (values, time) = valuesWithDay(of: table, columns)
-        let names = table.columns.flatMap { column in
-            column.kind == .hour
-                ? [column.name, "day"]
-                : [column.name == "sequence_index" ? indexColumn : column.name]
-        }
+        let names =
+            table.columns.flatMap { column in
+                column.kind == .hour
+                    ? [column.name, "day"]
+                    : [column.name == "sequence_index" ? indexColumn : column.name]
+            } + (namesCampaigns ? [CatalogCampaignColumn.name] : [])
         guard isOfInstalls || selection.includes(timeMilliseconds: time) else { return false }
         return request.conditions.allSatisfy { condition in
             guard !["verdict", "did_win"].contains(condition.column),
@@ -300,7 +308,17 @@ package final class DumpFigure: Figure {
             time = text.isEmpty ? nil : hour.milliseconds
             if column.kind == .hour { values.append(.text(hour.day)) }
         }
+        if namesCampaigns, let column = campaignColumn(of: table) {
+            values.append(column.value(columns, &campaigns))
+        }
         return (values, time)
+    }
+
+    private func campaignColumn(of table: AggregateTable) -> CatalogCampaignColumn? {
+        if let known = campaignColumns[table.name] { return known }
+        let column = CatalogCampaignColumn(table.columns)
+        campaignColumns[table.name] = column
+        return column
     }
 
     /// Converts a row of `conversion-values` to one of `conversion-updates`, with the day after the hour; nil unless

@@ -1,4 +1,4 @@
-import Foundation
+import ConfigurationValues
 import Store
 import Streams
 
@@ -23,7 +23,7 @@ package struct FraudSignals: Sendable {
 
     static let columns = [
         DumpColumn("ad_network_id", .text), DumpColumn("source_app_id", .integer),
-        DumpColumn("app_id", .integer),
+        DumpColumn("app_id", .integer), CatalogCampaignColumn.column,
     ]
     static let signalColumn = "signal"
     package static let columnNames = columns.map(\.name)
@@ -103,9 +103,10 @@ extension OpenStores {
     ///
     /// - Parameters:
     ///   - trustsDevelopment: whether postbacks of the verdict `development` are trusted.
+    ///   - catalog: names the campaigns.
     /// - Throws: `noStore` without any store; `unknownColumn` and `badCondition` for an invalid request.
     package func fraudSignals(
-        _ request: ReportRequest, trustsDevelopment: Bool
+        _ request: ReportRequest, trustsDevelopment: Bool, catalog: Catalog = Catalog()
     ) throws(InspectionError) -> FraudSignals {
         var request = request
         let wanted = request.conditions.filter { $0.column == FraudSignals.signalColumn }.map(
@@ -122,7 +123,8 @@ extension OpenStores {
         }
         let selection = try RowSelection(request, of: FraudSignals.columns)
         return try view(of: SignalFold.streams) { view in
-            var fold = SignalFold(selection, trustsDevelopment: trustsDevelopment)
+            var fold = SignalFold(
+                selection, trustsDevelopment: trustsDevelopment, CampaignNames(catalog))
             for slice in view.slices { try fold.addAds(slice) }
             for slice in view.slices { try fold.add(slice) }
             return FraudSignals(
@@ -142,6 +144,12 @@ private struct PublisherColumns<Key: RowKey>: ReadColumns {
         sourceApp = Key.column(path.appending(path: \.sourceAppID))
         indices = Key.time.indices + campaign.indices + sourceApp.indices
     }
+
+    func key(_ row: TableRow<Key>, _ kind: CampaignIDKind) -> SignalKey {
+        SignalKey(
+            network: row[campaign.network], sourceApp: row[sourceApp], app: row[campaign.app],
+            campaign: row[campaign.campaign], kind: kind)
+    }
 }
 
 /// Sums stored rows into shares.
@@ -159,18 +167,24 @@ private struct SignalFold {
     private static let impressions = TableReader(
         ImpressionsKey.time, impressionColumns, measures: [.presented, .viewed])
     private static let signatureColumns = PublisherColumns(\BidSignaturesKey.campaign)
+    private static let skanVersion = BidSignaturesKey.column(\.skanVersion)
     private static let verdict = BidSignaturesKey.column(\.verdict)
     private static let signatures = TableReader(
-        signatureColumns, verdict, measures: [.signatures])
+        signatureColumns, skanVersion, verdict, measures: [.signatures])
 
     private let selection: RowSelection
     private let trustsDevelopment: Bool
+    /// Whether rows have their `catalog_campaign`.
+    private let namesCampaigns: Bool
+    private var names: CampaignNames
     private let hours = HourTexts(.utc)
     private var ads = SeenAds()
     private var rows: RowGroups<[FraudSignals.Signal: Share]>
 
-    init(_ selection: RowSelection, trustsDevelopment: Bool) {
+    init(_ selection: RowSelection, trustsDevelopment: Bool, _ names: CampaignNames) {
         self.selection = selection
+        namesCampaigns = selection.uses(CatalogCampaignColumn.name)
+        self.names = names
         self.trustsDevelopment = trustsDevelopment
         rows = RowGroups(by: selection.indices, empty: [:])
     }
@@ -198,28 +212,34 @@ private struct SignalFold {
     }
 
     mutating func add(_ slice: StoreSlice) throws {
+        let choice = RowChoice(isHourWanted: { [selection, hours] in
+            selection.includes(timeMilliseconds: hours[$0].milliseconds)
+        })
         switch slice.stream {
         case BidsFold.streamName:
-            try slice.forEachRow(of: Self.signatures) { _, row in
+            try slice.forEachRow(of: Self.signatures, choice) { _, row in
                 let isInvalid = row[Self.verdict] == AdSignatureVerdict.invalid.text
                 guard isInvalid || row[Self.verdict] == AdSignatureVerdict.valid.text else {
                     return
                 }
+                let kind = CampaignIDKind(skanVersion: row[Self.skanVersion])
                 add(
-                    row, Self.signatureColumns, [(.wrongSignatures, isInvalid)], row[.signatures])
+                    Self.signatureColumns.key(row, kind), at: row[BidSignaturesKey.time],
+                    [(.wrongSignatures, isInvalid)], row[.signatures])
             }
         case OverlayClicksFold.streamName:
-            try slice.forEachRow(of: Self.clicks) { _, row in
+            try slice.forEachRow(of: Self.clicks, choice) { _, row in
                 func add(_ automatic: Bool, _ early: Bool, _ count: Int64) {
                     self.add(
-                        row, Self.clickColumns, [(.automatic, automatic), (.early, early)], count)
+                        Self.clickColumns.key(row, .either), at: row[OverlayClicksKey.time],
+                        [(.automatic, automatic), (.early, early)], count)
                 }
                 add(false, false, row[.clicks])
                 add(true, false, row[.automaticClicks])
                 add(false, true, row[.early])
             }
         case PostbacksFold.streamName:
-            try slice.forEachRow(of: Self.postbacks) { _, row in
+            try slice.forEachRow(of: Self.postbacks, choice) { _, row in
                 add(PostbackRow(row, PostbackRow.columns), row[.postbacks])
             }
             try addConflicts(slice)
@@ -240,23 +260,25 @@ private struct SignalFold {
         {
             signals.append((.unseen, !ads.includes(row, receivedAt: received)))
         }
-        add(row.network, row.sourceApp, row.app, at: received, signals, count)
-    }
-
-    private mutating func add<Key>(
-        _ row: TableRow<Key>, _ columns: PublisherColumns<Key>,
-        _ signals: [(FraudSignals.Signal, Bool)], _ count: Int64
-    ) {
-        add(
-            row[columns.campaign.network], row[columns.sourceApp], row[columns.campaign.app],
-            at: hours[row[Key.time]].milliseconds, signals, count)
+        let key = SignalKey(
+            network: row.network, sourceApp: row.sourceApp, app: row.app, campaign: row.campaign,
+            kind: row.kind)
+        add(key, at: row.hour, signals, count)
     }
 
     private mutating func add(
-        _ network: String, _ sourceApp: Int64, _ app: Int64, at milliseconds: Int64,
-        _ signals: [(FraudSignals.Signal, Bool)], _ count: Int64
+        _ key: SignalKey, at hour: String, _ signals: [(FraudSignals.Signal, Bool)], _ count: Int64
     ) {
-        let values: [StoredValue] = [.text(network), .integer(sourceApp), .integer(app)]
+        let milliseconds = hours[hour].milliseconds
+        var values: [StoredValue] = [
+            .text(key.network), .integer(key.sourceApp), .integer(key.app),
+        ]
+        if namesCampaigns {
+            let named = names.named(
+                network: key.network, app: key.app, campaign: key.campaign,
+                as: CampaignIDKinds(key.kind))
+            values.append(.text(named.campaign))
+        }
         guard count != 0, selection.includes(values, timeMilliseconds: milliseconds) else { return }
         rows.add(values) { shares in
             for (signal, isSo) in signals {
@@ -276,9 +298,8 @@ private struct SignalFold {
                 let claim = PostbackClaim(value)
             else { return true }
             add(
-                claim.network, claim.sourceApp, claim.app,
-                at: Hour(containing: refusal.timestampMilliseconds).hoursSince1970
-                    * Hour.milliseconds, [(.conflicts, true)], 1)
+                claim.key, at: Hour(containing: refusal.timestampMilliseconds).text,
+                [(.conflicts, true)], 1)
             return true
         }
     }
@@ -320,47 +341,6 @@ private struct SignalFold {
     }
 }
 
-/// The unverified identity of a postback, for SKAdNetwork or AdAttributionKit. A conflict has the verdict of the
-/// accepted copy.
-private struct PostbackClaim {
-    let network: String
-    let app: Int64
-    let sourceApp: Int64
-
-    init?(_ bytes: [UInt8]) {
-        guard let document = Self.object(Data(bytes)) else { return nil }
-        var names = ["ad-network-id", "app-id", "source-app-id"]
-        var claims = document
-        if let jws = document["jws-string"] as? String {
-            let parts = jws.split(separator: ".", omittingEmptySubsequences: false)
-            guard parts.count == 3 else { return nil }
-            var text = parts[1].replacing("-", with: "+").replacing("_", with: "/")
-            text += String(repeating: "=", count: (4 - text.count % 4) % 4)
-            guard let payload = Data(base64Encoded: String(text)).flatMap(Self.object) else {
-                return nil
-            }
-            claims = payload
-            names = [
-                "ad-network-identifier", "advertised-item-identifier",
-                "publisher-item-identifier",
-            ]
-        }
-        guard let network = claims[names[0]] as? String else { return nil }
-        func integer(_ value: Any?) -> Int64 {
-            (value as? NSNumber)?.int64Value ?? (value as? String).flatMap { Int64($0) } ?? 0
-        }
-        self.network = String(
-            decoding: network.utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 },
-            as: UTF8.self)
-        app = integer(claims[names[1]])
-        sourceApp = integer(claims[names[2]])
-    }
-
-    private static func object(_ data: Data) -> [String: Any]? {
-        (try? JSONSerialization.jsonObject(with: data)) as? [String: Any]
-    }
-}
-
 struct FraudSignalsReport: Report {
     var name: String { FraudSignals.name }
     let note = "Shares that can indicate fraud, with intervals. They are not a verdict."
@@ -380,7 +360,8 @@ struct FraudSignalsReport: Report {
         as format: DumpFormat
     ) throws -> DumpAnswer {
         let signals = try stores.fraudSignals(
-            request, trustsDevelopment: configuration.trustsDevelopment())
+            request, trustsDevelopment: configuration.trustsDevelopment(),
+            catalog: configuration.catalog(for: request))
         let notice = missingNotice(signals.missingStreams, "their signals are unknown")
         return try request.answer(signals.table, [notice], of: self, as: format)
     }

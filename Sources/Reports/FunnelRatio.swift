@@ -1,3 +1,4 @@
+import ConfigurationValues
 import Streams
 
 /// A term of the funnel's rates.
@@ -264,14 +265,14 @@ extension OpenStores {
 
     /// Reads the click rate over all selected rows, with its terms; nil for a column that is not a rate.
     package func division(
-        of measure: String, inClickRates request: ReportRequest
+        of measure: String, inClickRates request: ReportRequest, _ catalog: Catalog = Catalog()
     ) throws(InspectionError) -> FunnelDivision? {
         guard measure == ClickRates.rate, let ratio = FunnelColumn.named(measure)?.ratio else {
             return nil
         }
         var request = request
         request.grouping = .total
-        return FunnelDivision(measure, ratio, try clickRates(request).table)
+        return FunnelDivision(measure, ratio, try clickRates(request, catalog).table)
     }
 
     private func installsWithoutCost(

@@ -1,3 +1,4 @@
+import ConfigurationValues
 import Store
 import Streams
 
@@ -16,6 +17,8 @@ package struct Reconciliation: Sendable {
         DumpColumn("sequence_index", .integer, isDefault: false),
         DumpColumn("has_source_identifier", .boolean, isDefault: false),
     ]
+    /// The columns of groupings and conditions.
+    static let selectable = columns + [CatalogCampaignColumn.column]
     static let name = "reconcile"
 }
 
@@ -29,9 +32,11 @@ package struct ReconciliationQuery: Sendable {
     package var showsMatched = false
     /// Whether postbacks of the verdict `development` are trusted.
     package var trustsDevelopment = false
+    /// Names the campaigns of rows, for `catalog_campaign`.
+    package var catalog = Catalog()
 
     /// The columns of its conditions.
-    package static let columnNames = Reconciliation.columns.map(\.name)
+    package static let columnNames = Reconciliation.selectable.map(\.name)
 
     package init(request: ReportRequest = ReportRequest(name: "reconcile")) {
         self.request = request
@@ -47,7 +52,7 @@ extension OpenStores {
     ) throws(InspectionError) -> Reconciliation {
         var request = question.request
         request.name = Reconciliation.name
-        let selection = try RowSelection(request, of: Reconciliation.columns)
+        let selection = try RowSelection(request, of: Reconciliation.selectable)
         return try view(of: [PostbacksFold.streamName]) { view in
             var fold = ReconciliationFold(
                 question, selection, watermarkMilliseconds: try view.postbacksWatermark ?? 0)
@@ -68,6 +73,8 @@ struct ReconciliationFold {
     private let question: ReconciliationQuery
     private let selection: RowSelection
     private let watermarkMilliseconds: Int64
+    private let catalogCampaign: CatalogCampaignColumn?
+    private var names: CampaignNames
     private var groups: RowGroups<Sums>
     private var records: [(time: Int64, row: [ReportValue])] = []
     private var hasDeveloperCopies = false
@@ -79,6 +86,10 @@ struct ReconciliationFold {
         self.question = question
         self.selection = selection
         self.watermarkMilliseconds = watermarkMilliseconds
+        catalogCampaign =
+            selection.uses(CatalogCampaignColumn.name)
+            ? CatalogCampaignColumn(Reconciliation.columns) : nil
+        names = CampaignNames(question.catalog)
         groups = RowGroups(by: selection.indices, empty: Sums())
     }
 
@@ -133,14 +144,15 @@ struct ReconciliationFold {
     private static let retryMilliseconds = 9 * 24 * Hour.milliseconds
 
     /// The values of the columns of a copy with the given arrival time; nil when they are not selected.
-    private func selected(_ copy: StoredPostbackCopy, at time: Int64) -> [StoredValue]? {
+    private mutating func selected(_ copy: StoredPostbackCopy, at time: Int64) -> [StoredValue]? {
         let hour = Hour(containing: time)
-        let values: [StoredValue] = [
+        var values: [StoredValue] = [
             .text(hour.text), .text(question.request.timeZone.day(of: hour)),
             .text(copy.adNetworkID),
             .text(copy.campaign), .integer(copy.appID), .integer(copy.sourceAppID),
             .integer(copy.sequenceIndex), .integer(copy.hasSourceIdentifier ? 1 : 0),
         ]
+        if let catalogCampaign { values.append(catalogCampaign.value(values, &names)) }
         return selection.includes(values, timeMilliseconds: time) ? values : nil
     }
 }

@@ -48,6 +48,15 @@ package struct ReportConfiguration: Sendable {
         }
     }
 
+    /// The catalog, if a request uses `catalog_campaign`. Other requests do not depend on a valid catalog.
+    func catalog(for request: ReportRequest) throws(ConfigurationError) -> Catalog {
+        let name = ReportRequest.catalogCampaign
+        let isUsed =
+            request.grouping != .all && request.grouping.names(name)
+            || request.conditions.contains { $0.column == name }
+        return isUsed ? try catalog() : Catalog()
+    }
+
     /// The time zone of days.
     package func timeZone() throws(ConfigurationError) -> ReportTimeZone {
         try catalog().reportTimeZone
@@ -84,6 +93,19 @@ package struct ReportConfiguration: Sendable {
     /// The consumer groups of the workers; empty without a configuration.
     package func groups() throws(ConfigurationError) -> [String: String] {
         isConfigured ? try directory.groups() : [:]
+    }
+}
+
+/// The parts of the configuration that rows of dumps depend on; empty without a configuration.
+package struct DumpConfiguration: Sendable {
+    /// Determine the versions of values in postbacks, for `conversion-updates`.
+    package let models: [ConversionModel]
+    /// Names the campaigns of rows, for `catalog_campaign`.
+    package let catalog: Catalog
+
+    package init(models: [ConversionModel] = [], catalog: Catalog = Catalog()) {
+        self.models = models
+        self.catalog = catalog
     }
 }
 

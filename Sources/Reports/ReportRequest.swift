@@ -57,6 +57,9 @@ package struct ReportRequest: Sendable {
         case install
     }
 
+    /// The column with the campaign as the funnel names it, of reports whose `campaign` is that of the records.
+    package static let catalogCampaign = "catalog_campaign"
+
     package var name: String
     package var grouping: Grouping
     /// Only rows of this time or later: the hour of rows, the timestamp of rejected records; milliseconds since 1970.

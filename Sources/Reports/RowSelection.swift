@@ -37,6 +37,11 @@ struct RowSelection {
         untilMilliseconds = request.untilMilliseconds
     }
 
+    /// Whether a column groups or limits rows.
+    func uses(_ name: String) -> Bool {
+        columns.contains { $0.name == name } || conditions.contains { all[$0.index].name == name }
+    }
+
     /// - Parameters:
     ///   - values: one for each of the dump's columns.
     ///   - timeMilliseconds: the row's hour, or the record's timestamp; nil without a time, which is outside every time

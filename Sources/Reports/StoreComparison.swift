@@ -94,7 +94,8 @@ extension OpenStores {
     ///   - other: the set called B.
     ///   - request: the request for each dump; its name is replaced.
     package func diff(
-        _ other: OpenStores, everyDumpBy request: ReportRequest, models: [ConversionModel] = []
+        _ other: OpenStores, everyDumpBy request: ReportRequest,
+        _ configuration: DumpConfiguration = DumpConfiguration()
     ) throws(InspectionError) -> StoreComparison {
         try views(with: other, of: Self.streams) { views in
             var rows: [[ReportValue]] = []
@@ -102,7 +103,7 @@ extension OpenStores {
             where !views.streams.isDisjoint(with: description.streams) {
                 var request = request
                 request.name = description.name
-                let figure = try DumpFigure(counting: request, models: models)
+                let figure = try DumpFigure(counting: request, configuration)
                 let first = try views.first.dump(figure)
                 var tables = SideBySide(first.columns, first.measures, parts: 2)
                 tables.add(first, to: 0)

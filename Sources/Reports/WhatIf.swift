@@ -19,8 +19,8 @@ extension OpenStores {
         request.name = DecodedEventsKey.table.name
         // Conditions on the campaign apply to the resolved campaign.
         var campaigns = ResolvedCampaigns(catalog, request.conditions)
-        request.conditions.removeAll { $0.column == ResolvedCampaigns.column }
-        let figure = try DumpFigure(request)
+        request.conditions.removeAll { ResolvedCampaigns.columns.contains($0.column) }
+        let figure = try DumpFigure(request, DumpConfiguration(catalog: catalog))
         let byApp = Dictionary(models.map { ($0.app, $0) }, uniquingKeysWith: { first, _ in first })
         return try view(of: [PostbacksFold.streamName]) { view in
             var leftOut: Set<Int64> = []
@@ -103,7 +103,10 @@ extension StoreView {
 
 /// Resolves the campaigns of rows of decoded events with the catalog.
 private struct ResolvedCampaigns {
-    static let column = DecodedEventsKey.table.columns[campaign.campaign.index].name
+    /// The campaign is the resolved one in both.
+    static let columns = [
+        DecodedEventsKey.table.columns[campaign.campaign.index].name, CatalogCampaignColumn.name,
+    ]
 
     private static let campaign = CampaignColumns(\DecodedEventsKey.campaign)
     private static let hasSourceIdentifier = DecodedEventsKey.column(\.hasSourceIdentifier)
@@ -114,7 +117,7 @@ private struct ResolvedCampaigns {
 
     init(_ catalog: Catalog, _ conditions: [ReportRequest.Condition]) {
         names = CampaignNames(catalog)
-        wanted = conditions.filter { $0.column == Self.column }.map(\.value)
+        wanted = conditions.filter { Self.columns.contains($0.column) }.map(\.value)
     }
 
     static func app(_ columns: [StoredValue]) -> Int64 {

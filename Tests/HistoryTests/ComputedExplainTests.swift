@@ -156,6 +156,47 @@ struct ComputedExplainTests {
         }
     }
 
+    @Test("of a campaign of the catalog are those of each of its ids, and add up")
+    func catalogCampaign() throws {
+        let workspace = try makeWorkspace()
+        try workspace.write(
+            "catalog.yaml",
+            """
+            campaigns:
+              - {name: a, network: \(Samples.network), app: 525463029, campaign_id: 42,
+                 source_identifier: "5239"}
+            """)
+        let configuration = DumpConfiguration(
+            catalog: try PipelineDirectory(workspace.pipelines).catalog())
+        let stores = try workspace.stores()
+        let explainer = try workspace.explainer(stores)
+        for dump in ["postbacks", "conversion-values"] {
+            func figure(_ conditions: [(String, String)]) throws -> DumpFigure {
+                try DumpFigure(
+                    query(dump, conditions.map { .init(column: $0.0, value: $0.1) }), configuration)
+            }
+            func total(_ conditions: [(String, String)]) throws -> Int128 {
+                let rows = try stores.dump(figure(conditions).request, configuration).rows
+                return try #require(rows.first?.measures[0])
+            }
+            let ids = try [("campaign", "42"), ("campaign", "5239")].map {
+                try total([$0, ("app_id", "525463029")])
+            }
+            #expect(ids.allSatisfy { $0 > 0 })
+            for (campaign, expected) in [
+                ("5239", ids.reduce(0, +)),
+                // Another app has the same campaign id.
+                ("42", try total([("campaign", "42"), ("app_id", "7")])),
+            ] {
+                let wanted = [("catalog_campaign", campaign)]
+                #expect(try total(wanted) == expected, "\(dump) \(campaign)")
+                let explanation = try explainer.explain(figure(wanted)) { _ in }
+                #expect(explanation.addsUp, "\(explanation.summary)")
+                #expect(explanation.measures.first?.stored == expected, "\(dump) \(campaign)")
+            }
+        }
+    }
+
     @Test("of click rates add up to what each row shows")
     func clickRates() throws {
         let workspace = try makeWorkspace()

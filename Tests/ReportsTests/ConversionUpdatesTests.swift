@@ -28,7 +28,8 @@ struct ConversionUpdatesTests {
 
     private func rows(by columns: [String], models: [ConversionModel] = []) throws -> [String] {
         let dump = try stores.stores("data").dump(
-            ReportRequest(name: "conversion-updates", grouping: .columns(columns)), models: models)
+            ReportRequest(name: "conversion-updates", grouping: .columns(columns)),
+            DumpConfiguration(models: models))
         let shown = dump.measures.indices.filter {
             ["told", "postbacks"].contains(dump.measures[$0])
         }

@@ -47,7 +47,10 @@ extension Upgrade {
     private func columns(
         thatDivide measure: String, of dump: String, _ old: OpenStores, _ new: OpenStores
     ) throws -> [String] {
-        let columns = DumpDescription.all.first { $0.name == dump }?.columns.map(\.name) ?? []
+        let description = DumpDescription.all.first { $0.name == dump }
+        let columns = (description?.columnNames ?? []).filter {
+            description?.catalogColumns.contains($0) == false
+        }
         let differing = try columns.filter { column in
             var query = ComparisonQuery(
                 ReportRequest(name: dump, grouping: .columns([column])))

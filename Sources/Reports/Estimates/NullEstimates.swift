@@ -1,3 +1,4 @@
+import ConfigurationValues
 import ConversionModels
 import Program
 import Store
@@ -13,7 +14,7 @@ package struct NullEstimates: Report {
         DumpColumn("conversion_type", .text), DumpColumn("kind", .text),
         DumpColumn("ad_network_id", .text), DumpColumn("campaign", .text),
     ]
-    package static let columnNames = columns.map(\.name)
+    package static let columnNames = columns.map(\.name) + [CatalogCampaignColumn.name]
 
     /// The names of a requested campaign in rows: source identifiers appear as a star and their last two digits.
     static func names(ofCampaign id: String) -> Set<String> {
@@ -51,7 +52,8 @@ package struct NullEstimates: Report {
         as format: DumpFormat
     ) throws -> DumpAnswer {
         let estimates = try stores.nullEstimates(
-            request, trustsDevelopment: configuration.trustsDevelopment())
+            request, trustsDevelopment: configuration.trustsDevelopment(),
+            catalog: configuration.catalog(for: request))
         return try request.answer(estimates.table, estimates.notices, of: self, as: format)
     }
 }
@@ -76,31 +78,59 @@ extension OpenStores {
     ///
     /// Conditions select rows without changing estimates. The time range changes them: only its postbacks count.
     package func nullEstimates(
-        _ request: ReportRequest, trustsDevelopment: Bool
+        _ request: ReportRequest, trustsDevelopment: Bool, catalog: Catalog = Catalog()
     ) throws(InspectionError) -> NullEstimateReport {
         guard request.grouping == .all else { throw .noGrouping(request.name) }
         var request = request
-        let campaigns = request.conditions.filter { $0.column == "campaign" }.map {
-            NullEstimates.names(ofCampaign: $0.value)
-        }
-        request.conditions.removeAll { $0.column == "campaign" }
+        var campaigns = WantedCampaigns(&request, catalog)
         let selection = try RowSelection(request, of: NullEstimates.columns)
         return try view(of: [PostbacksFold.streamName]) { view in
             var pools = NullPools(trustsDevelopment: trustsDevelopment)
             for slice in view.slices { try pools.add(slice, where: selection) }
-            return pools.report { values in
-                selection.includesBesideTime(values)
-                    && campaigns.allSatisfy { names in
-                        names.contains(values.last.map(\.text) ?? "")
-                    }
+            return pools.report { values, kinds in
+                selection.includesBesideTime(values) && campaigns.includes(values, as: kinds)
             }
         }
+    }
+}
+
+/// The conditions on campaigns.
+private struct WantedCampaigns {
+    private let campaigns: [String]
+    private let ofCatalog: [String]
+    private var names: CampaignNames
+
+    /// Removes the conditions from a request.
+    init(_ request: inout ReportRequest, _ catalog: Catalog) {
+        func take(_ column: String) -> [String] {
+            defer { request.conditions.removeAll { $0.column == column } }
+            return request.conditions.filter { $0.column == column }.map(\.value)
+        }
+        campaigns = take("campaign")
+        ofCatalog = take(CatalogCampaignColumn.name)
+        names = CampaignNames(catalog)
+    }
+
+    /// - Parameter key: the app first, the network and the campaign last.
+    mutating func includes(_ key: [StoredValue], as kinds: CampaignIDKinds) -> Bool {
+        let own = key[key.count - 1].text
+        func isNamed(_ wanted: String) -> Bool {
+            NullEstimates.names(ofCampaign: wanted).contains(own)
+        }
+        guard campaigns.allSatisfy(isNamed) else { return false }
+        guard !ofCatalog.isEmpty else { return true }
+        let id = own.hasPrefix("*") ? String(own.dropFirst()) : own
+        let found = names.named(
+            network: key[key.count - 2].text, app: key[0].integer, campaign: id, as: kinds
+        ).campaign
+        return ofCatalog.allSatisfy { $0 == found || found == id && isNamed($0) }
     }
 }
 
 /// The postbacks of campaigns, by pool.
 private struct NullPools {
     struct Campaign {
+        var kinds: CampaignIDKinds = []
         var postbacks: Int64 = 0
         var nulls: Int64 = 0
         /// By kind and value.
@@ -138,8 +168,12 @@ private struct NullPools {
         }
     }
 
-    private mutating func add(_ row: PostbackRow, _ body: (inout Campaign) -> Void) {
+    private mutating func add(_ row: PostbackRow, _ add: (inout Campaign) -> Void) {
         guard row.didWin, row.isTrusted(trustsDevelopment: trustsDevelopment) else { return }
+        func body(_ campaign: inout Campaign) {
+            campaign.kinds.insert(CampaignIDKinds(row.kind))
+            add(&campaign)
+        }
         // At low crowd levels Apple sends the last two digits only, so all postbacks of a campaign have these in
         // common.
         let campaign =
@@ -151,14 +185,16 @@ private struct NullPools {
             ][[.text(row.network), .text(campaign)], default: Campaign()])
     }
 
-    func report(where isWanted: ([StoredValue]) -> Bool) -> NullEstimateReport {
+    func report(
+        where isWanted: ([StoredValue], CampaignIDKinds) -> Bool
+    ) -> NullEstimateReport {
         var rows: [[ReportValue]] = []
         var unknown: Int64 = 0
         for (pool, campaigns) in pools.sorted(by: { RowKeyBytes($0.key) < RowKeyBytes($1.key) }) {
             let sorted = campaigns.sorted { RowKeyBytes($0.key) < RowKeyBytes($1.key) }
             let kinds = Set(sorted.flatMap(\.value.observed.keys)).sorted()
             if kinds.isEmpty {
-                unknown += sorted.filter { isWanted(pool + [.text("")] + $0.key) }
+                unknown += sorted.filter { isWanted(pool + [.text("")] + $0.key, $0.value.kinds) }
                     .reduce(0) { $0 + $1.value.nulls }
             }
             for kind in kinds {
@@ -181,7 +217,7 @@ private struct NullPools {
 
     private func estimates(
         _ pool: [StoredValue], _ campaigns: [([StoredValue], Campaign)], _ kind: StoredValue,
-        _ isWanted: ([StoredValue]) -> Bool
+        _ isWanted: ([StoredValue], CampaignIDKinds) -> Bool
     ) -> [[ReportValue]] {
         let observed = campaigns.map { $0.1.observed[kind] ?? [:] }
         let values = Set(observed.flatMap(\.keys)).sorted { Self.order($0.text, $1.text) }
@@ -190,7 +226,7 @@ private struct NullPools {
             possibleCount: Self.possibleCount(ofKind: kind.text))
         var rows: [[ReportValue]] = []
         for (campaignIndex, (key, campaign)) in campaigns.enumerated() {
-            guard campaign.nulls > 0, isWanted(pool + key) else { continue }
+            guard campaign.nulls > 0, isWanted(pool + key, campaign.kinds) else { continue }
             let all = observed[campaignIndex].values.reduce(0, +)
             func add(_ name: String, _ count: Int64, _ estimate: NullEstimate) {
                 rows.append(

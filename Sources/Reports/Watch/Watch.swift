@@ -335,6 +335,9 @@ extension WatchFile.Rows {
                 _ = try DumpFigure(
                     ReportRequest(name: description.name, grouping: .columns([name])))
             }
+            guard column.text != CatalogCampaignColumn.name else {
+                throw column.fault(CatalogCampaignColumn.notWatched)
+            }
             guard !["hour", "day", "timestamp", "offset"].contains(column.text) else {
                 throw column.fault(
                     "does not identify rows that continue from hour to hour: name other columns")
@@ -356,10 +359,18 @@ extension WatchFile.Condition {
     var ofQuery: ReportRequest.Condition { .init(column: column, value: value.text) }
 
     func check(of dump: String) throws(ConfigurationError) {
+        guard column != CatalogCampaignColumn.name else {
+            throw value.fault(CatalogCampaignColumn.notWatched)
+        }
         try value.held { _ throws(InspectionError) in
             _ = try DumpFigure(ReportRequest(name: dump, grouping: .total, conditions: [ofQuery]))
         }
     }
+}
+
+extension CatalogCampaignColumn {
+    fileprivate static let notWatched =
+        "depends on catalog.yaml, which rules do not read: use campaign instead of \(name)"
 }
 
 extension DumpFigure {

@@ -55,7 +55,7 @@ struct DiffCommand: ParsableCommand {
             }
             return try sets[0].diff(
                 sets[1], everyDumpBy: selection.request("", configuration),
-                models: configuration.conversionModels())
+                DumpConfiguration(models: configuration.conversionModels()))
         }
         let request = try selection.request(name, configuration)
         let question = comparison.question(request)
@@ -189,8 +189,8 @@ struct ReconcileCommand: ParsableCommand {
 
             --records lists the postbacks that do not match, with the partition and offsets of their copies for \
             weir read and weir explain. Only trusted copies count; untrusted ones have their own columns. The \
-            columns: hour, day, ad_network_id, campaign, app_id, source_app_id, sequence_index. \
-            docs/guides/analyse-campaigns.md has more.
+            columns: hour, day, ad_network_id, campaign, app_id, source_app_id, sequence_index, \
+            catalog_campaign. docs/guides/analyse-campaigns.md has more.
             """)
 
     @OptionGroup var selection: SelectionOptions
@@ -216,6 +216,7 @@ struct ReconcileCommand: ParsableCommand {
         question.showsRecords = records
         question.showsMatched = all
         question.trustsDevelopment = try configuration.trustsDevelopment()
+        question.catalog = try configuration.catalog()
         let found = try data.stores(clock.present).reconciliation(question)
         try BufferedOutput.print(found.table, as: format, isRaw: csv.isSet())
         found.notices.forEach(Console.write)

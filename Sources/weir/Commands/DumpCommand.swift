@@ -35,6 +35,12 @@ struct DumpCommand: ParsableCommand {
             partner. A name appears if the columns that identify it are shown. A name is '? of 2' if two \
             campaigns of the catalog end with the shortened identifier of a postback.
 
+            catalog_campaign is a column of every dump with a campaign. It names the campaign as funnel does: \
+            rows with the identifier of a campaign, its last digits or its campaign id have the same value. The \
+            column appears only if --by names it (docs/concepts/funnel.md):
+
+              weir dump bids --by source_app_id --where catalog_campaign=5239
+
             costs contains imported costs only. The spend of campaigns, from bids and costs, is \
             cost_micros in funnel.
 

@@ -143,6 +143,12 @@ struct TokenMakeCommand: ParsableCommand {
         let actor = try actor()
         let valid = Set(DumpDescription.all.flatMap(\.columns).map(\.name) + Funnel.columnNames)
         let wanted = try ReportRequest.Condition.list(arguments: conditions)
+        // The catalog changes, and what a token shows must not.
+        guard !wanted.contains(where: { $0.column == ReportRequest.catalogCampaign }) else {
+            throw .usage(
+                "--where \(ReportRequest.catalogCampaign)=...: a token is limited by columns of records: use campaign"
+            )
+        }
         if let unknown = wanted.first(where: { !valid.contains($0.column) }) {
             throw .usage(
                 "--where \(unknown.column)=\(unknown.value): the dumps have no column '\(unknown.column)'"
