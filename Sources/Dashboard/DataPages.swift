@@ -72,10 +72,11 @@ extension PageWriter {
         question.request.sinceMilliseconds = times.sinceMilliseconds
         question.request.untilMilliseconds = times.untilMilliseconds
         for condition in context.chosen {
-            let isApplied = ReconciliationQuery.columnNames.contains(condition.column)
-            if isApplied { question.request.conditions.append(condition) }
-            source.filterUse.add(condition.column, of: "reconcile", isApplied: isApplied)
+            let applied = context.applied(condition, to: ReconciliationQuery.columnNames)
+            if let applied { question.request.conditions.append(applied) }
+            source.filterUse.add(condition.column, of: "reconcile", isApplied: applied != nil)
         }
+        question.catalog = try source.configuration.catalog()
         question.trustsDevelopment = try source.installation.configuration.trustsDevelopment()
         let found = try source.stores.reconciliation(question)
         writeNotices(found.notices)

@@ -27,12 +27,21 @@ struct FilterBar {
         return PageContext.filters.filter { context.canApply($0, to: report.columns) }
     }
 
+    /// The parameter of a field.
+    private func parameter(_ filter: String) -> String {
+        guard let report else { return filter }
+        let applied = context.applied(.init(column: filter, value: ""), to: report.columns)
+        return applied?.column == ReportRequest.catalogCampaign
+            ? ReportRequest.catalogCampaign : filter
+    }
+
     private var hasCurrency: Bool { isFiltered && report?.has(.amounts) ?? true }
 
     /// The parameters without a field, which the form keeps.
     private var kept: [(name: String, value: String)] {
-        let filters = PageContext.filters.filter { !fields.contains($0) }
-        return context.own
+        let shown = fields.map(parameter)
+        let filters = PageContext.filters.filter { !shown.contains($0) }
+        return context.own.filter { !shown.contains($0.name) }
             + (filters + (hasCurrency ? [] : [PageContext.currency])).compactMap { name in
                 context.parameters[name].nonempty.map { (name, $0) }
             }
@@ -124,13 +133,14 @@ struct FilterBar {
 
     private func filter(_ column: String, to html: inout HTML) {
         guard !context.scope.contains(where: { $0.column == column }) else { return }
-        let value = context.parameters[column].nonempty
+        let parameter = parameter(column)
+        let value = context.parameters[parameter].nonempty
         let choices = names.choices(column)
         labelled(ShownValue.heading(column), to: &html) { html in
             guard !choices.isEmpty, choices.count <= Self.mostOptions else {
-                return field(column, value, choices, to: &html)
+                return field(parameter, value, choices, to: &html)
             }
-            html.element("select", ["name": column]) { html in
+            html.element("select", ["name": parameter]) { html in
                 option("", "All", isSelected: value == nil, to: &html)
                 if let value, !choices.contains(where: { $0.value == value }) {
                     option(value, value, isSelected: true, to: &html)
@@ -213,7 +223,11 @@ struct FilterBar {
 
     /// The active filters. Each says where it does not apply, and has a link that removes it.
     private func chips(to html: inout HTML) {
-        let asked = (report?.conditions ?? []).filter { !context.chosen.contains($0) }
+        let asked = (report?.conditions ?? []).filter { asked in
+            !context.chosen.contains {
+                asked == $0 || asked == context.applied($0, to: report?.columns ?? [])
+            }
+        }
         let chosen = (context.chosen + asked).filter { condition in
             !context.scope.contains { $0.column == condition.column }
         }

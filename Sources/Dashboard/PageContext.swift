@@ -34,10 +34,28 @@ struct PageContext {
     /// The parameters of every page.
     static let shared = ofDays + [shownPeriod, compare, currency] + filters
 
+    /// Whether a column is that of a filter. Reports whose `campaign` is that of the records have the campaign of the
+    /// filter in a column of its own.
+    static func isFilter(_ column: String) -> Bool {
+        filters.contains(column) || column == ReportRequest.catalogCampaign
+    }
+
+    private static let campaign = "campaign"
+
+    /// The parameter with the filter on the campaign. In the address of a report, `campaign` is the campaign of records.
+    private var campaignParameter: String {
+        let ofCatalog = ReportRequest.catalogCampaign
+        let isOfCatalog =
+            parameters[Self.campaign].nonempty == nil && parameters[ofCatalog].nonempty != nil
+        return isOfCatalog ? ofCatalog : Self.campaign
+    }
+
     /// The reader's filters, without the scope.
     var chosen: [ReportRequest.Condition] {
         Self.filters.compactMap { name in
-            parameters[name].nonempty.map { ReportRequest.Condition(column: name, value: $0) }
+            parameters[name == Self.campaign ? campaignParameter : name].nonempty.map {
+                ReportRequest.Condition(column: name, value: $0)
+            }
         }
     }
 
@@ -46,15 +64,18 @@ struct PageContext {
         // Nil means that dates are in force, whatever the page's default.
         let isOfDates = period(default: .all) == nil
         let days = isOfDates ? ["since", "until"] : [Self.period]
-        return (days + [Self.compare, Self.currency] + Self.filters).compactMap { name in
+        return (days + [Self.compare, Self.currency]).compactMap { name in
             parameters[name].nonempty.map { (name, $0) }
-        }
+        } + chosen.map { ($0.column, $0.value) }
     }
 
     /// This page with other values of some parameters; nil removes a parameter.
     func address(changing changes: [String: String?]) -> PageAddress {
-        var all = carried + own
-        all.removeAll { changes[$0.name] != nil }
+        let campaign = campaignParameter
+        var all = carried.map { ($0.name == Self.campaign ? campaign : $0.name, $0.value) } + own
+        all.removeAll {
+            changes[$0.name] != nil || $0.name == campaign && changes[Self.campaign] != nil
+        }
         for (name, value) in changes.sorted(by: { $0.key < $1.key }) {
             if let value { all.append((name, value)) }
         }
@@ -67,8 +88,11 @@ struct PageContext {
         parameters.names.compactMap { name in
             guard let value = parameters[name] else { return nil }
             let isOfRows =
-                value.isEmpty && Self.filters.contains(name) && parameters[Self.shownPeriod] == nil
-            return isOfRows || !Self.shared.contains(name) ? (name, value) : nil
+                value.isEmpty && Self.isFilter(name) && parameters[Self.shownPeriod] == nil
+            let isOfBar =
+                Self.shared.contains(name) || name == campaignParameter
+                || value.isEmpty && Self.isFilter(name)
+            return isOfRows || !isOfBar ? (name, value) : nil
         }
     }
 
@@ -105,10 +129,12 @@ struct PageContext {
             // The page of a report takes its currency from its own address.
             if Self.isConverted(report) { request.target = target }
         }
-        for condition in chosen.compactMap({ applied($0, to: columns) }) {
-            guard !request.conditions.contains(where: { $0.column == condition.column }) else {
-                continue
-            }
+        for filter in chosen {
+            guard let condition = applied(filter, to: columns),
+                !request.conditions.contains(where: {
+                    [filter.column, condition.column].contains($0.column)
+                })
+            else { continue }
             request.conditions.append(condition)
         }
         return try within(scope, request, report)
@@ -146,10 +172,16 @@ struct PageContext {
     static let storefront = "storefront"
 
     /// A filter on the columns of a report. Some reports have a storefront, of three letters, instead of a country, or a
-    /// bundle id instead of an app. Nil if a report has none of them.
+    /// bundle id instead of an app. Where `campaign` is that of the records, the filter is on the campaign of the
+    /// catalog, except for a reader whose scope names the campaign of the records. Nil if a report has none of them.
     func applied(
         _ condition: ReportRequest.Condition, to columns: [String]
     ) -> ReportRequest.Condition? {
+        if condition.column == Self.campaign, columns.contains(ReportRequest.catalogCampaign),
+            !scope.contains(where: { $0.column == condition.column })
+        {
+            return .init(column: ReportRequest.catalogCampaign, value: condition.value)
+        }
         guard !columns.contains(condition.column) else { return condition }
         switch condition.column {
         case "country" where columns.contains(Self.storefront):

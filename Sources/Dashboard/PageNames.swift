@@ -73,7 +73,7 @@ struct PageNames {
         case "country", "storefront":
             let name = Countries.name(of: value)
             return name == value ? nil : name
-        case "campaign": return campaignName(value, row)
+        case "campaign", ReportRequest.catalogCampaign: return campaignName(value, row)
         default: return nil
         }
     }

@@ -100,7 +100,7 @@ struct ReportAddress {
         let isOfBar = parameters[PageContext.shownPeriod] != nil
         request.conditions = columns.compactMap { name in
             guard let value = parameters[name],
-                !value.isEmpty || !isOfBar || !PageContext.filters.contains(name)
+                !value.isEmpty || !isOfBar || !PageContext.isFilter(name)
             else { return nil }
             return ReportRequest.Condition(column: name, value: value)
         }
@@ -109,7 +109,7 @@ struct ReportAddress {
     /// Whether it selects rows without a value in the column of a filter. The bar cannot show that choice.
     var hasEmptyFilter: Bool {
         request.conditions.contains {
-            $0.value.isEmpty && PageContext.filters.contains($0.column)
+            $0.value.isEmpty && PageContext.isFilter($0.column)
         }
     }
 
