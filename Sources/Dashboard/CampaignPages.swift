@@ -110,16 +110,20 @@ extension PageWriter {
     }
 
     /// - Parameter marks: events of the days, for both charts.
-    mutating func writeCurves(_ answer: PageAnswer, marks: [TrendMark]? = nil) throws {
+    mutating func writeCurves(
+        _ answer: PageAnswer, isReengagement: Bool = false, marks: [TrendMark]? = nil
+    ) throws {
         try chart(
             "Revenue by day of arrival, lower to upper bound, and spend", answer,
             [
                 ("revenue", "revenue_min_micros", "revenue_max_micros"),
                 ("spend", "cost_micros", "cost_micros"),
             ], over: lineDays, marks: marks)
+        let results = isReengagement ? "reengagements" : "installs"
+        let title = ShownValue.sentence(ShownValue.heading(results))
         try chart(
-            "Installs by day of arrival (dashed: the day is not over)", answer,
-            [("installs", "installs", "installs")], over: lineDays)
+            "\(title) by day of arrival (dashed: the day is not over)", answer,
+            [(ShownValue.heading(results), results, results)], over: lineDays)
         files(of: answer)
     }
 
@@ -138,30 +142,60 @@ extension PageWriter {
         let parts = ["ad_network_id", "app_id"].compactMap { column in
             value(column).map { names.name($0, in: column) ?? $0 }
         }
+        let isReengagement = try isReengagement()
         writeHeading(
             title,
-            (parts + [name == nil ? nil : "campaign \(id)"].compactMap(\.self))
+            ([isReengagement ? "Re-engagement campaign" : nil].compactMap(\.self) + parts
+                + [name == nil ? nil : "campaign \(id)"].compactMap(\.self))
                 .joined(separator: " · "), showsDays: true)
         if name == nil, let reason = unnamed.reason { writeReason(reason) }
-        let daily = try? dailyFunnel()
-        try section("Results") { page in
+        let measures = isReengagement ? Self.reengagementSums : Self.funnelSums
+        let daily = try? dailyFunnel(measures)
+        try section("Results", isReengagement ? Self.aboutReengagement : nil) { page in
             try page.cards(
                 ReportAddress(Funnel.name),
-                Self.resultCards + [
+                (isReengagement ? Self.reengagementCards : Self.resultCards) + [
                     Card("Bids", "bids"), Card("Wins", "wins"), Card("Presented", "presented"),
                     Card("Clicks", "clicks", .good),
                 ], days: daily)
             try page.writeMaturity()
         }
-        try section("Spend, revenue and installs by day", Self.aboutIntervals) { page in
-            try page.writeCurves(daily ?? page.dailyFunnel(), marks: page.trendMarks())
+        let results = isReengagement ? "re-engagements" : "installs"
+        try section("Spend, revenue and \(results) by day", Self.aboutIntervals) { page in
+            try page.writeCurves(
+                daily ?? page.dailyFunnel(measures), isReengagement: isReengagement,
+                marks: page.trendMarks())
         }
-        try section("Return on spend by age") { try $0.writeReturns() }
+        // Returns count installs.
+        if !isReengagement {
+            try section("Return on spend by age") { try $0.writeReturns() }
+        }
         try section("Conversion values", "Postbacks by value, and what each value means.") {
             try $0.writeConversionValues()
         }
-        try writeCampaignDetails()
+        try writeCampaignDetails(measures)
         return title
+    }
+
+    /// Whether the postbacks of the shown days are re-engagements only.
+    private mutating func isReengagement() throws -> Bool {
+        let counts = ["installs", "redownloads", "reengagements"]
+        guard let answer = try? answer(ReportAddress(Funnel.name, measures: counts)) else {
+            return false
+        }
+        return counts.map { answer.only($0)?.isZero } == [true, true, false]
+    }
+
+    private static let aboutReengagement = """
+        Every counted first postback of these days is a re-engagement, so there are no installs and no cost per install.
+        """
+
+    private static let reengagementSums = funnelSums.map {
+        $0 == "installs" ? "reengagements" : $0
+    }.filter { $0 != "cpi" }
+
+    private static let reengagementCards = resultCards.filter { $0.low != "cpi" }.map {
+        $0.low == "installs" ? Card("Re-engagements", "reengagements", .good) : $0
     }
 
     /// Why a campaign has no name, with a link to its postbacks.
@@ -177,9 +211,9 @@ extension PageWriter {
         }
     }
 
-    private mutating func writeCampaignDetails() throws {
+    private mutating func writeCampaignDetails(_ measures: [String]) throws {
         try section("Daily results") {
-            try $0.table(ReportAddress(Funnel.name, by: ["day"], measures: Self.funnelSums))
+            try $0.table(ReportAddress(Funnel.name, by: ["day"], measures: measures))
         }
         try section("Bids by source app") {
             try $0.table(
@@ -212,5 +246,11 @@ extension PageWriter {
         ) {
             try $0.table(ReportAddress("decoded-events", by: ["model", "event", "currency"]))
         }
+        // A reader of some campaigns has no signals: their rows do not have the campaign of records.
+        let columns = FraudSignals.columnNames
+        guard context.scope.allSatisfy({ columns.contains($0.column) }) else { return }
+        try section(
+            "Fraud signals", "Shares with counts and 95 % intervals. They are not a verdict."
+        ) { try $0.writeSignals() }
     }
 }

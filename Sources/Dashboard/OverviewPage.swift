@@ -41,9 +41,9 @@ extension PageWriter {
     }
 
     /// The funnel by day, for lines.
-    mutating func dailyFunnel() throws -> PageAnswer {
+    mutating func dailyFunnel(_ measures: [String] = funnelSums) throws -> PageAnswer {
         var answer = try answer(
-            ReportAddress(Funnel.name, by: ["day"], measures: Self.funnelSums), days: lineDays)
+            ReportAddress(Funnel.name, by: ["day"], measures: measures), days: lineDays)
         answer.orderNaturally()
         return answer
     }

@@ -17,6 +17,7 @@ enum ShownValue {
         "billed_price_micros": "billed amount", "price_micros": "bid amount",
         "average_cpm": "average CPM",
         "ad_network_id": "network", "app_id": "app", "source_app_id": "source app",
+        "reengagements": "re-engagements",
     ]
 
     /// Text that begins with a capital letter.

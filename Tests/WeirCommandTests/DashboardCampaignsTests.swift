@@ -204,6 +204,93 @@ struct DashboardCampaignsTests {
         #expect(try asker.page(postbacks.address).status == 200)
     }
 
+    private func demo() throws -> PageAsker {
+        let data = try DemoStores.shared.get().path
+        return PageAsker(
+            source: try Installation.parse([
+                "--data", data, "--pipelines", "\(data)/pipelines", "--at", "2026-11-25T23:59:00Z",
+            ]))
+    }
+
+    private func section(_ title: String, of page: ReadPage) throws -> String {
+        let start = try #require(page.text.range(of: "<h2>\(title)</h2>"), "\(title)").upperBound
+        let end = try #require(page.text[start...].range(of: "</section>")).lowerBound
+        return String(page.text[start..<end])
+    }
+
+    @Test("the page of a campaign has the records under each of its ids, and they add up")
+    func recordsOfAllIDs() throws {
+        let asker = try demo()
+        let rest = "app_id=6448231907&ad_network_id=kst8r5m3vd.skadnetwork&period=7d"
+        let page = try asker.page("/campaign?campaign=6137&\(rest)")
+        #expect(!page.text.contains("Re-engagement campaign"))
+        for (title, report) in [
+            ("Bids by source app", "bids"), ("Ads by placement", "impressions"),
+            ("Clicks by placement", "overlay-clicks"), ("Loss reasons", "loss-reasons"),
+            ("Postbacks by verdict", "postbacks"), ("Decoded events", "decoded-events"),
+        ] {
+            let part = try section(title, of: page)
+            #expect(!part.contains("No rows for these days"), "\(title)")
+            #expect(part.contains(#/\/explain\/[a-z-]+\?[^"]*catalog_campaign=6137/#), "\(title)")
+            #expect(part.contains("weir dump \(report) "), "\(title)")
+            #expect(part.contains("--where catalog_campaign=6137"), "\(title)")
+        }
+        func bids(_ address: String) throws -> [Int] {
+            let rows = try JSONSerialization.jsonObject(
+                with: Data(asker.page("\(address)&by=total&measures=bids&\(rest)").text.utf8))
+            return try #require(rows as? [[String: Any]]).compactMap { $0["bids"] as? Int }
+        }
+        let joined = try bids("/dump/bids.json?catalog_campaign=6137")
+        #expect(try joined == bids("/dump/funnel.json?campaign=6137") && joined[0] > 0)
+        let links = ReadPage(
+            status: 200, contentType: "", text: try section("Fraud signals", of: page)
+        ).links
+        let clicks = try #require(
+            links.first { $0.address.hasSuffix("measure=automatic_clicks") && $0.text != "0" })
+        #expect(clicks.address.contains("catalog_campaign=6137"))
+        let explained = try asker.page(clicks.address).text
+        #expect(explained.contains("adds up: "))
+        #expect(explained.contains("<span class=\"amount\">\(clicks.text)</span>"))
+    }
+
+    @Test("a campaign with re-engagements only counts these, and has no cost per install")
+    func reengagement() throws {
+        let page = try demo().page(
+            "/campaign?campaign=7495&app_id=6449017752&ad_network_id=bp6x1n8trc.skadnetwork&period=7d"
+        )
+        #expect(page.text.contains("class=\"ids\">Re-engagement campaign · "))
+        let results = try section("Results", of: page)
+        #expect(results.contains("Every counted first postback of these days is a re-engagement"))
+        #expect(results.contains(#/>Re-engagements<\/span><span class="amount"><a [^>]*>[1-9]/#))
+        #expect(!page.text.contains("Cost per install<"))
+        #expect(!page.text.contains("<h2>Return on spend by age</h2>"))
+    }
+
+    @Test(
+        "the bar of a report filters by the catalog's campaign, and campaign stays that of records")
+    func barOfReport() throws {
+        let asker = PageAsker(source: try ExampleStores.source())
+        func form(_ page: ReadPage) throws -> Substring {
+            try #require(page.text.firstMatch(of: #/<form method="get"(.*?)<\/form>/#)?.1)
+        }
+        func chips(_ page: ReadPage) -> [String] {
+            page.text.matches(of: #/<li class="chip">(.*?)<\/li>/#).map {
+                String($0.1).replacing(#/<[^>]*>/#, with: "")
+            }
+        }
+        let page = try asker.page("/dump/bids?by=seat&catalog_campaign=5239")
+        #expect(chips(page) == ["Campaign: Rides, launch, video×"])
+        #expect(page.text.contains("href=\"/dump/bids?by=seat\" aria-label=\"Remove the filter"))
+        #expect(try form(page).contains("<select name=\"catalog_campaign\">"))
+        #expect(try !form(page).contains("name=\"campaign\""))
+        #expect(page.links.contains { $0.address == "/campaigns?campaign=5239" })
+        let sent = try asker.page("/dump/bids?by=seat&shown=all&period=all&catalog_campaign=")
+        #expect(chips(sent).isEmpty)
+        let raw = try asker.page("/dump/bids?by=seat&campaign=5239")
+        #expect(raw.text.contains("weir dump bids --by seat --where campaign=5239"))
+        #expect(try form(raw).contains("type=\"hidden\" name=\"campaign\" value=\"5239\""))
+    }
+
     private func names(_ scope: (column: String, value: String)...) throws -> PageNames {
         let catalog = try PipelineDirectory(Repository.path("pipelines")).catalog()
         return PageNames(
