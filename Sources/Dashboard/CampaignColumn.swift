@@ -8,8 +8,14 @@ struct CampaignColumn {
         /// The change of a measure against the compared days.
         case change(String)
         case interval(low: String, high: String)
-        /// The return through day 7 after the install, from `roas`.
+        /// The bounds of the return through day 7 after the install, from `roas`.
         case returns
+        /// The same return with missing values estimated.
+        case estimate
+        /// The share of installs that expect no more postbacks through day 7.
+        case complete
+        /// Whether the campaign reaches its target.
+        case target
     }
 
     /// Its name in addresses.
@@ -20,19 +26,19 @@ struct CampaignColumn {
     let content: Content
     var isDefault = false
 
-    /// The measure of the funnel that orders it; nil for a column without an order.
-    var order: String? {
+    var isSortable: Bool { if case .trend = content { false } else { true } }
+
+    /// Whether it reads `revenue-estimates`.
+    var isEstimated: Bool {
         switch content {
-        case .trend: nil
-        case .measure(let name), .change(let name): name
-        case .interval(let low, _): low
-        case .returns: "roas_min"
+        case .estimate, .target: true
+        default: false
         }
     }
 
     /// On pages with other parts.
     static let short: [CampaignColumn] = all.filter {
-        ["spend", "installs", "cpi", "revenue", "roas", "null_rate", "maturity"].contains($0.id)
+        ["spend", "installs", "cpi", "revenue", "roas", "null_rate"].contains($0.id)
     }
 
     static let all: [CampaignColumn] = [
@@ -44,24 +50,35 @@ struct CampaignColumn {
             id: "spend_change", title: "Change of spend", note: "Compared with the earlier days",
             content: .change("cost_micros")),
         CampaignColumn(
-            id: "installs", title: "Installs", content: .measure("installs"), isDefault: true),
+            id: "installs", title: "Installs",
+            note: "First downloads, on the day on which their postback arrived",
+            content: .measure("installs"), isDefault: true),
         CampaignColumn(
             id: "installs_change", title: "Change of installs",
             note: "Compared with the earlier days", content: .change("installs")),
         CampaignColumn(
             id: "cpi", title: "Cost per install", content: .measure("cpi"), isDefault: true),
         CampaignColumn(
-            id: "roas_7", title: "Return by day 7",
-            note: "Lowest and highest possible return of the installs of these days",
-            content: .returns, isDefault: true),
+            id: "target", title: "Against target",
+            note:
+                "Compares the return by day 7, or else the cost per install, with the target in catalog.yaml",
+            content: .target, isDefault: true),
+        CampaignColumn(
+            id: "roas_7_estimated", title: "Return by day 7, \(ReturnKind.estimated.title)",
+            note: ReturnKind.estimated.note, content: .estimate, isDefault: true),
+        CampaignColumn(
+            id: "roas_7", title: "Return by day 7, \(ReturnKind.bounds.title)",
+            note: ReturnKind.bounds.note, content: .returns, isDefault: true),
+        CampaignColumn(
+            id: "complete_7", title: "Installs complete",
+            note: "Share of the installs of these days that expect no more postbacks until day 7",
+            content: .complete, isDefault: true),
         CampaignColumn(
             id: "revenue", title: "Revenue", note: "From postbacks that arrived on these days",
             content: .interval(low: "revenue_min_micros", high: "revenue_max_micros"),
             isDefault: true),
         CampaignColumn(
-            id: "roas", title: "Return on spend",
-            note:
-                "Revenue of postbacks that arrived on these days, divided by the spend of these days",
+            id: "roas", title: "Return \(ReturnKind.arrived.title)", note: ReturnKind.arrived.note,
             content: .interval(low: "roas_min", high: "roas_max")),
         CampaignColumn(
             id: "null_rate", title: "Without value",
@@ -69,8 +86,9 @@ struct CampaignColumn {
             content: .measure("null_rate"), isDefault: true),
         CampaignColumn(
             id: "maturity", title: "Windows closed",
-            note: "Share of the periods in which postbacks can arrive that are over",
-            content: .measure("maturity"), isDefault: true),
+            note:
+                "Share of the periods in which postbacks can arrive that are over. Each period of a day counts once.",
+            content: .measure("maturity")),
         CampaignColumn(id: "bids", title: "Bids", content: .measure("bids")),
         CampaignColumn(id: "wins", title: "Wins", content: .measure("wins")),
         CampaignColumn(id: "win_rate", title: "Win rate", content: .measure("win_rate")),
@@ -96,4 +114,8 @@ struct CampaignAnswers {
     let returns: PageAnswer?
     let totalReturns: PageAnswer?
     let days: PageAnswer?
+    /// Nil if no shown column needs it. Without complete days it contains nil.
+    var estimated: Result<EstimatedReturns?, any Error>?
+
+    var estimates: EstimatedReturns? { (try? estimated?.get()) ?? nil }
 }

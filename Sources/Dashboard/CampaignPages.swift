@@ -47,15 +47,54 @@ extension PageWriter {
             writeNoRows()
             return files(of: answers.now)
         }
-        let table = try CampaignTable(
-            context, source.names(for: context.scope), answers, link: campaignLink)
+        let names = source.names(for: context.scope)
+        let table = try CampaignTable(context, names, answers, link: campaignLink)
+        // Above the table, because a target also adds a column to it.
+        if context.scope.isEmpty, !names.hasTargets { writeHowToSetTargets() }
         write { table.write(to: &$0) }
+        try writeEstimatedDays(answers)
+        if let note = answers.now.noteOnMissingCost { paragraph(note, class: "note") }
         if let compared = context.compared(default: period) {
             paragraph(compared.sentence, class: "note")
         } else if let reason = context.notCompared(default: period) {
             paragraph(reason, class: "note")
         }
         files(of: answers.now)
+    }
+
+    private mutating func writeHowToSetTargets() {
+        write { html in
+            html.element("p", ["class": "note"]) { html in
+                html.text(
+                    "No campaign has a target. To see which ones are above or below, add a line to a campaign in catalog.yaml: "
+                )
+                html.element("code", text: "target_roas_7: 0.40")
+                html.text(" (return by day 7) or ")
+                html.element("code", text: "target_cpi: 2.50")
+                html.text(" (cost per install).")
+            }
+        }
+    }
+
+    /// Names the days of the estimated return, or why there is none.
+    private mutating func writeEstimatedDays(_ answers: CampaignAnswers) throws {
+        guard try CampaignTable.isEstimated(context), hasEstimates else { return }
+        let title = "Return by day 7, \(ReturnKind.estimated.title)"
+        if let estimates = answers.estimates {
+            let way = ShownValue.sentence(ReturnKind.estimated.note)
+            return paragraph(
+                "\(title), has the installs of \(estimates.days) and the spend of these days. \(way)",
+                class: "note")
+        }
+        let reason =
+            switch answers.estimated {
+            case nil:
+                "it takes long to compute for more than \(EstimatedReturns.mostCampaigns) campaigns. Choose an app, or add it under Columns."
+            case .failure(let error): "\(error)"
+            case .success:
+                "none of these days is complete. Postbacks arrive up to two weeks after the install, so choose earlier days."
+            }
+        paragraph("\(title), is not shown: \(reason)", class: "note")
     }
 
     func campaignAnswers() throws -> CampaignAnswers {
@@ -75,11 +114,17 @@ extension PageWriter {
         byDay.by = ["day"] + Self.campaignColumns
         var total = request
         total.by = []
+        let isEstimated =
+            try CampaignTable.isEstimated(context)
+            && (now.rows.count <= EstimatedReturns.mostCampaigns
+                || CampaignTable.hasChosenColumns(context))
+        let age = EstimatedReturns.age
         return CampaignAnswers(
             now: now, total: try answer(total), compared: compared,
-            returns: try? answer(Self.returns(by: Self.campaignColumns)),
-            totalReturns: try? answer(Self.returns(by: [])),
-            days: try? answer(byDay, days: lineDays))
+            returns: try? answer(Self.returns(by: Self.campaignColumns, through: age)),
+            totalReturns: try? answer(Self.returns(by: [], through: age)),
+            days: try? answer(byDay, days: lineDays),
+            estimated: isEstimated ? Result { try estimatedReturns() } : nil)
     }
 
     /// The campaigns with the highest spend.
@@ -98,15 +143,6 @@ extension PageWriter {
                 days: nil), isShort: true, link: campaignLink)
         write { table.write(to: &$0) }
         files(of: answer)
-    }
-
-    /// The return through day 7 after the install.
-    private static func returns(by columns: [String]) -> ReportAddress {
-        var request = ReportAddress(CampaignReturns.name, by: columns)
-        request.conditions = [
-            ReportRequest.Condition(column: CampaignReturns.throughDay, value: "7")
-        ]
-        return request
     }
 
     /// - Parameter marks: events of the days, for both charts.
@@ -159,6 +195,7 @@ extension PageWriter {
                     Card("Clicks", "clicks", .good),
                 ], days: daily)
             try page.writeMaturity()
+            page.paragraph(Self.aboutReturn, class: "note")
         }
         let results = isReengagement ? "re-engagements" : "installs"
         try section("Spend, revenue and \(results) by day", Self.aboutIntervals) { page in

@@ -11,14 +11,15 @@ struct CampaignTable {
     let link: ([ReportRequest.Condition]) -> PageAddress?
     let columns: [CampaignColumn]
     private let order: (column: CampaignColumn, isDescending: Bool)
-    private let earlier: [[String]: [ReportValue]]
-    private let current: [[String]: [ReportValue]]
-    private let byReturn: [[String]: [ReportValue]]
-    private let byDay: [[String]: [[ReportValue]]]
+    let earlier: [[String]: [ReportValue]]
+    let current: [[String]: [ReportValue]]
+    let byReturn: [[String]: [ReportValue]]
+    let byEstimate: [[String]: [ReportValue]]
+    let byDay: [[String]: [[ReportValue]]]
     let rows: [[ReportValue]]
-    private let decimals: [Int: Int]
+    let decimals: [Int: Int]
     /// The end of the bars of each interval, by the id of its column.
-    private let scales: [String: Double]
+    let scales: [String: Double]
 
     /// The number of campaigns without spend, installs and revenue, which are left out.
     private let emptyCount: Int
@@ -41,8 +42,8 @@ struct CampaignTable {
         self.link = link
         let columns = isShort ? CampaignColumn.short : try Self.columns(context)
         // Columns that are unknown or 0 in every row are left out unless they were chosen.
-        let isChosen = !isShort && context.parameters[Self.chosen].nonempty != nil
-        self.columns = columns.filter { isChosen || Self.hasContent($0, answers) }
+        let isChosen = !isShort && Self.hasChosenColumns(context)
+        self.columns = columns.filter { isChosen || Self.hasContent($0, answers, names) }
         order = try Self.order(isShort ? nil : context.parameters[Self.sort].nonempty)
         func byKey(_ answer: PageAnswer?) -> [[String]: [ReportValue]] {
             Dictionary(
@@ -52,25 +53,35 @@ struct CampaignTable {
         earlier = byKey(answers.compared?.before)
         current = byKey(answers.compared?.now)
         byReturn = byKey(answers.returns)
+        byEstimate = byKey(answers.estimates?.answer)
         byDay = Dictionary(grouping: answers.days?.rows ?? []) { Self.key(answers.days, $0) }
         decimals = answers.now.fractionDigits(of: answers.now.rows)
         let (column, isDescending) = order
-        let (past, present, returns) = (earlier, current, byReturn)
+        let (past, present, returns, estimates) = (earlier, current, byReturn, byEstimate)
         let amounts = answers.now.rows.map { row -> Double in
             let key = Self.key(answers.now, row)
             switch column.content {
             case .returns:
                 return Self.amount(answers.returns, returns[key], "roas_min") ?? -.infinity
+            case .complete:
+                return Self.amount(answers.returns, returns[key], "maturity") ?? -.infinity
+            case .estimate:
+                let low = EstimatedReturns.low
+                return Self.amount(answers.estimates?.answer, estimates[key], low) ?? -.infinity
+            case .target:
+                let targets = Self.targets(answers.now.key(of: row), names)
+                return Self.state(targets, answers, row, returns[key], estimates[key])?.order
+                    ?? -.infinity
             case .change(let measure):
                 guard let new = Self.amount(answers.compared?.now, present[key], measure),
                     let old = Self.amount(answers.compared?.before, past[key], measure), old > 0
                 else { return -.infinity }
                 return new / old
-            case .trend, .measure, .interval:
-                guard let measure = column.order, let index = answers.now.index(of: measure) else {
-                    return -.infinity
-                }
-                return ShownValue.order(row[index], in: measure)
+            case .measure(let measure), .interval(let measure, _):
+                return answers.now.index(of: measure).map {
+                    ShownValue.order(row[$0], in: measure)
+                } ?? -.infinity
+            case .trend: return -.infinity
             }
         }
         let results = PageAnswer.results.compactMap { answers.now.index(of: $0) }
@@ -93,18 +104,32 @@ struct CampaignTable {
             })
     }
 
-    private static func hasContent(_ column: CampaignColumn, _ answers: CampaignAnswers) -> Bool {
+    private static func hasContent(
+        _ column: CampaignColumn, _ answers: CampaignAnswers, _ names: PageNames
+    ) -> Bool {
         let (answer, measure): (PageAnswer?, String) =
             switch column.content {
             case .trend: (answers.days, "installs")
-            case .measure("maturity"): (nil, "")
             case .measure(let name), .change(let name), .interval(_, let name): (answers.now, name)
-            case .returns: (answers.returns, "roas_min")
+            case .estimate: (answers.estimates?.answer, EstimatedReturns.low)
+            // The narrow range replaces the wide one.
+            case .returns: (answers.estimates == nil ? answers.returns : nil, "roas_min")
+            case .complete: (answers.returns, "installs")
+            case .target: (names.hasTargets ? answers.now : nil, "cost_micros")
             }
-        guard let answer, let index = answer.index(of: measure) else {
-            return column.id == "maturity"
-        }
+        guard let answer, let index = answer.index(of: measure) else { return false }
         return answer.rows.contains { !$0[index].isZero || answer.isUnknown($0, index) }
+    }
+
+    /// Whether the address has the columns.
+    static func hasChosenColumns(_ context: PageContext) -> Bool {
+        context.parameters[chosen].nonempty != nil
+    }
+
+    /// Whether a shown column, or the order of the rows, needs estimates.
+    static func isEstimated(_ context: PageContext) throws -> Bool {
+        try columns(context).contains(where: \.isEstimated)
+            || order(context.parameters[sort].nonempty).column.isEstimated
     }
 
     private static func columns(_ context: PageContext) throws -> [CampaignColumn] {
@@ -125,7 +150,7 @@ struct CampaignTable {
     ) throws -> (column: CampaignColumn, isDescending: Bool) {
         let text = text ?? "-spend"
         let id = text.hasPrefix("-") ? String(text.dropFirst()) : text
-        let sortable = CampaignColumn.all.filter { $0.order != nil }
+        let sortable = CampaignColumn.all.filter(\.isSortable)
         guard let column = sortable.first(where: { $0.id == id }) else {
             throw CommandError.usage(
                 "unknown sort '\(text)': use one of \(sortable.map(\.id).joined(separator: ", ")), with a minus for the largest first"
@@ -139,7 +164,7 @@ struct CampaignTable {
         Funnel.campaignColumns.map { answer?.text(of: row, in: $0) ?? "" }
     }
 
-    private static func amount(
+    static func amount(
         _ answer: PageAnswer?, _ row: [ReportValue]?, _ measure: String
     ) -> Double? {
         guard let row, let index = answer?.index(of: measure) else { return nil }
@@ -155,6 +180,10 @@ struct CampaignTable {
         case .returns:
             amounts = (answers.returns?.rows ?? []).compactMap {
                 amount(answers.returns, $0, "roas_max")
+            }
+        case .estimate:
+            amounts = (answers.estimates?.answer.rows ?? []).compactMap {
+                amount(answers.estimates?.answer, $0, EstimatedReturns.high)
             }
         default: return nil
         }
@@ -217,7 +246,7 @@ struct CampaignTable {
     }
 
     private func heading(_ column: CampaignColumn, to html: inout HTML) {
-        let isOrder = order.column.id == column.id && column.order != nil
+        let isOrder = order.column.id == column.id && column.isSortable
         let direction = isOrder ? (order.isDescending ? "descending" : "ascending") : nil
         html.element(
             "th",
@@ -226,7 +255,7 @@ struct CampaignTable {
                 "title": column.note.isEmpty ? nil : column.note,
             ]
         ) { html in
-            guard column.order != nil else { return html.text(column.title) }
+            guard column.isSortable else { return html.text(column.title) }
             let other = isOrder && order.isDescending ? column.id : "-\(column.id)"
             let address =
                 isShort
@@ -237,8 +266,11 @@ struct CampaignTable {
         }
     }
 
-    private func isText(_ column: CampaignColumn) -> Bool {
-        if case .trend = column.content { true } else { false }
+    func isText(_ column: CampaignColumn) -> Bool {
+        switch column.content {
+        case .trend, .target: true
+        default: false
+        }
     }
 
     /// Each column as a link that adds or removes it.
@@ -271,161 +303,5 @@ struct CampaignTable {
             html.campaign(key, names, link: link(key))
         }
         for column in columns { cell(column, row, key, to: &html) }
-    }
-
-    func cell(
-        _ column: CampaignColumn, _ row: [ReportValue], _ key: [ReportRequest.Condition],
-        to html: inout HTML
-    ) {
-        let campaign = Self.key(answers.now, row)
-        let targets = names.campaign { column in key.first { $0.column == column }?.value }?.targets
-        html.element("td", ["class": isText(column) ? nil : "number"]) { html in
-            switch column.content {
-            case .trend: trend(campaign, to: &html)
-            case .measure(let measure):
-                cell(measure, answers.now, row, key, to: &html)
-                if ["cost_micros", "installs"].contains(measure), answers.compared != nil {
-                    html.element("small") { change(measure, campaign, to: &$0) }
-                }
-                if measure == "cpi", let target = targets?.costPerInstallMicros {
-                    TargetState(costPerInstall: Self.amount(answers.now, row, measure), target)
-                        .write(to: &html)
-                }
-            case .change(let measure): change(measure, campaign, to: &html)
-            case .interval(let low, let high):
-                interval(low, high, answers.now, row, key, scale: scales[column.id], to: &html)
-            case .returns:
-                guard let answer = answers.returns, let row = byReturn[campaign] else {
-                    return html.element("span", ["class": "unknown"], text: "–")
-                }
-                let target = targets?.returnMicros
-                interval(
-                    "roas_min", "roas_max", answer, row, answer.key(of: row),
-                    scale: scales[column.id], target: target.map { Double($0) / 1e6 },
-                    to: &html)
-                if let target {
-                    TargetState(
-                        low: Self.amount(answer, row, "roas_min"),
-                        high: Self.amount(answer, row, "roas_max"),
-                        isFinal: Self.amount(answer, row, "maturity") == 1, target
-                    ).write(to: &html)
-                }
-            }
-        }
-    }
-
-    private func total(to html: inout HTML) {
-        html.element("th", ["scope": "row"], text: "Total")
-        let row = answers.total.rows.first
-        for column in columns {
-            html.element("td", ["class": isText(column) ? nil : "number"]) { html in
-                switch column.content {
-                case .trend: break
-                case .measure(let measure):
-                    NumberLink(answers.total, row: row).write(
-                        answers.total.only(measure), of: measure,
-                        decimals: Self.decimals(of: measure), to: &html)
-                    guard ["cost_micros", "installs"].contains(measure),
-                        let (now, before) = answers.compared
-                    else { return }
-                    html.element("small") { html in
-                        write(
-                            Self.sum(now, measure), before: Self.sum(before, measure),
-                            of: measure, to: &html)
-                    }
-                case .change(let measure):
-                    let (now, before) = (answers.compared?.now, answers.compared?.before)
-                    write(
-                        Self.sum(now, measure), before: Self.sum(before, measure), of: measure,
-                        to: &html)
-                case .interval(let low, let high):
-                    guard let row else { return }
-                    interval(low, high, answers.total, row, [], scale: nil, to: &html)
-                case .returns:
-                    guard let answer = answers.totalReturns, let row = answer.rows.first else {
-                        return
-                    }
-                    interval(
-                        "roas_min", "roas_max", answer, row, answer.key(of: row), scale: nil,
-                        to: &html)
-                }
-            }
-        }
-    }
-
-    /// The sum of a measure over all campaigns; nil for several currencies.
-    private static func sum(_ answer: PageAnswer?, _ measure: String) -> Double? {
-        guard let answer, let index = answer.index(of: measure) else { return nil }
-        var currencies: Set<String> = []
-        for case .money(let money) in answer.rows.map({ $0[index] }) {
-            currencies.formUnion(money.amounts.map(\.currency))
-        }
-        guard currencies.count < 2 else { return nil }
-        return answer.rows.compactMap { ShownValue.amount($0[index], in: measure) }.reduce(0, +)
-    }
-
-    private func cell(
-        _ measure: String, _ answer: PageAnswer, _ row: [ReportValue],
-        _ key: [ReportRequest.Condition], to html: inout HTML
-    ) {
-        let index = answer.index(of: measure)
-        NumberLink(answer, key: key, row: row).write(
-            index.map { row[$0] }, of: measure,
-            decimals: Self.decimals(of: measure) ?? index.flatMap { decimals[$0] }, to: &html)
-    }
-
-    private static func decimals(of measure: String) -> Int? {
-        MoneyByCurrency.isMoney(measure) || measure == "cpi" ? 2 : nil
-    }
-
-    private func trend(_ campaign: [String], to html: inout HTML) {
-        guard let answer = answers.days, let day = answer.index(of: "day"),
-            let index = answer.index(of: "installs"), let rows = byDay[campaign]
-        else { return }
-        let points = rows.sorted { $0[day].plainText < $1[day].plainText }.map { row in
-            let amount = ShownValue.amount(row[index], in: "installs")
-            return SmallLine.Point(low: amount, high: amount)
-        }
-        SmallLine(title: "Installs by day", points: points, width: 72, height: 24).write(to: &html)
-    }
-
-    private func change(_ measure: String, _ campaign: [String], to html: inout HTML) {
-        write(
-            Self.amount(answers.compared?.now, current[campaign], measure),
-            before: Self.amount(answers.compared?.before, earlier[campaign], measure),
-            of: measure, to: &html)
-    }
-
-    private func write(
-        _ now: Double?, before: Double?, of measure: String, to html: inout HTML
-    ) {
-        guard let change = Change(from: before, to: now) else {
-            return html.element("span", ["class": "unknown"], text: "–")
-        }
-        html.element(
-            "span", ["class": change.style(measure == "installs" ? .good : .neutral)],
-            text: "\(change.symbol)\(change.text)")
-    }
-
-    private func interval(
-        _ low: String, _ high: String, _ answer: PageAnswer, _ row: [ReportValue],
-        _ key: [ReportRequest.Condition], scale: Double?, target: Double? = nil,
-        to html: inout HTML
-    ) {
-        func value(_ measure: String) -> ReportValue? {
-            answer.index(of: measure).map { row[$0] }
-        }
-        let link = NumberLink(answer, key: key, row: row)
-        let decimals = 2
-        html.element("span", ["class": "interval"]) { html in
-            link.write(value(low), of: low, decimals: decimals, to: &html)
-            guard value(low) != value(high) else { return }
-            html.text(" to ")
-            link.write(
-                value(high), of: high, decimals: decimals, isShort: true, to: &html)
-        }
-        guard let scale, let least = Self.amount(answer, row, low) else { return }
-        let most = Self.amount(answer, row, high) ?? scale
-        Bar.write(from: least / scale, to: most / scale, mark: target.map { $0 / scale }, to: &html)
     }
 }

@@ -70,10 +70,7 @@ struct Change {
 }
 
 extension PageContext.Compared {
-    /// The time at which both ranges end, if the shown days are not over: `13:00`.
-    var hour: String? { isPartial ? now.until.flatMap(time) : nil }
-
-    /// The earlier days in few words: `12 Nov to 18 Nov`, `23 Nov until 13:00`.
+    /// The earlier days in few words: `12–18 Nov`, `23 Nov until 13:00`.
     var earlierDays: String { words(before) }
 
     /// The compared part of the shown days, in the same way.
@@ -83,17 +80,13 @@ extension PageContext.Compared {
     var sentence: String { "\(days) compared with \(earlierDays): \(words)." }
 
     private func words(_ days: PageContext.Days) -> String {
-        let first = days.since.flatMap(timeZone.milliseconds(text:))
-        let last = days.until.flatMap(timeZone.milliseconds(text:)).map { $0 - 1 }
-        var names: [String] = []
-        for instant in [first, last].compactMap(\.self) {
-            // The heading of the page has the year.
-            let day = timeZone.day(milliseconds: instant)
-            let name = String(PageContext.name(ofDay: day, isShort: true).dropLast(5))
-            if names.last != name { names.append(name) }
-        }
-        let end = days.until.flatMap(time).map { " until \($0)" } ?? ""
-        return names.joined(separator: " to ") + end
+        let instants = [days.since, days.until].map { $0.flatMap(timeZone.milliseconds(text:)) }
+        guard let first = instants[0], let last = instants[1] else { return "" }
+        // The heading of the page has the year.
+        let name = PageContext.name(
+            ofDays: timeZone.day(milliseconds: first), timeZone.day(milliseconds: last - 1),
+            hasYear: false)
+        return name + (days.until.flatMap(time).map { " until \($0)" } ?? "")
     }
 
     /// The time of an instant on the zone's clock; nil for a day.
@@ -138,18 +131,19 @@ extension PageWriter {
             }
         }
         if let noStore, found.isEmpty { throw noStore }
-        write { html in
-            html.element("div", ["class": "cards"]) { html in
-                for group in found { group.write(days, compared, to: &html) }
-            }
-        }
-        for stream in Set(missing).sorted() {
-            paragraph("No records of \(stream) yet.", class: "note")
-        }
+        // Names the days once, so that each card needs only its earlier value.
         if let compared {
             paragraph(compared.sentence, class: "note compared")
         } else if let reason = context.notCompared(default: period) {
             paragraph(reason, class: "note compared")
+        }
+        write { html in
+            html.element("div", ["class": "cards"]) { html in
+                for group in found { group.write(days, to: &html) }
+            }
+        }
+        for stream in Set(missing).sorted() {
+            paragraph("No records of \(stream) yet.", class: "note")
         }
         for group in found { writeCurrencies(of: group.shown) }
         var addresses: Set<String> = []
@@ -276,15 +270,15 @@ private struct FoundCards {
         return found
     }
 
-    func write(
-        _ days: PageAnswer?, _ compared: PageContext.Compared?, to html: inout HTML
-    ) {
+    func write(_ days: PageAnswer?, to html: inout HTML) {
         for card in cards {
             html.element("div", ["class": "card"]) { html in
                 html.element("span", ["class": "title"], text: card.title)
                 Self.amount(card, shown, to: &html)
-                if let now, let before, let compared {
-                    Self.change(card, now, before, compared, to: &html)
+                if let now, let before {
+                    Self.change(
+                        card, now, before, isPartial: now.request.until != shown.request.until,
+                        to: &html)
                 }
                 if let days { Self.line(card, days, to: &html) }
             }
@@ -310,10 +304,11 @@ private struct FoundCards {
         link.write(high, of: card.high, decimals: decimals, isShort: true, to: &html)
     }
 
-    /// The change, and the values that it compares with their days.
+    /// The change, and the values that it compares: `+12 % (was 1,234)`, `+12 % (1,380, was 1,234)`.
+    ///
+    /// - Parameter isPartial: whether the compared part of the shown days has a value of its own.
     private static func change(
-        _ card: Card, _ now: PageAnswer, _ before: PageAnswer, _ compared: PageContext.Compared,
-        to html: inout HTML
+        _ card: Card, _ now: PageAnswer, _ before: PageAnswer, isPartial: Bool, to html: inout HTML
     ) {
         html.element("span", ["class": "before"]) { html in
             if card.low == card.high,
@@ -325,15 +320,16 @@ private struct FoundCards {
                     text: "\(change.symbol)\(change.text)")
                 html.text(" ")
             } else if card.low != card.high {
-                html.text(Self.intervalChange(card, now, before))
+                html.text(intervalChange(card, now, before))
             }
-            if let hour = compared.hour, now.only(card.low) != nil {
-                html.text("until \(hour): ")
+            html.text("(")
+            if isPartial, now.only(card.low) != nil {
                 range(card, now, to: &html)
-                html.element("br")
+                html.text(", ")
             }
-            html.text("\(compared.earlierDays): ")
+            html.text("was ")
             range(card, before, to: &html)
+            html.text(")")
         }
     }
 
@@ -350,8 +346,8 @@ private struct FoundCards {
             return (low, high)
         }
         guard let now = bounds(now), let before = bounds(before) else { return "" }
-        if now.low > before.high { return "▲ above, " }
-        if now.high < before.low { return "▼ below, " }
+        if now.low > before.high { return "▲ above " }
+        if now.high < before.low { return "▼ below " }
         return ""
     }
 

@@ -278,6 +278,9 @@ struct ExplanationPage {
                     ]
                     .compactMap(\.self).joined(separator: " "))
             }
+            if let kind = ReturnKind(division.measure, of: request.name) {
+                html.element("p", ["class": "note"], text: kind.note)
+            }
             if let target = request.target {
                 html.element(
                     "p", ["class": "note"],

@@ -81,7 +81,7 @@ struct FilterBar {
     private func days(to html: inout HTML) {
         let chosen = context.period(default: period)
         let zone = context.timeZone
-        labelled(zone.isUTC ? "Days" : "Days (\(zone.name))", to: &html) { html in
+        labelled(zone.isUTC ? "Days" : "Days (\(zone.name))", class: "days", to: &html) { html in
             html.element("select", ["name": PageContext.period]) { html in
                 option("", "From, before …", isSelected: chosen == nil, to: &html)
                 let menu = PageContext.Period.menu

@@ -71,7 +71,7 @@ struct HeatMap {
 
     private func title(of row: [ReportValue]?, _ column: Int, _ day: String) -> String {
         if let row, let name { return name(row, column) }
-        return PageContext.name(ofDay: day, isShort: true)
+        return PageContext.name(ofDay: day)
     }
 
     private func heading(_ ages: [String], to html: inout HTML) {

@@ -11,16 +11,20 @@ struct Mover {
     let before: [ReportValue]?
     /// Its row of the present days; nil without one.
     let now: [ReportValue]?
-    /// Larger for a less likely change.
-    let strength: Double
+    /// The change as a share of the total of all campaigns.
+    let size: Double
 }
 
 extension PageWriter {
     private static let mostMovers = 8
-    /// Standard deviations that a change of counts needs.
-    private static let leastStrength = 3.0
-    /// The share of the total spend that a change of spend needs.
-    private static let leastShareOfSpend = 0.01
+    /// Standard deviations that a change of counts needs. Among some hundred campaigns, chance alone exceeds two often.
+    private static let leastDeviations = 3.0
+    /// The share of the total of all campaigns that a change needs.
+    private static let leastSize = 0.01
+    /// The share of the campaign's own spend that a change of spend needs.
+    private static let leastShareOfSpend = 0.1
+    private static let rule =
+        "A change is listed if it is at least 1 % of the total of all campaigns and more than chance explains (installs and cost per install: three standard deviations of the counts; spend: 10 % of the campaign's spend); the largest share of the total is first."
 
     /// Days that a change needs before its first day can be found.
     private static let leastDays = 4
@@ -46,7 +50,7 @@ extension PageWriter {
                 "No campaign changed clearly: \(compared.sentence)", class: "empty")
         }
         paragraph(
-            "\(compared.sentence) A change of spend is listed from 10 % on, and one of installs and cost per install from three standard deviations on. Since names the day that separates the earlier level from the new one best.",
+            "\(compared.sentence) \(Self.rule) Since names the day that separates the earlier level from the new one best.",
             class: "note")
         let starts = try starts(of: movers, compared)
         let names = source.names(for: context.scope)
@@ -124,7 +128,7 @@ extension PageWriter {
         }
     }
 
-    /// The campaigns of both ranges with changed measures, the strongest change first.
+    /// The campaigns of both ranges with changed measures, the largest change first.
     static func movers(from before: PageAnswer, to now: PageAnswer) -> [Mover] {
         func amount(_ answer: PageAnswer, _ row: [ReportValue]?, _ measure: String) -> Double {
             answer.index(of: measure).flatMap { index in
@@ -134,7 +138,13 @@ extension PageWriter {
         let earlier = Dictionary(
             before.rows.map { (before.key(of: $0).map(\.value), $0) },
             uniquingKeysWith: { first, _ in first })
-        let total = now.rows.reduce(0) { $0 + amount(now, $1, "cost_micros") }
+        func total(_ measure: String) -> Double {
+            func sum(_ answer: PageAnswer) -> Double {
+                answer.rows.reduce(0) { $0 + amount(answer, $1, measure) }
+            }
+            return max(sum(before), sum(now))
+        }
+        let totals = (installs: total("installs"), spend: total("cost_micros"))
         var movers: [Mover] = []
         let current = now.rows.map { (now.key(of: $0), Optional($0)) }
         let keys = Set(current.map { $0.0.map(\.value) })
@@ -144,32 +154,41 @@ extension PageWriter {
                 continue
             }
             let old = earlier[key.map(\.value)]
-            func add(_ measure: String, _ title: String, _ strength: Double) {
+            func add(_ measure: String, _ title: String, _ size: Double) {
+                guard size >= leastSize else { return }
                 movers.append(
                     Mover(
-                        key: key, measure: measure, title: title, before: old, now: row,
-                        strength: strength))
+                        key: key, measure: measure, title: title, before: old, now: row, size: size)
+                )
             }
             let installs = (amount(before, old, "installs"), amount(now, row, "installs"))
             let spend = (amount(before, old, "cost_micros"), amount(now, row, "cost_micros"))
             // Counts vary by their square root.
-            if installs.0 + installs.1 > 0 {
-                let deviation =
-                    (installs.1 - installs.0).magnitude / (installs.0 + installs.1).squareRoot()
-                if deviation >= leastStrength { add("installs", "Installs", deviation) }
+            let added = (installs.1 - installs.0).magnitude
+            if added > leastDeviations * (installs.0 + installs.1).squareRoot() {
+                add("installs", "Installs", added / totals.installs)
             }
             let moved = (spend.1 - spend.0).magnitude
-            if moved >= 0.1 * max(spend.0, spend.1), moved > leastShareOfSpend * total {
-                add("cost_micros", "Spend", leastStrength + 20 * moved / max(total, 1))
+            if moved >= leastShareOfSpend * max(spend.0, spend.1) {
+                add("cost_micros", "Spend", moved / totals.spend)
             }
             if installs.0 > 0, installs.1 > 0, spend.0 > 0, spend.1 > 0 {
                 let ratio = log(spend.1 / installs.1) - log(spend.0 / installs.0)
-                let deviation =
-                    ratio.magnitude / (1 / installs.0 + 1 / installs.1).squareRoot()
-                if deviation >= leastStrength { add("cpi", "Cost per install", deviation) }
+                let deviation = (1 / installs.0 + 1 / installs.1).squareRoot()
+                if ratio.magnitude > leastDeviations * deviation {
+                    // What the present installs cost more or less than at the earlier price.
+                    let difference = (spend.1 - spend.0 / installs.0 * installs.1).magnitude
+                    add("cpi", "Cost per install", difference / totals.spend)
+                }
             }
         }
-        return Array(movers.sorted { $0.strength > $1.strength }.prefix(mostMovers))
+        // Sizes can be equal: the order of the campaigns must not differ between two visits.
+        return Array(
+            movers.sorted {
+                $0.size != $1.size
+                    ? $0.size > $1.size
+                    : $0.key.map(\.value).lexicographicallyPrecedes($1.key.map(\.value))
+            }.prefix(mostMovers))
     }
 
     /// The first day of each change: the day that separates the earlier days from the later ones best; nil for too few
@@ -186,7 +205,7 @@ extension PageWriter {
             guard amounts.count >= Self.leastDays,
                 let change = Self.change(in: amounts.map(\.amount))
             else { return nil }
-            return PageContext.name(ofDay: amounts[change].day, isShort: true)
+            return PageContext.name(ofDay: amounts[change].day)
         }
     }
 

@@ -20,12 +20,16 @@ extension PageWriter {
         can only increase it.
         """
 
+    /// Says how the return of the cards differs from that by day 7.
+    static let aboutReturn =
+        "Return \(ReturnKind.arrived.title): \(ReturnKind.arrived.note) Installs count on the day on which their postback arrived."
+
     static let resultCards = [
         Card("Spend", "cost_micros"), Card("Installs", "installs", .good),
         Card("Cost per install", "cpi", .bad),
         Card(
             "Revenue from conversion values", "revenue_min_micros", "revenue_max_micros", .good),
-        Card("Return on spend, measured", "roas_min", "roas_max", .good),
+        Card("Return \(ReturnKind.arrived.title)", "roas_min", "roas_max", .good),
         Card("Postbacks without a value", "null_rate", .bad),
     ]
 
@@ -57,12 +61,8 @@ extension PageWriter {
         try section("Spend and results") { page in
             try page.cards(ReportAddress(Funnel.name), Self.resultCards, days: daily)
             try page.writeMaturity()
-            let unpaid = campaigns?.table.installsWithoutCost ?? 0
-            if unpaid > 0 {
-                page.paragraph(
-                    "The cost per install divides by all installs. \(ShownValue.grouped(unpaid)) of them belong to campaigns without a known cost in these days, which lowers it.",
-                    class: "note")
-            }
+            page.paragraph(Self.aboutReturn, class: "note")
+            if let note = campaigns?.noteOnMissingCost { page.paragraph(note, class: "note") }
         }
         try section(
             "From bid to paid subscriber",

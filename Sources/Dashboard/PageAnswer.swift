@@ -131,6 +131,14 @@ struct PageAnswer {
             "Cost per install is the cost divided by all installs of the row, including installs of campaigns without a known cost."
     }
 
+    /// A note on installs without a known cost, if there are any. Each row must be of a single campaign.
+    var noteOnMissingCost: String? {
+        let unpaid = table.installsWithoutCost
+        guard unpaid > 0 else { return nil }
+        return
+            "The cost per install of all campaigns divides by all installs. \(ShownValue.grouped(unpaid)) of them belong to campaigns without a known cost in these days, which lowers it."
+    }
+
     /// Explains the shares that are above 100 % in a row.
     ///
     /// - Parameter measures: the shown ones, with their headings.

@@ -90,7 +90,7 @@ extension PageWriter {
                         row.flatMap { ShownValue.amount($0[index], in: "maturity") }
                     }
                     return Chart.Point(
-                        label: String(name.dropFirst(5)),
+                        label: PageContext.name(ofDay: name, hasYear: false),
                         low: isUnknownCost ? nil : amount(low, name),
                         high: isUnknownCost ? nil : amount(high, name),
                         isComplete: newestDay.map { name < $0 } ?? ((share ?? 1) >= 1))

@@ -120,7 +120,14 @@ struct PageNames {
         return (title, isShort ? "not in the catalog, or \(shortened)" : "not in the catalog")
     }
 
-    /// The targets of a campaign.
+    /// Whether any campaign has a target.
+    var hasTargets: Bool {
+        campaigns.contains {
+            $0.targets.costPerInstallMicros != nil || $0.targets.returnMicros != nil
+        }
+    }
+
+    /// The campaign of a row, with its targets.
     func campaign(_ row: (String) -> String?) -> CatalogCampaign? {
         let found = (row("campaign").flatMap { campaignsByIdentifier[$0] } ?? []).filter {
             campaign in

@@ -97,8 +97,8 @@ extension PageContext {
         _ = try dates.resolved(in: zone)
     }
 
-    /// A period as in the menu. Days of older data have their dates, because `weir dump --day yesterday` means the
-    /// clock's day.
+    /// A period as in the menu, with its days. Days of older data are not called today and yesterday, because
+    /// `weir dump --day yesterday` means the clock's day.
     func label(_ period: Period) -> String {
         let newest = timeZone.startOfDay(milliseconds: newestMilliseconds ?? presentMilliseconds)
         let isToday = newest == timeZone.startOfDay(milliseconds: presentMilliseconds)
@@ -106,8 +106,17 @@ extension PageContext {
         case .day: isToday ? "Today" : "\(name(ofDayAt: newest)), newest day"
         case .lastDay:
             isToday ? "Yesterday" : "\(name(ofDayAt: newest - 1)), the day before"
-        default: period.name.prefix(1).uppercased() + period.name.dropFirst()
+        default:
+            [ShownValue.sentence(period.name), days(of: period)].compactMap(\.self)
+                .joined(separator: ": ")
         }
+    }
+
+    /// The days of a period in words, without the year; nil for a period without bounds.
+    private func days(of period: Period) -> String? {
+        let (since, until) = bounds(of: period)
+        guard let since, let end = until.flatMap(timeZone.milliseconds(text:)) else { return nil }
+        return Self.name(ofDays: since, timeZone.day(milliseconds: end - 1), hasYear: false)
     }
 
     /// Whether the reader has chosen days.
@@ -138,6 +147,10 @@ extension PageContext {
             else { return (since, until) }
             return (since, timeZone.day(milliseconds: endOfDay(newest)))
         }
+        return bounds(of: chosen)
+    }
+
+    private func bounds(of chosen: Period) -> Days {
         guard let newest = newestMilliseconds, let stretch = ReportPeriod(chosen.name) else {
             return (nil, nil)
         }
@@ -224,18 +237,18 @@ extension PageContext {
     }
 
     private func name(ofDayAt milliseconds: Int64) -> String {
-        Self.name(ofDay: timeZone.day(milliseconds: milliseconds), isShort: true)
+        Self.name(ofDay: timeZone.day(milliseconds: milliseconds))
     }
 
-    /// The shown days in words: `24 November 2026, until 12:00`, `1 Nov 2026 to 28 Nov 2026`.
+    /// The shown days in words: `24 Nov 2026, until 12:00`, `1–28 Nov 2026`.
     func daysInWords(default period: Period) -> String {
         let (since, until) = bounds(default: period)
         let start = since.flatMap(timeZone.milliseconds(text:))
         let end = until.flatMap(timeZone.milliseconds(text:))
         guard start != nil || end != nil else { return "All days" }
         var words: String
-        if let start, let end, isMidnight(start), end == endOfDay(start) {
-            words = Self.name(ofDay: timeZone.day(milliseconds: start), isShort: false)
+        if let since, let end, Self.isDay(since), isMidnight(end) {
+            words = Self.name(ofDays: since, timeZone.day(milliseconds: end - 1))
         } else {
             let first = since.map { Self.name(of: $0) }
             let last = end.map { end in
@@ -253,20 +266,46 @@ extension PageContext {
         return words
     }
 
-    private static let months = [
-        "January", "February", "March", "April", "May", "June", "July", "August", "September",
-        "October", "November", "December",
-    ]
-
-    private static func name(of time: String) -> String {
-        time.count == 10 ? name(ofDay: time, isShort: true) : time
+    /// The shown days with the name of their period in the menu: `7 days to date: 18–24 Nov 2026, until 12:00`.
+    func namedDays(default period: Period) -> String {
+        let words = daysInWords(default: period)
+        return switch self.period(default: period) {
+        case nil, .all, .day, .lastDay: words
+        case .some(let chosen): "\(ShownValue.sentence(chosen.name)): \(words)"
+        }
     }
 
-    /// A day such as `2026-11-25` as `25 November 2026`.
-    static func name(ofDay day: String, isShort: Bool) -> String {
-        let parts = day.split(separator: "-").compactMap { Int($0) }
-        guard parts.count == 3, months.indices.contains(parts[1] - 1) else { return day }
-        let month = months[parts[1] - 1]
-        return "\(parts[2]) \(isShort ? String(month.prefix(3)) : month) \(parts[0])"
+    private static let months = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+
+    private static func isDay(_ time: String) -> Bool { time.utf8.count == 10 }
+
+    private static func name(of time: String) -> String {
+        isDay(time) ? name(ofDay: time) : time
+    }
+
+    /// A day such as `2026-11-25` as `25 Nov 2026`, as all pages write it.
+    static func name(ofDay day: String, hasYear: Bool = true) -> String {
+        name(ofDays: day, day, hasYear: hasYear)
+    }
+
+    /// A range of days: `12–18 Nov 2026`, `27 Oct – 25 Nov 2026`.
+    ///
+    /// - Parameter hasYear: whether it has the year, which a range over several years always has.
+    static func name(ofDays first: String, _ last: String, hasYear: Bool = true) -> String {
+        func parts(_ day: String) -> (year: Int, month: String, day: Int)? {
+            let parts = day.split(separator: "-").compactMap { Int($0) }
+            guard parts.count == 3, months.indices.contains(parts[1] - 1) else { return nil }
+            return (parts[0], months[parts[1] - 1], parts[2])
+        }
+        guard let start = parts(first), let end = parts(last) else {
+            return first == last ? first : "\(first) to \(last)"
+        }
+        let isOneYear = start.year == end.year
+        let tail = "\(end.day) \(end.month)" + (hasYear || !isOneYear ? " \(end.year)" : "")
+        guard isOneYear else { return "\(start.day) \(start.month) \(start.year) – \(tail)" }
+        guard start.month == end.month else { return "\(start.day) \(start.month) – \(tail)" }
+        return start.day == end.day ? tail : "\(start.day)–\(tail)"
     }
 }

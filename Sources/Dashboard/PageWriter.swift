@@ -66,7 +66,7 @@ struct PageWriter {
         guard showsDays else { return }
         html.element(
             "p", ["class": "range"],
-            text: "\(context.daysInWords(default: period)) (\(context.timeZone.name))")
+            text: "\(context.namedDays(default: period)) (\(context.timeZone.name))")
     }
 
     mutating func paragraph(_ text: String, class name: String? = nil) {

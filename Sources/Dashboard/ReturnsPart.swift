@@ -59,34 +59,27 @@ extension PageWriter {
 
     /// The bounds of all cohorts of the shown days.
     private func allReturns() throws -> ReturnWay {
-        let answer = try answer(
-            ReportAddress(CampaignReturns.name, by: [CampaignReturns.throughDay]))
+        let answer = try answer(Self.returns(by: [CampaignReturns.throughDay]))
         let age = answer.index(of: CampaignReturns.throughDay)
         return ReturnWay(
-            title: "All cohorts: measured bounds",
-            note:
-                "Contains the true return for every possible value of missing postbacks. It widens with missing values and with open windows.",
+            title: ReturnKind.bounds.heading, note: ReturnKind.bounds.note,
             rows: answer.rows.compactMap { row in
                 age.map { (row[$0].plainText, answer, row) }
             })
     }
 
     /// The same rows with estimated revenue, if they have an estimate. Without estimates for several campaigns, because
-    /// intervals cannot be added, and for a limited reader, because other campaigns contribute.
+    /// intervals cannot be added.
     private func estimated(_ mature: ReturnWay) throws -> ReturnWay {
         var way = ReturnWay(
-            title: "With missing values estimated (90 %)",
+            title: ReturnKind.estimated.heading,
             note:
-                "Installs of days that expect no more postbacks for this age. In 90 of 100 cases the true return is in this range, if missing values are like the known values of the same app and window. The number in brackets is the mean, with the middle of the range of each value.",
+                "\(ReturnKind.estimated.note) The number in brackets is the mean, with the middle of the range of each value.",
             means: [:], rows: [])
-        guard context.scope.isEmpty else { return way }
+        guard hasEstimates else { return way }
         for (age, answer, row) in mature.rows {
-            var request = ReportAddress(RevenueEstimates.name)
-            request.conditions = [
-                ReportRequest.Condition(column: CampaignReturns.throughDay, value: age)
-            ]
             let estimates = try self.answer(
-                request, days: (answer.request.since, answer.request.until))
+                Self.estimates(through: age), days: (answer.request.since, answer.request.until))
             func amounts(_ measure: String) -> (revenue: ReportValue, ratio: ReportValue)? {
                 guard let value = estimates.only(measure), case .money(let revenue) = value,
                     case .money(let cost) = answer.value(row, "cost_micros")
@@ -107,33 +100,20 @@ extension PageWriter {
 
     /// For each age, the cohorts that expect no more postbacks.
     private func matureReturns() throws -> ReturnWay {
-        let byDay = try answer(
-            ReportAddress(CampaignReturns.name, by: ["day", CampaignReturns.throughDay]))
-        guard let day = byDay.index(of: "day"), let maturity = byDay.index(of: "maturity"),
-            let age = byDay.index(of: CampaignReturns.throughDay)
-        else { return ReturnWay(title: "", note: "", rows: []) }
+        let byDay = try answer(Self.returns(by: ["day", CampaignReturns.throughDay]))
+        guard let age = byDay.index(of: CampaignReturns.throughDay) else {
+            return ReturnWay(title: "", note: "", rows: [])
+        }
         var rows: [(age: String, answer: PageAnswer, row: [ReportValue])] = []
         for name in Self.ages {
             let own = byDay.rows.filter { $0[age].plainText == name }
-            let open = own.filter { ShownValue.amount($0[maturity], in: "maturity") != 1 }
-                .map { $0[day].plainText }.min()
-            let closed = own.map { $0[day].plainText }.filter { name in
-                open.map { name < $0 } ?? true
-            }.max()
-            guard let end = closed.flatMap({ UTC.milliseconds(text: $0) }) else { continue }
-            var request = ReportAddress(CampaignReturns.name)
-            request.conditions = [
-                ReportRequest.Condition(column: CampaignReturns.throughDay, value: name)
-            ]
-            let until = UTC.day(milliseconds: end + PageContext.dayMilliseconds)
-            let answer = try answer(request, days: (days.since, until))
+            guard let until = Self.endOfComplete(byDay, own) else { continue }
+            let answer = try answer(
+                Self.returns(by: [], through: name), days: (days.since, until))
             if let row = answer.rows.first { rows.append((name, answer, row)) }
         }
         return ReturnWay(
-            title: "Complete cohorts only",
-            note:
-                "Installs of days that expect no more postbacks for this age. Missing values still make it an interval.",
-            rows: rows)
+            title: ReturnKind.complete.heading, note: ReturnKind.complete.note, rows: rows)
     }
 
     private static func write(
@@ -142,9 +122,9 @@ extension PageWriter {
         html.element("thead") { html in
             html.element("tr") { html in
                 for (title, isNumber) in [
-                    ("Day after install", false), ("Installs", true), ("Spend", true),
+                    ("Day after install", false), ("Installs of these days", true), ("Spend", true),
                     ("Revenue", true), ("Return on spend", true), ("Range", false),
-                    ("Windows closed", true), ("Installs until", false),
+                    ("Installs complete", true), ("Installs until", false),
                 ] {
                     html.element(
                         "th", ["scope": "col", "class": isNumber ? "number" : nil], text: title)
@@ -203,7 +183,7 @@ extension PageWriter {
     /// The day before an exclusive end.
     private static func lastDay(_ until: String, in zone: ReportTimeZone) -> String {
         guard let end = zone.milliseconds(text: until) else { return until }
-        return PageContext.name(ofDay: zone.day(milliseconds: end - 1), isShort: true)
+        return PageContext.name(ofDay: zone.day(milliseconds: end - 1))
     }
 
     /// Why the bounds are wide: missing values, and open windows.

@@ -64,7 +64,8 @@ enum Stylesheet {
           border-bottom: 1px solid var(--rule); }
         .filters label { display: block; min-width: 0; }
         .filters label > span { display: block; color: var(--soft); font-size: 12px; }
-        .filters select { width: 138px; }
+        .filters select { width: 138px; } .filters .days select { width: 216px; } .filters select[name="compare"] { width: 176px; }
+        .filters select[name="in"] { width: 112px; }
         .filters input[type="date"] { width: 126px; }
         .filters input[type="text"] { width: 96px; }
         @supports selector(:has(a)) {
@@ -199,7 +200,8 @@ enum Stylesheet {
           .side > *, .side > .menu { position: static; } .brand { padding: 0; }
           .menu { flex: 1; } .menu[open] { padding-bottom: 8px; }
           main { padding: 8px 16px 24px; } footer { padding: 8px 16px 24px; }
-          .filters label { flex: 1 1 130px; } .filters select, .filters input[type] { width: 100%; }
+          .filters label { flex: 1 1 130px; } .filters select[name], .filters input[type] { width: 100%; }
+          .filters .days { flex-basis: 100%; } .filters .days select { width: 100%; } .fields label { flex-basis: 200px; }
           .more { order: 3; flex-basis: 100%; font-size: 13px; }
           .cards { grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 8px; } .card { padding: 8px 10px; }
           .card .amount { font-size: 17px; line-height: 1.45; }

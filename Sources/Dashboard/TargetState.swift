@@ -6,6 +6,10 @@ struct TargetState: Equatable {
 
     let state: State
     let text: String
+    /// Why; empty for a single value.
+    var reason = ""
+    /// Larger for a result that is better in proportion to its target; orders campaigns of one state.
+    private var margin = 0.0
 
     init(costPerInstall: Double?, _ targetMicros: Int64) {
         let target = Double(targetMicros) / 1e6
@@ -14,6 +18,7 @@ struct TargetState: Equatable {
             (state, text) = (.unknown, "target \(shown)")
             return
         }
+        margin = target / (target + costPerInstall)
         let percent = Int(((costPerInstall / target - 1) * 100).rounded())
         state = costPerInstall <= target ? .reached : .missed
         text =
@@ -25,14 +30,30 @@ struct TargetState: Equatable {
     init(low: Double?, high: Double?, isFinal: Bool, _ targetMicros: Int64) {
         let target = Double(targetMicros) / 1e6
         let shown = ShownValue.money(Int128(targetMicros), "")
+        margin = (low ?? 0) / (target + (low ?? 0))
         if let low, low >= target {
-            (state, text) = (.reached, "✓ target \(shown) reached")
+            (state, text, reason) = (.reached, "✓ above target \(shown)", "whole range above")
         } else if let high, high < target {
-            (state, text) =
+            (state, text, reason) =
                 isFinal
-                ? (.missed, "✗ target \(shown) missed") : (.open, "◌ below target \(shown) so far")
+                ? (.missed, "✗ below target \(shown)", "whole range below")
+                : (.open, "◌ below target \(shown) so far", "more postbacks can arrive")
         } else {
-            (state, text) = (.open, "◌ target \(shown) undecided")
+            let isInside = low != nil && high != nil
+            (state, text, reason) = (
+                .open, "◌ not certain: target \(shown)",
+                isInside ? "the target is in the range" : "a bound is not known"
+            )
+        }
+    }
+
+    /// Sorts campaigns: those to scale first, then the open ones, then those to cut; unknown ones are last.
+    var order: Double {
+        switch state {
+        case .reached: 2 + margin
+        case .open: 1 + margin
+        case .missed: margin
+        case .unknown: -.infinity
         }
     }
 
@@ -44,5 +65,6 @@ struct TargetState: Equatable {
             case .open, .unknown: "target"
             }
         html.element("small", ["class": style], text: text)
+        if !reason.isEmpty { html.element("small", text: reason) }
     }
 }

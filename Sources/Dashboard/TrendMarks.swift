@@ -51,7 +51,7 @@ extension PageWriter {
         return streams.filter { $0 != CostsFold.streamName }.flatMap { stream in
             let silent = days.indices.filter { !recordDays.have(days[$0], [stream]) }
             return Chart.runs(of: silent).map { run in
-                let end = PageContext.name(ofDay: days[run[run.count - 1]], isShort: true)
+                let end = PageContext.name(ofDay: days[run[run.count - 1]])
                 return TrendMark(
                     day: days[run[0]],
                     text: run.count == 1
@@ -68,7 +68,7 @@ extension PageWriter {
             html.element("ul", ["class": "list marks"]) { html in
                 for mark in marks {
                     html.element("li") { html in
-                        html.element("b", text: PageContext.name(ofDay: mark.day, isShort: true))
+                        html.element("b", text: PageContext.name(ofDay: mark.day))
                         html.text(": \(mark.text)")
                     }
                 }

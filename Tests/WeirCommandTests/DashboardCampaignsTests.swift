@@ -25,6 +25,17 @@ struct DashboardCampaignsTests {
         #expect(state(0.2, 6.67, isFinal: true) == .open)
         #expect(state(0.2, nil, isFinal: true) == .open)
         #expect(state(nil, nil, isFinal: true) == .open)
+        func words(_ low: Double?, _ high: Double?, isFinal: Bool = true) -> String {
+            let state = TargetState(low: low, high: high, isFinal: isFinal, 400_000)
+            return "\(state.text): \(state.reason)"
+        }
+        #expect(words(0.41, 0.9) == "✓ above target 0.40: whole range above")
+        #expect(words(0.1, 0.39) == "✗ below target 0.40: whole range below")
+        #expect(words(0.1, 0.9) == "◌ not certain: target 0.40: the target is in the range")
+        #expect(words(0.1, nil) == "◌ not certain: target 0.40: a bound is not known")
+        #expect(
+            words(0.1, 0.39, isFinal: false)
+                == "◌ below target 0.40 so far: more postbacks can arrive")
     }
 
     @Test("a cost per install at its target is within it, and words say how far one is above it")
@@ -101,9 +112,36 @@ struct DashboardCampaignsTests {
         let before = funnel(key, [[.text("a"), .integer(100), .integer(0)]])
         let now = funnel(key, [[.text("b"), .integer(100), .integer(0)]])
         let movers = PageWriter.movers(from: before, to: now)
-        #expect(movers.map { $0.key.map(\.value) } == [["b"], ["a"]])
-        #expect(movers[0].before == nil && movers[1].now == nil)
-        #expect(movers[0].strength == movers[1].strength)
+        #expect(movers.map { $0.key.map(\.value) } == [["a"], ["b"]])
+        #expect(movers[0].now == nil && movers[1].before == nil)
+        #expect(movers[0].size == 1 && movers[1].size == 1)
+    }
+
+    @Test("a change is listed by its share of the total, and not if chance explains it")
+    func sizes() throws {
+        func answer(_ rows: [(String, Int128, Int128)]) -> PageAnswer {
+            funnel(
+                ["campaign"],
+                rows.map { [.text($0.0), .integer($0.1), .integer($0.2 * 1_000_000)] })
+        }
+        let before = answer([
+            ("large", 10_000, 50_000), ("small", 0, 0), ("noisy", 1000, 5000),
+            ("spender", 400, 1000),
+        ])
+        let now = answer([
+            ("large", 9000, 44_000), ("small", 60, 300), ("noisy", 1130, 5000),
+            ("spender", 400, 2000),
+        ])
+        let movers = PageWriter.movers(from: before, to: now)
+        // 60 installs from none are seven deviations, and half a percent of all.
+        #expect(
+            movers.map { "\($0.key[0].value) \($0.measure)" } == [
+                "large cost_micros", "large installs", "spender cost_micros", "spender cpi",
+            ])
+        // Of 56,000 and of 11,400.
+        #expect((movers[0].size * 56_000).rounded() == 6000)
+        #expect((movers[1].size * 11_400).rounded() == 1000)
+        #expect((movers[2].size * 56_000).rounded() == 1000)
     }
 
     @Test("a day without a row counts as 0, and has no cost per install")
@@ -134,11 +172,13 @@ struct DashboardCampaignsTests {
                 now: (since, until), before: (since, until), isPartial: isPartial, words: ""
             ).earlierDays
         }
-        #expect(words("2026-11-12", "2026-11-19") == "12 Nov to 18 Nov")
+        #expect(words("2026-11-12", "2026-11-19") == "12–18 Nov")
+        #expect(words("2026-10-27", "2026-11-26") == "27 Oct – 25 Nov")
+        #expect(words("2025-12-28", "2026-01-04") == "28 Dec 2025 – 3 Jan 2026")
         #expect(words("2026-11-12", "2026-11-13") == "12 Nov")
         #expect(
             words("2026-11-12", "2026-11-13T05:00:00Z", isPartial: true)
-                == "12 Nov to 13 Nov until 05:00")
+                == "12–13 Nov until 05:00")
     }
 
     @Test("a share above 100 % has the reason above its table and at its heading")

@@ -49,7 +49,7 @@ struct DashboardChartsTests {
 
     /// The days of a line, with what they say.
     private func days(of line: String, in figure: String) -> [String] {
-        figure.matches(of: #/<title>([a-z]*), ([0-9-]*): ([^<]*)<\/title>/#)
+        figure.matches(of: #/<title>([a-z]*), ([0-9]+ [A-Z][a-z]+): ([^<]*)<\/title>/#)
             .filter { $0.1 == line }.map { "\($0.2) \($0.3)" }
     }
 
@@ -63,20 +63,20 @@ struct DashboardChartsTests {
         let revenue = try figure("Revenue by day", of: page)
         #expect(
             days(of: "revenue", in: revenue) == [
-                "11-21 50 to 100", "11-22 0", "11-24 50 to 100",
+                "21 Nov 50 to 100", "22 Nov 0", "24 Nov 50 to 100",
             ])
         // The line ends where days are missing. Each bound of the only piece is one.
         #expect(revenue.ranges(of: "class=\"line s0").count == 2)
         let spend = days(of: "spend", in: revenue)
-        #expect(spend.map { String($0.prefix(5)) } == (20...25).map { "11-\($0)" })
+        #expect(spend.map { String($0.prefix(6)) } == (20...25).map { "\($0) Nov" })
         #expect(page.text.contains("A gap in a line means"))
         // Thirty days are shown, and data began on the sixth last.
-        #expect(!revenue.contains("11-19"))
+        #expect(!revenue.contains("19 Nov"))
         let installs = try figure("Installs by day", of: page)
-        let arrived = days(of: "installs", in: installs).map { $0.prefix(7) }
-        #expect(arrived == ["11-21 1", "11-22 1", "11-24 1"])
+        let arrived = days(of: "installs", in: installs).map { $0.prefix(8) }
+        #expect(arrived == ["21 Nov 1", "22 Nov 1", "24 Nov 1"])
         // The outage that lasts is part of the chart.
-        #expect(installs.contains(">11-25</text>"))
+        #expect(installs.contains(">25 Nov</text>"))
     }
 
     @Test("the scale of counts has whole numbers, and a line without a value is not drawn across")

@@ -250,13 +250,13 @@ struct DashboardNumbersTests {
             try asker.page(address).text.firstMatch(of: #/<p class="range">([^<]*)</#)
                 .map { String($0.1) }
         }
-        #expect(try days("/?period=1d")?.contains(" November 2026, until ") == true)
+        #expect(try days("/?period=1d")?.contains(" Nov 2026, until ") == true)
         #expect(try days("/?period=all") == "All days (UTC)")
         #expect(
-            try days("/?since=2026-11-19&until=2026-11-20") == "19 November 2026 (UTC)")
+            try days("/?since=2026-11-19&until=2026-11-20") == "19 Nov 2026 (UTC)")
         #expect(
             try days("/?since=2026-11-18&until=2026-11-20")
-                == "18 Nov 2026 to 19 Nov 2026 (UTC)")
+                == "18–19 Nov 2026 (UTC)")
         #expect(try days("/live") == nil)
         #expect(try asker.page("/?period=all").text.contains("Postbacks without a value"))
     }

@@ -20,7 +20,7 @@ struct DashboardPeriodsTests {
 
     /// The figure of spend at noon, see `makeWorkspace`.
     private static let spendOfToday =
-        "USD 17.60 ▲ +100 % until 12:00: USD 16.00 23 Nov until 12:00: USD 8.00"
+        "USD 17.60 ▲ +100 % ( USD 16.00 , was USD 8.00 )"
 
     private func context(_ query: String, at present: Int64 = noon) throws -> PageContext {
         PageContext(
@@ -54,10 +54,11 @@ struct DashboardPeriodsTests {
             let context = try context("", at: Self.noon + later * 3_600_000)
             return [.day, .lastDay, .lastWeek].map(context.label)
         }
-        #expect(try names(11) == ["Today", "Yesterday", "Last 7 days"])
+        #expect(try names(11) == ["Today", "Yesterday", "Last 7 days: 17–23 Nov"])
         #expect(
             try names(12) == [
-                "24 Nov 2026, newest day", "23 Nov 2026, the day before", "Last 7 days",
+                "24 Nov 2026, newest day", "23 Nov 2026, the day before",
+                "Last 7 days: 17–23 Nov",
             ])
     }
 
@@ -186,16 +187,16 @@ struct DashboardPeriodsTests {
         for (query, expected) in [
             ("period=1d", Self.spendOfToday),
             ("period=1d&compare=none", "USD 17.60"),
-            ("since=2026-11-23&until=2026-11-24", "USD 8.80 ▲ +100 % 22 Nov: USD 4.40"),
+            ("since=2026-11-23&until=2026-11-24", "USD 8.80 ▲ +100 % (was USD 4.40 )"),
             (
                 "since=2026-11-22&until=2026-11-24",
-                "USD 13.20 ▲ +300 % 20 Nov to 21 Nov: USD 3.30"
+                "USD 13.20 ▲ +300 % (was USD 3.30 )"
             ),
             (
                 "since=2026-11-23",
-                "USD 26.40 ▲ +300 % until 12:00: USD 24.80 21 Nov to 22 Nov until 12:00: USD 6.20"
+                "USD 26.40 ▲ +300 % ( USD 24.80 , was USD 6.20 )"
             ),
-            ("period=last-1d", "USD 8.80 ▲ +100 % 22 Nov: USD 4.40"),
+            ("period=last-1d", "USD 8.80 ▲ +100 % (was USD 4.40 )"),
             ("until=2026-11-22", "USD 3.30"),
         ] {
             let page = try asker.page("/?\(query)")
@@ -208,7 +209,7 @@ struct DashboardPeriodsTests {
         #expect(!(try asker.page("/?period=last-1d")).text.contains("the same hours"))
         #expect(
             try asker.page("/").text.contains(
-                "class=\"range\">18 Nov 2026 to 24 Nov 2026, until 12:00 (UTC)<"))
+                "class=\"range\">7 days to date: 18–24 Nov 2026, until 12:00 (UTC)<"))
         let box = try asker.page("/?since=2026-11-22&until=2026-11-24").text
         #expect(box.contains("<option value=\"\" selected=\"\">From, before …</option>"))
         #expect(!box.contains("<option value=\"1d\" selected"))
@@ -220,7 +221,7 @@ struct DashboardPeriodsTests {
         defer { withExtendedLifetime(workspace) {} }
         let asker = try asker(workspace, at: "2026-11-24T13:00:00Z")
         let query = "period=last-1d&shown=1d&compare=&since=&until=&campaign=&app_id=&country=&in="
-        let expected = "USD 8.80 ▲ +100 % 22 Nov: USD 4.40"
+        let expected = "USD 8.80 ▲ +100 % (was USD 4.40 )"
         #expect(try spend(asker.page("/?\(query)")) == expected)
     }
 
@@ -249,7 +250,7 @@ struct DashboardPeriodsTests {
             let field = "type=\"hidden\" name=\"\(name)\" value=\"\(value)\""
             #expect(form.contains(field), "\(name)")
         }
-        #expect(page.contains("class=\"range\">23 Nov 2026 to 24 Nov 2026, until 12:00 (UTC)<"))
+        #expect(page.contains("class=\"range\">23–24 Nov 2026, until 12:00 (UTC)<"))
         for chip in ["Campaign: <b>7</b>", "Seat: <b>s</b>"] {
             #expect(page.contains(chip), "\(chip)")
         }
@@ -295,12 +296,12 @@ struct DashboardPeriodsTests {
         try workspace.foldBids()
         let asker = try asker(workspace, at: "2026-11-24T13:00:00Z")
         let today = try asker.page("/?period=1d")
-        #expect(today.text.contains("class=\"range\">24 November 2026, until 12:00 (UTC)<"))
+        #expect(today.text.contains("class=\"range\">24 Nov 2026, until 12:00 (UTC)<"))
         #expect(spend(today) == Self.spendOfToday)
         #expect(today.text.contains("Records dated ahead of the clock: bids 1."))
         // Once the clock is there, it is the newest record.
         let later = try self.asker(workspace, at: "2030-03-18T00:00:00Z").page("/?period=1d")
-        #expect(later.text.contains("class=\"range\">17 March 2030, until 17:46 (UTC)<"))
+        #expect(later.text.contains("class=\"range\">17 Mar 2030, until 17:46 (UTC)<"))
         #expect(!later.text.contains("dated ahead of the clock"))
     }
 
@@ -316,7 +317,7 @@ struct DashboardPeriodsTests {
         try workspace.fold("costs", workspace.options())
         let asker = try asker(workspace, at: "2026-11-26T13:00:00Z")
         let today = try asker.page("/?period=1d")
-        #expect(today.text.contains("class=\"range\">24 November 2026, until 12:00 (UTC)<"))
+        #expect(today.text.contains("class=\"range\">24 Nov 2026, until 12:00 (UTC)<"))
         #expect(spend(today) == Self.spendOfToday)
         #expect(try asker.source.stores().newestMilliseconds(of: Funnel.name) == Self.noon)
         // Where there are only costs, the period ends with them.
@@ -329,7 +330,7 @@ struct DashboardPeriodsTests {
                 type: "cost.reported", partition: 0, at: Self.noon))
         try alone.fold("costs", alone.options())
         let page = try self.asker(alone, at: "2026-11-26T13:00:00Z").page("/?period=1d")
-        #expect(page.text.contains("class=\"range\">24 November 2026, until 12:00 (UTC)<"))
+        #expect(page.text.contains("class=\"range\">24 Nov 2026, until 12:00 (UTC)<"))
     }
 
     @Test("a stream whose records are all ahead of the clock has no record so far")

@@ -147,7 +147,7 @@ struct TimeZonePageTests {
         // 00:30 in Berlin, half an hour after the day with 25 hours.
         let night = try context("period=1d", "2026-10-25T23:30:00Z")
         #expect(night.bounds(default: .all) == ("2026-10-26", "2026-10-27"))
-        #expect(night.daysInWords(default: .all) == "26 October 2026, until 00:30")
+        #expect(night.daysInWords(default: .all) == "26 Oct 2026, until 00:30")
         #expect(night.label(.lastDay) == "Yesterday")
         // 12:30 in Berlin.
         let noon = try context("period=7d", "2026-10-26T11:30:00Z")
@@ -155,7 +155,7 @@ struct TimeZonePageTests {
         #expect(compared.now == ("2026-10-20", "2026-10-26T11:00:00Z"))
         #expect(compared.before == ("2026-10-13", "2026-10-19T10:00:00Z"))
         #expect(compared.words.contains("until 12:00"))
-        #expect(compared.earlierDays == "13 Oct to 19 Oct until 12:00")
+        #expect(compared.earlierDays == "13–19 Oct until 12:00")
         let days = try context("since=2026-10-24&until=2026-10-26", "2026-10-28T11:30:00Z")
         #expect(days.compared(default: .all)?.before ?? ("", "") == ("2026-10-22", "2026-10-24"))
     }

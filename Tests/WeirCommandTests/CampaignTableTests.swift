@@ -1,0 +1,189 @@
+import ConfigurationValues
+import Foundation
+import History
+import Monitoring
+import Store
+import TestKit
+import Testing
+
+@testable import Dashboard
+@testable import Reports
+@testable import weir
+
+/// Which campaigns to scale or to cut: the estimated return of each, and its target.
+@Suite("The table of campaigns", .timeLimit(.minutes(5)))
+struct CampaignTableTests {
+    private func usd(_ units: Int128) -> ReportValue {
+        .money(MoneyByCurrency([.text("USD"): units * 1_000_000]))
+    }
+
+    private func answer(
+        _ request: ReportAddress, _ measures: [String], _ rows: [String: [ReportValue]]
+    ) -> PageAnswer {
+        let keys = Funnel.campaignColumns
+        return PageAnswer(
+            request,
+            ShownRows(
+                table: ReportTable(
+                    columns: keys.map { .init($0) } + measures.map { .init($0, isNumber: true) },
+                    rows: rows.sorted { $0.key < $1.key }.map { id, values in
+                        [.text("n.example"), .integer(1), .text(id)] + values
+                    }, keyCount: keys.count), keyCount: keys.count))
+    }
+
+    private static let names = ["5001": "Cut", "5002": "Open", "5003": "Scale", "5004": "Young"]
+
+    /// Four campaigns that spent 100 each. The last one has no complete days.
+    private func answers() -> CampaignAnswers {
+        let now = answer(
+            ReportAddress(Funnel.name, by: Funnel.campaignColumns),
+            ["cost_micros", "installs", "revenue_max_micros", "cpi"],
+            Self.names.mapValues { _ in [usd(100), .integer(50), usd(90), .ratio(2, 1)] })
+        let measures = ["installs", "cost_micros", "roas_min", "roas_max", "maturity"]
+        let wide: [ReportValue] = [
+            .integer(50), usd(100), .ratio(1, 10), .ratio(5, 1), .ratio(1, 2),
+        ]
+        let young: [ReportValue] = [
+            .integer(50), usd(100), .ratio(1, 10), .ratio(3, 10), .ratio(0, 1),
+        ]
+        let returns = answer(
+            PageWriter.returns(by: Funnel.campaignColumns, through: "7"), measures,
+            ["5001": wide, "5002": wide, "5003": wide, "5004": young])
+        let half: [ReportValue] = [.integer(25), usd(50), .null, .null, .ratio(1, 1)]
+        let complete = answer(
+            returns.request, measures, ["5001": half, "5002": half, "5003": half])
+        var request = PageWriter.estimates(through: "7")
+        (request.since, request.until) = ("2026-11-01", "2026-11-11")
+        let estimates = answer(
+            request, ["revenue_low_micros", "revenue_high_micros"],
+            ["5001": [usd(5), usd(15)], "5002": [usd(10), usd(30)], "5003": [usd(21), usd(40)]])
+        return CampaignAnswers(
+            now: now, total: now, compared: nil, returns: returns, totalReturns: nil, days: nil,
+            estimated: .success(EstimatedReturns(complete, estimates, days: "1–10 Nov 2026")))
+    }
+
+    private func table(_ query: String, target: String = "") throws -> String {
+        let workspace = try Workspace()
+        let campaigns = Self.names.sorted { $0.key < $1.key }.map { id, name in
+            "  - {name: \(name), network: n.example, app: 1, source_identifier: '\(id)'\(target)}\n"
+        }
+        try workspace.write("catalog.yaml", "campaigns:\n" + campaigns.joined())
+        let catalog = try PipelineDirectory(workspace.pipelines).catalog()
+        let context = PageContext(
+            path: "/campaigns", parameters: try #require(QueryParameters(query)), scope: [],
+            newestMilliseconds: nil, presentMilliseconds: 0)
+        var html = HTML()
+        try CampaignTable(context, PageNames(catalog, scope: []), answers()) { _ in nil }
+            .write(to: &html)
+        return String(decoding: html.bytes, as: UTF8.self)
+    }
+
+    /// The texts of the cells of each campaign, in the order of the rows.
+    private func rows(_ table: String) throws -> [[String]] {
+        let body = try #require(table.firstMatch(of: #/<tbody>(.*?)<\/tbody>/#)?.1)
+        return body.split(separator: "<tr>").map { row in
+            row.matches(of: #/<t[hd][^>]*>(.*?)<\/t[hd]>/#).map { cell in
+                cell.1.replacing(#/<[^>]*>/#, with: " ").split(separator: " ")
+                    .joined(separator: " ")
+            }
+        }
+    }
+
+    @Test("campaigns sort by their target: those to scale first, those to cut last")
+    func targets() throws {
+        let query = "columns=target,roas_7_estimated&sort=-target"
+        let shown = try rows(table(query, target: ", target_roas_7: 0.40"))
+        #expect(
+            shown.map { $0[0].split(separator: " ")[0] } == ["Scale", "Open", "Young", "Cut"])
+        #expect(
+            shown.map { $0[1] } == [
+                "✓ above target 0.40 whole range above",
+                "◌ not certain: target 0.40 the target is in the range",
+                "◌ below target 0.40 so far more postbacks can arrive",
+                "✗ below target 0.40 whole range below",
+            ])
+        // Revenue of the complete days, divided by their spend of 50.
+        #expect(shown.map { $0[2] } == ["0.42 to 0.80", "0.20 to 0.60", "–", "0.10 to 0.30"])
+        // A cost per install of 2 is the target if there is no other.
+        let costs = try rows(table("columns=target", target: ", target_cpi: 1.60"))
+        #expect(costs.allSatisfy { $0[1] == "✗ 25 % above target 1.60" })
+    }
+
+    @Test("the narrow range replaces the wide one, and links to the estimated revenue of its days")
+    func estimates() throws {
+        let table = try table("sort=-roas_7_estimated")
+        #expect(table.contains(">Return by day 7, estimated</a>"))
+        #expect(!table.contains(">Return by day 7, bounds</a>"))
+        // Nothing to compare with.
+        #expect(!table.contains(">Against target</a>"))
+        #expect(
+            try rows(table).map { $0[0].split(separator: " ")[0] } == [
+                "Scale", "Open", "Cut", "Young",
+            ])
+        let address =
+            "/dump/revenue-estimates?through_day=7&amp;ad_network_id=n.example&amp;app_id=1&amp;campaign=5003&amp;since=2026-11-01&amp;until=2026-11-11"
+        #expect(table.contains("<a href=\"\(address)\">0.42 to 0.80</a>"), "\(table)")
+    }
+
+    @Test("days are complete until the first day that expects postbacks, whatever days have none")
+    func completeDays() {
+        func end(_ days: [(String, ReportValue)]) -> String? {
+            let answer = PageAnswer(
+                PageWriter.returns(by: ["day"], through: "7"),
+                ShownRows(
+                    table: ReportTable(
+                        columns: [.init("day"), .init("maturity", isNumber: true)],
+                        rows: days.map { [.text($0.0), $0.1] }, keyCount: 1), keyCount: 1))
+            return PageWriter.endOfComplete(answer, answer.rows)
+        }
+        let complete = ReportValue.ratio(1, 1)
+        #expect(
+            end([
+                ("", .null), ("2026-11-01", complete), ("2026-11-02", .null),
+                ("2026-11-03", complete), ("2026-11-04", .ratio(1, 2)), ("2026-11-05", complete),
+            ]) == "2026-11-04")
+        #expect(end([("2026-11-01", complete), ("2026-11-09", .null)]) == "2026-11-02")
+        #expect(end([("2026-11-01", .ratio(0, 1)), ("2026-11-02", complete)]) == nil)
+        #expect(end([]) == nil)
+    }
+
+    @Test("the page divides the estimates of the demo as its files do")
+    func demo() throws {
+        let data = try DemoStores.shared.get().path
+        let asker = PageAsker(
+            source: try Installation.parse([
+                "--data", data, "--pipelines", "\(data)/pipelines", "--at", "2026-11-26T12:00:00Z",
+            ]))
+        let page = try asker.page("/campaigns?columns=roas_7_estimated,complete_7")
+        let links = page.links.filter { $0.address.hasPrefix("/dump/revenue-estimates?") }
+        #expect(links.count > 5)
+        func rows(_ address: String) throws -> [[String: Any]] {
+            let file = try asker.page(address).text
+            return try #require(
+                try JSONSerialization.jsonObject(with: Data(file.utf8)) as? [[String: Any]])
+        }
+        for link in links.prefix(3) {
+            let query = try #require(link.address.split(separator: "?").last)
+            let estimate = try #require(try rows("/dump/revenue-estimates.json?\(query)").first)
+            let returns = try #require(
+                try rows("/dump/roas.json?by=total&\(query)").first)
+            func number(_ row: [String: Any], _ name: String) throws -> Double {
+                try #require(row[name] as? NSNumber, "\(name)").doubleValue
+            }
+            let cost = try number(returns, "cost_micros")
+            #expect(try number(returns, "maturity") == 1)
+            let shown = link.text.split(separator: " to ").compactMap { Double($0) }
+            let exact = [
+                try number(estimate, "revenue_low_micros") / cost,
+                try number(estimate, "revenue_high_micros") / cost,
+            ]
+            for (one, other) in zip([shown.first, shown.last], exact) {
+                #expect(((one ?? -1) - other).magnitude < 0.0051, "\(link)")
+            }
+        }
+        #expect(page.text.contains("No campaign has a target."))
+        #expect(page.text.contains("Return by day 7, estimated, has the installs of 27 Oct – "))
+        let young = try asker.page("/campaigns?period=7d&columns=roas_7_estimated")
+        #expect(young.text.contains("is not shown: none of these days is complete"))
+    }
+}
