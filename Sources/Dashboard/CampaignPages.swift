@@ -29,6 +29,7 @@ extension PageWriter {
                 ReportAddress(Funnel.name, by: ["ad_network_id"], measures: Self.funnelSums),
                 sort: "cost_micros")
         }
+        try writeByCountry()
         try section(
             "Reported costs", "As reported by ad platforms and finance. The last report counts."
         ) {

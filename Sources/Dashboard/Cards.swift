@@ -122,14 +122,18 @@ extension PageWriter {
         var found: [FoundCards] = []
         var missing: [String] = []
         var noStore: InspectionError?
+        var unfiltered: [(cards: [Card], error: DashboardError)] = []
         for group in groups {
             do {
                 found += try find(group, group.isCompared ? compared : nil)
             } catch InspectionError.noStore(let streams, let directories) {
                 missing += streams
                 noStore = .noStore(streams: streams, directories: directories)
+            } catch let error as DashboardError {
+                unfiltered.append((group.cards, error))
             }
         }
+        if found.isEmpty, let error = unfiltered.first?.error { throw error }
         if let noStore, found.isEmpty { throw noStore }
         // Names the days once, so that each card needs only its earlier value.
         if let compared {
@@ -141,6 +145,10 @@ extension PageWriter {
             html.element("div", ["class": "cards"]) { html in
                 for group in found { group.write(days, to: &html) }
             }
+        }
+        for (cards, error) in unfiltered {
+            guard case .unfiltered(let columns, let report) = error else { throw error }
+            writeUnfiltered(columns, report, of: cards.map(\.title).joined(separator: ", "))
         }
         for stream in Set(missing).sorted() {
             paragraph("No records of \(stream) yet.", class: "note")

@@ -9,6 +9,11 @@ enum Countries {
     /// The storefront of a country; nil for an unknown country.
     static func storefront(of country: String) -> String? { storefronts[country.uppercased()] }
 
+    /// The country of a storefront; nil for an unknown storefront.
+    static func country(ofStorefront storefront: String) -> String? {
+        storefronts.first { $0.value == storefront.uppercased() }?.key
+    }
+
     /// The English name for a code of two or three letters; the code itself if it is unknown.
     static func name(of code: String) -> String {
         let short =

@@ -15,6 +15,9 @@ enum DashboardPage: String, CaseIterable {
 
     var path: String { self == .overview ? "/" : "/\(rawValue)" }
 
+    /// The page at a path; nil for any other path.
+    static func at(_ path: String) -> DashboardPage? { allCases.first { $0.path == path } }
+
     var title: String {
         self == .reports
             ? "All reports" : rawValue.prefix(1).uppercased() + rawValue.dropFirst()

@@ -72,9 +72,11 @@ extension PageWriter {
         question.request.sinceMilliseconds = times.sinceMilliseconds
         question.request.untilMilliseconds = times.untilMilliseconds
         for condition in context.chosen {
-            let applied = context.applied(condition, to: ReconciliationQuery.columnNames)
-            if let applied { question.request.conditions.append(applied) }
-            source.filterUse.add(condition.column, of: "reconcile", isApplied: applied != nil)
+            guard let applied = context.applied(condition, to: ReconciliationQuery.columnNames)
+            else {
+                throw DashboardError.unfiltered([condition.column], report: "weir reconcile")
+            }
+            question.request.conditions.append(applied)
         }
         question.catalog = try source.configuration.catalog()
         question.trustsDevelopment = try source.installation.configuration.trustsDevelopment()
@@ -122,16 +124,15 @@ extension PageWriter {
 
     /// The page of a dump, with its first selected rows.
     mutating func writeDump(_ name: String) throws {
-        var request = try context.request(name)
-        (request.since, request.until) = days
-        let report = try requireReport(name)
-        try section("Rows", report.pageNote) { page in
-            page.noteFilters(of: request)
+        try section("Rows", requireReport(name).pageNote) { page in
+            page.noteFilters(of: try ReportAddress(name, page.context.parameters))
+            var request = try page.context.request(name)
+            (request.since, request.until) = page.days
             if let asOf = request.asOf {
                 page.paragraph(
                     "As of \(asOf). A date without a time means midnight UTC.", class: "note")
             }
-            if request.has(.groups) { page.writeGroupings(request, report.columnNames) }
+            if request.has(.groups) { page.writeGroupings(request, request.columns) }
             try page.table(
                 page.source.answer(request, keeping: RowBound(Self.mostRowsOfDump)),
                 limit: Self.mostRowsOfDump, keepsAsked: true)

@@ -1,4 +1,5 @@
 import Reports
+import Wording
 
 /// The bar on top of a page: its days, their comparison, and filters with names. It works without a script: a form that
 /// asks for the same page with other parameters.
@@ -290,6 +291,12 @@ struct FilterBar {
         guard column != PageContext.currency || use.isKnown(column) else {
             return "not used on this page"
         }
+        let hidden = use.hidden(column)
+        guard hidden == 0 else {
+            return use.isApplied(column)
+                ? "not possible for \(counted(hidden, "part")) of this page"
+                : "not possible on this page"
+        }
         let ignored = use.ignored(column)
         guard !ignored.isEmpty else { return nil }
         return use.isApplied(column)
@@ -297,10 +304,11 @@ struct FilterBar {
     }
 }
 
-/// The reports of a page that applied or ignored each filter.
+/// The reports of a page that applied or ignored each filter, and the parts that a filter hides.
 struct FilterUse {
     private var applied: [String: Set<String>] = [:]
     private var ignoring: [String: Set<String>] = [:]
+    private var hiddenParts: [String: Int] = [:]
 
     mutating func add(_ column: String, of report: String, isApplied: Bool) {
         if isApplied {
@@ -317,8 +325,9 @@ struct FilterUse {
 
     func ignored(_ column: String) -> [String] { (ignoring[column] ?? []).sorted() }
 
-    mutating func add(_ other: FilterUse) {
-        applied.merge(other.applied) { $0.union($1) }
-        ignoring.merge(other.ignoring) { $0.union($1) }
-    }
+    /// Adds a part that is not shown, because the filter cannot limit its numbers.
+    mutating func addHidden(_ column: String) { hiddenParts[column, default: 0] += 1 }
+
+    /// The number of parts that are not shown.
+    func hidden(_ column: String) -> Int { hiddenParts[column] ?? 0 }
 }

@@ -1,6 +1,6 @@
 import Reports
 
-/// Answers with the same key columns as one table. Each number links to the explanation of its own report.
+/// Answers with the same key columns as one table. A storefront is the same key as its country. Each number links to the explanation of its own report.
 struct JoinedTable {
     private struct Column {
         /// The index of its answer, and its index there.
@@ -27,7 +27,10 @@ struct JoinedTable {
         let columns = Self.columns(of: answers)
         self.columns = columns
         func key(_ row: [ReportValue], _ answer: PageAnswer) -> [String] {
-            answer.key(of: row).map(\.value)
+            answer.key(of: row).map { key in
+                guard key.column == PageContext.storefront else { return key.value }
+                return Countries.country(ofStorefront: key.value) ?? key.value
+            }
         }
         let byKey = answers.map { answer in
             Dictionary(
@@ -60,7 +63,11 @@ struct JoinedTable {
     var isEmpty: Bool { keys.isEmpty }
 
     private var keyNames: [String] {
-        answers.first.map { $0.table.columns.prefix($0.keyCount).map(\.name) } ?? []
+        answers.first.map { answer in
+            answer.table.columns.prefix(answer.keyCount).map {
+                $0.name == PageContext.storefront ? "country" : $0.name
+            }
+        } ?? []
     }
 
     /// The measures with a number in any row.
@@ -90,8 +97,15 @@ struct JoinedTable {
             + (isTwice ? " (\(answers[column.answer].request.name))" : "")
     }
 
-    /// - Parameter title: names the table.
-    func write(named title: String, to html: inout HTML) {
+    /// - Parameters:
+    ///   - title: names the table.
+    ///   - key: writes the value of a key column.
+    func write(
+        named title: String, to html: inout HTML,
+        key writeKey: (_ column: String, _ value: String, inout HTML) -> Void = { _, value, html in
+            html.named(value, nil)
+        }
+    ) {
         let constant = constantKeys.map(\.column)
         let shown = keyNames.indices.filter { !constant.contains(keyNames[$0]) }
         let decimals = answers.map { $0.fractionDigits(of: $0.rows) }
@@ -112,7 +126,9 @@ struct JoinedTable {
                 for key in keys {
                     html.element("tr") { html in
                         for (position, index) in shown.enumerated() {
-                            html.rowHeader(isFirst: position == 0) { $0.named(key[index], nil) }
+                            html.rowHeader(isFirst: position == 0) {
+                                writeKey(keyNames[index], key[index], &$0)
+                            }
                         }
                         for column in columns {
                             html.element("td", ["class": "number"]) { html in
@@ -132,8 +148,10 @@ struct JoinedTable {
         let answer = answers[column.answer]
         let row = rows[column.answer][key]
         let name = name(of: column)
-        let conditions = zip(answer.table.columns, key).map {
-            ReportRequest.Condition(column: $0.name, value: $1)
+        let conditions = zip(answer.table.columns, key).map { column, value in
+            let storefront =
+                column.name == PageContext.storefront ? Countries.storefront(of: value) : nil
+            return ReportRequest.Condition(column: column.name, value: storefront ?? value)
         }
         let nothing: ReportValue = ShownValue.isShare(name) ? .null : .integer(0)
         NumberLink(answer, key: conditions, row: row).write(

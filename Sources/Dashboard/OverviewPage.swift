@@ -54,6 +54,7 @@ extension PageWriter {
 
     mutating func writeOverview() throws {
         writeWarningCount()
+        try writeChosenCountry()
         let daily = try? dailyFunnel()
         // Several parts show the same campaigns, which are read once.
         let campaigns = try? answer(

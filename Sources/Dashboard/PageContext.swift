@@ -110,7 +110,24 @@ struct PageContext {
         if parameters[Self.period].nonempty != nil, period(default: .all) != nil {
             (request.since, request.until) = bounds(default: .all)
         }
+        try checkFilters(of: request)
         return try limited(request)
+    }
+
+    /// The reader's filters that cannot limit a report with these columns.
+    func ignored(by columns: [String]) -> [String] {
+        chosen.filter { applied($0, to: columns) == nil }.map(\.column)
+    }
+
+    /// Throws `DashboardError.unfiltered` if a filter cannot limit a report. Pages of the whole instance ignore filters.
+    func checkFilters(of request: ReportAddress) throws {
+        guard DashboardPage.at(path)?.isOfEverything != true else { return }
+        // An unknown report is another error.
+        let columns = try requireReport(request.name).columnNames
+        let ignored = ignored(by: columns)
+        guard ignored.isEmpty else {
+            throw DashboardError.unfiltered(ignored, report: request.name)
+        }
     }
 
     /// The request limited to the selection and the reader's scope.
@@ -200,6 +217,30 @@ struct PageContext {
         return applied(.init(column: filter, value: value), to: columns) != nil
     }
 
+    /// Why a filter cannot limit a report, as a clause.
+    func whyUnfiltered(_ column: String, _ name: String) -> String {
+        let heading = ShownValue.heading(column)
+        let report = try? requireReport(name)
+        let columns = report?.columnNames ?? []
+        if columns.contains(Self.storefront), column == "country" {
+            return "the App Store has no storefront of this country"
+        }
+        if columns.contains("bundle_id"), column == "app_id" {
+            return "catalog.yaml has no bundle id of this app"
+        }
+        let streams = report?.streams ?? []
+        let without = streams.filter { stream in
+            !DumpDescription.all.contains {
+                $0.streams == [stream] && canApply(column, to: $0.columnNames)
+            }
+        }
+        guard !without.isEmpty else { return "\(name) has no \(heading)" }
+        let names = without.map { $0.replacing("-", with: " ") }.joined(separator: ", ")
+        return streams.count == 1
+            ? "records of \(names) carry no \(heading)"
+            : "these numbers also count records without a \(heading): \(names)"
+    }
+
     private func within(
         _ scope: [ReportRequest.Condition], _ request: ReportAddress, _ report: any Report
     ) throws -> ReportAddress {
@@ -238,6 +279,8 @@ enum DashboardError: Error, CustomStringConvertible {
     case outOfScope(String, String)
     /// The page requests another value than the token allows.
     case otherScope(ReportRequest.Condition)
+    /// Filters of these columns cannot limit the rows of a report, so its numbers would be those of other rows too.
+    case unfiltered([String], report: String)
     /// The page shows the whole instance.
     case ofEverything
     case notFound(String)
@@ -249,6 +292,8 @@ enum DashboardError: Error, CustomStringConvertible {
             "your token is limited to one \(column), and \(dump) cannot be"
         case .otherScope(let condition):
             "your token is limited to \(condition.column) \(condition.value)"
+        case .unfiltered(let columns, let report):
+            "\(report) cannot be limited by \(columns.joined(separator: " and ")): remove \(columns.count == 1 ? "the parameter" : "these parameters")"
         case .ofEverything:
             "your token is limited to some campaigns, and this page shows all of them"
         case .notFound(let path): "there is no page \(path)"
@@ -260,6 +305,7 @@ enum DashboardError: Error, CustomStringConvertible {
     var status: Int {
         switch self {
         case .outOfScope, .otherScope, .ofEverything: 403
+        case .unfiltered: 400
         case .notFound: 404
         case .busy: 503
         }

@@ -33,7 +33,9 @@ struct PageWriter {
         _ request: ReportAddress, days: (since: String?, until: String?)? = nil,
         keeping bound: RowBound = RowBound(PageSource.mostRows)
     ) throws -> PageAnswer {
-        try source.answer(limited(request, to: days ?? self.days), keeping: bound)
+        let request = try limited(request, to: days ?? self.days)
+        try context.checkFilters(of: request)
+        return try source.answer(request, keeping: bound)
     }
 
     /// The request limited to the selection. Notes the filters that its rows do not have.
@@ -50,10 +52,9 @@ struct PageWriter {
 
     /// Notes which filters limit a report.
     func noteFilters(of request: ReportAddress) {
-        for condition in context.chosen {
-            source.filterUse.add(
-                condition.column, of: request.name,
-                isApplied: context.applied(condition, to: request.columns) != nil)
+        let ignored = context.ignored(by: request.columns)
+        for condition in context.chosen where !ignored.contains(condition.column) {
+            source.filterUse.add(condition.column, of: request.name, isApplied: true)
         }
     }
 
@@ -92,8 +93,7 @@ struct PageWriter {
     ) throws {
         var part = PageWriter(source, context, period: period)
         part.sectionTitle = title
-        let earlier = source.filterUse
-        source.filterUse = FilterUse()
+        var isShown = true
         do {
             try body(&part)
             showsAnything = true
@@ -106,6 +106,10 @@ struct PageWriter {
                 ? "a configuration file is invalid: \(error)"
                 : "the operator of Weir can open the same address to see the reason."
             part.paragraph("Not shown: \(reason)", class: "warning")
+        } catch DashboardError.unfiltered(let columns, let report) {
+            part = PageWriter(source, context, period: period)
+            part.writeUnfiltered(columns, report)
+            isShown = false
         } catch let error as DashboardError {
             part = PageWriter(source, context, period: period)
             part.paragraph("\(error)", class: "empty")
@@ -121,28 +125,32 @@ struct PageWriter {
                 "Not shown: an earlier version of Weir did not count a number that this needs. Choose a later period, or run weir upgrade.",
                 class: "warning")
         }
-        let ignored = ignoredFilters(source.filterUse)
-        source.filterUse.add(earlier)
         html.element("section") { html in
             html.element("h2", text: title)
-            if let note { html.element("p", ["class": "note"], text: note) }
-            for text in ignored { html.element("p", ["class": "unfiltered"], text: text) }
+            if let note, isShown { html.element("p", ["class": "note"], text: note) }
             html.append(part.html)
         }
     }
 
-    /// The filters that reports of a section do not have, as sentences.
-    private func ignoredFilters(_ use: FilterUse) -> [String] {
-        context.chosen.compactMap { condition in
-            let reports = use.ignored(condition.column)
-            guard !reports.isEmpty else { return nil }
-            let heading = ShownValue.heading(condition.column)
-            let name = source.names(for: context.scope).name(
-                condition.value, in: condition.column
-            ) { column in context.chosen.first { $0.column == column }?.value }
-            return
-                "Not limited to \(heading) \(name ?? condition.value): "
-                + "\(reports.joined(separator: " and ")) \(reports.count == 1 ? "has" : "have") no \(heading)."
+    /// Explains why numbers are missing that a filter cannot limit, with a link that removes the filter.
+    ///
+    /// - Parameter subject: what is missing, if it is not the whole section.
+    mutating func writeUnfiltered(_ columns: [String], _ report: String, of subject: String = "") {
+        for column in columns { source.filterUse.addHidden(column) }
+        let context = context
+        write { html in
+            html.element("p", ["class": "unfiltered"]) { html in
+                let names = columns.map(ShownValue.heading).joined(separator: " and ")
+                html.text(subject.isEmpty ? "Not by \(names). " : "\(subject): not by \(names). ")
+                for column in columns {
+                    html.text("\(ShownValue.sentence(context.whyUnfiltered(column, report))). ")
+                }
+                let all = columns.map { ShownValue.plural(ShownValue.heading($0)) }
+                html.link(
+                    "Show all \(all.joined(separator: " and "))",
+                    to: context.address(
+                        changing: Dictionary(uniqueKeysWithValues: columns.map { ($0, nil) })))
+            }
         }
     }
 

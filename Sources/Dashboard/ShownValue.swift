@@ -25,6 +25,11 @@ enum ShownValue {
         text.prefix(1).uppercased() + text.dropFirst()
     }
 
+    /// `countries`, `source apps`.
+    static func plural(_ noun: String) -> String {
+        noun.hasSuffix("y") ? "\(noun.dropLast())ies" : "\(noun)s"
+    }
+
     /// A note on the heading of a column; nil for a column that needs none.
     static func note(_ column: String) -> String? {
         Funnel.whyAboveOne(column).map { "Can be above 100 %: \($0)." }

@@ -50,7 +50,7 @@ enum Stylesheet {
         .note { color: var(--soft); margin: 0 0 8px; max-width: 90ch; font-size: 13px; }
         .empty { color: var(--soft); padding: 12px 16px; background: var(--fill); border-radius: 8px; }
         .first h2 { margin-top: 4px; color: var(--ink); }
-        .state { border-left: 3px solid var(--s1); background: var(--fill); padding: 8px 12px; margin: 12px 0 0;
+        .state, .unfiltered { border-left: 3px solid var(--s1); background: var(--fill); padding: 8px 12px; margin: 12px 0 0;
           border-radius: 0 6px 6px 0; max-width: 100ch; }
         .list { padding-left: 20px; margin: 8px 0; }
 
@@ -145,7 +145,6 @@ enum Stylesheet {
         pre { background: var(--fill); padding: 8px 12px; border-radius: 6px; overflow-x: auto; font-size: 12.5px;
           white-space: pre-wrap; overflow-wrap: anywhere; color: var(--ink); margin: 6px 0; }
         .warning { color: var(--bad); font-weight: 600; }
-        .unfiltered { border-left: 3px solid var(--bad); padding-left: 8px; font-weight: 600; }
         .sum .amount, .division .amount { font-size: 20px; margin-left: 12px; font-variant-numeric: tabular-nums; }
         .files + .note { margin-top: 8px; }
         .progress { color: var(--soft); margin: 0; }

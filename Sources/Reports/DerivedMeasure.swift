@@ -23,13 +23,18 @@ package struct DerivedMeasure: Sendable {
         under: [
             "initial_buys", "resubscribes", "renewals", "recoveries", "one_time_purchases",
         ])
+    package static let netSales = DerivedMeasure(
+        dump: "store-notifications", name: "net_micros", over: ["gross_micros"],
+        less: ["refunded_micros"])
     package static let winRate = DerivedMeasure(
         dump: "bids", name: "win_rate", over: ["wins"], under: ["bids"])
     /// The sum of CPM prices divided by the ads that it is for.
     package static let averageCPM = DerivedMeasure(
         dump: "bids", name: "average_cpm", over: ["billed_price_micros"], under: ["billed"])
 
-    private static let all = [conversionRate, churned, refundRate, winRate, averageCPM]
+    private static let all = [
+        conversionRate, churned, refundRate, netSales, winRate, averageCPM,
+    ]
 
     package static func named(_ name: String, of dump: String) -> DerivedMeasure? {
         all.first { $0.name == name && $0.dump == dump }
@@ -44,22 +49,27 @@ package struct DerivedMeasure: Sendable {
     /// - Parameter values: those of the parts, in order.
     package func value(_ values: [ReportValue]) -> ReportValue {
         var unit: Int128 = 1
+        var currencies: Set<String> = []
         let integers = values.compactMap { value -> Int128? in
             switch value {
             case .integer(let integer): return integer
             case .money(let money) where money.amounts.count < 2:
                 unit = 1_000_000
+                currencies.formUnion(money.amounts.map(\.currency))
                 return money.amounts.first?.micros ?? 0
             default: return nil
             }
         }
-        guard integers.count == parts.count else { return .null }
+        guard integers.count == parts.count, currencies.count < 2 else { return .null }
         func sum(_ range: some Sequence<Int128>) -> Int128 { range.reduce(0, +) }
         let above =
             sum(integers.prefix(over.count))
             - sum(integers.dropFirst(over.count).prefix(less.count))
-        return under.isEmpty
-            ? .integer(above) : .ratio(above, sum(integers.suffix(under.count)) * unit)
+        guard under.isEmpty else {
+            return .ratio(above, sum(integers.suffix(under.count)) * unit)
+        }
+        return currencies.first.map { .money(MoneyByCurrency([.text($0): above])) }
+            ?? .integer(above)
     }
 
     /// The calculation over the only row of a table of its parts. A part without a row is 0.

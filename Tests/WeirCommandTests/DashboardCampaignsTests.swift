@@ -1,4 +1,5 @@
 import ConfigurationValues
+import EventLog
 import Foundation
 import GRDB
 import History
@@ -366,6 +367,59 @@ struct DashboardCampaignsTests {
                 && Countries.name(of: "US") == "United States")
         #expect(Countries.all.allSatisfy { $0.name != $0.code })
         #expect(Countries.name(of: "QQQ") == "QQQ")
+    }
+
+    @Test(
+        "costs and sales of a country are one row, and its filter shows no number of another country"
+    )
+    func spendByCountry() throws {
+        let workspace = try Workspace()
+        let samples = try SampleNotifications()
+        try samples.configure(workspace)
+        try workspace.write("costs.yaml", "batch_records: 100\n")
+        func cost(_ country: String, _ currency: String, _ amount: Int) -> OutgoingRecord {
+            OutgoingRecord(
+                "costs",
+                #"{"source":"s","day":"2026-11-21","country":"\#(country)","currency":"\#(currency)","amount":\#(amount)}"#,
+                type: "cost.reported", partition: 0, at: Samples.start)
+        }
+        try workspace.publish("costs", cost("US", "USD", 20), cost("DE", "EUR", 5))
+        try workspace.fold("costs", workspace.options())
+        let sales = [("SUBSCRIBED", "INITIAL_BUY", 1), ("DID_RENEW", "", 5), ("REFUND", "", 1)]
+        try workspace.publish(
+            "store-notifications",
+            sales.enumerated().map { number, sale in
+                SampleNotifications.record(
+                    try samples.v2(
+                        sale.0, sale.1, uuid: "\(number)", transaction: sale.2, cohort: 20_000),
+                    number: number)
+            })
+        try workspace.fold("store-notifications", workspace.options())
+        let asker = PageAsker(source: try Installation.parse(workspace.commandLine()))
+        func rows(_ page: String) throws -> [[String]] {
+            let table = try #require(
+                page.firstMatch(of: #/<h2>By country<\/h2>.*?<tbody>(.*?)<\/tbody>/#)?.1)
+            return table.matches(of: #/<tr>(.*?)<\/tr>/#).map { row in
+                row.1.matches(of: #/<t[hd][^>]*>(.*?)<\/t[hd]>/#).map {
+                    String($0.1).replacing(#/<[^>]*>/#, with: "")
+                }
+            }
+        }
+        let all = try asker.page("/campaigns?period=all")
+        #expect(
+            try rows(all.text) == [
+                ["United StatesUS", "USD", "USD 20.00", "USD 19.98", "USD 9.99", "USD 9.99"],
+                ["GermanyDE", "EUR", "EUR 5.00", "EUR 0.00", "EUR 0.00", "EUR 0.00"],
+            ])
+        let net = try #require(all.links.first { $0.address.contains("measure=net_micros") })
+        let explained = try asker.page(net.address).text
+        #expect(explained.contains("adds up: ") && !explained.contains("does not add up"))
+        let germany = try asker.page("/?period=all&country=DE").text
+        #expect(germany.contains("<h2>Spend and sales in Germany</h2>"))
+        #expect(germany.contains(">EUR 5.00<") && !germany.contains("USD"))
+        // A notification names no network, so the sales of a network are not known.
+        let network = try asker.page("/campaigns?period=all&ad_network_id=n.example").text
+        #expect(network.contains("Sales: not by network. Records of store notifications carry no"))
     }
 
     @Test("cells of cohorts that can still grow are hatched, complete ones are not")

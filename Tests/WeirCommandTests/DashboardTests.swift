@@ -184,17 +184,32 @@ struct DashboardTests {
         for (address, words) in [
             ("/live?campaign=5239", "not used on this page"),
             ("/warnings?period=7d", "not used on this page"),
-            ("/campaigns?source_app_id=1", "not used for funnel, roas"),
+            ("/campaigns?source_app_id=1", "not possible for 4 parts of this page"),
+            ("/subscriptions?ad_network_id=com.example", "not possible on this page"),
             ("/postbacks?country=US", "United States"),
             ("/campaigns?campaign=5239&in=USD", "not used for costs"),
         ] {
             #expect(try chips(address).contains { $0.contains(words) }, "\(address)")
         }
         #expect(try chips("/postbacks?campaign=5239").allSatisfy { !$0.contains("not used") })
+        let others = "bids, impressions, overlay clicks"
         #expect(
-            try asker.page("/campaigns?country=DE").text.contains(
-                "Not limited to country Germany: funnel and roas have no country."))
-        #expect(try !asker.page("/postbacks?country=DE").text.contains("postbacks has no country"))
+            try asker.page("/?period=all&country=DE").text.contains(
+                "Not by country. These numbers also count records without a country: \(others). "
+                    + "<a href=\"/?period=all\">Show all countries</a>"))
+        #expect(
+            try !asker.page("/postbacks?country=DE").text
+                .contains("records without a country"))
+        // Files and explanations have no place for a note.
+        for address in [
+            "/dump/funnel.csv?country=DE", "/explain/funnel?country=DE&measure=installs",
+            "/changes/bids?country=DE&from=2026-11-20",
+        ] {
+            let page = try asker.page(address)
+            #expect(page.status == 400 && page.text.contains("remove the parameter"), "\(address)")
+        }
+        let report = try asker.page("/dump/funnel?country=DE")
+        #expect(report.status == 200 && !report.text.contains("<table"))
         for address in [
             "/live?topic=none", "/campaigns?campain=5239", "/?since=a&since=b", "/?period=2d",
             "/?compare=year", "/campaigns?sort=none", "/campaigns?columns=none",
