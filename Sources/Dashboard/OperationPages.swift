@@ -15,7 +15,7 @@ extension PageWriter {
     /// The newest folded record of each stream, with its age.
     mutating func writeStreams() throws {
         let now = try source.installation.present.milliseconds
-        let waiting = waitingRecords()
+        let (waiting, rejected) = (waitingRecords(), rejectedRecords())
         let columns: [ReportColumn<StreamStanding>] = [
             .text("stream") { $0.stream },
             .text("newest_record") { standing in
@@ -38,11 +38,31 @@ extension PageWriter {
                 }
             },
             .number("records") { $0.records }, .number("dated_ahead") { $0.ahead },
+            .number(Self.rejectedInDays) { rejected[$0.stream] ?? 0 },
         ]
         let standings = try source.standings()
+        let table = ReportTable(standings, columns)
+        let records = context.address(DashboardPage.records.path)
         write {
             ReportView.write(
-                ReportTable(standings, columns), to: &$0, counts: ["records", "dated_ahead"])
+                table, to: &$0, counts: ["records", "dated_ahead", Self.rejectedInDays],
+                link: { row, column in
+                    let isRejected = table.columns[column].name == Self.rejectedInDays
+                    return isRejected && !table.rows[row][column].isZero ? records : nil
+                })
+        }
+    }
+
+    private static let rejectedInDays = "rejected_in_these_days"
+
+    /// The number of rejected records in the days of the page, by topic. It does not depend on filters.
+    private func rejectedRecords() -> [String: Int64] {
+        var request = ReportAddress("outcomes", by: ["topic"], measures: ["rejected"])
+        (request.since, request.until) = days
+        guard let answer = try? source.answer(request) else { return [:] }
+        return answer.rows.reduce(into: [:]) { counts, row in
+            guard case .integer(let count) = answer.value(row, "rejected") else { return }
+            counts[answer.value(row, "topic").plainText] = Int64(clamping: count)
         }
     }
 
@@ -59,7 +79,14 @@ extension PageWriter {
     }
 
     mutating func writeOperation() throws {
-        try section("Streams") { try $0.writeStreams() }
+        try section(
+            "Streams",
+            "The present state of each stream. Only the last column depends on the chosen days. Click its numbers to see the rejected records and why."
+        ) { try $0.writeStreams() }
+        try section(
+            "Silent periods",
+            "Whole hours of the chosen days without records of a stream. A silence is listed if it is more than twice as long as 99 of 100 silences of the stream, and at least three hours. Costs are reported by day, so they are not listed. Click a stream to see its records of the hours around."
+        ) { try $0.writeOutageTable() }
         try section("Lag", "Backlog of each store and partition, as in weir lag.") { page in
             let report = try LagReport(
                 directories: page.source.installation.directories,

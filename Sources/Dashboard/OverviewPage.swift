@@ -54,6 +54,7 @@ extension PageWriter {
 
     mutating func writeOverview() throws {
         writeWarningCount()
+        if context.scope.isEmpty { try writeOutages() }
         try writeChosenCountry()
         let daily = try? dailyFunnel()
         // Several parts show the same campaigns, which are read once.
@@ -94,6 +95,10 @@ extension PageWriter {
         try section("Open warnings") { try $0.writeOpenWarnings() }
         try section("Streams", "How fresh and how complete each stream is.") {
             try $0.writeStreams()
+            let address = $0.context.address(DashboardPage.streams.path)
+            $0.write { html in
+                html.element("p") { $0.link("Lag, silent periods and stores", to: address) }
+            }
         }
     }
 

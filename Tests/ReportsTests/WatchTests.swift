@@ -26,6 +26,25 @@ struct WatchTests {
             of: [wins, losses]
         """
 
+    @Test(
+        "an outage is a silence longer than usual ones, however many there are, and nights are none"
+    )
+    func outages() {
+        func found(_ active: [Int64], present: Int64) -> [String] {
+            StreamOutage.all("bids", active: active, present: present).map {
+                "\($0.first.hoursSince1970)+\($0.hours)\($0.end == nil ? ", open" : "")"
+            }
+        }
+        let silent = [100..<106, 150..<174, 200..<202] as [Range<Int64>]
+        let hourly = (0..<240).filter { hour in !silent.contains { $0.contains(hour) } }
+        #expect(found(hourly, present: 240) == ["100+6", "150+24"])
+        #expect(found(hourly, present: 245) == ["100+6", "150+24", "240+5, open"])
+        let daily = (0..<480).filter { $0 % 24 < 16 } as [Int64]
+        #expect(found(daily, present: 480).isEmpty)
+        #expect(found(daily.filter { !(240..<264).contains($0) }, present: 480) == ["232+32"])
+        #expect(found([], present: 9).isEmpty && found([1], present: 90).isEmpty)
+    }
+
     private func watch(_ yaml: String) throws -> Watch {
         let workspace = try TemporaryDirectory()
         try workspace.write(yaml, to: "watch.yaml")

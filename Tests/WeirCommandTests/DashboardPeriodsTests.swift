@@ -274,6 +274,36 @@ struct DashboardPeriodsTests {
         #expect(page.contains(removal))
     }
 
+    @Test("a silence that is longer than usual is on Overview and Streams of its days alone")
+    func outages() throws {
+        let workspace = try Workspace()
+        // Hourly records of four days, without six hours of the third.
+        try workspace.publish(
+            "bids",
+            (0..<96).filter { !(51..<57).contains($0) }.map { hour in
+                OutgoingRecord(
+                    "bids",
+                    #"{"auction_id":"\#(hour)","bid_id":"1","seat":"s","price":1,"currency":"USD"}"#,
+                    type: "openrtb.billing", partition: 0,
+                    at: Self.firstDay + Int64(hour) * 3_600_000)
+            })
+        try workspace.foldBids()
+        let asker = try asker(workspace, at: "2026-11-24")
+        let line = "No bids from 22 Nov 2026 03:00 to 09:00 UTC (6 hours)."
+        #expect(try asker.page("/?period=all").text.contains(line))
+        #expect(
+            try !asker.page("/?since=2026-11-23&until=2026-11-24").text.contains("No bids from"))
+        let streams = try asker.page("/streams?since=2026-11-22&until=2026-11-23")
+        #expect(streams.text.contains(">22 Nov 2026 03:00<") && streams.text.contains(">6</td>"))
+        let hours = try #require(
+            streams.links.first { $0.address.hasPrefix("/dump/outcomes") }?.address)
+        // Three hours before and three after.
+        let rows = try asker.page(hours.replacing("/dump/outcomes", with: "/dump/outcomes.csv"))
+        #expect(rows.text.split(separator: "\r\n").count == 7)
+        let other = try asker.page("/streams?since=2026-11-23&until=2026-11-24").text
+        #expect(other.contains("No silent period in these days."))
+    }
+
     @Test("an end that is not after the beginning is refused on pages and files, with both days")
     func reversed() throws {
         let asker = try asker(makeWorkspace(), at: "2026-11-24T13:00:00Z")
