@@ -1,6 +1,7 @@
 import History
 import Program
 import Reports
+import Store
 import Streams
 
 // What operators did.
@@ -26,6 +27,8 @@ extension PageWriter {
                 $0.write(entry)
             }
         }
+        try section("Replays and upgrades") { $0.writePromotions() }
+        write { $0.element("h2", text: "Actions of operators") }
         paragraph(
             "Requeued dead letters, retried deliveries and ended pauses, by commands and on pages. Each action names who did it. Lines are only appended.",
             class: "note")
@@ -50,6 +53,41 @@ extension PageWriter {
                 })
             html.element("pre", text: "weir actions")
         }
+    }
+
+    /// When replayed or upgraded stores took effect. The journal names no person.
+    private mutating func writePromotions() {
+        var rows: [(directory: String, promotion: StorePromotion)] = []
+        for directory in source.installation.directories {
+            do {
+                rows += try PromotionJournal(directory: directory).promotions.map {
+                    (directory, $0)
+                }
+            } catch {
+                paragraph("\(error)", class: "warning")
+            }
+        }
+        rows.sort { $0.promotion.atMilliseconds > $1.promotion.atMilliseconds }
+        guard !rows.isEmpty else {
+            return paragraph("No replay or upgrade took effect.", class: "empty")
+        }
+        let columns: [ReportColumn<(directory: String, promotion: StorePromotion)>] = [
+            .text("time") { UTC.text(milliseconds: $0.promotion.atMilliseconds) },
+            .text("action") { row in
+                guard row.promotion.kind == .promote else { return "rolled back" }
+                return row.promotion.isUpgrade ? "upgrade took effect" : "replay took effect"
+            },
+            .text("streams") { $0.promotion.streams.keys.sorted().joined(separator: ", ") },
+            .text("data") { $0.directory },
+        ]
+        let newest = Array(rows.prefix(Self.mostActions))
+        write { html in
+            ReportView.write(
+                ReportTable(newest, columns), named: "Replays and upgrades", to: &html)
+        }
+        paragraph(
+            "The journal of stores does not name the person. Changes of a report since a day list which numbers changed: open a number and choose the day under Next steps.",
+            class: "note")
     }
 
     private mutating func write(_ entry: OperatorLog.Entry) {

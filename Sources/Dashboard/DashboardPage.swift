@@ -43,6 +43,8 @@ enum DashboardPage: String, CaseIterable {
         case .cohorts: ["show", "buyers"]
         case .subscriptions: ["show"]
         case .live: ["topic", "refused", PageContext.paused]
+        case .postbacks: ["copies"]
+        case .partners: ["partner", "state"]
         case .actions: ["id"]
         default: []
         }

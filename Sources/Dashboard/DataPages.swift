@@ -1,3 +1,4 @@
+import EventLog
 import Program
 import Reports
 import Streams
@@ -7,6 +8,11 @@ extension PageWriter {
     // MARK: Postbacks
 
     mutating func writePostbacks() throws {
+        if let status = context.parameters[Self.copies].nonempty {
+            // The comparison has no scope.
+            guard context.scope.isEmpty else { throw DashboardError.ofEverything }
+            return try writeCopies(status)
+        }
         try section("By verdict, network and version") {
             try $0.table(
                 ReportAddress(
@@ -62,13 +68,22 @@ extension PageWriter {
         files(of: byVerdict)
     }
 
-    private mutating func writeReconciliation() throws {
+    /// The parameter that lists the postbacks of one result.
+    private static let copies = "copies"
+    private static let allCopies = "postbacks"
+
+    /// The comparison of the chosen days and filters, and its command.
+    private mutating func reconciliation(
+        listing isList: Bool
+    ) throws -> (found: Reconciliation, command: String) {
         // The comparison takes the days of a request of postbacks.
         let selection = try context.limited(ReportAddress("postbacks"), to: days)
         let times = try selection.resolved(in: source.timeZone(of: selection))
         var question = ReconciliationQuery()
         question.request.timeZone = times.timeZone
-        question.request.grouping = .columns(["ad_network_id"])
+        if !isList { question.request.grouping = .columns(["ad_network_id"]) }
+        question.showsRecords = isList
+        question.showsMatched = isList
         question.request.sinceMilliseconds = times.sinceMilliseconds
         question.request.untilMilliseconds = times.untilMilliseconds
         for condition in context.chosen {
@@ -81,17 +96,92 @@ extension PageWriter {
         question.catalog = try source.configuration.catalog()
         question.trustsDevelopment = try source.installation.configuration.trustsDevelopment()
         let found = try source.stores.reconciliation(question)
-        writeNotices(found.notices)
-        let counts = Set(found.table.columns.filter(\.isNumber).map(\.name))
-        write { ReportView.write(found.table, to: &$0, counts: counts) }
-        var words = ["weir", "reconcile", "--by", "ad_network_id"]
+        var words = ["weir", "reconcile"]
+        words += isList ? ["--records", "--all"] : ["--by", "ad_network_id"]
         for condition in question.request.conditions {
             words += ["--where", "\(condition.column)=\(condition.value)"]
         }
         words += selection.since.map { ["--since", $0] } ?? []
         words += selection.until.map { ["--until", $0] } ?? []
-        let command = ShellWords.text(words + source.clockWords)
+        return (found, ShellWords.text(words + source.clockWords))
+    }
+
+    private mutating func writeReconciliation() throws {
+        let (found, command) = try reconciliation(listing: false)
+        writeNotices(found.notices)
+        let table = found.table
+        let counts = Set(table.columns.filter(\.isNumber).map(\.name))
+        let listed = ReconciliationQuery.statuses + [Self.allCopies]
+        let (context, names) = (context, source.names(for: context.scope))
+        write {
+            ReportView.write(
+                table, to: &$0,
+                text: { row, column in
+                    let (name, value) = (table.columns[column].name, table.rows[row][column])
+                    let text = ShownValue.text(value, in: name, isKey: !counts.contains(name))
+                    return names.name(text, in: name).map { "\($0) (\(text))" } ?? text
+                },
+                link: { row, column in
+                    let (name, value) = (table.columns[column].name, table.rows[row][column])
+                    guard listed.contains(name), !value.isZero else { return nil }
+                    return context.address(changing: [
+                        "ad_network_id": table.rows[row][0].plainText, Self.copies: name,
+                    ])
+                })
+        }
         write { $0.element("pre", text: command) }
+    }
+
+    /// The postbacks of a result of the comparison, each with its records.
+    private mutating func writeCopies(_ status: String) throws {
+        let valid = ReconciliationQuery.statuses + [Self.allCopies]
+        guard valid.contains(status) else {
+            throw CommandError.usage(
+                "unknown \(Self.copies) '\(status)': use one of \(valid.joined(separator: ", "))")
+        }
+        let heading = ShownValue.sentence(ShownValue.heading(status))
+        try section(
+            "Network copies compared with developer copies: \(heading)",
+            "Click the offsets of a copy to see its record. A postback counts on the day of its first copy."
+        ) { page in
+            let (found, command) = try page.reconciliation(listing: true)
+            let all = found.table
+            let rows = all.rows.filter {
+                status == Self.allCopies || $0.first?.plainText == status
+            }
+            let table = ReportTable(
+                columns: all.columns, rows: Array(rows.prefix(PageWriter.mostRows)))
+            page.paragraph(
+                "\(counted(rows.count, "postback")) with this result\(rows.count > table.rows.count ? ". The first \(table.rows.count) are shown" : "")."
+            )
+            page.write {
+                ReportView.write(
+                    table, to: &$0,
+                    link: { row, column in
+                        guard
+                            ["network_offsets", "developer_offsets"].contains(
+                                all.columns[column].name)
+                        else { return nil }
+                        return Self.record(of: table.rows[row], column, table)
+                    })
+            }
+            page.write { $0.element("pre", text: command) }
+        }
+        let back = context.address(changing: [Self.copies: nil, "ad_network_id": nil])
+        write { html in html.element("p") { $0.link("All of Postbacks", to: back) } }
+    }
+
+    /// The page of the first copy in a column of offsets.
+    private static func record(
+        of row: [ReportValue], _ column: Int, _ table: ReportTable
+    ) -> PageAddress? {
+        let partition = table.columns.firstIndex { $0.name == "partition" }
+        guard let partition, let number = Int32(row[partition].plainText),
+            let offset = row[column].plainText.split(separator: " ").first.flatMap({ Int64($0) })
+        else { return nil }
+        return address(
+            of: TopicPosition(
+                topic: PostbacksFold.streamName, partition: number, offset: offset))
     }
 
     // MARK: Records

@@ -165,6 +165,8 @@ extension PageWriter {
                         html.campaign(key + answer.names(of: row), names, link: target)
                     } else if column.name == "campaign", text.isEmpty {
                         html.element("span", ["class": "unknown"], text: "No campaign")
+                    } else if name == nil, let plain = ShownValue.name(text, in: column.name) {
+                        html.element("span", ["title": text], text: plain)
                     } else {
                         html.named(text, name, link: isCampaign ? target : nil)
                     }

@@ -13,6 +13,9 @@ extension PageWriter {
     mutating func writePartners() throws {
         let stores = try source.installation.deliveryStores()
         let (standings, faults) = try PartnerStanding.all(source, stores)
+        if let name = context.parameters["partner"].nonempty {
+            return try writePartner(name, standings.first { $0.name == name }, stores)
+        }
         for fault in faults {
             paragraph(
                 "A partner is not shown, because its file is invalid: \(fault)", class: "warning")
@@ -67,6 +70,52 @@ extension PageWriter {
         try section("Latest deliveries") { page in
             let last = try stores.flatMap { try $0.deliveries(limit: 50) }
             page.write { Self.write(last, to: &$0) }
+        }
+    }
+
+    /// The deliveries of these states, as the table of partners counts them.
+    private static let listedStates: [(name: String, states: [DeliveryState])] = [
+        ("failed", [.dead]), ("waiting", [.pending, .held]), ("delivered", [.delivered]),
+    ]
+    private static let mostDeliveries = 200
+
+    /// What reached one partner, and what did not and why.
+    private mutating func writePartner(
+        _ name: String, _ standing: PartnerStanding?, _ stores: [DeliveryStore]
+    ) throws {
+        let wanted = context.parameters["state"].nonempty
+        guard wanted == nil || Self.listedStates.contains(where: { $0.name == wanted }) else {
+            let valid = Self.listedStates.map(\.name).joined(separator: ", ")
+            throw CommandError.usage("unknown state '\(wanted ?? "")': use one of \(valid)")
+        }
+        if let standing, standing.obstacle != nil || standing.held > 0 {
+            paragraph(standing.explanation, class: "warning")
+            write { $0.element("pre", text: standing.command) }
+        }
+        if let partner = standing?.partner {
+            let networks = partner.filter.networks?.sorted().joined(separator: ", ") ?? "all"
+            paragraph(
+                "Only postbacks with the verdicts \(partner.trust.map(\.rawValue).sorted().joined(separator: ", ")) of the networks \(networks) become documents for \(name). Other postbacks are not sent.",
+                class: "note")
+        }
+        for (title, states) in Self.listedStates where wanted == nil || title == wanted {
+            try section("\(ShownValue.sentence(title)): \(name)") { page in
+                let found = try states.flatMap {
+                    try stores.latest(Self.mostDeliveries, partner: name, state: $0)
+                }
+                page.write { Self.write(found, to: &$0) }
+                if found.count >= Self.mostDeliveries {
+                    page.paragraph("The newest are shown.", class: "note")
+                }
+                page.write {
+                    $0.element(
+                        "pre",
+                        text: ShellWords.text(["weir", "deliveries", "list", "--partner", name]))
+                }
+            }
+        }
+        write { html in
+            html.element("p") { $0.link("All partners", to: PageAddress("/partners")) }
         }
     }
 
@@ -139,7 +188,16 @@ extension PageWriter {
         write {
             ReportView.write(
                 ReportTable(standings, columns), to: &$0,
-                counts: ["delivered", "waiting", "failed"])
+                counts: Set(Self.listedStates.map(\.name)),
+                link: { row, column in
+                    let partner = [(name: "partner", value: standings[row].name)]
+                    let name = columns[column].name
+                    guard Self.listedStates.contains(where: { $0.name == name }) else {
+                        return column == 0 ? PageAddress("/partners", partner) : nil
+                    }
+                    guard columns[column].value(standings[row]) != .integer(0) else { return nil }
+                    return PageAddress("/partners", partner + [("state", name)])
+                })
         }
     }
 

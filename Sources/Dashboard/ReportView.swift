@@ -20,8 +20,11 @@ enum ReportView {
                 html.element("tr") { html in
                     for column in table.columns {
                         html.element(
-                            "th", ["scope": "col", "class": column.isNumber ? "number" : nil],
-                            text: ShownValue.heading(column.name))
+                            "th",
+                            [
+                                "scope": "col", "class": column.isNumber ? "number" : nil,
+                                "title": ShownValue.note(column.name),
+                            ], text: ShownValue.heading(column.name))
                     }
                 }
             }
@@ -44,15 +47,17 @@ enum ReportView {
         _ text: ((Int, Int) -> String)?,
         _ link: (Int, Int) -> PageAddress?, to html: inout HTML
     ) {
-        let shown =
+        let written =
             text?(row, column)
             ?? ShownValue.text(
                 table.rows[row][column], in: table.columns[column].name,
                 isKey: !counts.contains(table.columns[column].name))
+        let plain = ShownValue.name(written, in: table.columns[column].name)
+        let shown = plain ?? written
         // Instants and ids are not broken into lines.
         let isWord = !shown.contains(" ") && shown.utf8.count <= longestWord
         let name = table.columns[column].isNumber ? "number" : isWord ? "word" : "text"
-        html.element("td", ["class": name]) { html in
+        html.element("td", ["class": name, "title": plain == nil ? nil : written]) { html in
             if let target = link(row, column) {
                 html.link(shown, to: target)
             } else {

@@ -18,7 +18,36 @@ enum ShownValue {
         "average_cpm": "average CPM",
         "ad_network_id": "network", "app_id": "app", "source_app_id": "source app",
         "reengagements": "re-engagements",
+        "did_win": "won", "conversion_type": "kind of install", "sequence_index": "postback number",
+        "missing_developer_copy": "no developer copy", "missing_network_copy": "no network copy",
     ]
+
+    /// Columns with values from a closed list.
+    private static let listed: Set<String> = [
+        "framework", "conversion_type", "interaction", "verdict", "reason", "fault", "type",
+        "status", "state", "measure", "topic", "stream", "signal",
+    ]
+
+    /// Parts of such values, and how pages write them.
+    private static let parts = [
+        "skadnetwork": "SKAdNetwork", "adattributionkit": "AdAttributionKit",
+        "openrtb": "OpenRTB", "skoverlay": "overlay", "appstore": "App Store", "json": "JSON",
+        "id": "id", "url": "URL", "sdk": "SDK",
+    ]
+
+    /// The plain name of a value from a closed list: `malformed JSON` for `malformed_json`. Nil if it is the value
+    /// itself.
+    static func name(_ value: String, in column: String) -> String? {
+        guard listed.contains(column), !value.isEmpty, !value.contains(" ") else { return nil }
+        guard column != "measure" else {
+            let name = heading(value)
+            return name == value ? nil : name
+        }
+        let isTopic = ["topic", "stream"].contains(column)
+        let name = value.split(whereSeparator: { "_.".contains($0) || isTopic && $0 == "-" })
+            .map { parts[String($0)] ?? String($0) }.joined(separator: " ")
+        return name == value ? nil : name
+    }
 
     /// Text that begins with a capital letter.
     static func sentence(_ text: String) -> String {
@@ -30,9 +59,14 @@ enum ShownValue {
         noun.hasSuffix("y") ? "\(noun.dropLast())ies" : "\(noun)s"
     }
 
-    /// A note on the heading of a column; nil for a column that needs none.
+    /// A note on the heading of a column: its name in files and commands, if the heading has another one.
     static func note(_ column: String) -> String? {
-        Funnel.whyAboveOne(column).map { "Can be above 100 %: \($0)." }
+        let isOther = heading(column) != column.replacing("_", with: " ")
+        let notes = [
+            isOther ? "\(column) in files and commands." : nil,
+            Funnel.whyAboveOne(column).map { "Can be above 100 %: \($0)." },
+        ].compactMap(\.self)
+        return notes.isEmpty ? nil : notes.joined(separator: " ")
     }
 
     /// The name of a sum of an explanation, which contains prices as records have them.

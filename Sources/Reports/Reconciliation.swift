@@ -35,6 +35,9 @@ package struct ReconciliationQuery: Sendable {
     /// Names the campaigns of rows, for `catalog_campaign`.
     package var catalog = Catalog()
 
+    /// The results of a comparison, each also a column of its counts.
+    package static let statuses = ReconciledPostback.Status.allCases.map(\.rawValue)
+
     /// The columns of its conditions.
     package static let columnNames = Reconciliation.selectable.map(\.name)
 

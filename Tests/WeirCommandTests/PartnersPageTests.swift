@@ -19,11 +19,11 @@ struct PartnersPageTests {
         try #require(topics.status == 0, "\(topics.error)")
     }
 
-    private func page() throws -> String {
+    private func page(_ address: String = "/partners") throws -> String {
         let source = try Installation.parse([
             "--data", workspace.data, "--pipelines", workspace.pipelines,
         ])
-        return try PageAsker(source: source).page("/partners").text
+        return try PageAsker(source: source).page(address).text
     }
 
     /// Publishes the sample postbacks of one line, folds them and delivers what is made of them.
@@ -64,6 +64,9 @@ struct PartnersPageTests {
             "\(page)")
         #expect(page.contains("gone: its file is missing. 1 document waits. Add "), "\(page)")
         #expect(page.contains("weir deliveries list --partner gone --state held"))
+        let missing = try self.page("/partners?partner=gone")
+        #expect(missing.contains("gone: its file is missing. 1 document waits. Add "))
+        #expect(missing.contains("<h2>Waiting: gone</h2>"))
     }
 
     @Test("the page says whether there is no partner, or no service that sends")
@@ -100,11 +103,17 @@ struct PartnersPageTests {
         let delivered = try page()
         #expect(delivered.contains(">127.0.0.1:\(partner.port)<"))
         #expect(delivered.contains("Nothing is due: no document waits"))
-        let row = try #require(delivered.firstMatch(of: #/<tr><td[^>]*>acme<.*?<\/tr>/#)?.0)
+        let row = try #require(
+            delivered.firstMatch(of: #/<tr><td[^>]*><a [^>]*>acme<.*?<\/tr>/#)?.0)
         #expect(row.contains(/[0-9T:.-]+Z/) && !row.contains("never"))
         #expect(
-            row.matches(of: #/<td class="number">([0-9]+)</#).map { String($0.1) }
+            row.matches(of: #/<td class="number">(?:<a [^>]*>)?([0-9]+)</#).map { String($0.1) }
                 == ["1", "0", "0"])
+        // The number leads to its deliveries.
+        #expect(row.contains("/partners?partner=acme&amp;state=delivered\">1<"))
+        let reached = try self.page("/partners?partner=acme&state=delivered")
+        #expect(reached.contains("<h2>Delivered: acme</h2>") && !reached.contains("<h2>Failed"))
+        #expect(reached.matches(of: #/href="\/delivery\?id=/#).count == 1)
         try addPartner("acme", url: "http://127.0.0.1:\(partner.port)/", trust: "valid")
         #expect(
             try page().contains(

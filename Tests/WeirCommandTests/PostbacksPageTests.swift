@@ -87,11 +87,29 @@ struct PostbacksPageTests {
                     == printed.map { "\(($0["postbacks"] as? NSNumber)?.intValue ?? -1)" })
         }
         #expect(counts.contains { $0 > 0 })
-        let filtered = try asker.page("/postbacks?period=all&ad_network_id=com.example&country=US")
-            .text
+        let filtered = try asker.page("/postbacks?period=all&ad_network_id=com.example").text
         #expect(
             filtered.contains("weir reconcile --by ad_network_id --where ad_network_id=com.example")
         )
-        #expect(filtered.contains("reconcile has no country."))
+        #expect(
+            try asker.page("/postbacks?period=all&country=US").text
+                .contains("Not by country. Weir reconcile has no country."))
+    }
+
+    @Test("a number of compared copies leads to as many postbacks, each with its records")
+    func copies() throws {
+        let page = try asker.page("/postbacks?period=all")
+        let links = page.links.filter { $0.address.contains("copies=") }
+        #expect(links.count > 2)
+        for link in links.prefix(4) {
+            let count = try #require(Int(link.text.replacing(",", with: "")))
+            let list = try asker.page(link.address).text
+            #expect(
+                list.contains(
+                    "\(count) \(count == 1 ? "postback" : "postbacks") with this result."),
+                "\(link.address)")
+            #expect(list.contains("/record?topic=postbacks&amp;partition="))
+        }
+        #expect(try asker.page("/postbacks?copies=none").status == 400)
     }
 }
