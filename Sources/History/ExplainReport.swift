@@ -196,7 +196,7 @@ extension ExplainReport {
             json.member("measure", division.measure)
             json.member("formula", division.formula)
             json.name("value")
-            json.raw(division.reasonUnknown == nil ? division.value.plainText : "null")
+            json.raw(division.reasonUnknown == nil ? division.valueInJSON : "null")
             json.member("words", division.text)
             if division.installsWithoutCost > 0 {
                 json.member("installs_without_cost", division.installsWithoutCost)

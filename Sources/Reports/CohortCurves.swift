@@ -81,6 +81,65 @@ private struct CurveRule {
             dump: InstallCohortsKey.table.name, column: "window", steps: CurveStep.windows,
             size: "installs"),
     ]
+
+    /// The name in conditions that selects the rows of all steps up to one.
+    var through: String { "through_\(column)" }
+
+    static func of(_ dump: String) -> CurveRule? { all.first { $0.dump == dump } }
+}
+
+/// A condition on increments of curves: the rows with a cohort and any step up to one.
+struct ThroughStep {
+    private let columnName: String
+    private let step: Int
+    private let cohort: Int
+    private let steps: [StoredValue]
+
+    /// Nil for a condition on a column.
+    ///
+    /// - Throws: `badCondition` for an unknown step.
+    init?(
+        _ condition: ReportRequest.Condition, of dump: String, _ columns: [DumpColumn]
+    ) throws(InspectionError) {
+        guard let rule = CurveRule.of(dump), condition.column == rule.through,
+            let step = columns.firstIndex(where: { $0.name == rule.column }),
+            let cohort = columns.firstIndex(where: { $0.kind == .day })
+        else { return nil }
+        let names = rule.steps.map { columns[step].reportValue($0.value).plainText }
+        guard let last = names.firstIndex(of: condition.value) else {
+            throw .badCondition(
+                column: condition.column, value: condition.value,
+                wanted: "one of \(names.joined(separator: ", "))")
+        }
+        columnName = rule.column
+        self.step = step
+        self.cohort = cohort
+        steps = rule.steps[...last].map(\.value)
+    }
+
+    func includes(_ values: [StoredValue]) -> Bool {
+        !values[cohort].text.isEmpty && steps.contains(values[step])
+    }
+
+    func includes(_ value: StoredValue, ofColumn name: String) -> Bool {
+        name != columnName || steps.contains(value)
+    }
+}
+
+extension DumpDescription {
+    /// The name in conditions that selects the rows of all steps of a curve up to one; nil for rows without curves.
+    var throughStep: String? { CurveRule.of(name)?.through }
+}
+
+extension ReportRequest {
+    /// The conditions that select the increments in a row of a curve, given the row's key.
+    package func incrementConditions(_ key: [Condition]) -> [Condition] {
+        guard curve, let rule = CurveRule.of(name) else { return key }
+        return key.map { condition in
+            condition.column == rule.column
+                ? Condition(column: rule.through, value: condition.value) : condition
+        }
+    }
 }
 
 /// The increments of one curve by step, and the sizes of its cohorts by day.
@@ -99,11 +158,13 @@ extension OpenStores {
         _ request: ReportRequest, _ configuration: DumpConfiguration = DumpConfiguration(),
         converting conversion: CurrencyConversion? = nil
     ) throws(InspectionError) -> ReportTable {
-        guard let rule = CurveRule.all.first(where: { $0.dump == request.name }) else {
+        guard let rule = CurveRule.of(request.name) else {
             throw .noCurves(request.name, valid: CurveRule.all.map(\.dump))
         }
-        guard !request.conditions.contains(where: { $0.column == rule.column }) else {
-            throw .curveColumn(rule.column)
+        if let onStep = request.conditions.first(where: {
+            [rule.column, rule.through].contains($0.column)
+        }) {
+            throw .curveColumn(onStep.column)
         }
         let figure = try DumpFigure(request, configuration)
         if let unknown = request.measures?.first(where: { !figure.measures.contains($0) }) {
@@ -119,13 +180,18 @@ extension OpenStores {
             (figure.selection.columns.map(\.name) + [rule.column, cohort]
                 + all.map(\.name).filter { $0 == Dump.app }).uniqued)
         let wanted = try DumpFigure(increments, configuration)
+        var names = figure.selection.columns.map(\.name)
+        if conversion != nil, !request.grouping.names(Dump.currency) {
+            names.removeAll { $0 == Dump.currency }
+        }
         return try view(of: figure.streams) { view in
             var dump = try view.dump(wanted)
             if let conversion {
                 dump = try dump.converted(by: conversion, dropping: nil)
+                dump.onlyCurrency = conversion.target
             }
             return dump.curves(
-                rule, cohort: cohort, by: figure.selection.columns.map(\.name),
+                rule, cohort: cohort, by: names,
                 shown: figure.request.measures, newestMilliseconds: try view.newestMilliseconds,
                 models: try view.conversionModels())
         }
@@ -133,7 +199,7 @@ extension OpenStores {
 }
 
 extension Array where Element: Hashable {
-    fileprivate var uniqued: [Element] {
+    var uniqued: [Element] {
         var seen: Set<Element> = []
         return filter { seen.insert($0).inserted }
     }
@@ -157,7 +223,7 @@ extension Dump {
         let indices = columns.indices.filter {
             $0 != stepIndex && names.contains(columns[$0].name)
         }
-        let currency = indices.firstIndex { columns[$0].name == Dump.currency }
+        let currency = indices.firstIndex { columns[$0].name == Self.currency }
         let appIndex = columns.firstIndex { $0.name == Dump.app }
         let zeros = ExactSums(count: measures.count)
         var curves = RowGroups(
@@ -182,10 +248,12 @@ extension Dump {
                     zip(indices, curve.columns).map { columns[$0].reportValue($1) }
                         + [columns[stepIndex].reportValue(step.value)]
                         + shown.map { index in
+                            let currency =
+                                currency.map { curve.columns[$0] } ?? onlyCurrency.map { .text($0) }
                             guard let currency, let sum = sums[index],
                                 MoneyByCurrency.isMoney(measures[index])
                             else { return sums[index].reportValue }
-                            return .money(MoneyByCurrency([curve.columns[currency]: sum]))
+                            return .money(MoneyByCurrency([currency: sum]))
                         }
                         // The sizes weight the cohorts.
                         + [

@@ -138,6 +138,7 @@ extension OpenStores {
     ) throws(InspectionError) -> Dump {
         let (request, added) = try request.withDay()
         return try dumpByCurrency(request, configuration).converted(by: conversion, dropping: added)
+            .withoutAddedCurrency(request)
     }
 }
 

@@ -10,12 +10,39 @@ package struct DerivedMeasure: Sendable {
     package var less: [String] = []
     /// The measures whose sum divides; empty for a sum.
     package var under: [String] = []
+    /// A constant that multiplies.
+    package var factor: Int128 = 1
+    /// A constant that divides.
+    package var divisor: Int128 = 1
 
     package static let conversionRate = DerivedMeasure(
         dump: "cohorts", name: "conversion_rate", over: ["trial_conversions"], under: ["trials"])
+    /// The share of buyers without an expiration.
+    package static let keptRate = DerivedMeasure(
+        dump: "cohorts", name: "kept_rate", over: ["buyers"], less: ["expirations"],
+        under: ["buyers"])
+    /// A buyer can renew several times, so it is not a share.
+    package static let renewalsPer100 = DerivedMeasure(
+        dump: "cohorts", name: "renewals_per_100_buyers", over: ["renewals"], under: ["buyers"],
+        factor: 100)
+    package static let expirationsPer100 = DerivedMeasure(
+        dump: "cohorts", name: "expirations_per_100_buyers", over: ["expirations"],
+        under: ["buyers"], factor: 100)
+    /// The share of the payments up to the same age.
+    package static let refundedShare = DerivedMeasure(
+        dump: "cohorts", name: "refunded_share", over: ["refunded_micros"],
+        under: ["gross_micros"])
+
+    private static let expirations = [
+        "expirations_voluntary", "expirations_billing", "expirations_price", "expirations_other",
+    ]
+    /// All expirations, whatever their cause.
     package static let churned = DerivedMeasure(
-        dump: "store-notifications", name: "churned",
-        over: ["expirations_voluntary", "expirations_billing"])
+        dump: "store-notifications", name: "churned", over: expirations)
+    /// The share of subscription periods that ended without a renewal, of all that ended or were renewed.
+    package static let churnRate = DerivedMeasure(
+        dump: "store-notifications", name: "churn_rate", over: expirations,
+        under: expirations + ["renewals", "recoveries"])
     /// By all sales, as in `app_refund_rate` of the funnel.
     package static let refundRate = DerivedMeasure(
         dump: "store-notifications", name: "refund_rate", over: ["refunds"],
@@ -28,48 +55,74 @@ package struct DerivedMeasure: Sendable {
         less: ["refunded_micros"])
     package static let winRate = DerivedMeasure(
         dump: "bids", name: "win_rate", over: ["wins"], under: ["bids"])
+    /// The billed amount, as a publisher calls it: prices are for a thousand ads.
+    package static let earnings = DerivedMeasure(
+        dump: "bids", name: "earnings_micros", over: ["billed_price_micros"], divisor: 1000)
     /// The sum of CPM prices divided by the ads that it is for.
     package static let averageCPM = DerivedMeasure(
         dump: "bids", name: "average_cpm", over: ["billed_price_micros"], under: ["billed"])
+    /// As in the fraud signal `automatic_clicks`.
+    package static let automaticRate = DerivedMeasure(
+        dump: "overlay-clicks", name: "automatic_click_rate", over: ["automatic_clicks"],
+        under: ["clicks", "automatic_clicks", "early"])
+    /// As in the fraud signal `early_clicks`.
+    package static let earlyRate = DerivedMeasure(
+        dump: "overlay-clicks", name: "early_click_rate", over: ["early"],
+        under: ["clicks", "automatic_clicks", "early"])
 
     private static let all = [
-        conversionRate, churned, refundRate, netSales, winRate, averageCPM,
+        conversionRate, keptRate, renewalsPer100, expirationsPer100, refundedShare, churned,
+        churnRate, refundRate, netSales, winRate, earnings, averageCPM, automaticRate, earlyRate,
     ]
 
     package static func named(_ name: String, of dump: String) -> DerivedMeasure? {
         all.first { $0.name == name && $0.dump == dump }
     }
 
-    /// Every measure that it is computed from.
+    /// The measures of its terms, in order.
     package var parts: [String] { over + less + under }
 
+    /// Every measure that it is computed from.
+    package var measures: [String] { parts.uniqued }
+
     /// Its value; null if a part is unknown or has several currencies, or without anything to divide by. A quotient of
-    /// money is in units of its currency.
+    /// money and a count is in units of its currency.
     ///
     /// - Parameter values: those of the parts, in order.
     package func value(_ values: [ReportValue]) -> ReportValue {
-        var unit: Int128 = 1
-        var currencies: Set<String> = []
-        let integers = values.compactMap { value -> Int128? in
+        if under.isEmpty, values.count == 1, case .money(let money) = values[0] {
+            return .money(money.divided(by: divisor))
+        }
+        guard let above = sum(values.prefix(over.count)),
+            let subtracted = sum(values.dropFirst(over.count).prefix(less.count)),
+            let below = sum(values.suffix(under.count)), values.count == parts.count,
+            Set(values.flatMap(\.currencies)).count < 2
+        else { return .null }
+        let unit: Int128 =
+            Self.isMoney(values.prefix(over.count)) == Self.isMoney(values.suffix(under.count))
+            || under.isEmpty ? 1 : 1_000_000
+        let amount = (above - subtracted) * factor
+        guard under.isEmpty else { return .ratio(amount, below * unit * divisor) }
+        guard let currency = values.flatMap(\.currencies).first else {
+            return .integer(amount / divisor)
+        }
+        return .money(MoneyByCurrency([.text(currency): amount]).divided(by: divisor))
+    }
+
+    private static func isMoney(_ values: some Sequence<ReportValue>) -> Bool {
+        values.contains { if case .money = $0 { true } else { false } }
+    }
+
+    /// The sum of counts, or of the millionths of amounts; nil if one is unknown or has several currencies.
+    private func sum(_ values: some Sequence<ReportValue>) -> Int128? {
+        values.reduce(0) { sum, value in
             switch value {
-            case .integer(let integer): return integer
+            case .integer(let integer): sum.map { $0 + integer }
             case .money(let money) where money.amounts.count < 2:
-                unit = 1_000_000
-                currencies.formUnion(money.amounts.map(\.currency))
-                return money.amounts.first?.micros ?? 0
-            default: return nil
+                sum.map { $0 + (money.amounts.first?.micros ?? 0) }
+            default: nil
             }
         }
-        guard integers.count == parts.count, currencies.count < 2 else { return .null }
-        func sum(_ range: some Sequence<Int128>) -> Int128 { range.reduce(0, +) }
-        let above =
-            sum(integers.prefix(over.count))
-            - sum(integers.dropFirst(over.count).prefix(less.count))
-        guard under.isEmpty else {
-            return .ratio(above, sum(integers.suffix(under.count)) * unit)
-        }
-        return currencies.first.map { .money(MoneyByCurrency([.text($0): above])) }
-            ?? .integer(above)
     }
 
     /// The calculation over the only row of a table of its parts. A part without a row is 0.
@@ -81,6 +134,6 @@ package struct DerivedMeasure: Sendable {
         }
         return FunnelDivision(
             measure: name, over: over.map(term), less: less.map(term), under: under.map(term),
-            value: value(parts.map { term($0).value }))
+            factor: factor, divisor: divisor, value: value(parts.map { term($0).value }))
     }
 }

@@ -243,7 +243,7 @@ extension Dump {
     }
 
     /// The dump without the currency column that was added, if all amounts have one currency.
-    fileprivate func withoutAddedCurrency(_ request: ReportRequest) -> Dump {
+    func withoutAddedCurrency(_ request: ReportRequest) -> Dump {
         guard request.tellsCurrenciesApart, !request.grouping.names(Self.currency),
             let index = columns.firstIndex(where: { $0.name == Self.currency })
         else { return self }

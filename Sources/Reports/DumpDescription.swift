@@ -161,6 +161,7 @@ extension DumpDescription: Report {
     package var help: String? { nil }
     package var columnNames: [String] { columns.map(\.name) }
     package var measureNames: [String] { measures }
+    package var conditionNames: [String] { columnNames + [throughStep].compactMap(\.self) }
     package var abilities: ReportAbilities {
         let all: ReportAbilities = [.amounts, .groups, .scopes, .sums]
         return hasWindows ? all.union(.maturity) : all
@@ -246,14 +247,19 @@ extension DumpDescription: Report {
         keeping bound: RowBound
     ) throws -> ShownRows {
         let dumps = try dumps(configuration, request)
+        let conversion = try request.conversion(configuration)
         if request.curve {
-            let table = try stores.curves(request, dumps)
+            let table = try stores.curves(request, dumps, converting: conversion)
             let measures = Set(measures + ["maturity"])
             return ShownRows(
                 table: table,
                 keyCount: table.columns.prefix { !measures.contains($0.name) }.count)
         }
-        let (kept, rowCount) = try stores.dump(request, dumps, keeping: bound)
+        let (kept, rowCount) =
+            try conversion.map { conversion in
+                let dump = try stores.dump(request, dumps, converting: conversion)
+                return (dump, dump.rows.count)
+            } ?? stores.dump(request, dumps, keeping: bound)
         let rows = try request.measures.map { try kept.limited(toMeasures: $0) } ?? kept
         let shown = rows.withLossReasonNames()
         var answer = ShownRows(
@@ -284,12 +290,11 @@ extension DumpDescription: Report {
     ) throws -> any Figure { try figure(request, configuration) }
 
     package func isExplained(_ measure: String, in request: ReportRequest) -> Bool {
-        !request.curve && request.dateRule == nil && measure != "maturity"
-            && measure != "final_after"
+        request.dateRule == nil && measure != "maturity" && measure != "final_after"
     }
 
     package func provedParts(of measure: String) -> [String]? {
-        DerivedMeasure.named(measure, of: name)?.parts ?? [measure]
+        DerivedMeasure.named(measure, of: name)?.measures ?? [measure]
     }
 
     package func division(
@@ -299,7 +304,7 @@ extension DumpDescription: Report {
         guard let derived = DerivedMeasure.named(measure, of: name) else { return nil }
         var request = request
         request.grouping = .total
-        request.measures = derived.parts
+        request.measures = derived.measures
         return derived.division(
             try answer(request, stores, configuration, as: .json).report)
     }

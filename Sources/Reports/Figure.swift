@@ -158,7 +158,7 @@ package final class DumpFigure: Figure {
 
     package func parts(ofColumn name: String) -> NumberParts {
         if let derived = DerivedMeasure.named(name, of: description.name) {
-            return .measures(derived.parts)
+            return .measures(derived.measures)
         }
         return measures.contains(name) ? .measures([name]) : .unknown(valid: measures)
     }

@@ -73,6 +73,10 @@ package struct FunnelDivision: Sendable {
     package let less: [Term]
     /// The terms of the denominator, which are added; empty for a sum.
     package let under: [Term]
+    /// A constant that multiplies.
+    package var factor: Int128 = 1
+    /// A constant that divides.
+    package var divisor: Int128 = 1
     /// The value in the report; null without one.
     package let value: ReportValue
     /// For `cpi`: the installs of campaigns without a known cost.
@@ -95,8 +99,9 @@ package struct FunnelDivision: Sendable {
             }
             return signed.count > 1 && !under.isEmpty ? [.sign("(")] + sum + [.sign(")")] : sum
         }
-        let above = side(over, less: less)
-        return under.isEmpty ? above : above + [.sign(" / ")] + side(under)
+        let above = (factor == 1 ? [] : [.sign("\(factor) × ")]) + side(over, less: less)
+        let whole = under.isEmpty ? above : above + [.sign(" / ")] + side(under)
+        return divisor == 1 ? whole : whole + [.sign(" / \(divisor)")]
     }
 
     /// The division in names: `clicks / (presented + viewed)`.
@@ -117,9 +122,17 @@ package struct FunnelDivision: Sendable {
         }.joined()
     }
 
-    /// The currency of an amount divided by a count; nil for a share.
+    /// The currency of an amount divided by a count; nil for a share, and for an amount that has it.
     package var currency: String? {
-        under.contains { !$0.currencies.isEmpty } ? nil : over.first?.currencies.first
+        if case .money = value { return nil }
+        return under.contains { !$0.currencies.isEmpty } ? nil : over.first?.currencies.first
+    }
+
+    /// The value in JSON: amounts are in millionths.
+    package var valueInJSON: String {
+        var json: [UInt8] = []
+        value.append(to: &json)
+        return String(decoding: json, as: UTF8.self)
     }
 
     /// Why the rate is missing; nil when there is one.
@@ -183,9 +196,7 @@ extension FunnelDivision.Term {
     /// All digits of the value.
     package var amount: String { value.plainText.isEmpty ? Self.unknown : value.plainText }
 
-    fileprivate var currencies: [String] {
-        if case .money(let money) = value { money.amounts.map(\.currency) } else { [] }
-    }
+    fileprivate var currencies: [String] { value.currencies }
 }
 
 extension OpenStores {

@@ -15,6 +15,8 @@ package protocol Report: Sendable {
     var help: String? { get }
     /// The columns that group and filter rows.
     var columnNames: [String] { get }
+    /// The names that conditions may have: the columns, and names that select several values of one.
+    var conditionNames: [String] { get }
     /// All other columns, including those that only some requests have; empty when they are not sums.
     var measureNames: [String] { get }
     /// The streams that it reads.
@@ -126,6 +128,7 @@ package func requireReport(
 
 /// Defaults of computed reports.
 extension Report {
+    package var conditionNames: [String] { columnNames }
     package var appMeasures: [String] { [] }
     package var catalogColumns: Set<String> { [] }
     package var pageNote: String { note }

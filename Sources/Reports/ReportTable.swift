@@ -272,6 +272,9 @@ package enum ReportValue: Equatable, Sendable {
         }
     }
 
+    /// The currencies of an amount; empty for other values.
+    package var currencies: [String] { amounts.map(\.currency) }
+
     /// The amounts of money; empty for other values.
     fileprivate var amounts: [MoneyByCurrency.Amount] {
         if case .money(let money) = self { money.amounts } else { [] }

@@ -7,6 +7,7 @@ struct RowSelection {
     let columns: [DumpColumn]
     private let all: [DumpColumn]
     private let conditions: [(index: Int, value: StoredValue)]
+    private let throughStep: ThroughStep?
     private let sinceMilliseconds: Int64?
     private let untilMilliseconds: Int64?
 
@@ -28,11 +29,17 @@ struct RowSelection {
         columns = indices.map { all[$0] }
         self.all = all
         var conditions: [(index: Int, value: StoredValue)] = []
+        var throughStep: ThroughStep?
         for condition in request.conditions {
+            if let found = try ThroughStep(condition, of: request.name, all) {
+                throughStep = found
+                continue
+            }
             let index = try Self.index(of: condition.column, in: all, request.name)
             conditions.append((index, try Self.value(condition, all[index])))
         }
         self.conditions = conditions
+        self.throughStep = throughStep
         sinceMilliseconds = request.sinceMilliseconds
         untilMilliseconds = request.untilMilliseconds
     }
@@ -49,10 +56,13 @@ struct RowSelection {
     func includes(_ values: [StoredValue], timeMilliseconds: Int64?) -> Bool {
         includes(timeMilliseconds: timeMilliseconds)
             && conditions.allSatisfy { values[$0.index] == $0.value }
+            && throughStep?.includes(values) ?? true
     }
 
     /// Whether there are conditions on other columns than the time.
-    var hasConditionsBesideTime: Bool { conditions.contains { !isOfTime($0.index) } }
+    var hasConditionsBesideTime: Bool {
+        throughStep != nil || conditions.contains { !isOfTime($0.index) }
+    }
 
     /// Whether any row may be excluded.
     var isNarrowed: Bool { hasConditionsBesideTime || isLimitedInTime }
@@ -60,6 +70,7 @@ struct RowSelection {
     /// Whether the conditions on other columns than the time hold.
     func includesBesideTime(_ values: [StoredValue]) -> Bool {
         conditions.allSatisfy { isOfTime($0.index) || values[$0.index] == $0.value }
+            && throughStep?.includes(values) ?? true
     }
 
     private func isOfTime(_ index: Int) -> Bool {
@@ -69,6 +80,7 @@ struct RowSelection {
     /// Whether the conditions on one column hold for a value of it.
     func includes(_ value: StoredValue, ofColumn name: String) -> Bool {
         conditions.allSatisfy { all[$0.index].name != name || $0.value == value }
+            && throughStep?.includes(value, ofColumn: name) ?? true
     }
 
     /// The required values of these columns: those with one equality condition. SQL does not compare texts after a NUL,
