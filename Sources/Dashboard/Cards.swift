@@ -9,14 +9,20 @@ struct Card {
     /// Equal to `low` for a single value.
     let high: String
     var tone = Tone.neutral
+    /// The measures that add up to it or that it is computed from, with their names.
+    var parts: [(title: String, measure: String)] = []
 
     /// Whether an increase is good.
     enum Tone {
         case neutral, good, bad
     }
 
-    init(_ title: String, _ measure: String, _ tone: Tone = .neutral) {
+    init(
+        _ title: String, _ measure: String, _ tone: Tone = .neutral,
+        parts: [(title: String, measure: String)] = []
+    ) {
         self.init(title, measure, measure, tone)
+        self.parts = parts
     }
 
     init(_ title: String, _ low: String, _ high: String, _ tone: Tone = .neutral) {
@@ -26,9 +32,13 @@ struct Card {
         self.tone = tone
     }
 
-    var measures: [String] { low == high ? [low] : [low, high] }
+    var measures: [String] { (low == high ? [low] : [low, high]) + parts.map(\.measure) }
 
-    func named(_ title: String) -> Card { Card(title, low, high, tone) }
+    func named(_ title: String) -> Card {
+        var card = Card(title, low, high, tone)
+        card.parts = parts
+        return card
+    }
 }
 
 /// A change from one value to another.
@@ -125,7 +135,10 @@ extension PageWriter {
         var unfiltered: [(cards: [Card], error: DashboardError)] = []
         for group in groups {
             do {
-                found += try find(group, group.isCompared ? compared : nil)
+                // Rows of days cannot be limited to some hours.
+                let isCompared =
+                    group.isCompared && !(group.isOfDays && compared?.isPartial == true)
+                found += try find(group, isCompared ? compared : nil)
             } catch InspectionError.noStore(let streams, let directories) {
                 missing += streams
                 noStore = .noStore(streams: streams, directories: directories)
@@ -187,12 +200,13 @@ extension PageWriter {
         let cards = group.cards.filter { card in
             (shown.only(card.high)?.isZero ?? true) == false
                 || (before?.only(card.high)?.isZero ?? true) == false
-                || Self.isAlwaysShown(card)
+                || Self.isAlwaysShown(card) || group.keepsZeros
         }
         let joined = group.joinsEqual ? Self.joined(cards, [shown, now, before]) : cards
         return [
             FoundCards(
-                cards: joined, shown: shown, now: now, before: before, asked: shown.request)
+                cards: joined, shown: shown, now: now, before: before, asked: shown.request,
+                keepsZeros: group.keepsZeros)
         ]
     }
 
@@ -242,11 +256,18 @@ struct CardGroup {
     var joinsEqual = false
     /// Whether cards have a change. Figures that grow with age have none: earlier days would always be ahead.
     var isCompared = true
+    /// Whether its rows have days instead of hours, so that a part of a day cannot be compared.
+    var isOfDays = false
+    /// Whether cards of 0 stay.
+    var keepsZeros = false
 
     init(
         _ request: ReportAddress, _ cards: [Card], _ derived: [DerivedColumn] = [],
-        joinsEqual: Bool = false, isCompared: Bool = true
+        joinsEqual: Bool = false, isCompared: Bool = true, isOfDays: Bool = false,
+        keepsZeros: Bool = false
     ) {
+        self.isOfDays = isOfDays
+        self.keepsZeros = keepsZeros
         self.request = request
         self.cards = cards
         self.derived = derived
@@ -259,7 +280,8 @@ struct CardGroup {
         request.conditions.append(.init(column: "currency", value: currency))
         return CardGroup(
             request, cards.map { $0.named("\($0.title), \(currency)") }, derived,
-            joinsEqual: joinsEqual, isCompared: isCompared)
+            joinsEqual: joinsEqual, isCompared: isCompared, isOfDays: isOfDays,
+            keepsZeros: keepsZeros)
     }
 }
 
@@ -271,6 +293,7 @@ private struct FoundCards {
     let before: PageAnswer?
     /// The request of its files: that of all currencies.
     var asked: ReportAddress
+    let keepsZeros: Bool
 
     func with(_ asked: ReportAddress) -> FoundCards {
         var found = self
@@ -282,9 +305,10 @@ private struct FoundCards {
         for card in cards {
             html.element("div", ["class": "card"]) { html in
                 html.element("span", ["class": "title"], text: card.title)
-                Self.amount(card, shown, to: &html)
+                amount(card, shown, to: &html)
+                parts(of: card, to: &html)
                 if let now, let before {
-                    Self.change(
+                    change(
                         card, now, before, isPartial: now.request.until != shown.request.until,
                         to: &html)
                 }
@@ -293,16 +317,36 @@ private struct FoundCards {
         }
     }
 
-    private static func amount(_ card: Card, _ answer: PageAnswer, to html: inout HTML) {
-        let isInterval = answer.only(card.low) != answer.only(card.high)
+    private func amount(_ card: Card, _ answer: PageAnswer, to html: inout HTML) {
+        let isInterval = value(card.low, answer) != value(card.high, answer)
         html.element("span", ["class": isInterval ? "amount interval" : "amount"]) { html in
             range(card, answer, to: &html)
         }
     }
 
-    private static func range(_ card: Card, _ answer: PageAnswer, to html: inout HTML) {
+    /// The parts of the shown value.
+    private func parts(of card: Card, to html: inout HTML) {
+        guard !card.parts.isEmpty else { return }
+        html.element("span", ["class": "before"]) { html in
+            for (index, part) in card.parts.enumerated() {
+                if index > 0 { html.text(", ") }
+                NumberLink(shown, row: shown.rows.first).write(
+                    value(part.measure, shown), of: part.measure, to: &html)
+                html.text(" \(part.title)")
+            }
+        }
+    }
+
+    /// The value of the only row. Without any row, nothing was counted.
+    private func value(_ measure: String, _ answer: PageAnswer) -> ReportValue? {
+        let isCount = !ShownValue.isShare(measure) && !MoneyByCurrency.isMoney(measure)
+        return answer.only(measure)
+            ?? (keepsZeros && isCount && answer.rows.isEmpty ? .integer(0) : nil)
+    }
+
+    private func range(_ card: Card, _ answer: PageAnswer, to html: inout HTML) {
         let link = NumberLink(answer, row: answer.rows.first)
-        let (low, high) = (answer.only(card.low), answer.only(card.high))
+        let (low, high) = (value(card.low, answer), value(card.high, answer))
         let isRatio =
             card.low == "cpi" || card.low != card.high && !MoneyByCurrency.isMoney(card.low)
         let decimals = isRatio && low?.isSmall != true ? 2 : nil
@@ -315,13 +359,13 @@ private struct FoundCards {
     /// The change, and the values that it compares: `+12 % (was 1,234)`, `+12 % (1,380, was 1,234)`.
     ///
     /// - Parameter isPartial: whether the compared part of the shown days has a value of its own.
-    private static func change(
+    private func change(
         _ card: Card, _ now: PageAnswer, _ before: PageAnswer, isPartial: Bool, to html: inout HTML
     ) {
         html.element("span", ["class": "before"]) { html in
             if card.low == card.high,
                 let change = Change(
-                    from: before.only(card.low), to: now.only(card.low), of: card.low)
+                    from: value(card.low, before), to: value(card.low, now), of: card.low)
             {
                 html.element(
                     "span", ["class": change.style(card.tone)],

@@ -13,11 +13,11 @@ extension PageWriter {
     mutating func writeCohorts() throws {
         try section(
             "Return on spend by cohort",
-            "A cohort is the installs of one estimated day. Columns are days after the install. Hatched cells can still grow."
+            "A cohort is the installs of one estimated day. Columns are days after the install, and each includes all earlier days. Hatched cells can still grow."
         ) { try $0.writeReturnMap() }
         try section(
             "Buyers by day of first purchase",
-            "Each age includes all earlier ages. Hatched cells can still grow."
+            "Columns are days since the first purchase: day 0 is its first 24 hours, and each column includes all earlier days. Hatched cells can still grow."
         ) { try $0.writeBuyerMap() }
         try section(
             "Installs by cohort and window",
@@ -46,7 +46,10 @@ extension PageWriter {
             try $0.table(
                 ReportAddress("install-cohorts", by: ["cohort", "window", "currency"]), limit: 60)
         }
-        try section("Buyers by day of first purchase, each age on its own") {
+        try section(
+            "Buyers by day of first purchase, each age on its own",
+            "Each event counts only at its own days since the first purchase."
+        ) {
             try $0.table(ReportAddress("cohorts", by: ["cohort", "age", "currency"]), limit: 60)
         }
     }

@@ -10,17 +10,7 @@ struct DerivedColumn: Sendable {
     /// - Parameter values: those of the parts.
     let value: @Sendable (_ values: [ReportValue]) -> ReportValue
 
-    /// The billed amount, as a publisher calls it.
-    static let earnings = DerivedColumn(
-        name: "earnings_micros", parts: ["billed_price_micros"], explainedBy: "billed_price_micros"
-    ) { values in
-        guard case .money(let prices) = values[0] else {
-            return values[0].isZero ? .integer(0) : .null
-        }
-        return .money(prices.divided(by: 1000))
-    }
-
-    /// The sum of CPM prices divided by the ads that it is for.
+    /// An average is an amount of money, in millionths.
     static let averageCPM = DerivedColumn(
         name: DerivedMeasure.averageCPM.name, parts: DerivedMeasure.averageCPM.parts,
         explainedBy: DerivedMeasure.averageCPM.name
@@ -30,7 +20,7 @@ struct DerivedColumn: Sendable {
         return .money(prices.divided(by: ads))
     }
 
-    /// A number of counts, as its report computes it.
+    /// A number of measures, as its report computes it.
     static func of(_ measure: DerivedMeasure) -> DerivedColumn {
         DerivedColumn(
             name: measure.name, parts: measure.parts, explainedBy: measure.name,

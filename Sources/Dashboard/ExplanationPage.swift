@@ -89,9 +89,16 @@ struct ExplanationPage {
                 do { try emit(progress(read, left)) } catch { fault = error }
             }
             if let fault { throw fault }
+            var conversion = HTML()
+            try writeConversion(to: &conversion)
+            try emit(conversion)
             try emit(end(explanation, report))
         } catch ExplanationError.severalCurrencies(_, _, let currencies) {
-            try emit(choice(of: currencies))
+            var html = HTML()
+            if let division = try division { write(division, to: &html) }
+            try writeConversion(to: &html)
+            html.append(choice(of: currencies))
+            try emit(html)
         }
     }
 
@@ -401,7 +408,7 @@ struct ExplanationPage {
                     if let measure {
                         // Rows have the parts of a derived measure.
                         let parts =
-                            DerivedMeasure.named(measure, of: request.name)?.parts ?? [measure]
+                            DerivedMeasure.named(measure, of: request.name)?.measures ?? [measure]
                         html.element(
                             "input",
                             [

@@ -137,7 +137,7 @@ struct FilterBar {
         let parameter = parameter(column)
         let value = context.parameters[parameter].nonempty
         let choices = names.choices(column)
-        labelled(ShownValue.heading(column), to: &html) { html in
+        labelled(heading(column), to: &html) { html in
             guard !choices.isEmpty, choices.count <= Self.mostOptions else {
                 return field(parameter, value, choices, to: &html)
             }
@@ -159,6 +159,10 @@ struct FilterBar {
                 }
             }
         }
+    }
+
+    private func heading(_ filter: String) -> String {
+        context.isOfSourceApp(filter) ? "app that shows ads" : ShownValue.heading(filter)
     }
 
     private func currency(to html: inout HTML) {
@@ -271,7 +275,7 @@ struct FilterBar {
     }
 
     private func label(_ condition: ReportRequest.Condition, to html: inout HTML) {
-        let heading = ShownValue.heading(condition.column)
+        let heading = heading(condition.column)
         let name = names.name(condition.value, in: condition.column) { column in
             (context.scope + context.chosen).first { $0.column == column }?.value
         }

@@ -13,10 +13,18 @@ struct HeatMap {
     /// Shown beside each cohort; the same for all ages.
     let sizes: [String]
     let rows: [[ReportValue]]
-    /// A cell also shows its share of this measure, and is shaded by the share; nil for amounts of their own.
-    var whole: String?
+    /// A cell also shows this quotient of its amount, and is shaded by it; nil for amounts of their own.
+    var quotient: Quotient?
+    /// The measure that sorts rows which are not days, largest first.
+    var order: String?
     /// The name of a row that is not a day; nil for days.
     var name: ((_ row: [ReportValue], _ column: Int) -> String)?
+
+    struct Quotient {
+        let measure: String
+        /// What it is of: `of trials`.
+        let words: String
+    }
 
     private static let steps = 7
     /// The share of cells whose amounts determine the shades.
@@ -60,7 +68,7 @@ struct HeatMap {
                                     return html.element("span", ["class": "unknown"], text: "–")
                                 }
                                 value(row, measure, decimals, to: &html)
-                                share(row, to: &html)
+                                quotient(row, to: &html)
                             }
                         }
                     }
@@ -88,7 +96,7 @@ struct HeatMap {
                 for age in ages {
                     html.element(
                         "th", ["scope": "col", "class": "number"],
-                        text: age == "+" ? "Later" : "Day \(age)")
+                        text: StepName.throughDay(age))
                 }
             }
         }
@@ -109,12 +117,12 @@ struct HeatMap {
 
     /// Days from the newest, other rows from the largest.
     private func order(_ cohorts: [String: [[ReportValue]]]) -> [String] {
-        guard name != nil, let size = (sizes.first ?? whole).flatMap(answer.index) else {
+        guard name != nil, let order, let size = answer.index(of: order) else {
             return cohorts.keys.sorted(by: >)
         }
         func amount(_ key: String) -> Double {
             let row = cohorts[key]?.first
-            return row.flatMap { ShownValue.amount($0[size], in: sizes.first ?? "") } ?? 0
+            return row.flatMap { ShownValue.amount($0[size], in: order) } ?? 0
         }
         return cohorts.keys.sorted { (amount($1), $0) < (amount($0), $1) }
     }
@@ -161,29 +169,17 @@ struct HeatMap {
 
     /// What shades a cell.
     private func amount(_ row: [ReportValue]) -> Double? {
-        guard let index = answer.index(of: measure),
-            let part = ShownValue.amount(row[index], in: measure)
-        else { return nil }
-        guard let whole else { return part }
-        guard let index = answer.index(of: whole),
-            let all = ShownValue.amount(row[index], in: whole), all > 0
-        else { return nil }
-        return part / all
+        let measure = quotient?.measure ?? measure
+        return answer.index(of: measure).flatMap { ShownValue.amount(row[$0], in: measure) }
     }
 
-    private func share(_ row: [ReportValue]?, to html: inout HTML) {
-        guard whole != nil, let row, let share = amount(row) else { return }
-        let tenths = Int((share * 1000).rounded())
-        html.element("small", text: "\(tenths / 10).\(tenths % 10) %\(ofWhole(row))")
-    }
-
-    /// The whole of a share, if it grows with the age. Otherwise it is beside the cohort.
-    private func ofWhole(_ row: [ReportValue]) -> String {
-        guard let whole, !sizes.contains(whole), let index = answer.index(of: whole) else {
-            return ""
+    private func quotient(_ row: [ReportValue]?, to html: inout HTML) {
+        guard let quotient, let row, amount(row) != nil else { return }
+        html.element("small") { html in
+            NumberLink(answer, key: answer.key(of: row), row: row).write(
+                answer.value(row, quotient.measure), of: quotient.measure, decimals: 2, to: &html)
+            html.text(" \(quotient.words)")
         }
-        let text = ShownValue.text(row[index], in: whole, isKey: false)
-        return " of \(text.split(separator: " ").last ?? "")"
     }
 
     private func style(_ row: [ReportValue]?, _ most: Double, _ state: State) -> String {

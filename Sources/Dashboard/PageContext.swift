@@ -144,7 +144,11 @@ struct PageContext {
             request.since = days.since
             request.until = days.until
             // The page of a report takes its currency from its own address.
-            if Self.isConverted(report) { request.target = target }
+            if Self.isConverted(report) {
+                request.target = target
+                // The other columns identify the rows of one currency.
+                if target != nil { request.by.removeAll { $0 == "currency" } }
+            }
         }
         for filter in chosen {
             guard let condition = applied(filter, to: columns),
@@ -181,9 +185,22 @@ struct PageContext {
         address(changing: [Self.currency: reportCurrency.map { _ in Self.recorded }])
     }
 
-    /// Whether pages convert its amounts: those of reports that join streams.
+    /// Whether pages convert its amounts: those of reports that join streams, and of stored rows.
     static func isConverted(_ report: any Report) -> Bool {
         report.abilities.isSuperset(of: [.amounts, .endsWithEvents])
+            || report.abilities.isSuperset(of: [.amounts, .sums]) && hasAmounts(report)
+    }
+
+    static func hasAmounts(_ report: any Report) -> Bool {
+        report.measureNames.contains(where: MoneyByCurrency.isMoney)
+    }
+
+    /// Whether a filter on the app selects the app that shows ads: on the page about such an app. With a source app,
+    /// the other filter selects the advertised app.
+    func isOfSourceApp(_ filter: String) -> Bool {
+        filter == "app_id" && path == DashboardPage.publisher.path
+            && parameters["source_app_id"].nonempty == nil
+            && !scope.contains { $0.column == "app_id" }
     }
 
     static let storefront = "storefront"
@@ -198,6 +215,9 @@ struct PageContext {
             !scope.contains(where: { $0.column == condition.column })
         {
             return .init(column: ReportRequest.catalogCampaign, value: condition.value)
+        }
+        if isOfSourceApp(condition.column), columns.contains("source_app_id") {
+            return .init(column: "source_app_id", value: condition.value)
         }
         guard !columns.contains(condition.column) else { return condition }
         switch condition.column {

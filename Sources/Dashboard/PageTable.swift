@@ -158,7 +158,9 @@ extension PageWriter {
                     continue
                 }
                 let text = answer.name(row, index)
-                let name = names.name(text, in: column.name) { answer.text(of: row, in: $0) }
+                let name =
+                    answer.stepName(text, in: column.name)
+                    ?? names.name(text, in: column.name) { answer.text(of: row, in: $0) }
                 let isCampaign = ["campaign", "name"].contains(column.name)
                 html.rowHeader(isFirst: position == 0) { html in
                     if column.name == "campaign", answer.hasWholeCampaign {

@@ -42,7 +42,9 @@ struct PageWriter {
     func limited(_ request: ReportAddress, to days: PageContext.Days? = nil) throws -> ReportAddress
     {
         noteFilters(of: request)
-        if context.target != nil, let report = request.report, report.abilities.contains(.amounts) {
+        if context.target != nil, let report = request.report, report.abilities.contains(.amounts),
+            PageContext.hasAmounts(report)
+        {
             source.filterUse.add(
                 PageContext.currency, of: request.name,
                 isApplied: PageContext.isConverted(report))
@@ -125,11 +127,25 @@ struct PageWriter {
                 "Not shown: an earlier version of Weir did not count a number that this needs. Choose a later period, or run weir upgrade.",
                 class: "warning")
         }
-        html.element("section") { html in
+        html.element("section", ["id": Self.anchor(title)]) { html in
             html.element("h2", text: title)
             if let note, isShown { html.element("p", ["class": "note"], text: note) }
             html.append(part.html)
         }
+    }
+
+    /// Links to sections of a long page.
+    mutating func writeContents(_ titles: [String]) {
+        html.element("nav", ["class": "choices", "aria-label": "Sections"]) { html in
+            for title in titles {
+                html.element("a", ["href": "#\(Self.anchor(title))"], text: title)
+                html.text(" ")
+            }
+        }
+    }
+
+    private static func anchor(_ title: String) -> String {
+        title.lowercased().split { !$0.isLetter && !$0.isNumber }.joined(separator: "-")
     }
 
     /// Explains why numbers are missing that a filter cannot limit, with a link that removes the filter.

@@ -5,6 +5,18 @@ import Streams
 
 extension PageWriter {
     mutating func writePublisher() throws {
+        let titles = [
+            "Earnings", "Earnings by buyer", "From overlay to click", "Click rate by placement",
+            "Loss reasons", "Ad signatures by verdict", "Fraud signals",
+        ]
+        writeContents(titles)
+        if context.isOfSourceApp("app_id"),
+            context.chosen.contains(where: { $0.column == "app_id" })
+        {
+            paragraph(
+                "App means the app that shows the ads. To choose an advertised app too, choose a source app first.",
+                class: "note")
+        }
         try section(
             "Earnings",
             "Earnings are the prices of billing notices: each is for a thousand ads (CPM), so an ad earns a thousandth. Win rate is wins / bids, average CPM is 1,000 × earnings / billed."
@@ -16,7 +28,7 @@ extension PageWriter {
             "Click rate is clicks / (presented + viewed). A click counts if a person clicked, the overlay was presented, and the SDK and the bid report clicks. clicks is the sum of user_clicks (overlays, in-app ads), paid_clicks and organic_clicks (recommendations). Clicks that no person made, or that must not count, have their own columns: automatic_clicks, early, not_presented, unsupported_sdk, untracked."
         ) { try $0.writePlacements() }
         try section("Loss reasons", "As reported in loss notices of bidders.") {
-            try $0.table(ReportAddress("loss-reasons", by: ["seat", "reason"]), sort: "losses")
+            try $0.writeLossReasons()
         }
         try section(
             "Ad signatures by verdict",
@@ -34,7 +46,7 @@ extension PageWriter {
             sort: "received")
         try section(
             "Fraud signals",
-            "Shares with counts and 95 % intervals, the highest certain share first. They are not a verdict."
+            "Shares with counts and 95 % intervals, the highest certain share first. They are not a verdict. An interval is computed from the two counts beside it (Wilson)."
         ) { try $0.writeFraudSignals() }
     }
 
@@ -55,19 +67,21 @@ extension PageWriter {
                     Card("Earnings", "earnings_micros", .good),
                     Card("Average CPM", "average_cpm", .good),
                 ],
-                [.earnings, .averageCPM]),
+                [.of(.earnings), .averageCPM]),
             CardGroup(
                 ReportAddress("bids"),
                 [
                     Card("Auctions", "auctions"), Card("Bids", "bids"),
                     Card("Win rate", "win_rate", .good), Card("Ads billed", "billed", .good),
-                ], [.of(.winRate)]),
-            CardGroup(Self.overlays, [Card("Ads presented (overlays)", "presented", .good)]),
+                ], [.of(.winRate)], keepsZeros: true),
+            CardGroup(
+                Self.overlays, [Card("Ads presented (overlays)", "presented", .good)],
+                keepsZeros: true),
         ])
         try writeDiscrepancy()
         var daily = try answer(
-            ReportAddress("bids", by: ["day"], measures: DerivedColumn.earnings.parts))
-        daily.add([.earnings])
+            ReportAddress("bids", by: ["day"], measures: DerivedMeasure.earnings.parts))
+        daily.add([.of(.earnings)])
         try chart(
             "Earnings by day", daily, [("earnings", "earnings_micros", "earnings_micros")],
             over: days)
@@ -76,31 +90,87 @@ extension PageWriter {
 
     /// How the publisher's own count of ads differs from the buyers'.
     private mutating func writeDiscrepancy() throws {
-        let counts = [
-            try? answer(ReportAddress("bids", measures: ["billed"])).only("billed"),
-            try? answer(Self.overlays).only("presented"),
-        ].map { value in
-            if case .integer(let integer) = value { integer } else { Int128(0) }
+        guard let bids = try unlessMissing(ReportAddress("bids", measures: ["billed"])) else {
+            return
         }
-        guard let billed = counts.first, let presented = counts.last, billed > 0, presented > 0
-        else { return }
+        var overlays = ReportAddress("impressions", measures: ["presented", "failed"])
+        overlays.conditions = Self.overlays.conditions
+        guard let ads = try unlessMissing(overlays) else { return }
+        func count(_ measure: String, _ answer: PageAnswer) -> Int128 {
+            if case .integer(let count)? = answer.only(measure) { count } else { 0 }
+        }
+        let (billed, presented) = (count("billed", bids), count("presented", ads))
+        guard billed > 0, presented > 0 else { return }
+        let failed = count("failed", ads)
+        write { html in
+            html.element("p", ["class": "note"]) { html in
+                html.text("Discrepancy: ")
+                func link(_ count: Int128, _ measure: String, _ answer: PageAnswer) {
+                    NumberLink(answer, row: answer.rows.first).write(
+                        .integer(count), of: measure, to: &html)
+                }
+                link(billed, "billed", bids)
+                html.text(" ads were billed, ")
+                link(presented, "presented", ads)
+                html.text(" overlays were presented, and ")
+                link(failed, "failed", ads)
+                html.text(" failed to be presented. \(Self.discrepancy(billed, presented))")
+            }
+        }
+    }
+
+    /// What follows from the counts alone.
+    static func discrepancy(_ billed: Int128, _ presented: Int128) -> String {
         let difference = presented - billed
+        let size = ShownValue.grouped(Int128(difference.magnitude))
         let share = ShownValue.text(
             .ratio(Int128(difference.magnitude), billed), in: "share", isKey: false)
-        let size = ShownValue.grouped(Int128(difference.magnitude))
-        paragraph(
-            difference == 0
-                ? "As many ads were presented as billed."
-                : "Discrepancy: \(size) \(difference < 0 ? "fewer" : "more") ads were presented than billed, \(share) of those billed. An ad that was billed just before a bound of these days can be presented after it.",
-            class: "note")
+        let separate =
+            "Billing notices and presentations are counted separately, so which ads differ is unknown. An ad can be billed and presented on different days."
+        guard difference != 0 else { return "As many were presented as billed. \(separate)" }
+        return difference < 0
+            ? "At least \(size) billed ads (\(share) of those billed) were not presented in these days. \(separate)"
+            : "At least \(size) presented ads (\(share) of those billed) were not billed in these days. \(separate)"
+    }
+
+    private mutating func writeLossReasons() throws {
+        let request = ReportAddress("loss-reasons")
+        try cards([
+            CardGroup(request, [Card("Losses", "losses")], keepsZeros: true)
+        ])
+        for by in [["reason"], ["seat", "reason"]] {
+            let isBySeat = by.contains("seat")
+            write { $0.element("h3", text: isBySeat ? "By buyer" : "All buyers") }
+            if isBySeat {
+                paragraph("Share of losses is that of the buyer's own losses.", class: "note")
+            }
+            var losses = try answer(ReportAddress("loss-reasons", by: by))
+            Self.addShares(to: &losses)
+            try table(losses, sort: "losses")
+        }
+    }
+
+    /// Adds the share of each reason in all losses, or in those of its buyer.
+    private static func addShares(to losses: inout PageAnswer) {
+        let all = losses
+        func count(_ row: [ReportValue]) -> Int128 {
+            if case .integer(let count) = all.value(row, "losses") { count } else { 0 }
+        }
+        func seat(_ row: [ReportValue]) -> String { all.value(row, "seat").plainText }
+        let totals = Dictionary(grouping: all.rows, by: seat).mapValues { rows in
+            rows.reduce(Int128(0)) { $0 + count($1) }
+        }
+        losses.add(.init("share_of_losses", isNumber: true), explainedBy: nil) { row in
+            .ratio(count(row), totals[seat(row)] ?? 0)
+        }
     }
 
     private mutating func writeBuyers() throws {
         let counts = ["bids", "wins", "billed"]
         let request = ReportAddress(
-            "bids", by: ["seat"], measures: counts + DerivedColumn.earnings.parts)
+            "bids", by: ["seat"], measures: counts + DerivedMeasure.earnings.parts)
         var buyers = try answer(request)
-        buyers.add([.of(.winRate), .earnings, .averageCPM])
+        buyers.add([.of(.winRate), .of(.earnings), .averageCPM])
         buyers.show(["bids", "wins", "win_rate", "billed", "earnings_micros", "average_cpm"])
         try table(buyers, sort: "earnings_micros")
     }
@@ -119,15 +189,20 @@ extension PageWriter {
                 ReportAddress("impressions"),
                 [
                     Card("Presented, all formats", "presented", .good),
-                    Card("Viewed", "viewed", .good), Card("Failed", "failed", .bad),
-                ]),
+                    Card("Failed", "failed", .bad),
+                ], keepsZeros: true),
+            CardGroup(ReportAddress("impressions"), [Card("Viewed", "viewed", .good)]),
             CardGroup(
                 ReportAddress("overlay-clicks"),
                 [
                     Card("Clicks on overlays and in-app ads", "user_clicks", .good),
+                    Card("Automatic, not counted as clicks", "automatic_clicks", .bad),
+                ], keepsZeros: true),
+            CardGroup(
+                ReportAddress("overlay-clicks"),
+                [
                     Card("On paid recommendations", "paid_clicks", .good),
                     Card("On other recommendations", "organic_clicks", .good),
-                    Card("Automatic, not counted above", "automatic_clicks", .bad),
                     Card("Paid, with an altered URL", "altered_urls", .bad),
                 ]),
         ])
@@ -162,33 +237,11 @@ extension PageWriter {
     }
 
     /// The answer to a request; nil without a store.
-    private mutating func unlessMissing(_ request: ReportAddress) throws -> PageAnswer? {
+    mutating func unlessMissing(_ request: ReportAddress) throws -> PageAnswer? {
         do { return try answer(request) } catch InspectionError.noStore { return nil }
     }
 
     // MARK: Faults
-
-    /// Fewer records say little about a share.
-    private static let fewestRecords = 30.0
-
-    private mutating func writeFraudSignals() throws {
-        var signals = try answer(ReportAddress(FraudSignals.name, by: ["ad_network_id"]))
-        let counted = signals.rows.filter { !signals.value($0, "of").isZero }.count
-        let all = signals
-        signals.keepRows { row in
-            (ShownValue.amount(all.value(row, "of"), in: "of") ?? 0) >= Self.fewestRecords
-        }
-        let few = counted - signals.rows.count
-        if signals.rows.isEmpty, few > 0 {
-            files(of: signals)
-        } else {
-            try table(signals, sort: "share_low")
-        }
-        guard few > 0 else { return }
-        paragraph(
-            "\(counted == few ? "All \(few)" : "\(few) more") shares have fewer than \(Int(Self.fewestRecords)) records, which say little. The files have them.",
-            class: "note")
-    }
 
     /// A section with a table; one line if the table has no rows.
     private mutating func sectionOrLine(

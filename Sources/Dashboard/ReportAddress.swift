@@ -76,7 +76,7 @@ struct ReportAddress {
     /// - Throws: for an unknown or repeated name, because ignoring it would answer a different request.
     init(_ name: String, _ parameters: QueryParameters) throws {
         self.init(name)
-        let columns = try requireReport(name).columnNames
+        let columns = try requireReport(name).conditionNames
         // Filters of pages are columns of most dumps too.
         let valid = columns + (Parameter.all + PageContext.filters).filter { !columns.contains($0) }
         if let unknown = parameters.names.first(where: { !valid.contains($0) }) {
@@ -152,16 +152,25 @@ struct ReportAddress {
         // One number is explained, independent of the grouping.
         cell.grouping = .all
         cell.measures = nil
+        let key = request.incrementConditions(key)
+        cell.curve = false
         cell.conditions =
             key
             + request.conditions.filter { condition in
                 !key.contains { $0.column == condition.column }
             }
         cell.dateRule = nil
-        // Records have amounts in their own currency, but a quotient of several needs one.
-        if !(measure.map(Funnel.isRatio) ?? false) { cell.target = nil }
+        if !(measure.map(keepsTarget) ?? false) { cell.target = nil }
         return PageAddress(
             "/explain/\(cell.name)", cell.parameters + (measure.map { [("measure", $0)] } ?? []))
+    }
+
+    /// Whether the explanation of a measure needs the currency of amounts: records have amounts in their own currency,
+    /// but a quotient of several needs one, and a sum of stored rows shows its conversion.
+    private func keepsTarget(_ measure: String) -> Bool {
+        let parts = DerivedMeasure.named(measure, of: request.name)?.parts ?? [measure]
+        return Funnel.isRatio(measure)
+            || has(.sums) && parts.contains(where: MoneyByCurrency.isMoney)
     }
 
     // MARK: Commands

@@ -15,7 +15,7 @@ enum ShownValue {
         "cpi": "cost per install", "ctr": "click rate", "install_rate": "installs per click",
         "roas_min": "return on spend min", "roas_max": "return on spend max",
         "billed_price_micros": "billed amount", "price_micros": "bid amount",
-        "average_cpm": "average CPM",
+        "average_cpm": "average CPM", "kept_rate": "retention",
         "ad_network_id": "network", "app_id": "app", "source_app_id": "source app",
         "reengagements": "re-engagements",
         "did_win": "won", "conversion_type": "kind of install", "sequence_index": "postback number",
@@ -161,7 +161,7 @@ enum ShownValue {
 
     /// The terms of a rate, with the names of the headings: `clicks / (presented + viewed)`.
     static func formula(_ division: FunnelDivision) -> String {
-        let terms = division.formula.replacing(#/[a-z_]+/#) { heading(String($0.output)) }
+        let terms = division.formula.replacing(#/[a-z_]+/#) { sumHeading(String($0.output)) }
         return "\(heading(division.measure)) = \(terms)"
     }
 

@@ -6,30 +6,46 @@ import Wording
 // Trials, renewals, churn and refunds of subscriptions.
 
 extension PageWriter {
-    /// A measure of buyers by age, and the measure that it is a share of.
-    private struct BuyerShare {
+    /// A measure of buyers by age.
+    private struct BuyerCurve {
         let measure: String
+        /// What it is compared with.
         let whole: String
+        /// Computed from the measure and the whole; the measure itself if they have the same name.
+        let quotient: DerivedMeasure
+        let words: String
         let note: String
     }
 
     /// The choices of `show`.
-    static let subscriptionMeasures = shares.map(\.measure)
+    static let subscriptionMeasures = curves.map(\.measure)
 
-    private static let shares = [
-        BuyerShare(
-            measure: "renewals", whole: "buyers",
-            note: "Renewals up to each day, and their number per 100 buyers."),
-        BuyerShare(
-            measure: "trial_conversions", whole: "trials",
-            note: "Trials that became paid up to each day, and their share of all trials."),
-        BuyerShare(
-            measure: "expirations", whole: "buyers",
+    private static let curves = [
+        BuyerCurve(
+            measure: DerivedMeasure.keptRate.name, whole: "buyers", quotient: .keptRate,
+            words: "of buyers",
             note:
-                "Expirations up to each day (churn), and their number per 100 buyers. An expiration counts at the age of the purchase that expired: a trial that expires counts on Day 0."
+                "Retention is (buyers - expirations) / buyers. An expiration counts at the age of the purchase that expired, so Through day 30 is the share of buyers who paid again after day 30, or whose subscription has not ended yet. Days 30, 60, 90, 180 and 365 are about 1, 2, 3, 6 and 12 months. Every cell can still fall until the last purchase of its buyers has ended. A buyer who returns after an expiration stays expired, and a refund without an expiration does not count. Weir does not store who pays in which billing month: a renewal of a month is 28 to 31 days after the last one, and a weekly plan renews several times a month."
         ),
-        BuyerShare(
-            measure: "refunded_micros", whole: "gross_micros",
+        BuyerCurve(
+            measure: "renewals", whole: "buyers", quotient: .renewalsPer100,
+            words: "per 100 buyers",
+            note:
+                "Renewals up to each day, and their number per 100 buyers. It is not a share of buyers: one buyer can renew several times, so it can be above 100."
+        ),
+        BuyerCurve(
+            measure: "trial_conversions", whole: "trials", quotient: .conversionRate,
+            words: "of trials",
+            note: "Trials that became paid up to each day, and their share of all trials."),
+        BuyerCurve(
+            measure: "expirations", whole: "buyers", quotient: .expirationsPer100,
+            words: "per 100 buyers",
+            note:
+                "Expirations up to each day (churn), and their number per 100 buyers. An expiration counts at the age of the purchase that expired: a trial that expires counts on day 0."
+        ),
+        BuyerCurve(
+            measure: "refunded_micros", whole: "gross_micros", quotient: .refundedShare,
+            words: "of payments",
             note:
                 "Refunds minus reversals up to each day, and their share of the payments up to the same day."
         ),
@@ -38,25 +54,32 @@ extension PageWriter {
     /// The measures of tables, money first. Their own pages have all.
     private static let notificationMeasures = [
         "gross_micros", "refunded_micros", "one_time_purchases", "initial_buys", "trials",
-        "renewals", "recoveries", "expirations_voluntary", "expirations_billing", "refunds",
+        "renewals", "recoveries", DerivedMeasure.churned.name, DerivedMeasure.churnRate.name,
+        "refunds", DerivedMeasure.refundRate.name,
     ]
 
     mutating func writeSubscriptions() throws {
+        let retention = "Retention and renewals by age"
+        let ages = "Each age on its own"
+        writeContents(["Results", "By product", "By country", retention, "By day", ages])
         try section("Results") { try $0.writeSubscriptionCards() }
         try section(
-            "By days since the first purchase, added up",
-            "Buyers with a first purchase in these days. Each age includes all earlier ages. Hatched cells can still grow, because younger buyers have not reached the age."
-        ) { try $0.writeBuyerShares() }
-        try section("By product", "Payments and refunds of customers, by currency.") {
+            "By product",
+            "Payments and refunds of customers. Churn rate is the share of the subscription periods that ended in these days without a renewal: expirations / (expirations + renewals + recoveries)."
+        ) {
             try $0.writeNotifications(by: ["environment", "bundle_id", "product_id"])
         }
-        try section("By day") { try $0.writeNotifications(by: ["environment", "day"]) }
         try section("By country") {
             try $0.writeNotifications(by: ["environment", "storefront"], sort: "gross_micros")
         }
         try section(
-            "By days since the first purchase, each age on its own",
-            "Each event counts only at its own age. Click a number to see its records."
+            retention,
+            "Buyers with a first purchase in these days, by days since that purchase. Day 0 is its first 24 hours. Each column includes all earlier days. Hatched cells can still change, because younger buyers have not reached the age."
+        ) { try $0.writeBuyerCurves() }
+        try section("By day") { try $0.writeNotifications(by: ["environment", "day"]) }
+        try section(
+            ages,
+            "Each event counts only at its own days since the first purchase, for example from day 15 to day 30."
         ) {
             try $0.table(
                 ReportAddress("cohorts", by: ["product_id", "age", "currency"]), limit: 60)
@@ -66,34 +89,46 @@ extension PageWriter {
     private mutating func writeSubscriptionCards() throws {
         var sold = ReportAddress("store-notifications")
         sold.conditions = [.init(column: "environment", value: "Production")]
+        let buyers = ReportAddress("cohorts")
         try cards([
-            CardGroup(sold, [Card("Trials", "trials", .good)]),
             CardGroup(
-                ReportAddress("cohorts"), [Card("Trials that became paid", "conversion_rate")],
-                [.of(.conversionRate)],
-                isCompared: false),
+                buyers, [Card("Trials begun", "trials", .good)], isOfDays: true, keepsZeros: true),
+            CardGroup(
+                buyers,
+                [
+                    Card(
+                        "Trials that became paid", "conversion_rate",
+                        parts: [("became paid", "trial_conversions"), ("began", "trials")])
+                ],
+                [.of(.conversionRate)], isCompared: false),
             CardGroup(
                 sold,
                 [
                     Card("Renewals", "renewals", .good),
                     Card("Recovered after a failed payment", "recoveries", .good),
-                    Card("Churned: voluntary and billing expirations", "churned", .bad),
-                    Card("Cancelled by the customer", "expirations_voluntary", .bad),
-                    Card("Lost by failed payments", "expirations_billing", .bad),
+                    Card(
+                        "Churned: all expirations", DerivedMeasure.churned.name, .bad,
+                        parts: [
+                            ("cancelled by the customer", "expirations_voluntary"),
+                            ("by failed payments", "expirations_billing"),
+                            ("by a higher price", "expirations_price"),
+                            ("for other reasons", "expirations_other"),
+                        ]),
+                    Card("Churn rate", DerivedMeasure.churnRate.name, .bad),
                     Card("Refunds", "refunds", .bad),
                     Card("Refunds reversed", "refund_reversals", .good),
-                    Card("Refund rate, less reversals", "refund_rate", .bad),
+                    Card("Refund rate, less reversals", DerivedMeasure.refundRate.name, .bad),
                 ],
-                [.of(.churned), .of(.refundRate)]),
+                [.of(.churned), .of(.churnRate), .of(.refundRate)], keepsZeros: true),
             CardGroup(
                 sold,
                 [
                     Card("Gross amount", "gross_micros", .good),
                     Card("Refunded, less reversals", "refunded_micros", .bad),
-                ]),
+                ], keepsZeros: true),
         ])
         paragraph(
-            "Trials that became paid is the share of the trials that began in these days. The newest of them have not ended, so it can still grow. Refund rate is (refunds - reversals) / (first purchases with trials, resubscriptions, renewals, recoveries and one-time purchases). All other figures are of the environment Production.",
+            "Trials begun and Trials that became paid are about the buyers whose first purchase was in these days, without family sharing. The newest trials have not ended, so the share can still grow. The trials in the tables below include family sharing. Churn rate is expirations / (expirations + renewals + recoveries): trials that end without a payment count as churned. Refund rate is (refunds - reversals) / (first purchases with trials, resubscriptions, renewals, recoveries and one-time purchases). All other figures are of the environment Production.",
             class: "note")
     }
 
@@ -101,10 +136,13 @@ extension PageWriter {
     private mutating func writeNotifications(by columns: [String], sort: String? = nil) throws {
         var request = ReportAddress("store-notifications", by: columns + ["currency"])
         let everything = try limited(request, to: days)
-        request.measures = Self.notificationMeasures
+        let derived: [DerivedColumn] = [.of(.churned), .of(.churnRate), .of(.refundRate)]
+        let everyMeasure = Self.notificationMeasures + derived.flatMap(\.parts)
+        request.measures = StoreNotificationsKey.table.measures.filter(everyMeasure.contains)
         var answer = try answer(
             request,
             keeping: RowBound(sort == nil ? PageSource.mostRows : Self.mostRows, largest: sort))
+        answer.add(derived)
         answer.show(Self.notificationMeasures)
         answer.leaveOutEmptyRows()
         answer.hideConstantKeys(["environment", "bundle_id"])
@@ -118,13 +156,13 @@ extension PageWriter {
     }
 
     /// The chosen measure by age, for each product and for each storefront.
-    private mutating func writeBuyerShares() throws {
+    private mutating func writeBuyerCurves() throws {
         let chosen = try choice("show", of: Self.subscriptionMeasures)
-        guard let share = Self.shares.first(where: { $0.measure == chosen }) else { return }
-        paragraph(share.note, class: "note")
+        guard let curve = Self.curves.first(where: { $0.measure == chosen }) else { return }
+        paragraph(curve.note, class: "note")
         for (column, title) in [("product_id", "By product"), ("storefront", "By storefront")] {
             write { $0.element("h3", text: title) }
-            try writeBuyerShares(share, by: column, title)
+            try writeBuyerCurve(curve, by: column, title)
         }
     }
 
@@ -161,38 +199,54 @@ extension PageWriter {
             class: "note")
     }
 
-    private mutating func writeBuyerShares(
-        _ share: BuyerShare, by column: String, _ title: String
+    private mutating func writeBuyerCurve(
+        _ curve: BuyerCurve, by column: String, _ title: String
     ) throws {
-        let isMoney = MoneyByCurrency.isMoney(share.measure)
+        let quotient = curve.quotient
+        let isMoney = MoneyByCurrency.isMoney(curve.measure)
         var request = ReportAddress(
             "cohorts", by: [column] + (isMoney ? ["currency"] : []) + ["age"])
         request.curve = true
-        request.measures = [share.whole, share.measure]
+        request.measures = CohortsKey.table.measures.filter(
+            (quotient.parts + [curve.measure, curve.whole]).contains)
         var answer = try answer(request)
+        writeNotices(answer.notices)
         guard !answer.rows.isEmpty else {
             writeNoRows()
             return files(of: answer)
         }
-        var whole = share.whole
+        // A product that cannot renew has only zeros.
+        let events = quotient.over + quotient.less
+        let counted = events.filter { $0 != curve.whole }.compactMap(answer.index)
+        let key = answer.index(of: column) ?? 0
+        var whole = curve.whole
         if column == PageContext.storefront, whole == "buyers" {
             try addRenewingBuyers(to: &answer)
             whole = Self.renewingBuyers
+            let parts = quotient.parts.map { $0 == "buyers" ? whole : $0 }.compactMap(answer.index)
+            // Its buyers are those of several products, which no single number of the report has.
+            answer.add(.init(quotient.name, isNumber: true), explainedBy: nil) { row in
+                quotient.value(parts.map { row[$0] })
+            }
+        } else {
+            answer.add([.of(quotient)])
         }
         let currency = isMoney ? answer.index(of: "currency") : nil
         let groups = Dictionary(grouping: answer.rows) { row in
             currency.map { row[$0].plainText } ?? ""
         }
-        let measure = answer.index(of: share.measure) ?? 0
-        let key = answer.index(of: column) ?? 0
         for (name, all) in groups.sorted(by: { $0.key < $1.key }) {
-            // A product that cannot renew has only zeros.
-            let used = Set(all.filter { !$0[measure].isZero }.map { $0[key].plainText })
+            let used = Set(
+                all.filter { row in counted.contains { !row[$0].isZero } }
+                    .map { $0[key].plainText })
             let rows = all.filter { used.contains($0[key].plainText) }
             guard !rows.isEmpty else { continue }
             let map = HeatMap(
                 title: "\(title) \(name)", answer: answer, cohort: column, age: "age",
-                measure: share.measure, sizes: isMoney ? [] : [whole], rows: rows, whole: whole,
+                measure: curve.measure, sizes: isMoney ? [] : [whole], rows: rows,
+                quotient: curve.measure == quotient.name
+                    ? nil : HeatMap.Quotient(measure: quotient.name, words: curve.words),
+                order: whole,
                 name: { row, index in
                     let text = answer.name(row, index)
                     return text.isEmpty ? "unknown" : text

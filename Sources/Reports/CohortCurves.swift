@@ -167,6 +167,9 @@ extension OpenStores {
             throw .curveColumn(onStep.column)
         }
         let figure = try DumpFigure(request, configuration)
+        let hasAmounts =
+            (request.measures ?? figure.measures).contains(where: MoneyByCurrency.isMoney)
+        let conversion = hasAmounts ? conversion : nil
         if let unknown = request.measures?.first(where: { !figure.measures.contains($0) }) {
             throw .unknownMeasure(unknown, valid: figure.measures)
         }

@@ -88,6 +88,9 @@ package final class CurrencyConversion {
                 }.joined(separator: "; "))
     }
 
+    /// The notice; nil if no amount needed a conversion.
+    var noticeOfUse: String? { used.isEmpty ? nil : notice }
+
     /// The converted currencies and their rates.
     package var notice: String {
         let parts = used.sorted { $0.key < $1.key }.map { currency, use in
@@ -110,7 +113,7 @@ extension ReportRequest {
     /// was added.
     func withDay() throws(InspectionError) -> (request: ReportRequest, added: String?) {
         let description = try DumpDescription.named(name)
-        guard description.measures.contains(where: MoneyByCurrency.isMoney) else {
+        guard (measures ?? description.measures).contains(where: MoneyByCurrency.isMoney) else {
             return (self, nil)
         }
         let columns = description.columns

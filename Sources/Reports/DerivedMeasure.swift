@@ -61,18 +61,22 @@ package struct DerivedMeasure: Sendable {
     /// The sum of CPM prices divided by the ads that it is for.
     package static let averageCPM = DerivedMeasure(
         dump: "bids", name: "average_cpm", over: ["billed_price_micros"], under: ["billed"])
+    private static let clicks = ["clicks", "automatic_clicks", "early"]
+    /// The clicks that fraud signals are a share of.
+    package static let judgedClicks = DerivedMeasure(
+        dump: "overlay-clicks", name: "judged_clicks", over: clicks)
     /// As in the fraud signal `automatic_clicks`.
     package static let automaticRate = DerivedMeasure(
         dump: "overlay-clicks", name: "automatic_click_rate", over: ["automatic_clicks"],
-        under: ["clicks", "automatic_clicks", "early"])
+        under: clicks)
     /// As in the fraud signal `early_clicks`.
     package static let earlyRate = DerivedMeasure(
-        dump: "overlay-clicks", name: "early_click_rate", over: ["early"],
-        under: ["clicks", "automatic_clicks", "early"])
+        dump: "overlay-clicks", name: "early_click_rate", over: ["early"], under: clicks)
 
     private static let all = [
         conversionRate, keptRate, renewalsPer100, expirationsPer100, refundedShare, churned,
-        churnRate, refundRate, netSales, winRate, earnings, averageCPM, automaticRate, earlyRate,
+        churnRate, refundRate, netSales, winRate, earnings, averageCPM, judgedClicks,
+        automaticRate, earlyRate,
     ]
 
     package static func named(_ name: String, of dump: String) -> DerivedMeasure? {
@@ -100,7 +104,7 @@ package struct DerivedMeasure: Sendable {
         else { return .null }
         let unit: Int128 =
             Self.isMoney(values.prefix(over.count)) == Self.isMoney(values.suffix(under.count))
-            || under.isEmpty ? 1 : 1_000_000
+                || under.isEmpty ? 1 : 1_000_000
         let amount = (above - subtracted) * factor
         guard under.isEmpty else { return .ratio(amount, below * unit * divisor) }
         guard let currency = values.flatMap(\.currencies).first else {

@@ -251,9 +251,11 @@ extension DumpDescription: Report {
         if request.curve {
             let table = try stores.curves(request, dumps, converting: conversion)
             let measures = Set(measures + ["maturity"])
-            return ShownRows(
+            var answer = ShownRows(
                 table: table,
                 keyCount: table.columns.prefix { !measures.contains($0.name) }.count)
+            answer.notices = [conversion?.noticeOfUse].compactMap(\.self)
+            return answer
         }
         let (kept, rowCount) =
             try conversion.map { conversion in
@@ -266,6 +268,7 @@ extension DumpDescription: Report {
             table: shown.report(forPeople: false), keyCount: rows.columns.count)
         answer.firstMeasure = shown.columns.count
         answer.moreRows = rowCount - rows.rows.count
+        answer.notices = [conversion?.noticeOfUse].compactMap(\.self)
         return answer
     }
 

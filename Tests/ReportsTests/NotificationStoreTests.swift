@@ -164,6 +164,27 @@ struct NotificationStoreTests {
         #expect(throws: InspectionError.self) {
             try set.curves(ReportRequest(name: "store-notifications"))
         }
+        // What adds up to a step is selected by it: buyers of a day, and all of them.
+        for (day, step, buyers) in [("2026-11-01", "14", "0"), ("2026-11-01", "30", "1")] {
+            let rows = ReportRequest(
+                name: "cohorts", grouping: .total,
+                conditions: [
+                    .init(column: "cohort", value: day), .init(column: "through_age", value: step),
+                ])
+            let found = try set.dump(rows).limited(toMeasures: ["buyers"]).withoutZeroRows.rows
+            #expect(
+                found.map { "\($0.measures[0] ?? -1)" } == (buyers == "0" ? [] : [buyers]))
+        }
+        for column in ["through_age", "through_window"] {
+            let wrong = ReportRequest(
+                name: "cohorts", conditions: [.init(column: column, value: "8")])
+            #expect(throws: InspectionError.self) { try set.dump(wrong) }
+        }
+        #expect(throws: InspectionError.curveColumn("through_age")) {
+            try set.curves(
+                ReportRequest(
+                    name: "cohorts", conditions: [.init(column: "through_age", value: "7")]))
+        }
         // Of one age alone, nothing is added up to it.
         #expect(throws: InspectionError.curveColumn("age")) {
             try set.curves(

@@ -90,12 +90,25 @@ struct ChosenNumbersTests {
         let page = try asker.page(number.address)
         let place = Comment(rawValue: "\(number.text) of \(number.page): \(number.address)")
         #expect(page.status == 200 && !page.text.contains("does not add up"), place)
+        // A converted amount is the sum of its currencies, whose records have the recorded amounts.
+        if page.text.contains("<h2>Converted to ") {
+            let converted = page.text.matches(
+                of: #/<a href="\/dump\/[^"]*">([^<]*)<\/a><\/td><\/tr>/#
+            ).flatMap { Amount.all(in: plain($0.1)) }
+            let shown = try #require(Amount.all(in: number.text).first, place)
+            let sum = converted.reduce(0) { $0 + $1.value }
+            #expect(converted.allSatisfy { $0.currency == shown.currency }, place)
+            return #expect(abs(sum - shown.value) < 0.01 * Double(converted.count), place)
+        }
         guard let division = page.text.firstMatch(of: #/<p class="division">(.*?)<\/p>/#)?.1 else {
             let sums = try sums(of: page, number.address)
             for shown in Amount.all(in: number.text) {
                 // The upper bound of an interval has the currency of the lower one.
                 let only = sums.count == 1 ? sums.first?.value : nil
-                #expect(shown.isRounded(from: sums[shown.currency] ?? only ?? 0), place)
+                // A sum of prices for a thousand ads is a term of earnings.
+                let scale = number.text.hasSuffix(" CPM") ? 1000.0 : 1
+                #expect(
+                    shown.isRounded(from: (sums[shown.currency] ?? only ?? 0) * scale), place)
             }
             return
         }
@@ -164,12 +177,15 @@ struct ChosenNumbersTests {
         let parts = division.components(separatedBy: " = ")
         guard parts.count > 3 else { return nil }
         let sides = parts[2].components(separatedBy: " / ").map { side in
-            side.matches(of: #/(- )?(?:[A-Z]{3} )?(-?[0-9][0-9,.]*)/#).reduce(0.0) {
-                let value = Double($1.2.replacing(",", with: "")) ?? .nan
-                return $0 + ($1.1 == nil ? value : -value)
+            side.components(separatedBy: " × ").reduce(1.0) { product, factor in
+                product
+                    * factor.matches(of: #/(- )?(?:[A-Z]{3} )?(-?[0-9][0-9,.]*)/#).reduce(0.0) {
+                        let value = Double($1.2.replacing(",", with: "")) ?? .nan
+                        return $0 + ($1.1 == nil ? value : -value)
+                    }
             }
         }
-        return sides.count == 1 ? sides[0] : sides[0] / sides[1]
+        return sides.dropFirst().reduce(sides[0], /)
     }
 }
 

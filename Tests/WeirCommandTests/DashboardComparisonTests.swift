@@ -69,7 +69,7 @@ struct DashboardComparisonTests {
         for measure in PageWriter.subscriptionMeasures {
             let page = try asker.page("/subscriptions?period=all&show=\(measure)")
             #expect(page.status == 200, "\(measure)")
-            #expect(page.text.contains("By days since the first purchase, added up"))
+            #expect(page.text.contains("<h2>Retention and renewals by age</h2>"))
             #expect(page.text.contains("<h3>By storefront</h3>"), "\(measure)")
         }
         #expect(try asker.page("/subscriptions?show=nosuch").status == 400)

@@ -40,7 +40,7 @@ struct PublisherPageTests {
         "earnings are a thousandth of the billed CPM prices, and the average CPM is theirs for an ad"
     )
     func earnings() throws {
-        let filter = "campaign=5239&app_id=525463029&ad_network_id=com.example"
+        let filter = "campaign=5239&ad_network_id=com.example"
         let page = try asker.page("/publisher?period=all&\(filter)").text
         let cards = try section("Earnings", of: page)
         // The sum of CPM prices is USD 108.28.
@@ -61,7 +61,10 @@ struct PublisherPageTests {
             asker.page("/publisher?period=all&\(filter)").links.first { $0.text == "USD 0.108280" })
         let explained = try asker.page(door.address).text
         #expect(explained.contains("108.28 CPM") && explained.contains("adds up: "))
-        #expect(explained.contains("divided by 1,000"))
+        #expect(explained.contains("earnings = billed prices / 1000 = "))
+        #expect(
+            explained.contains(">USD 108.28 CPM</a> / 1000 = <strong class=\"amount\">USD 0.10828<")
+        )
     }
 
     @Test("a buyer has its earnings, average CPM and win rate from its own counts")
@@ -77,7 +80,7 @@ struct PublisherPageTests {
                 [.text("b"), .integer(0), .integer(0), .integer(0), .integer(0)],
             ], keyCount: 1)
         var answer = PageAnswer(request, ShownRows(table: table, keyCount: 1))
-        answer.add([.of(.winRate), .earnings, .averageCPM])
+        answer.add([.of(.winRate), .of(.earnings), .averageCPM])
         func shown(_ row: Int, _ column: String) -> String {
             ShownValue.text(answer.value(answer.rows[row], column), in: column, isKey: false)
         }
@@ -88,7 +91,7 @@ struct PublisherPageTests {
         // Without bids and bills there is no rate.
         #expect(["win_rate", "average_cpm"].map { shown(1, $0) } == ["", ""])
         #expect(answer.explanation(of: "average_cpm") == "average_cpm")
-        #expect(answer.explanation(of: "earnings_micros") == "billed_price_micros")
+        #expect(answer.explanation(of: "earnings_micros") == "earnings_micros")
         answer.show(["average_cpm", "bids"])
         #expect(answer.table.columns.map(\.name) == ["seat", "average_cpm", "bids"])
     }
@@ -103,6 +106,71 @@ struct PublisherPageTests {
         #expect(few > 0 && part.contains(" shares have fewer than 30 records"))
         #expect(part.contains("\(few == all.count ? "All \(few)" : "\(few) more") shares"))
         #expect(part.ranges(of: "<tr>").count == (few == all.count ? 0 : 1 + all.count - few))
+    }
+
+    @Test("the filter App is the app that shows ads, and with a source app the advertised app")
+    func app() throws {
+        let own = try asker.page("/publisher?period=all&app_id=880047117").text
+        #expect(own.contains("App that shows ads: <b>"))
+        #expect(try section("Earnings by buyer", of: own).contains("source_app_id=880047117"))
+        #expect(try !section("Earnings by buyer", of: own).contains("&amp;app_id="))
+        let both = try asker.page(
+            "/publisher?period=all&app_id=525463029&source_app_id=880047117"
+        ).text
+        #expect(try section("Earnings by buyer", of: both).contains("app_id=525463029&amp;"))
+        #expect(!both.contains("App that shows ads: "))
+    }
+
+    @Test("billed and presented ads are linked, and only their counts are compared")
+    func discrepancy() throws {
+        let part = try section("Earnings", of: asker.page("/publisher?period=all").text)
+        #expect(part.contains("failed to be presented. "))
+        #expect(part.contains("/explain/impressions?"))
+        #expect(
+            PageWriter.discrepancy(200, 190).hasPrefix(
+                "At least 10 billed ads (5.00 % of those billed) were not presented"))
+        #expect(
+            PageWriter.discrepancy(200, 210).hasPrefix(
+                "At least 10 presented ads (5.00 % of those billed) were not billed"))
+        #expect(PageWriter.discrepancy(200, 200).hasPrefix("As many were presented as billed."))
+    }
+
+    @Test("loss reasons have their share of all losses")
+    func losses() throws {
+        let part = try section("Loss reasons", of: asker.page("/publisher?period=all").text)
+        let all = try rows(["dump", "loss-reasons", "--by", "reason"])
+        let total = all.reduce(0) { $0 + integer($1["losses"]) }
+        #expect(total > 0 && part.contains(">\(ShownValue.grouped(total))</a>"))
+        for row in all {
+            let share = ReportValue.ratio(integer(row["losses"]), total)
+            let text = ShownValue.text(share, in: "share_of_losses", isKey: false)
+            #expect(part.contains(">\(text)</span>"), "\(text)")
+        }
+    }
+
+    @Test("a linked number of a fraud signal is the sum of the rows that it links to")
+    func signalSources() throws {
+        var compared = 0
+        for row in try rows(["dump", "fraud-signals", "--by", "ad_network_id"]) {
+            let signal = try #require(row["signal"] as? String)
+            let source = try #require(FraudSignalSource.of(signal), "\(signal)")
+            for (number, shown) in [(source.count, row["count"]), (source.total, row["of"])] {
+                guard let number, !(shown is NSNull) else { continue }
+                let parts =
+                    DerivedMeasure.named(number.measure, of: number.dump)?.measures
+                    ?? [number.measure]
+                let conditions =
+                    number.conditions.map { ["--where", "\($0.column)=\($0.value)"] }
+                    + [["--where", "ad_network_id=\(row["ad_network_id"] ?? "")"]]
+                let found = try rows(
+                    ["dump", number.dump, "--by", "total"] + conditions.joined()
+                        + ["--measures", parts.joined(separator: ",")])
+                let sum = parts.reduce(Int128(0)) { $0 + integer(found.first?[$1]) }
+                #expect(sum == integer(shown), "\(signal)")
+                compared += 1
+            }
+        }
+        #expect(compared > 5)
     }
 
     @Test(

@@ -42,25 +42,38 @@ struct SubscriptionsPageTests {
         return String(amount.1).replacing(#/<[^>]*>/#, with: "")
     }
 
-    @Test("cards have trials, their conversion, churn, refunds, and payments of each currency")
+    @Test("cards have trials, their conversion, churn with its causes, refunds, and payments")
     func cards() throws {
         let page = try asker.page("/subscriptions?period=all").text
         let cohorts = try #require(
             try rows("cohorts", "--by", "total", "--measures", "trials,trial_conversions").first)
+        // Both cards have the same trials.
+        let trials = ShownValue.grouped(integer(cohorts["trials"]))
+        #expect(try card("Trials begun", of: page) == trials)
         let converted = ReportValue.ratio(
             integer(cohorts["trial_conversions"]), integer(cohorts["trials"]))
         #expect(
             try card("Trials that became paid", of: page)
                 == ShownValue.text(converted, in: "conversion_rate", isKey: false))
+        #expect(page.contains(">\(trials)</a> began"))
         let all = try rows(
             "store-notifications", "--by", "currency", "--where", "environment=Production")
         func sum(_ names: String...) -> Int128 {
             all.reduce(0) { sum, row in names.reduce(sum) { $0 + integer(row[$1]) } }
         }
-        #expect(sum("expirations_voluntary", "expirations_billing") > 0)
+        let churned = sum(
+            "expirations_voluntary", "expirations_billing", "expirations_price",
+            "expirations_other")
+        #expect(churned > 0)
+        #expect(try card("Churned: all expirations", of: page) == ShownValue.grouped(churned))
+        let cancelled = ShownValue.grouped(sum("expirations_voluntary"))
+        #expect(page.contains(">\(cancelled)</a> cancelled by the customer, "))
+        // A cause without any expiration is 0, and not missing.
+        #expect(sum("expirations_price") == 0 && page.contains(">0</a> by a higher price"))
+        let churn = ReportValue.ratio(churned, churned + sum("renewals", "recoveries"))
         #expect(
-            try card("Churned: voluntary and billing expirations", of: page)
-                == ShownValue.grouped(sum("expirations_voluntary", "expirations_billing")))
+            try card("Churn rate", of: page)
+                == ShownValue.text(churn, in: "churn_rate", isKey: false))
         let rate = ReportValue.ratio(
             sum("refunds") - sum("refund_reversals"),
             sum(
@@ -68,13 +81,105 @@ struct SubscriptionsPageTests {
         #expect(
             try card("Refund rate, less reversals", of: page)
                 == ShownValue.text(rate, in: "refund_rate", isKey: false))
+        let recorded = try asker.page("/subscriptions?period=all&in=recorded").text
         #expect(all.count > 1)
         for row in all {
             let currency = try #require(row["currency"] as? String)
             #expect(
-                try card("Gross amount, \(currency)", of: page)
+                try card("Gross amount, \(currency)", of: recorded)
                     == ShownValue.money(integer(row["gross_micros"]), currency), "\(currency)")
         }
+    }
+
+    @Test("a card of 0 stays")
+    func zeros() throws {
+        let page = try asker.page("/subscriptions?since=2020-01-01&until=2020-01-02").text
+        for title in ["Trials begun", "Renewals", "Churned: all expirations", "Refunds reversed"] {
+            #expect(try card(title, of: page) == "0", "\(title)")
+        }
+    }
+
+    @Test("a chosen currency converts amounts, and an amount shows what it was converted from")
+    func currency() throws {
+        let page = try asker.page("/subscriptions?period=all&in=EUR")
+        let total = try #require(
+            try rows(
+                "store-notifications", "--by", "total", "--where", "environment=Production",
+                "--in", "EUR", "--measures", "gross_micros"
+            ).first)
+        let shown = ShownValue.money(integer(total["gross_micros"]), "EUR")
+        #expect(try card("Gross amount", of: page.text) == shown)
+        let door = try #require(
+            page.links.first { $0.text == shown && $0.address.contains("measure=gross_micros") })
+        let explained = try asker.page(door.address).text
+        #expect(explained.contains("<h2>Converted to EUR</h2>"))
+        #expect(explained.contains(">\(shown)</strong>"))
+        for row in try rows(
+            "store-notifications", "--by", "currency", "--where", "environment=Production")
+        {
+            let currency = try #require(row["currency"] as? String)
+            let recorded = ShownValue.money(integer(row["gross_micros"]), currency)
+            #expect(explained.contains(">\(recorded)</a>"), "\(currency)")
+        }
+    }
+
+    @Test("each product and country has its refund rate and churn rate, as explained divisions")
+    func rates() throws {
+        let page = try asker.page("/subscriptions?period=all").text
+        for title in ["By product", "By country"] {
+            let start = try #require(page.range(of: "<h2>\(title)</h2>")).upperBound
+            let part = page[start...].prefix(
+                upTo: page[start...].range(of: "</section>")?.lowerBound ?? start)
+            let headings = part.matches(of: #/<th scope="col"[^>]*>([^<]*)</#).map {
+                String($0.1)
+            }
+            #expect(headings.contains("churn rate") && headings.contains("refund rate"))
+        }
+        let row = try #require(
+            try rows(
+                "store-notifications", "--by", "total", "--where", "environment=Production",
+                "--where", "storefront=DEU"
+            ).first)
+        let ended = ["expirations_voluntary", "expirations_billing", "expirations_price"]
+            .reduce(integer(row["expirations_other"])) { $0 + integer(row[$1]) }
+        let rate = ReportValue.ratio(
+            ended, ended + integer(row["renewals"]) + integer(row["recoveries"]))
+        let text = ShownValue.text(rate, in: "churn_rate", isKey: false)
+        #expect(page.contains("storefront=DEU"))
+        #expect(page.contains("measure=churn_rate\">\(text)</a>"), "\(text)")
+    }
+
+    @Test("a cell of a curve opens into the events up to its age, which add up to it")
+    func cells() throws {
+        let product = ["--where", "product_id=daybreak.monthly"]
+        let all = try rows(
+            "cohorts", "--by", "product_id,age", "--curve", "--measures",
+            "buyers,renewals,expirations", product[0], product[1])
+        let cell = try #require(all.first { $0["age"] as? String == "30" })
+        let page = try asker.page("/subscriptions?period=all&show=renewals")
+        #expect(page.text.contains(">Through day 30</th>"))
+        let renewals = ShownValue.grouped(integer(cell["renewals"]))
+        let door = try #require(
+            page.links.first { link in
+                ["product_id=daybreak.monthly", "through_age=30", "measure=renewals"].allSatisfy {
+                    link.address.contains($0)
+                } && link.text == renewals
+            })
+        #expect(integer(cell["renewals"]) > 0)
+        let explained = try asker.page(door.address).text
+        #expect(explained.contains("adds up: ") && explained.contains(">\(renewals)</span>"))
+        #expect(
+            explained.contains("weir explain cohorts --where product_id=daybreak.monthly --where"))
+        // A number of renewals for 100 buyers is not a percentage.
+        let per100 = ReportValue.ratio(100 * integer(cell["renewals"]), integer(cell["buyers"]))
+        let perBuyers = ShownValue.text(
+            per100, in: "renewals_per_100_buyers", isKey: false, fractionDigits: 2)
+        #expect(page.text.contains(">\(perBuyers)</a> per 100 buyers</small>"), "\(perBuyers)")
+        let kept = ReportValue.ratio(
+            integer(cell["buyers"]) - integer(cell["expirations"]), integer(cell["buyers"]))
+        #expect(
+            try asker.page("/subscriptions?period=all").text.contains(
+                ">\(ShownValue.text(kept, in: "kept_rate", isKey: false))</a>"))
     }
 
     @Test("the share of renewals by country is that of buyers of products that renew")
@@ -129,16 +234,30 @@ struct SubscriptionsPageTests {
         #expect(reached == ShownValue.grouped(integer(all.first?[measure])))
     }
 
-    @Test("a share of refunds names the payments up to its own day")
+    @Test("a share of refunds is of the payments up to its own day")
     func refunds() throws {
-        let page = try asker.page("/subscriptions?period=all&show=refunded_micros").text
+        let page = try asker.page("/subscriptions?period=all&show=refunded_micros&in=recorded")
         let curve = try rows(
             "cohorts", "--by", "product_id,currency,age", "--curve", "--where",
             "product_id=daybreak.monthly", "--where", "currency=USD", "--measures",
             "gross_micros,refunded_micros")
         let day = try #require(curve.first { $0["age"] as? String == "7" })
-        let gross = ShownValue.money(integer(day["gross_micros"]), "")
-        #expect(integer(day["refunded_micros"]) > 0 && page.contains(" % of \(gross)</small>"))
+        let share = ReportValue.ratio(
+            integer(day["refunded_micros"]), integer(day["gross_micros"]))
+        let text = ShownValue.text(share, in: "refunded_share", isKey: false)
+        #expect(integer(day["refunded_micros"]) > 0)
+        #expect(page.text.contains(">\(text)</a> of payments</small>"), "\(text)")
+        let door = try #require(
+            page.links.first { link in
+                link.text == text
+                    && ["through_age=7", "currency=USD", "measure=refunded_share"].allSatisfy {
+                        link.address.contains($0)
+                    }
+            })
+        let gross = MoneyByCurrency(
+            integer(day["gross_micros"]), of: "gross_micros", currency: "USD")
+        let explained = try asker.page(door.address).text
+        #expect(explained.contains(">\(gross?.plainText ?? "")</a> = <strong"))
     }
 
     @Test("a table of notifications begins with money, and a column of one value is a sentence")
@@ -148,7 +267,7 @@ struct SubscriptionsPageTests {
         let part = page[start...].prefix(
             upTo: page[start...].range(of: "</section>")?.lowerBound ?? start)
         let headings = part.matches(of: #/<th scope="col"[^>]*>([^<]*)</#).map { String($0.1) }
-        #expect(Array(headings.prefix(4)) == ["product id", "currency", "gross", "refunded"])
+        #expect(Array(headings.prefix(4)) == ["product id", "gross", "refunded", "initial buys"])
         #expect(headings.count <= 12)
         #expect(part.contains("All rows: environment Production"))
         #expect(part.contains(">all columns of this table</a>"))

@@ -197,11 +197,12 @@ extension ReportRequest {
             let report = try requireReport(name)
             // Reports without grouping do not list their columns.
             guard report.abilities.contains(.groups) else { return }
-            let valid = report.columnNames
-            var names = conditions.map(\.column)
-            if case .columns(let columns) = grouping { names += columns }
-            for name in names where !valid.contains(name) {
-                throw InspectionError.unknownColumn(name, dump: self.name, valid: valid)
+            var named = [(conditions.map(\.column), report.conditionNames)]
+            if case .columns(let columns) = grouping { named.append((columns, report.columnNames)) }
+            for (names, valid) in named {
+                if let unknown = names.first(where: { !valid.contains($0) }) {
+                    throw InspectionError.unknownColumn(unknown, dump: self.name, valid: valid)
+                }
             }
         } catch let error as InspectionError {
             throw file.fault(key(of: error), "\(error)")
