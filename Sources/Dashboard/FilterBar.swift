@@ -313,6 +313,8 @@ struct FilterUse {
     private var applied: [String: Set<String>] = [:]
     private var ignoring: [String: Set<String>] = [:]
     private var hiddenParts: [String: Int] = [:]
+    /// The currencies and days without a rate; nil if all amounts could be converted.
+    var missingRates: String?
 
     mutating func add(_ column: String, of report: String, isApplied: Bool) {
         if isApplied {

@@ -144,7 +144,10 @@ struct PageContext {
             request.since = days.since
             request.until = days.until
             // The page of a report takes its currency from its own address.
-            if Self.isConverted(report) {
+            // Rows of one currency are asked for in that currency.
+            if Self.isConverted(report),
+                !request.conditions.contains(where: { $0.column == "currency" })
+            {
                 request.target = target
                 // The other columns identify the rows of one currency.
                 if target != nil { request.by.removeAll { $0 == "currency" } }

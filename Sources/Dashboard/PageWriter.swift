@@ -35,7 +35,16 @@ struct PageWriter {
     ) throws -> PageAnswer {
         let request = try limited(request, to: days ?? self.days)
         try context.checkFilters(of: request)
-        return try source.answer(request, keeping: bound)
+        do {
+            return try source.answer(request, keeping: bound)
+        } catch InspectionError.noRates(_, let missing) where request.has(.sums) {
+            // Stored rows have the currency of each amount, so they can be shown without rates.
+            source.filterUse.add(PageContext.currency, of: request.name, isApplied: false)
+            source.filterUse.missingRates = missing
+            var recorded = request
+            recorded.target = nil
+            return try source.answer(recorded, keeping: bound)
+        }
     }
 
     /// The request limited to the selection. Notes the filters that its rows do not have.
@@ -95,6 +104,7 @@ struct PageWriter {
     ) throws {
         var part = PageWriter(source, context, period: period)
         part.sectionTitle = title
+        source.filterUse.missingRates = nil
         var isShown = true
         do {
             try body(&part)
@@ -130,6 +140,12 @@ struct PageWriter {
         html.element("section", ["id": Self.anchor(title)]) { html in
             html.element("h2", text: title)
             if let note, isShown { html.element("p", ["class": "note"], text: note) }
+            if let missing = source.filterUse.missingRates, isShown {
+                html.element(
+                    "p", ["class": "unfiltered"],
+                    text:
+                        "Amounts are as recorded, because rates.csv has no rate of \(missing).")
+            }
             html.append(part.html)
         }
     }

@@ -135,13 +135,14 @@ extension PageWriter {
     /// Notifications with their currency. Columns of one value are below the table.
     private mutating func writeNotifications(by columns: [String], sort: String? = nil) throws {
         var request = ReportAddress("store-notifications", by: columns + ["currency"])
-        let everything = try limited(request, to: days)
+        var everything = try limited(request, to: days)
         let derived: [DerivedColumn] = [.of(.churned), .of(.churnRate), .of(.refundRate)]
         let everyMeasure = Self.notificationMeasures + derived.flatMap(\.parts)
         request.measures = StoreNotificationsKey.table.measures.filter(everyMeasure.contains)
         var answer = try answer(
             request,
             keeping: RowBound(sort == nil ? PageSource.mostRows : Self.mostRows, largest: sort))
+        everything.target = answer.request.target
         answer.add(derived)
         answer.show(Self.notificationMeasures)
         answer.leaveOutEmptyRows()

@@ -19,7 +19,9 @@ struct SubscriptionsPageTests {
             source: try Installation.parse(["--data", path, "--pipelines", "\(path)/pipelines"]))
     }
 
-    private func rows(_ arguments: String...) throws -> [[String: Any]] {
+    private func rows(_ arguments: String...) throws -> [[String: Any]] { try rows(arguments) }
+
+    private func rows(_ arguments: [String]) throws -> [[String: Any]] {
         let program = try Program.run(
             "weir",
             ["dump"] + arguments
@@ -101,26 +103,32 @@ struct SubscriptionsPageTests {
 
     @Test("a chosen currency converts amounts, and an amount shows what it was converted from")
     func currency() throws {
-        let page = try asker.page("/subscriptions?period=all&in=EUR")
-        let total = try #require(
-            try rows(
-                "store-notifications", "--by", "total", "--where", "environment=Production",
-                "--in", "EUR", "--measures", "gross_micros"
-            ).first)
-        let shown = ShownValue.money(integer(total["gross_micros"]), "EUR")
+        let page = try asker.page("/subscriptions?period=all&country=DE&in=USD")
+        let conditions = ["--where", "environment=Production", "--where", "storefront=DEU"]
+        func total(_ more: String...) throws -> Int128 {
+            let found = try rows(
+                ["store-notifications", "--by", "total", "--measures", "gross_micros"]
+                    + conditions + more)
+            return integer(found.first?["gross_micros"])
+        }
+        let shown = ShownValue.money(try total("--in", "USD"), "USD")
         #expect(try card("Gross amount", of: page.text) == shown)
         let door = try #require(
             page.links.first { $0.text == shown && $0.address.contains("measure=gross_micros") })
         let explained = try asker.page(door.address).text
-        #expect(explained.contains("<h2>Converted to EUR</h2>"))
+        #expect(explained.contains("<h2>Converted to USD</h2>"))
         #expect(explained.contains(">\(shown)</strong>"))
-        for row in try rows(
-            "store-notifications", "--by", "currency", "--where", "environment=Production")
-        {
-            let currency = try #require(row["currency"] as? String)
-            let recorded = ShownValue.money(integer(row["gross_micros"]), currency)
-            #expect(explained.contains(">\(recorded)</a>"), "\(currency)")
-        }
+        let recorded = ShownValue.money(try total(), "EUR")
+        #expect(explained.contains(">\(recorded)</a>"), "\(recorded)")
+    }
+
+    @Test("amounts without a rate stay as recorded, and the section says which rate is missing")
+    func missingRates() throws {
+        // The demo has no rate of CAD.
+        let page = try asker.page("/subscriptions?period=all&in=USD").text
+        #expect(page.contains("Amounts are as recorded, because rates.csv has no rate of CAD on "))
+        #expect(try card("Gross amount, CAD", of: page).hasPrefix("CAD "))
+        #expect(!page.contains("Amounts cannot be converted"))
     }
 
     @Test("each product and country has its refund rate and churn rate, as explained divisions")
@@ -267,7 +275,7 @@ struct SubscriptionsPageTests {
         let part = page[start...].prefix(
             upTo: page[start...].range(of: "</section>")?.lowerBound ?? start)
         let headings = part.matches(of: #/<th scope="col"[^>]*>([^<]*)</#).map { String($0.1) }
-        #expect(Array(headings.prefix(4)) == ["product id", "gross", "refunded", "initial buys"])
+        #expect(Array(headings.prefix(4)) == ["product id", "currency", "gross", "refunded"])
         #expect(headings.count <= 12)
         #expect(part.contains("All rows: environment Production"))
         #expect(part.contains(">all columns of this table</a>"))
