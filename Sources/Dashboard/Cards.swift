@@ -372,7 +372,7 @@ private struct FoundCards {
                     text: "\(change.symbol)\(change.text)")
                 html.text(" ")
             } else if card.low != card.high {
-                html.text(intervalChange(card, now, before))
+                html.text(Self.intervalChange(card, now, before))
             }
             html.text("(")
             if isPartial, now.only(card.low) != nil {
