@@ -289,6 +289,6 @@ extension PageWriter {
         guard context.scope.allSatisfy({ columns.contains($0.column) }) else { return }
         try section(
             "Fraud signals", "Shares with counts and 95 % intervals. They are not a verdict."
-        ) { try $0.writeSignals() }
+        ) { try $0.writeFraudSignals(by: []) }
     }
 }

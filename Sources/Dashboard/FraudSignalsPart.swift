@@ -2,14 +2,17 @@ import Reports
 
 extension PageWriter {
     /// Fewer records say little about a share.
-    private static let fewestRecords = 30.0
+    static let fewestRecords = 30.0
 
-    mutating func writeFraudSignals() throws {
-        var signals = try answer(ReportAddress(FraudSignals.name, by: ["ad_network_id"]))
+    /// The signals of each network, or of all together.
+    ///
+    /// - Parameter fewest: shares of fewer records are left out.
+    mutating func writeFraudSignals(by columns: [String], fewest: Double = 1) throws {
+        var signals = try answer(ReportAddress(FraudSignals.name, by: columns))
         let counted = signals.rows.filter { !signals.value($0, "of").isZero }.count
         let all = signals
         signals.keepRows { row in
-            (ShownValue.amount(all.value(row, "of"), in: "of") ?? 0) >= Self.fewestRecords
+            (ShownValue.amount(all.value(row, "of"), in: "of") ?? 0) >= fewest
         }
         let few = counted - signals.rows.count
         writeNotices(signals.notices)
@@ -21,7 +24,7 @@ extension PageWriter {
         files(of: signals)
         guard few > 0 else { return }
         paragraph(
-            "\(counted == few ? "All \(few)" : "\(few) more") shares have fewer than \(Int(Self.fewestRecords)) records, which say little. The files have them.",
+            "\(counted == few ? "All \(few)" : "\(few) more") shares have fewer than \(Int(fewest)) records, which say little. The files have them.",
             class: "note")
     }
 
@@ -32,7 +35,8 @@ extension PageWriter {
             html.table(named: title) { html in
                 html.element("thead") { html in
                     html.element("tr") { html in
-                        for heading in ["network", "signal"] {
+                        for heading in (signals.request.by.isEmpty ? [] : ["network"]) + ["signal"]
+                        {
                             html.element("th", ["scope": "col"], text: heading)
                         }
                         for heading in ["count", "of", "share", "95 % interval"] {
@@ -65,13 +69,15 @@ private struct SignalRow {
     }
 
     func write(_ names: PageNames, to html: inout HTML) {
-        let network = answer.value(row, "ad_network_id").plainText
         let rows = source?.rows.map(address)
         html.element("tr") { html in
-            html.rowHeader(isFirst: true) {
-                $0.named(network, names.name(network, in: "ad_network_id"))
+            if !answer.request.by.isEmpty {
+                let network = answer.value(row, "ad_network_id").plainText
+                html.rowHeader(isFirst: true) {
+                    $0.named(network, names.name(network, in: "ad_network_id"))
+                }
             }
-            html.rowHeader(isFirst: false) { $0.named(signal, source?.title) }
+            html.rowHeader(isFirst: answer.request.by.isEmpty) { $0.named(signal, source?.title) }
             number("count", source?.count.map(address), to: &html)
             number("of", source?.total.map(address) ?? rows, to: &html)
             number("share", source?.share.map(address) ?? rows, to: &html)

@@ -47,7 +47,7 @@ extension PageWriter {
         try section(
             "Fraud signals",
             "Shares with counts and 95 % intervals, the highest certain share first. They are not a verdict. An interval is computed from the two counts beside it (Wilson)."
-        ) { try $0.writeFraudSignals() }
+        ) { try $0.writeFraudSignals(by: ["ad_network_id"], fewest: Self.fewestRecords) }
     }
 
     // MARK: Earnings

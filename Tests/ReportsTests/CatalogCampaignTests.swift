@@ -194,17 +194,23 @@ struct CatalogCampaignTests {
         #expect(counts("invalid_postbacks") == ["8000", "8065"])
         #expect(try rows("fraud-signals", by: "total", "45").contains { $0.contains("700") })
         // The numbers of a signal are those of the dump that explains them.
-        for (signal, column, sum) in [
-            ("invalid_postbacks", "count", "8000"), ("invalid_postbacks", "of", "8065"),
-            ("automatic_clicks", "count", "3"),
+        for (signal, sums) in [
+            ("invalid_postbacks", ["8000", "8065"]), ("automatic_clicks", ["3", "4"]),
         ] {
-            let source = try #require(SignalSource(of: signal, column))
-            var request = try request(source.dump, by: "total", "6137")
-            request.conditions += source.conditions
-            request.measures = [source.measure]
-            let answer = try request.answer(opened, report, as: .json).report
-            #expect(answer.rows.map { $0.map(\.plainText) } == [[sum]], "\(signal) \(column)")
+            let source = try #require(FraudSignalSource.of(signal))
+            for (number, sum) in zip([source.count, source.total], sums) {
+                let number = try #require(number)
+                var request = try request(number.dump, by: "total", "6137")
+                request.conditions += number.conditions
+                request.measures = [number.measure]
+                let figure = try requireReport(number.dump).division(
+                    of: number.measure, request, opened, report)
+                let answer =
+                    try figure.map { [[$0.value.plainText]] }
+                    ?? request.answer(opened, report, as: .json).report.rows
+                    .map { $0.map(\.plainText) }
+                #expect(answer == [[sum]], "\(signal)")
+            }
         }
-        #expect(SignalSource(of: "automatic_clicks", "of") == nil)
     }
 }
