@@ -220,7 +220,7 @@ package struct DemoCampaign: Sendable {
 
 extension DemoAssumptions {
     /// USD for one unit of a currency.
-    package static let dollars = ["USD": 1.0, "EUR": 1.08]
+    package static let dollars = ["USD": 1.0, "CAD": 0.72, "EUR": 1.08]
 
     package func app(of campaign: DemoCampaign) -> DemoApp {
         campaign.isForGame ? game : subscription

