@@ -29,7 +29,7 @@ struct AdDumpTests {
     func columns() throws {
         let columns = [
             "hour", "day", "format", "placement", "ad_network_id", "campaign", "app_id",
-            "source_app_id",
+            "source_app_id", "catalog_campaign",
         ]
         let seen = try DumpDescription.named("impressions")
         #expect(seen.columns.map(\.name) == columns)
