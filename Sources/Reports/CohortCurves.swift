@@ -118,8 +118,11 @@ struct ThroughStep {
     }
 
     func includes(_ values: [StoredValue]) -> Bool {
-        !values[cohort].text.isEmpty && steps.contains(values[step])
+        !values[cohort].text.isEmpty && includesBesideTime(values)
     }
+
+    /// The same for a key of rows, whose cohort is not known yet.
+    func includesBesideTime(_ values: [StoredValue]) -> Bool { steps.contains(values[step]) }
 
     func includes(_ value: StoredValue, ofColumn name: String) -> Bool {
         name != columnName || steps.contains(value)

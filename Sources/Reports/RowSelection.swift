@@ -70,7 +70,7 @@ struct RowSelection {
     /// Whether the conditions on other columns than the time hold.
     func includesBesideTime(_ values: [StoredValue]) -> Bool {
         conditions.allSatisfy { isOfTime($0.index) || values[$0.index] == $0.value }
-            && throughStep?.includes(values) ?? true
+            && throughStep?.includesBesideTime(values) ?? true
     }
 
     private func isOfTime(_ index: Int) -> Bool {

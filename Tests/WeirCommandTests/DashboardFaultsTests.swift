@@ -73,7 +73,7 @@ struct DashboardFaultsTests {
         #expect(page.status == 200)
         #expect(page.text.contains("partners/broken.yaml:1"))
         #expect(page.text.contains("partners/pipe.yaml"))
-        #expect(page.text.contains(">acme</td>"))
+        #expect(page.text.contains(">acme</a></td>"))
         let scoped = PageAsker(
             source: try asker(workspace).source,
             scope: [ReportRequest.Condition(column: "campaign", value: "1")])
