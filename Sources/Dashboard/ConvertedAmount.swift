@@ -6,6 +6,7 @@ extension ExplanationPage {
     /// Whether the number is a converted sum of stored amounts.
     private var convertedMeasure: (measure: String, target: String)? {
         guard let measure, let target = request.target, request.has(.sums),
+            request.report?.columnNames.contains("currency") == true,
             MoneyByCurrency.isMoney(measure), DerivedMeasure.named(measure, of: request.name) == nil
         else { return nil }
         return (measure, target)

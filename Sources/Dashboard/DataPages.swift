@@ -214,8 +214,11 @@ extension PageWriter {
 
     /// The page of a dump, with its first selected rows.
     mutating func writeDump(_ name: String) throws {
+        let asked = try ReportAddress(name, context.parameters)
+        // A page of other rows than the reader may see is no page.
+        _ = try context.limited(asked)
         try section("Rows", requireReport(name).pageNote) { page in
-            page.noteFilters(of: try ReportAddress(name, page.context.parameters))
+            page.noteFilters(of: asked)
             var request = try page.context.request(name)
             (request.since, request.until) = page.days
             if let asOf = request.asOf {

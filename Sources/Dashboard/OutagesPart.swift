@@ -117,7 +117,7 @@ extension StreamOutage {
 extension PageContext {
     /// An instant as a day and a time on the zone's clock: `14 Nov 2026 03:00`.
     func minute(_ milliseconds: Int64) -> String {
-        let day = Self.name(ofDay: timeZone.day(milliseconds: milliseconds), hasYear: false)
+        let day = Self.name(ofDay: timeZone.day(milliseconds: milliseconds))
         return "\(day) \(timeZone.clockText(milliseconds: milliseconds))"
     }
 }

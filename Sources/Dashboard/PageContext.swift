@@ -110,8 +110,9 @@ struct PageContext {
         if parameters[Self.period].nonempty != nil, period(default: .all) != nil {
             (request.since, request.until) = bounds(default: .all)
         }
+        let limited = try limited(request)
         try checkFilters(of: request)
-        return try limited(request)
+        return limited
     }
 
     /// The reader's filters that cannot limit a report with these columns.
