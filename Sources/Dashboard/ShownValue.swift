@@ -95,11 +95,20 @@ enum ShownValue {
             return money(
                 integer / divisor(of: column), currency ?? "", fractionDigits: fractionDigits)
         case .money(let money):
-            return money.divided(by: divisor(of: column)).amounts.map {
+            return amounts(of: money, in: column).map {
                 self.money($0.micros, $0.currency, fractionDigits: fractionDigits)
             }
             .joined(separator: "; ")
         }
+    }
+
+    /// A currency without an amount is left out beside one with an amount.
+    private static func amounts(
+        of money: MoneyByCurrency, in column: String
+    ) -> [(currency: String, micros: Int128)] {
+        let amounts = money.divided(by: divisor(of: column)).amounts
+        let paid = amounts.filter { $0.micros != 0 }
+        return paid.isEmpty ? amounts : paid
     }
 
     /// Sums of CPM prices are for a thousand ads. Pages show the amounts that are paid.
@@ -119,8 +128,7 @@ enum ShownValue {
             MoneyByCurrency.isMoney(column)
                 ? fractionDigits(ofMicros: integer / divisor(of: column)) : 0
         case .money(let money):
-            money.divided(by: divisor(of: column)).amounts
-                .map { fractionDigits(ofMicros: $0.micros) }.max() ?? 0
+            amounts(of: money, in: column).map { fractionDigits(ofMicros: $0.micros) }.max() ?? 0
         case .decimal(let digits):
             isShare(column)
                 ? 2 : decimal(digits, in: column).split(separator: ".").dropFirst().last?.count ?? 0

@@ -53,21 +53,21 @@ struct CurrencyConversionTests {
         ]
         // 1500001.5, 1.5, 3200000 and 7.
         let dollars = try conversion(to: "USD", rates[0], rates[1], rates[2])
-        #expect(try costs(by: [], dollars) == [["USD", "USD 4.700011"]])
+        #expect(try costs(by: [], dollars) == [["USD 4.700011"]])
         #expect(
             dollars.notice
                 == "amounts are converted to USD with the rates in rates.csv: EUR at 0.500000 to 1.500000 (2026-11-20 to 2026-11-21), JPY at 0.006400 (2026-11-20)"
         )
         #expect(
             try costs(by: ["day"], conversion(to: "USD", rates[0], rates[1], rates[2]))
-                == [["2026-11-20", "USD", "USD 4.700009"], ["2026-11-21", "USD", "USD 0.000002"]])
+                == [["2026-11-20", "USD 4.700009"], ["2026-11-21", "USD 0.000002"]])
         // Into another currency than the base: through it.
         let euros = try conversion(
             to: "EUR", rates[0], rates[1], rates[2])
         #expect(
             try costs(by: ["day"], euros) == [
                 // 1000001, 2133333.33 and 4.67
-                ["2026-11-20", "EUR", "EUR 3.133339"], ["2026-11-21", "EUR", "EUR 0.000003"],
+                ["2026-11-20", "EUR 3.133339"], ["2026-11-21", "EUR 0.000003"],
             ])
     }
 
