@@ -105,7 +105,7 @@ enum ShownValue {
     /// A currency without an amount is left out beside one with an amount.
     private static func amounts(
         of money: MoneyByCurrency, in column: String
-    ) -> [(currency: String, micros: Int128)] {
+    ) -> [MoneyByCurrency.Amount] {
         let amounts = money.divided(by: divisor(of: column)).amounts
         let paid = amounts.filter { $0.micros != 0 }
         return paid.isEmpty ? amounts : paid

@@ -10,12 +10,12 @@ import Testing
 
 @Suite("Tokens")
 struct TokenTests {
-    private static let now = Int64(Date().timeIntervalSince1970)
+    private static var now: Int64 { Int64(Date().timeIntervalSince1970) }
 
     private func token(
         _ use: TokenUse, type: String? = nil,
         event: String = #"{"impression_id":"i-1","initiated_by":"user"}"#,
-        open: [String] = [], target: String? = nil, expiresIn: Int64 = 60
+        open: [String] = [], target: String? = nil, expiresIn: Int64 = 3600
     ) throws -> EventToken {
         try EventToken(
             use: use, type: type ?? use.types[0], event: event, openMembers: open,
