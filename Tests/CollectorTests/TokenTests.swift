@@ -15,12 +15,12 @@ struct TokenTests {
     private func token(
         _ use: TokenUse, type: String? = nil,
         event: String = #"{"impression_id":"i-1","initiated_by":"user"}"#,
-        open: [String] = [], target: String? = nil, expiresIn: Int64 = 3600
+        open: [String] = [], target: String? = nil, expiresIn: Int64 = 300, at now: Int64 = Self.now
     ) throws -> EventToken {
         try EventToken(
             use: use, type: type ?? use.types[0], event: event, openMembers: open,
             target: target ?? (use == .click ? "https://example.com/landing?x=1" : ""),
-            expiresAtSeconds: Self.now + expiresIn)
+            expiresAtSeconds: now + expiresIn)
     }
 
     @Test("report what they carry, and nothing that the query says beside it")
@@ -103,8 +103,10 @@ struct TokenTests {
         #expect(lifetimes.longestSeconds(use) == made)
         let keys = TokenKeys(try workspace.tokenKeysOfFile, lifetimes: lifetimes)
         let event = #"{"impression_id":"i","auction_id":"a","bid_id":"b"}"#
-        let text = try #require(try keys.sign(token(use, event: event, expiresIn: accepted + 1)))
-        let now = Self.now * 1000
+        let instant = Self.now
+        let text = try #require(
+            try keys.sign(token(use, event: event, expiresIn: accepted + 1, at: instant)))
+        let now = instant * 1000
         #expect(throws: TokenFault.lastsTooLong(longestSeconds: made)) {
             try keys.read(text, for: use, atMilliseconds: now)
         }
