@@ -13,6 +13,8 @@ struct PageLayout {
     let names: PageNames
     /// The currencies of `rates.csv`.
     var currencies: [String] = []
+    /// The source apps to choose from.
+    var sourceApps: [String] = []
     /// Whether the page has days and filters.
     var hasBar = false
     /// The request of the address, on the page of a report.
@@ -110,7 +112,7 @@ struct PageLayout {
         if hasBar {
             FilterBar(
                 context: context, page: current, report: report, period: period, names: names,
-                currencies: currencies, use: use
+                currencies: currencies, use: use, sourceApps: sourceApps
             ).write(to: &whole)
         }
         var after = HTML()

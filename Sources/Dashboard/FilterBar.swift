@@ -14,6 +14,8 @@ struct FilterBar {
     let currencies: [String]
     /// The filters and days of the page, and the reports that ignored them.
     let use: FilterUse
+    /// The source apps to choose from, with the most bids first; empty for none.
+    var sourceApps: [String] = []
 
     /// More choices than these are a field with suggestions instead of a menu.
     private static let mostOptions = 300
@@ -136,8 +138,8 @@ struct FilterBar {
         guard !context.scope.contains(where: { $0.column == column }) else { return }
         let parameter = parameter(column)
         let value = context.parameters[parameter].nonempty
-        let choices = names.choices(column)
-        labelled(heading(column), to: &html) { html in
+        let choices = column == PageContext.sourceApp ? sourceChoices : names.choices(column)
+        labelled(ShownValue.heading(column), to: &html) { html in
             guard !choices.isEmpty, choices.count <= Self.mostOptions else {
                 return field(parameter, value, choices, to: &html)
             }
@@ -161,8 +163,10 @@ struct FilterBar {
         }
     }
 
-    private func heading(_ filter: String) -> String {
-        context.isOfSourceApp(filter) ? "app that shows ads" : ShownValue.heading(filter)
+    private var sourceChoices: [PageNames.Choice] {
+        sourceApps.map {
+            .init(value: $0, name: names.name($0, in: PageContext.sourceApp) ?? $0)
+        }
     }
 
     private func currency(to html: inout HTML) {
@@ -275,7 +279,7 @@ struct FilterBar {
     }
 
     private func label(_ condition: ReportRequest.Condition, to html: inout HTML) {
-        let heading = heading(condition.column)
+        let heading = ShownValue.heading(condition.column)
         let name = names.name(condition.value, in: condition.column) { column in
             (context.scope + context.chosen).first { $0.column == column }?.value
         }

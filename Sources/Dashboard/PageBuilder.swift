@@ -91,6 +91,7 @@ struct PageBuilder {
             || [.single(.campaign), .single(.compare)].contains(route)
         layout.use = source.filterUse
         layout.currencies = source.currencies
+        if page == .publisher { layout.sourceApps = writer.sourceApps() }
         if page == .live { layout.reloadSeconds = context.reloadSeconds }
         let content = writer.html
         return Made(

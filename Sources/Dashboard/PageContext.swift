@@ -29,7 +29,7 @@ struct PageContext {
     static let paused = "paused"
 
     /// The columns that can filter every page.
-    static let filters = ["campaign", "app_id", "ad_network_id", "source_app_id", "country"]
+    static let filters = ["campaign", "app_id", "ad_network_id", sourceApp, "country"]
 
     /// The parameters of every page.
     static let shared = ofDays + [shownPeriod, compare, currency] + filters
@@ -50,9 +50,15 @@ struct PageContext {
         return isOfCatalog ? ofCatalog : Self.campaign
     }
 
+    /// Whether the reader's filters are in force.
+    var isFiltered = true
+
+    static let sourceApp = "source_app_id"
+
     /// The reader's filters, without the scope.
     var chosen: [ReportRequest.Condition] {
-        Self.filters.compactMap { name in
+        guard isFiltered else { return [] }
+        return Self.filters.compactMap { name in
             parameters[name == Self.campaign ? campaignParameter : name].nonempty.map {
                 ReportRequest.Condition(column: name, value: $0)
             }
@@ -199,14 +205,6 @@ struct PageContext {
         report.measureNames.contains(where: MoneyByCurrency.isMoney)
     }
 
-    /// Whether a filter on the app selects the app that shows ads: on the page about such an app. With a source app,
-    /// the other filter selects the advertised app.
-    func isOfSourceApp(_ filter: String) -> Bool {
-        filter == "app_id" && path == DashboardPage.publisher.path
-            && parameters["source_app_id"].nonempty == nil
-            && !scope.contains { $0.column == "app_id" }
-    }
-
     static let storefront = "storefront"
 
     /// A filter on the columns of a report. Some reports have a storefront, of three letters, instead of a country, or a
@@ -219,9 +217,6 @@ struct PageContext {
             !scope.contains(where: { $0.column == condition.column })
         {
             return .init(column: ReportRequest.catalogCampaign, value: condition.value)
-        }
-        if isOfSourceApp(condition.column), columns.contains("source_app_id") {
-            return .init(column: "source_app_id", value: condition.value)
         }
         guard !columns.contains(condition.column) else { return condition }
         switch condition.column {

@@ -10,13 +10,9 @@ extension PageWriter {
             "Loss reasons", "Ad signatures by verdict", "Fraud signals",
         ]
         writeContents(titles)
-        if context.isOfSourceApp("app_id"),
-            context.chosen.contains(where: { $0.column == "app_id" })
-        {
-            paragraph(
-                "App means the app that shows the ads. To choose an advertised app too, choose a source app first.",
-                class: "note")
-        }
+        paragraph(
+            "A source app shows ads. The filter App is the advertised app, as on all pages.",
+            class: "note")
         try section(
             "Earnings",
             "Earnings are the prices of billing notices: each is for a thousand ads (CPM), so an ad earns a thousandth. Win rate is wins / bids, average CPM is 1,000 × earnings / billed."
@@ -48,6 +44,20 @@ extension PageWriter {
             "Fraud signals",
             "Shares with counts and 95 % intervals, the highest certain share first. They are not a verdict. An interval is computed from the two counts beside it (Wilson)."
         ) { try $0.writeFraudSignals(by: ["ad_network_id"], fewest: Self.fewestRecords) }
+    }
+
+    /// The apps that have shown ads on these days, whatever the filters.
+    func sourceApps() -> [String] {
+        var context = context
+        context.isFiltered = false
+        let request = ReportAddress("bids", by: [PageContext.sourceApp], measures: ["bids"])
+        guard let limited = try? context.limited(request, to: days),
+            let answer = try? source.answer(limited)
+        else { return [] }
+        return answer.rows(largest: "bids").map {
+            answer.value($0, PageContext.sourceApp).plainText
+        }
+        .filter { !$0.isEmpty && $0 != "0" }
     }
 
     // MARK: Earnings
