@@ -17,12 +17,16 @@ struct HeatMap {
     var quotient: Quotient?
     /// The measure that sorts rows which are not days, largest first.
     var order: String?
+    /// By age, the answers that count only the cohorts which have reached it; the others count all of them.
+    var mature: [String: PageAnswer] = [:]
+    /// Shown in each cell: what its quotient is of; nil for none.
+    var whole: (measure: String, words: String)?
     /// The name of a row that is not a day; nil for days.
     var name: ((_ row: [ReportValue], _ column: Int) -> String)?
 
     struct Quotient {
         let measure: String
-        /// What it is of: `of trials`.
+        /// What it is of: `of payments`, or `of` before the number of the whole.
         let words: String
     }
 
@@ -52,23 +56,25 @@ struct HeatMap {
                             text: title(of: own.first, cohort, key))
                         for size in sizes {
                             html.element("td", ["class": "number"]) { html in
-                                value(own.first, size, decimals, to: &html)
+                                value(own.first, size, decimals, of: answer, to: &html)
                             }
                         }
                         // After the first age that no buyer or install has reached, sums only repeat.
                         var isReached = true
                         for wanted in ages {
-                            let row = own.first { $0[age].plainText == wanted }
+                            let all = own.first { $0[age].plainText == wanted }
+                            let reached = all.flatMap { matureRow(like: $0, at: wanted) }
+                            let (row, answer) = reached ?? (all, self.answer)
                             let state =
                                 isReached
                                 ? state(row, newest: complete[wanted] ?? "", cohort) : .notBegun
-                            if row.flatMap(maturity) == 0 { isReached = false }
+                            if all.flatMap(maturity) == 0 { isReached = false }
                             html.element("td", ["class": style(row, most, state)]) { html in
                                 guard state != .notBegun else {
                                     return html.element("span", ["class": "unknown"], text: "–")
                                 }
-                                value(row, measure, decimals, to: &html)
-                                quotient(row, to: &html)
+                                value(row, measure, decimals, of: answer, to: &html)
+                                quotient(row, of: answer, to: &html)
                             }
                         }
                     }
@@ -129,6 +135,17 @@ struct HeatMap {
 
     // MARK: Cells
 
+    /// The row with the same key, of the cohorts that have reached an age; nil without such cohorts.
+    private func matureRow(
+        like row: [ReportValue], at age: String
+    ) -> (row: [ReportValue]?, answer: PageAnswer)? {
+        guard let answer = mature[age],
+            let found = answer.rows.first(where: { $0.starts(with: row.prefix(answer.keyCount)) }),
+            maturity(of: found) == 1
+        else { return nil }
+        return (found, answer)
+    }
+
     private enum State {
         case complete
         /// The cell can still grow.
@@ -158,7 +175,8 @@ struct HeatMap {
     }
 
     private func value(
-        _ row: [ReportValue]?, _ measure: String, _ decimals: [Int: Int], to html: inout HTML
+        _ row: [ReportValue]?, _ measure: String, _ decimals: [Int: Int], of answer: PageAnswer,
+        to html: inout HTML
     ) {
         guard let row, let index = answer.index(of: measure) else { return }
         let isReturn = measure.hasPrefix("roas")
@@ -173,12 +191,23 @@ struct HeatMap {
         return answer.index(of: measure).flatMap { ShownValue.amount(row[$0], in: measure) }
     }
 
-    private func quotient(_ row: [ReportValue]?, to html: inout HTML) {
-        guard let quotient, let row, amount(row) != nil else { return }
+    private func quotient(
+        _ row: [ReportValue]?, of answer: PageAnswer, to html: inout HTML
+    ) {
+        guard let row, amount(row) != nil, quotient != nil || whole != nil else { return }
+        let link = NumberLink(answer, key: answer.key(of: row), row: row)
         html.element("small") { html in
-            NumberLink(answer, key: answer.key(of: row), row: row).write(
-                answer.value(row, quotient.measure), of: quotient.measure, decimals: 2, to: &html)
-            html.text(" \(quotient.words)")
+            if let quotient {
+                link.write(
+                    answer.value(row, quotient.measure), of: quotient.measure, decimals: 2,
+                    to: &html)
+                html.text(" \(quotient.words) ")
+            } else {
+                html.text("of ")
+            }
+            guard let whole else { return }
+            link.write(answer.value(row, whole.measure), of: whole.measure, to: &html)
+            html.text(" \(whole.words)")
         }
     }
 

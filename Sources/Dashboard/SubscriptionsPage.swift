@@ -15,6 +15,9 @@ extension PageWriter {
         let quotient: DerivedMeasure
         let words: String
         let note: String
+
+        /// The whole in a cell: `of 123 buyers`.
+        var wholeWords: String { whole == "trials" ? "trials" : "buyers" }
     }
 
     /// The choices of `show`.
@@ -23,23 +26,23 @@ extension PageWriter {
     private static let curves = [
         BuyerCurve(
             measure: DerivedMeasure.keptRate.name, whole: "buyers", quotient: .keptRate,
-            words: "of buyers",
+            words: "of",
             note:
                 "Retention is (buyers - expirations) / buyers. An expiration counts at the age of the purchase that expired, so Through day 30 is the share of buyers who paid again after day 30, or whose subscription has not ended yet. Days 30, 60, 90, 180 and 365 are about 1, 2, 3, 6 and 12 months. Every cell can still fall until the last purchase of its buyers has ended. A buyer who returns after an expiration stays expired, and a refund without an expiration does not count. Weir does not store who pays in which billing month: a renewal of a month is 28 to 31 days after the last one, and a weekly plan renews several times a month."
         ),
         BuyerCurve(
             measure: "renewals", whole: "buyers", quotient: .renewalsPer100,
-            words: "per 100 buyers",
+            words: "per 100 of",
             note:
                 "Renewals up to each day, and their number per 100 buyers. It is not a share of buyers: one buyer can renew several times, so it can be above 100."
         ),
         BuyerCurve(
             measure: "trial_conversions", whole: "trials", quotient: .conversionRate,
-            words: "of trials",
+            words: "of",
             note: "Trials that became paid up to each day, and their share of all trials."),
         BuyerCurve(
             measure: "expirations", whole: "buyers", quotient: .expirationsPer100,
-            words: "per 100 buyers",
+            words: "per 100 of",
             note:
                 "Expirations up to each day (churn), and their number per 100 buyers. An expiration counts at the age of the purchase that expired: a trial that expires counts on day 0."
         ),
@@ -74,7 +77,7 @@ extension PageWriter {
         }
         try section(
             retention,
-            "Buyers with a first purchase in these days, by days since that purchase. Day 0 is its first 24 hours. Each column includes all earlier days. Hatched cells can still change, because younger buyers have not reached the age."
+            "Buyers with a first purchase in these days, by days since that purchase. Day 0 is its first 24 hours. Each column includes all earlier days, and counts only buyers who have reached it. Where no buyer has, a hatched cell counts all of them, and can still change."
         ) { try $0.writeBuyerCurves() }
         try section("By day") { try $0.writeNotifications(by: ["environment", "day"]) }
         try section(
@@ -125,7 +128,8 @@ extension PageWriter {
                 [
                     Card("Gross amount", "gross_micros", .good),
                     Card("Refunded, less reversals", "refunded_micros", .bad),
-                ], keepsZeros: true),
+                    Card("Gross less refunds", "net_micros", .good),
+                ], [.of(.netSales)], keepsZeros: true),
         ])
         paragraph(
             "Trials begun and Trials that became paid are about the buyers whose first purchase was in these days, without family sharing. The newest trials have not ended, so the share can still grow. The trials in the tables below include family sharing. Churn rate is expirations / (expirations + renewals + recoveries): trials that end without a payment count as churned. Refund rate is (refunds - reversals) / (first purchases with trials, resubscriptions, renewals, recoveries and one-time purchases). All other figures are of the environment Production.",
@@ -170,34 +174,58 @@ extension PageWriter {
     private static let renewingBuyers = "buyers_of_renewing_products"
 
     /// Adds the buyers of products that renew. The others would only lower a share of renewals.
-    private mutating func addRenewingBuyers(to answer: inout PageAnswer) throws {
-        let steps = ["trials", "renewals", "expirations"]
-        let products = try self.answer(
-            ReportAddress("cohorts", by: ["product_id"], measures: ["buyers"] + steps))
-        let renewing = products.rows.filter { row in
-            steps.contains { !products.value(row, $0).isZero }
-        }.map { products.value($0, "product_id").plainText }
+    ///
+    /// - Parameter renewing: the products that renew.
+    private func addRenewingBuyers(to answer: inout PageAnswer, _ renewing: Set<String>) throws {
+        var request = ReportAddress(
+            "cohorts", by: ["product_id", "storefront", "age"], measures: ["buyers"])
+        request.curve = true
+        let found = try self.answer(
+            request, days: (answer.request.since, answer.request.until))
         var buyers: [[String]: Int128] = [:]
-        for product in renewing {
-            var request = ReportAddress(
-                "cohorts", by: ["storefront", "age"], measures: ["buyers"])
-            request.curve = true
-            request.conditions = [.init(column: "product_id", value: product)]
-            let found = try self.answer(request)
-            for row in found.rows {
-                guard case .integer(let count) = found.value(row, "buyers") else { continue }
-                buyers[found.key(of: row).map(\.value), default: 0] += count
-            }
+        for row in found.rows {
+            guard case .integer(let count) = found.value(row, "buyers"),
+                renewing.contains(found.value(row, "product_id").plainText)
+            else { continue }
+            buyers[found.key(of: row).dropFirst().map(\.value), default: 0] += count
         }
         let all = answer
         answer.add(.init(Self.renewingBuyers, isNumber: true), explainedBy: nil) { row in
             .integer(buyers[all.key(of: row).map(\.value)] ?? 0)
         }
+    }
+
+    private mutating func renewingProducts() throws -> Set<String> {
+        let steps = ["trials", "renewals", "expirations"]
+        let products = try self.answer(
+            ReportAddress("cohorts", by: ["product_id"], measures: ["buyers"] + steps))
+        let renewing = products.rows.filter { row in
+            steps.contains { !products.value(row, $0).isZero }
+        }
         let others = products.rows.count - renewing.count
-        guard others > 0 else { return }
-        paragraph(
-            "Buyers of \(counted(others, "product")) without any trial, renewal or expiration in these days are left out.",
-            class: "note")
+        if others > 0 {
+            paragraph(
+                "Buyers of \(counted(others, "product")) without any trial, renewal or expiration in these days are left out.",
+                class: "note")
+        }
+        return Set(renewing.map { products.value($0, "product_id").plainText })
+    }
+
+    /// The same curves of the buyers who have reached an age, by age. An age that all buyers of the days have reached,
+    /// or none, is not in it.
+    private func matureCurves(_ request: ReportAddress) throws -> [String: PageAnswer] {
+        let newest = try source.stores.newestMilliseconds(of: "cohorts")
+        let since = days.since.flatMap(UTC.milliseconds(text:)) ?? .min
+        let until = days.until.flatMap(UTC.milliseconds(text:)) ?? .max
+        let day = PageContext.dayMilliseconds
+        return try CohortAge.all.reduce(into: [:]) { answers, age in
+            guard let last = age.lastDay else { return }
+            // A day's buyers have reached an age when two days have passed after its last day.
+            let end = (newest / day - last - 1) * day
+            guard since < end, end < until else { return }
+            answers["\(age.name)"] = try answer(
+                request, days: (days.since, UTC.day(milliseconds: end)))
+        }
     }
 
     private mutating func writeBuyerCurve(
@@ -216,21 +244,29 @@ extension PageWriter {
             writeNoRows()
             return files(of: answer)
         }
+        var mature = try matureCurves(request)
         // A product that cannot renew has only zeros.
         let events = quotient.over + quotient.less
         let counted = events.filter { $0 != curve.whole }.compactMap(answer.index)
         let key = answer.index(of: column) ?? 0
         var whole = curve.whole
-        if column == PageContext.storefront, whole == "buyers" {
-            try addRenewingBuyers(to: &answer)
-            whole = Self.renewingBuyers
+        let isOfSeveral = column == PageContext.storefront && whole == "buyers"
+        let renewing = isOfSeveral ? try renewingProducts() : []
+        if isOfSeveral { whole = Self.renewingBuyers }
+        func complete(_ answer: inout PageAnswer) throws {
+            guard isOfSeveral else { return answer.add([.of(quotient)]) }
+            try addRenewingBuyers(to: &answer, renewing)
             let parts = quotient.parts.map { $0 == "buyers" ? whole : $0 }.compactMap(answer.index)
             // Its buyers are those of several products, which no single number of the report has.
             answer.add(.init(quotient.name, isNumber: true), explainedBy: nil) { row in
                 quotient.value(parts.map { row[$0] })
             }
-        } else {
-            answer.add([.of(quotient)])
+        }
+        try complete(&answer)
+        for age in mature.keys.sorted() {
+            guard var reached = mature[age] else { continue }
+            try complete(&reached)
+            mature[age] = reached
         }
         let currency = isMoney ? answer.index(of: "currency") : nil
         let groups = Dictionary(grouping: answer.rows) { row in
@@ -247,7 +283,8 @@ extension PageWriter {
                 measure: curve.measure, sizes: isMoney ? [] : [whole], rows: rows,
                 quotient: curve.measure == quotient.name
                     ? nil : HeatMap.Quotient(measure: quotient.name, words: curve.words),
-                order: whole,
+                order: whole, mature: mature,
+                whole: isMoney ? nil : (whole, curve.wholeWords),
                 name: { row, index in
                     let text = answer.name(row, index)
                     return text.isEmpty ? "unknown" : text
