@@ -13,10 +13,15 @@ extension PageWriter {
             request.conditions = wanted
             return (try? context.limited(request, to: days))?.address
         }
-        return context.address("/campaign", wanted.map { ($0.column, $0.value) })
+        return addressWithDays("/campaign", wanted.map { ($0.column, $0.value) })
     }
 
     mutating func writeCampaigns() throws {
+        let signals = "Fraud signals that stand out"
+        let hasSignals = context.scope.allSatisfy { FraudSignals.columnNames.contains($0.column) }
+        writeContents(
+            ["All campaigns", "Spend and revenue by day", "By ad network", "By country"]
+                + (hasSignals ? [signals] : []) + ["Reported costs"])
         try section(
             "All campaigns",
             "Click a name to open the campaign, a number to see its records, or a heading to sort."
@@ -30,6 +35,12 @@ extension PageWriter {
                 sort: "cost_micros")
         }
         try writeByCountry()
+        if hasSignals {
+            try section(
+                signals,
+                "Campaigns with a share that is far above that of all campaigns: even the low end of its interval is more than twice the high end of theirs. It is not a verdict. Shares of fewer than \(Int(Self.fewestRecords)) records are left out."
+            ) { try $0.writeOutlyingSignals() }
+        }
         try section(
             "Reported costs", "As reported by ad platforms and finance. The last report counts."
         ) {
@@ -188,6 +199,14 @@ extension PageWriter {
         if name == nil, let reason = unnamed.reason { writeReason(reason) }
         let measures = isReengagement ? Self.reengagementSums : Self.funnelSums
         let daily = try? dailyFunnel(measures)
+        let results = isReengagement ? "re-engagements" : "installs"
+        let byDay = "Spend, revenue and \(results) by day"
+        let byAge = "Return on spend by age"
+        // A reader of some campaigns has no signals: their rows do not have the campaign of records.
+        let hasSignals = context.scope.allSatisfy { FraudSignals.columnNames.contains($0.column) }
+        writeContents(
+            ["Results", byDay] + (isReengagement ? [] : [byAge]) + ["Conversion values"]
+                + (hasSignals ? ["Fraud signals"] : []) + Self.detailTitles)
         try section("Results", isReengagement ? Self.aboutReengagement : nil) { page in
             try page.cards(
                 ReportAddress(Funnel.name),
@@ -198,18 +217,22 @@ extension PageWriter {
             try page.writeMaturity()
             page.paragraph(Self.aboutReturn, class: "note")
         }
-        let results = isReengagement ? "re-engagements" : "installs"
-        try section("Spend, revenue and \(results) by day", Self.aboutIntervals) { page in
+        try section(byDay, Self.aboutIntervals) { page in
             try page.writeCurves(
                 daily ?? page.dailyFunnel(measures), isReengagement: isReengagement,
                 marks: page.trendMarks())
         }
         // Returns count installs.
         if !isReengagement {
-            try section("Return on spend by age") { try $0.writeReturns() }
+            try section(byAge) { try $0.writeReturns() }
         }
         try section("Conversion values", "Postbacks by value, and what each value means.") {
             try $0.writeConversionValues()
+        }
+        if hasSignals {
+            try section(
+                "Fraud signals", "Shares with counts and 95 % intervals. They are not a verdict."
+            ) { try $0.writeFraudSignals(by: []) }
         }
         try writeCampaignDetails(measures)
         return title
@@ -249,6 +272,11 @@ extension PageWriter {
         }
     }
 
+    private static let detailTitles = [
+        "Daily results", "Bids by source app", "Ads by placement", "Clicks by placement",
+        "Loss reasons", "Postbacks by verdict", "Decoded events",
+    ]
+
     private mutating func writeCampaignDetails(_ measures: [String]) throws {
         try section("Daily results") {
             try $0.table(ReportAddress(Funnel.name, by: ["day"], measures: measures))
@@ -284,11 +312,5 @@ extension PageWriter {
         ) {
             try $0.table(ReportAddress("decoded-events", by: ["model", "event", "currency"]))
         }
-        // A reader of some campaigns has no signals: their rows do not have the campaign of records.
-        let columns = FraudSignals.columnNames
-        guard context.scope.allSatisfy({ columns.contains($0.column) }) else { return }
-        try section(
-            "Fraud signals", "Shares with counts and 95 % intervals. They are not a verdict."
-        ) { try $0.writeFraudSignals(by: []) }
     }
 }

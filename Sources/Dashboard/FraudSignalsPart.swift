@@ -28,15 +28,78 @@ extension PageWriter {
             class: "note")
     }
 
+    private static let signalColumns = ["ad_network_id", "app_id", ReportRequest.catalogCampaign]
+    /// How many times the share of a campaign exceeds that of all campaigns.
+    private static let outlyingTimes = 2.0
+
+    /// The signals of campaigns that are certainly more frequent than among all campaigns.
+    private func outlyingSignals() throws -> PageAnswer {
+        let all = try answer(ReportAddress(FraudSignals.name))
+        func amount(_ answer: PageAnswer, _ row: [ReportValue], _ column: String) -> Double {
+            ShownValue.amount(answer.value(row, column), in: column) ?? 0
+        }
+        let usual = Dictionary(
+            all.rows.map { (all.value($0, "signal").plainText, amount(all, $0, "share_high")) },
+            uniquingKeysWith: { first, _ in first })
+        var signals = try answer(ReportAddress(FraudSignals.name, by: Self.signalColumns))
+        let every = signals
+        signals.keepRows { row in
+            guard !every.value(row, ReportRequest.catalogCampaign).plainText.isEmpty,
+                amount(every, row, "of") >= Self.fewestRecords,
+                let usual = usual[every.value(row, "signal").plainText]
+            else { return false }
+            return amount(every, row, "share_low") > Self.outlyingTimes * usual
+        }
+        return signals
+    }
+
+    mutating func writeOutlyingSignals() throws {
+        let signals = try outlyingSignals()
+        writeNotices(signals.notices)
+        if signals.rows.isEmpty {
+            paragraph("No campaign stands out in these days.", class: "good")
+        } else {
+            write(signals)
+        }
+        files(of: signals)
+    }
+
+    /// One line for each campaign with an outlying signal, with a link to its signals.
+    mutating func writeOutlyingCampaigns() {
+        guard let signals = try? outlyingSignals() else { return }
+        let names = source.names(for: context.scope)
+        for row in signals.rows(largest: "share_low").prefix(Self.mostOutlyingLines) {
+            let campaign = SignalRow.campaign(signals.key(of: row))
+            func value(_ column: String) -> String? {
+                campaign.first { $0.column == column }?.value
+            }
+            let id = value("campaign") ?? ""
+            let name = names.name(id, in: "campaign", row: value) ?? "Campaign \(id)"
+            let signal = signals.value(row, "signal").plainText
+            let title = FraudSignalSource.of(signal)?.title ?? signal
+            let share = ShownValue.text(signals.value(row, "share"), in: "share", isKey: false)
+            let page = campaignLink(campaign)
+            write { html in
+                html.element("p", ["class": "state"]) { html in
+                    html.text(
+                        "\(name): \(title.lowercased()) \(share), far more than other campaigns. ")
+                    if let page { html.link("Fraud signals", to: page.at("fraud-signals")) }
+                }
+            }
+        }
+    }
+
+    private static let mostOutlyingLines = 3
+
     private mutating func write(_ signals: PageAnswer) {
         let names = source.names(for: context.scope)
-        let title = sectionTitle
+        let (title, campaignLink) = (sectionTitle, campaignLink)
+        let subject = signals.request.by.count > 1 ? "campaign" : "network"
         write { html in
             html.table(named: title) { html in
                 html.element("thead") { html in
                     html.element("tr") { html in
-                        for heading in (signals.request.by.isEmpty ? [] : ["network"]) + ["signal"]
-                        {
+                        for heading in (signals.request.by.isEmpty ? [] : [subject]) + ["signal"] {
                             html.element("th", ["scope": "col"], text: heading)
                         }
                         for heading in ["count", "of", "share", "95 % interval"] {
@@ -46,7 +109,7 @@ extension PageWriter {
                 }
                 html.element("tbody") { html in
                     for row in signals.rows(largest: "share_low") {
-                        SignalRow(signals, row).write(names, to: &html)
+                        SignalRow(signals, row).write(names, campaignLink, to: &html)
                     }
                 }
             }
@@ -54,7 +117,7 @@ extension PageWriter {
     }
 }
 
-/// A share of a network. Its numbers link to the dumps that they are computed from, if records add up to them.
+/// A share of a network or campaign. Its numbers link to the dumps that they are computed from, if records add up to them.
 private struct SignalRow {
     private let answer: PageAnswer
     private let row: [ReportValue]
@@ -68,10 +131,26 @@ private struct SignalRow {
         source = FraudSignalSource.of(signal)
     }
 
-    func write(_ names: PageNames, to html: inout HTML) {
+    /// The campaign of a row's key, as other pages name it.
+    static func campaign(_ key: [ReportRequest.Condition]) -> [ReportRequest.Condition] {
+        key.map { part in
+            part.column == ReportRequest.catalogCampaign
+                ? .init(column: "campaign", value: part.value) : part
+        }
+    }
+
+    func write(
+        _ names: PageNames, _ link: ([ReportRequest.Condition]) -> PageAddress?,
+        to html: inout HTML
+    ) {
         let rows = source?.rows.map(address)
         html.element("tr") { html in
-            if !answer.request.by.isEmpty {
+            if answer.request.by.count > 1 {
+                let campaign = Self.campaign(answer.key(of: row).filter { $0.column != "signal" })
+                html.rowHeader(isFirst: true) {
+                    $0.campaign(campaign, names, link: link(campaign))
+                }
+            } else if !answer.request.by.isEmpty {
                 let network = answer.value(row, "ad_network_id").plainText
                 html.rowHeader(isFirst: true) {
                     $0.named(network, names.name(network, in: "ad_network_id"))

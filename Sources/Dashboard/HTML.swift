@@ -92,6 +92,8 @@ struct HTML {
 struct PageAddress: Equatable {
     var path: String
     var parameters: [(name: String, value: String)]
+    /// The id of a section; empty for the whole page.
+    private var section = ""
 
     init(_ path: String, _ parameters: [(name: String, value: String)] = []) {
         self.path = path
@@ -100,7 +102,15 @@ struct PageAddress: Equatable {
 
     var text: String {
         let query = parameters.map { "\(Self.encoded($0.name))=\(Self.encoded($0.value))" }
-        return query.isEmpty ? path : "\(path)?\(query.joined(separator: "&"))"
+        let page = query.isEmpty ? path : "\(path)?\(query.joined(separator: "&"))"
+        return section.isEmpty ? page : "\(page)#\(section)"
+    }
+
+    /// A section of the page.
+    func at(_ section: String) -> PageAddress {
+        var address = self
+        address.section = section
+        return address
     }
 
     static func == (left: PageAddress, right: PageAddress) -> Bool { left.text == right.text }

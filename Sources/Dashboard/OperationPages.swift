@@ -16,6 +16,7 @@ extension PageWriter {
     mutating func writeStreams() throws {
         let now = try source.installation.present.milliseconds
         let (waiting, rejected) = (waitingRecords(), rejectedRecords())
+        let silent = (try? silentHours()) ?? [:]
         let columns: [ReportColumn<StreamStanding>] = [
             .text("stream") { $0.stream },
             .text("newest_record") { standing in
@@ -31,18 +32,16 @@ extension PageWriter {
                 return standing.isQuiet(at: now) ? "quiet" : "receiving"
             },
             .text("complete") { standing in
-                waiting[standing.stream].map { count in
-                    count == 0
-                        ? "yes"
-                        : "no, \(ShownValue.grouped(Int128(count))) \(count == 1 ? "record waits" : "records wait")"
-                }
+                Self.completeness(
+                    standing, waiting: waiting[standing.stream],
+                    silentHours: silent[standing.stream] ?? 0)
             },
             .number("records") { $0.records }, .number("dated_ahead") { $0.ahead },
             .number(Self.rejectedInDays) { rejected[$0.stream] ?? 0 },
         ]
         let standings = try source.standings()
         let table = ReportTable(standings, columns)
-        let records = context.address(DashboardPage.records.path)
+        let records = addressWithDays(DashboardPage.records.path)
         write {
             ReportView.write(
                 table, to: &$0, counts: ["records", "dated_ahead", Self.rejectedInDays],
@@ -52,6 +51,24 @@ extension PageWriter {
                 })
         }
     }
+
+    /// What is missing of a stream; nil if its log is not known.
+    private static func completeness(
+        _ standing: StreamStanding, waiting: Int64?, silentHours: Int64
+    ) -> String? {
+        guard standing.records > 0 else { return "no records" }
+        guard let waiting else { return nil }
+        let missing = [
+            waiting > 0
+                ? "\(ShownValue.grouped(Int128(waiting))) \(waiting == 1 ? "record waits" : "records wait")"
+                : nil,
+            silentHours > 0 ? "silent for \(counted(silentHours, "hour"))" : nil,
+        ].compactMap(\.self)
+        return missing.isEmpty ? "yes" : "no, \(missing.joined(separator: ", "))"
+    }
+
+    static let aboutCompleteness =
+        "A stream is complete if all its records in the log are counted, and no silent period is in these days."
 
     private static let rejectedInDays = "rejected_in_these_days"
 
@@ -81,11 +98,11 @@ extension PageWriter {
     mutating func writeOperation() throws {
         try section(
             "Streams",
-            "The present state of each stream. Only the last column depends on the chosen days. Click its numbers to see the rejected records and why."
+            "The present state of each stream. \(Self.aboutCompleteness) Click the number of rejected records to see them and why."
         ) { try $0.writeStreams() }
         try section(
             "Silent periods",
-            "Whole hours of the chosen days without records of a stream. A silence is listed if it is more than twice as long as 99 of 100 silences of the stream, and at least three hours. Costs are reported by day, so they are not listed. Click a stream to see its records of the hours around."
+            "Whole hours of the chosen days without records of a stream. A silence is listed if it is more than twice as long as 99 of 100 silences of the stream, and at least three hours. Costs are reported by day, so they are not listed. Click the streams to see their records of the hours around."
         ) { try $0.writeOutageTable() }
         try section("Lag", "Backlog of each store and partition, as in weir lag.") { page in
             let report = try LagReport(

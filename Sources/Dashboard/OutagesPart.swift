@@ -20,19 +20,29 @@ extension PageWriter {
         }
     }
 
-    /// One line for each outage, with a link. Streams that were silent in the same hours share a line.
-    mutating func writeOutages() throws {
-        let outages = try outagesOfDays()
-        let bounds = outages.map(\.bounds).reduce(into: [StreamOutage.Bounds]()) { all, bounds in
-            if !all.contains(bounds) { all.append(bounds) }
-        }
-        let lines = bounds.map { bounds in
-            let streams = outages.filter { $0.bounds == bounds }.map {
-                $0.stream.replacing("-", with: " ")
+    /// The silent hours of each stream in the days of the page.
+    func silentHours() throws -> [String: Int64] {
+        try outagesOfDays().reduce(into: [:]) { $0[$1.stream, default: 0] += $1.hours }
+    }
+
+    /// The outages with their streams. Streams that were silent in the same hours share one.
+    private func sharedOutages() throws -> [(streams: [String], outage: StreamOutage)] {
+        try outagesOfDays().reduce(into: []) { all, outage in
+            if let index = all.firstIndex(where: { $0.outage.bounds == outage.bounds }) {
+                all[index].streams.append(outage.stream)
+            } else {
+                all.append(([outage.stream], outage))
             }
-            return "No \(streams.joined(separator: ", ")) \(words(bounds))"
         }
-        let address = context.address(DashboardPage.streams.path)
+    }
+
+    /// One line for each outage, with a link.
+    mutating func writeOutages() throws {
+        let lines = try sharedOutages().map { streams, outage in
+            let names = streams.map { $0.replacing("-", with: " ") }
+            return "No \(names.joined(separator: ", ")) \(words(outage.bounds))"
+        }
+        let address = addressWithDays(DashboardPage.streams.path)
         for line in lines.prefix(Self.mostOutages) {
             write { html in
                 html.element("p", ["class": "state"]) { html in
@@ -67,17 +77,17 @@ extension PageWriter {
         return "from \(context.minute(from)) to \(last) \(zone) (\(hours))"
     }
 
-    /// The same as a table: each stream leads to its records of the hours around.
+    /// The same as a table: each row leads to the records of the hours around.
     mutating func writeOutageTable() throws {
-        let outages = try outagesOfDays()
+        let outages = try sharedOutages()
         let context = context
-        let columns: [ReportColumn<StreamOutage>] = [
-            .text("stream") { $0.stream },
-            .text("silent_from") { context.minute($0.first.startMilliseconds) },
-            .text("silent_until") { outage in
+        let columns: [ReportColumn<(streams: [String], outage: StreamOutage)>] = [
+            .text("streams") { $0.streams.joined(separator: ", ") },
+            .text("silent_from") { context.minute($0.outage.first.startMilliseconds) },
+            .text("silent_until") { _, outage in
                 outage.end.map { context.minute($0.startMilliseconds) } ?? "still silent"
             },
-            .number("silent_hours") { $0.hours },
+            .number("silent_hours") { $0.outage.hours },
         ]
         guard !outages.isEmpty else {
             return paragraph("No silent period in these days.", class: "good")
@@ -86,14 +96,20 @@ extension PageWriter {
             ReportView.write(
                 ReportTable(outages, columns), named: "Silent periods", to: &html,
                 counts: ["silent_hours"],
-                link: { row, column in column == 0 ? Self.hours(around: outages[row]) : nil })
+                link: { row, column in
+                    let (streams, outage) = outages[row]
+                    return column == 0 ? Self.hours(around: outage, of: streams) : nil
+                })
         }
     }
 
-    /// The records of a stream by hour, around an outage.
-    private static func hours(around outage: StreamOutage) -> PageAddress {
-        var request = ReportAddress("outcomes", by: ["hour", "type"])
-        request.conditions = [.init(column: "topic", value: outage.stream)]
+    /// The records of streams by hour, around an outage.
+    private static func hours(around outage: StreamOutage, of streams: [String]) -> PageAddress {
+        var request = ReportAddress("outcomes", by: ["hour", "topic", "type"])
+        if streams.count == 1 {
+            request.by = ["hour", "type"]
+            request.conditions = [.init(column: "topic", value: streams[0])]
+        }
         let margin = hoursAround * Hour.milliseconds
         request.since = UTC.text(milliseconds: outage.first.startMilliseconds - margin)
         request.until = outage.end.map {

@@ -54,7 +54,10 @@ extension PageWriter {
 
     mutating func writeOverview() throws {
         writeWarningCount()
-        if context.scope.isEmpty { try writeOutages() }
+        if context.scope.isEmpty {
+            try writeOutages()
+            writeOutlyingCampaigns()
+        }
         try writeChosenCountry()
         let daily = try? dailyFunnel()
         // Several parts show the same campaigns, which are read once.
@@ -93,9 +96,9 @@ extension PageWriter {
         }
         guard context.scope.isEmpty else { return }
         try section("Open warnings") { try $0.writeOpenWarnings() }
-        try section("Streams", "How fresh and how complete each stream is.") {
+        try section("Streams", Self.aboutCompleteness) {
             try $0.writeStreams()
-            let address = $0.context.address(DashboardPage.streams.path)
+            let address = $0.addressWithDays(DashboardPage.streams.path)
             $0.write { html in
                 html.element("p") { $0.link("Lag, silent periods and stores", to: address) }
             }

@@ -75,6 +75,10 @@ extension PageContext {
 
     static let dayMilliseconds: Int64 = 86_400_000
 
+    /// The days after an ad within which its first postback arrives: two days of the first window, and up to two days
+    /// of delay. Numbers of an installation's first days are smaller for this reason alone.
+    static let settlingDays: Int64 = 4
+
     /// Parameters of the period menu. It sends back the choice that it showed, because choosing another one overrides
     /// given dates.
     static let period = "period"
@@ -163,7 +167,7 @@ extension PageContext {
 
     /// The chosen days, and the days that they are compared with. If the last hour of the chosen days is not over, both
     /// ranges end with the last complete hour. Nil if the days have no beginning or no end, no hour of them is over, the
-    /// first record is later than the earlier days, or the reader wants no comparison.
+    /// earlier days are too close to the first record, or the reader wants no comparison.
     func compared(default period: Period) -> Compared? {
         guard let range = comparedRange(default: period), !isBeforeFirst(range) else { return nil }
         return range
@@ -175,12 +179,19 @@ extension PageContext {
             isBeforeFirst(range)
         else { return nil }
         let first = name(ofDayAt: firstMilliseconds)
-        return "Not compared: records begin on \(first), so they do not cover \(range.words)."
+        return
+            "Not compared with \(range.earlierDays): records begin on \(first), and the first postback of an ad arrives up to \(Self.settlingDays) days later, so numbers of days before \(name(ofDayAt: settledMilliseconds(firstMilliseconds))) are too small."
     }
 
     private func isBeforeFirst(_ range: Compared) -> Bool {
         guard let firstMilliseconds, let since = range.before.since else { return false }
-        return timeZone.milliseconds(text: since).map { $0 < firstMilliseconds } ?? false
+        return timeZone.milliseconds(text: since).map {
+            $0 < settledMilliseconds(firstMilliseconds)
+        } ?? false
+    }
+
+    private func settledMilliseconds(_ first: Int64) -> Int64 {
+        timeZone.shifted(milliseconds: first, days: Self.settlingDays)
     }
 
     private func comparedRange(default period: Period) -> Compared? {

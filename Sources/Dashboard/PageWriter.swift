@@ -29,6 +29,14 @@ struct PageWriter {
 
     var days: (since: String?, until: String?) { context.bounds(default: period) }
 
+    /// A page with the days of this one, also where its own default is another.
+    func addressWithDays(
+        _ path: String, _ more: [(name: String, value: String)] = []
+    ) -> PageAddress {
+        let own = period == .month ? nil : context.period(default: period)
+        return context.address(path, (own.map { [(PageContext.period, $0.rawValue)] } ?? []) + more)
+    }
+
     func answer(
         _ request: ReportAddress, days: (since: String?, until: String?)? = nil,
         keeping bound: RowBound = RowBound(PageSource.mostRows)
