@@ -38,7 +38,7 @@ extension PageWriter {
         if hasSignals {
             try section(
                 signals,
-                "Campaigns with a share that is far above that of all campaigns: even the low end of its interval is more than twice the high end of theirs. It is not a verdict. Shares of fewer than \(Int(Self.fewestRecords)) records are left out."
+                "Campaigns with a share far above that of all other campaigns: even the low end of its interval is more than twice theirs, and more than 5 %. It is not a verdict. Shares of fewer than \(Int(Self.fewestRecords)) records are left out."
             ) { try $0.writeOutlyingSignals() }
         }
         try section(
@@ -68,6 +68,7 @@ extension PageWriter {
         if let note = answers.now.noteOnMissingCost { paragraph(note, class: "note") }
         if let compared = context.compared(default: period) {
             paragraph(compared.sentence, class: "note")
+            if let note = compared.notOfPostbacks { paragraph(note, class: "note") }
         } else if let reason = context.notCompared(default: period) {
             paragraph(reason, class: "note")
         }
@@ -117,9 +118,11 @@ extension PageWriter {
         var small = request
         small.measures = ["installs", "cost_micros"]
         let compared = try context.compared(default: period).map { compared in
-            (
-                now: try answer(small, days: compared.now),
-                before: try answer(small, days: compared.before)
+            var changing = small
+            changing.measures = small.measures?.filter(compared.compares)
+            return (
+                now: try answer(changing, days: compared.now),
+                before: try answer(changing, days: compared.before)
             )
         }
         var byDay = small

@@ -151,6 +151,10 @@ extension PageWriter {
         // Names the days once, so that each card needs only its earlier value.
         if let compared {
             paragraph(compared.sentence, class: "note compared")
+            let measures = found.flatMap { $0.cards.map(\.low) }
+            if let note = compared.notOfPostbacks, !measures.allSatisfy(compared.compares) {
+                paragraph(note, class: "note")
+            }
         } else if let reason = context.notCompared(default: period) {
             paragraph(reason, class: "note compared")
         }
@@ -206,7 +210,8 @@ extension PageWriter {
         return [
             FoundCards(
                 cards: joined, shown: shown, now: now, before: before, asked: shown.request,
-                keepsZeros: group.keepsZeros)
+                keepsZeros: group.keepsZeros,
+                uncompared: Set(joined.map(\.low).filter { compared?.compares($0) == false }))
         ]
     }
 
@@ -294,6 +299,8 @@ private struct FoundCards {
     /// The request of its files: that of all currencies.
     var asked: ReportAddress
     let keepsZeros: Bool
+    /// The measures without a change, because the earlier days do not have them in full.
+    let uncompared: Set<String>
 
     func with(_ asked: ReportAddress) -> FoundCards {
         var found = self
@@ -307,7 +314,7 @@ private struct FoundCards {
                 html.element("span", ["class": "title"], text: card.title)
                 amount(card, shown, to: &html)
                 parts(of: card, to: &html)
-                if let now, let before {
+                if let now, let before, !uncompared.contains(card.low) {
                     change(
                         card, now, before, isPartial: now.request.until != shown.request.until,
                         to: &html)

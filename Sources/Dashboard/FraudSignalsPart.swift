@@ -29,26 +29,34 @@ extension PageWriter {
     }
 
     private static let signalColumns = ["ad_network_id", "app_id", ReportRequest.catalogCampaign]
-    /// How many times the share of a campaign exceeds that of all campaigns.
+    /// How many times the share of a campaign exceeds that of all others.
     private static let outlyingTimes = 2.0
+    /// Smaller shares do not stand out.
+    private static let leastShare = 0.05
 
-    /// The signals of campaigns that are certainly more frequent than among all campaigns.
+    /// The signals of campaigns that are certainly more frequent than among all others.
     private func outlyingSignals() throws -> PageAnswer {
         let all = try answer(ReportAddress(FraudSignals.name))
         func amount(_ answer: PageAnswer, _ row: [ReportValue], _ column: String) -> Double {
             ShownValue.amount(answer.value(row, column), in: column) ?? 0
         }
-        let usual = Dictionary(
-            all.rows.map { (all.value($0, "signal").plainText, amount(all, $0, "share_high")) },
-            uniquingKeysWith: { first, _ in first })
+        let total = Dictionary(
+            all.rows.map { row in
+                let counts = (count: amount(all, row, "count"), of: amount(all, row, "of"))
+                return (all.value(row, "signal").plainText, counts)
+            }, uniquingKeysWith: { first, _ in first })
         var signals = try answer(ReportAddress(FraudSignals.name, by: Self.signalColumns))
         let every = signals
         signals.keepRows { row in
             guard !every.value(row, ReportRequest.catalogCampaign).plainText.isEmpty,
                 amount(every, row, "of") >= Self.fewestRecords,
-                let usual = usual[every.value(row, "signal").plainText]
+                let total = total[every.value(row, "signal").plainText]
             else { return false }
-            return amount(every, row, "share_low") > Self.outlyingTimes * usual
+            let others = total.of - amount(every, row, "of")
+            guard others >= Self.fewestRecords else { return false }
+            let usual = (total.count - amount(every, row, "count")) / others
+            return amount(every, row, "share_low")
+                > max(Self.outlyingTimes * usual, Self.leastShare)
         }
         return signals
     }

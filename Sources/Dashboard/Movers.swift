@@ -44,7 +44,8 @@ extension PageWriter {
                 "Nothing to compare: \(compared.earlierDays) has no results.",
                 class: "empty")
         }
-        let movers = Self.movers(from: before, to: now)
+        if let note = compared.notOfPostbacks { paragraph(note, class: "note") }
+        let movers = Self.movers(from: before, to: now).filter { compared.compares($0.measure) }
         guard !movers.isEmpty else {
             return paragraph(
                 "No campaign changed clearly: \(compared.sentence)", class: "empty")

@@ -68,7 +68,7 @@ extension PageWriter {
     }
 
     static let aboutCompleteness =
-        "A stream is complete if all its records in the log are counted, and no silent period is in these days."
+        "How fresh and how complete each stream is. A stream is complete if all its records in the log are counted, and no silent period is in these days."
 
     private static let rejectedInDays = "rejected_in_these_days"
 
@@ -98,7 +98,7 @@ extension PageWriter {
     mutating func writeOperation() throws {
         try section(
             "Streams",
-            "The present state of each stream. \(Self.aboutCompleteness) Click the number of rejected records to see them and why."
+            "\(Self.aboutCompleteness) Click the number of rejected records to see them and why."
         ) { try $0.writeStreams() }
         try section(
             "Silent periods",

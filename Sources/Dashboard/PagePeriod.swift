@@ -71,6 +71,25 @@ extension PageContext {
         /// The earlier range: `the 7 days before`, `the same hours of the day before, until 13:00`.
         let words: String
         var timeZone = ReportTimeZone.utc
+        /// The end of the first days of records, if the earlier range has some of them; their postbacks are incomplete.
+        var firstDaysEnd: String?
+
+        private static let ofPostbacks: Set<String> = [
+            "installs", "reengagements", "cpi", "revenue_min_micros", "revenue_max_micros",
+            "roas_min", "roas_max", "null_rate",
+        ]
+
+        /// Whether the earlier range has the measure in full.
+        func compares(_ measure: String) -> Bool {
+            firstDaysEnd == nil || !Self.ofPostbacks.contains(measure)
+        }
+
+        /// What is not compared; nil if all measures are.
+        var notOfPostbacks: String? {
+            firstDaysEnd.map {
+                "Installs and revenue are not compared: the first postback of an ad arrives up to \(PageContext.settlingDays) days later, so before \($0) there were too few."
+            }
+        }
     }
 
     static let dayMilliseconds: Int64 = 86_400_000
@@ -167,31 +186,31 @@ extension PageContext {
 
     /// The chosen days, and the days that they are compared with. If the last hour of the chosen days is not over, both
     /// ranges end with the last complete hour. Nil if the days have no beginning or no end, no hour of them is over, the
-    /// earlier days are too close to the first record, or the reader wants no comparison.
+    /// first record is later than the earlier days, or the reader wants no comparison.
     func compared(default period: Period) -> Compared? {
-        guard let range = comparedRange(default: period), !isBeforeFirst(range) else { return nil }
+        guard var range = comparedRange(default: period), !isBefore(firstMilliseconds, range) else {
+            return nil
+        }
+        let settled = firstMilliseconds.map {
+            timeZone.shifted(milliseconds: $0, days: Self.settlingDays)
+        }
+        if let settled, isBefore(settled, range) { range.firstDaysEnd = name(ofDayAt: settled) }
         return range
     }
 
     /// Why wanted days are not compared; nil if they are, or nothing can be said.
     func notCompared(default period: Period) -> String? {
         guard let firstMilliseconds, let range = comparedRange(default: period),
-            isBeforeFirst(range)
+            isBefore(firstMilliseconds, range)
         else { return nil }
         let first = name(ofDayAt: firstMilliseconds)
-        return
-            "Not compared with \(range.earlierDays): records begin on \(first), and the first postback of an ad arrives up to \(Self.settlingDays) days later, so numbers of days before \(name(ofDayAt: settledMilliseconds(firstMilliseconds))) are too small."
+        return "Not compared: records begin on \(first), so they do not cover \(range.words)."
     }
 
-    private func isBeforeFirst(_ range: Compared) -> Bool {
-        guard let firstMilliseconds, let since = range.before.since else { return false }
-        return timeZone.milliseconds(text: since).map {
-            $0 < settledMilliseconds(firstMilliseconds)
-        } ?? false
-    }
-
-    private func settledMilliseconds(_ first: Int64) -> Int64 {
-        timeZone.shifted(milliseconds: first, days: Self.settlingDays)
+    /// Whether the earlier range begins before an instant.
+    private func isBefore(_ instant: Int64?, _ range: Compared) -> Bool {
+        guard let instant, let since = range.before.since else { return false }
+        return timeZone.milliseconds(text: since).map { $0 < instant } ?? false
     }
 
     private func comparedRange(default period: Period) -> Compared? {

@@ -187,7 +187,7 @@ struct DashboardTests {
             ("/campaigns?source_app_id=1", "not possible for 4 parts of this page"),
             ("/subscriptions?ad_network_id=com.example", "not possible on this page"),
             ("/postbacks?country=US", "United States"),
-            ("/publisher?app_id=880047117", "App that shows ads"),
+            ("/publisher?source_app_id=880047117", "Source app"),
         ] {
             #expect(try chips(address).contains { $0.contains(words) }, "\(address)")
         }
