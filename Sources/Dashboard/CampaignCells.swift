@@ -15,7 +15,9 @@ extension CampaignTable {
             case .trend: trend(campaign, to: &html)
             case .measure(let measure):
                 cell(measure, answers.now, row, key, to: &html)
-                if ["cost_micros", "installs"].contains(measure), answers.compared != nil {
+                if ["cost_micros", "installs"].contains(measure),
+                    answers.compared?.now.index(of: measure) != nil
+                {
                     html.element("small") { change(measure, campaign, to: &$0) }
                 }
                 if measure == "cpi", let target = targets?.costPerInstallMicros {
@@ -116,7 +118,7 @@ extension CampaignTable {
                         html.element("small", text: "each day counts once")
                     }
                     guard ["cost_micros", "installs"].contains(measure),
-                        let (now, before) = answers.compared
+                        let (now, before) = answers.compared, now.index(of: measure) != nil
                     else { return }
                     html.element("small") { html in
                         write(

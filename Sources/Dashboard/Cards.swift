@@ -172,9 +172,7 @@ extension PageWriter {
         }
         for group in found { writeCurrencies(of: group.shown) }
         var addresses: Set<String> = []
-        for group in found where addresses.insert(group.asked.address.text).inserted {
-            files(of: group.asked)
-        }
+        files(of: found.map(\.asked).filter { addresses.insert($0.address.text).inserted })
     }
 
     /// The figures of a group; of amounts in several currencies one for each.

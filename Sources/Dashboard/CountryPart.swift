@@ -88,6 +88,6 @@ extension PageWriter {
         }
         writeConstants(table.constantKeys)
         writeMoreRows(table.moreRows)
-        for (_, answer) in found { files(of: answer) }
+        files(of: found.map(\.answer.request))
     }
 }

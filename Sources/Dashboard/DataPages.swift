@@ -109,10 +109,12 @@ extension PageWriter {
     private mutating func writeReconciliation() throws {
         let (found, command) = try reconciliation(listing: false)
         writeNotices(found.notices)
-        let table = found.table
+        let table = found.table.withTotal("all networks")
         let counts = Set(table.columns.filter(\.isNumber).map(\.name))
         let listed = ReconciliationQuery.statuses + [Self.allCopies]
         let (context, names) = (context, source.names(for: context.scope))
+        let untrusted = addressWithDays(DashboardPage.records.path).at(
+            Self.anchor(Self.untrustedCopies))
         write {
             ReportView.write(
                 table, to: &$0,
@@ -123,9 +125,14 @@ extension PageWriter {
                 },
                 link: { row, column in
                     let (name, value) = (table.columns[column].name, table.rows[row][column])
-                    guard listed.contains(name), !value.isZero else { return nil }
+                    guard !value.isZero else { return nil }
+                    if name == "untrusted_copies" { return untrusted }
+                    guard listed.contains(name) else { return nil }
+                    // The last row is of all networks.
+                    let network = row < found.table.rows.count ? table.rows[row][0].plainText : nil
                     return context.address(changing: [
-                        "ad_network_id": table.rows[row][0].plainText, Self.copies: name,
+                        "ad_network_id": network ?? context.parameters["ad_network_id"],
+                        Self.copies: name,
                     ])
                 })
         }
@@ -186,6 +193,8 @@ extension PageWriter {
 
     // MARK: Records
 
+    private static let untrustedCopies = "Untrusted copies"
+
     /// Records that do not count, with the reason.
     mutating func writeRecords() throws {
         try section(
@@ -199,13 +208,28 @@ extension PageWriter {
             "Conflicting copies",
             "Copies of a counted record with other content. Among copies of equal rank, the first counts."
         ) { try $0.writeRefusals("conflicts") }
-        try section("Untrusted copies", "Their signature is not valid.") {
+        try section(Self.untrustedCopies, "Their signature is not valid.") {
             try $0.writeRefusals("untrusted")
             try $0.writeRequeueButtons("untrusted")
         }
         try section("Records by outcome", "All records of these days, counted or not.") {
             try $0.table(ReportAddress("outcomes", by: ["topic", "type"]))
         }
+    }
+}
+
+extension ReportTable {
+    /// The table with the sums of its counts as a last row, if it has several rows.
+    fileprivate func withTotal(_ name: String) -> ReportTable {
+        guard rows.count > 1 else { return self }
+        let total = columns.indices.map { column -> ReportValue in
+            guard columns[column].isNumber else { return column == 0 ? .text(name) : .null }
+            return .integer(
+                rows.reduce(0) {
+                    if case .integer(let count) = $1[column] { $0 + count } else { $0 }
+                })
+        }
+        return ReportTable(columns: columns, rows: rows + [total], keyCount: keyCount)
     }
 }
 

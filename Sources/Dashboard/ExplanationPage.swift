@@ -351,12 +351,12 @@ struct ExplanationPage {
     private func writeFiles(_ report: ExplainReport, to html: inout HTML) {
         let most = Int64(Self.mostRecordsInFile)
         let isCut = max(report.countedCount, report.leftOutCount) > most
-        html.files(
-            [("CSV", DumpFormat.csv), ("JSON", .json)].map { name, format in
-                (name, PageAddress("/explain/\(request.name).\(format.rawValue)", ownParameters))
-            }, command,
-            note: isCut
-                ? "of the first \(ShownValue.grouped(Int128(most))) records of each list" : "")
+        let links = [("CSV", DumpFormat.csv), ("JSON", .json)].map { name, format in
+            (name, PageAddress("/explain/\(request.name).\(format.rawValue)", ownParameters))
+        }
+        let note =
+            isCut ? "of the first \(ShownValue.grouped(Int128(most))) records of each list" : ""
+        html.files([HTML.Files(links: links, command: command, note: note)])
     }
 
     private var ownParameters: [(name: String, value: String)] {

@@ -18,7 +18,8 @@ struct HeatMap {
     /// The measure that sorts rows which are not days, largest first.
     var order: String?
     /// By age, the answers that count only the cohorts which have reached it; the others count all of them.
-    var mature: [String: PageAnswer] = [:]
+    /// Nil if all cohorts count at every age, also those that have not reached it.
+    var mature: [String: PageAnswer]?
     /// Shown in each cell: what its quotient is of; nil for none.
     var whole: (measure: String, words: String)?
     /// The name of a row that is not a day; nil for days.
@@ -65,8 +66,9 @@ struct HeatMap {
                             let all = own.first { $0[age].plainText == wanted }
                             let reached = all.flatMap { matureRow(like: $0, at: wanted) }
                             let (row, answer) = reached ?? (all, self.answer)
+                            let hidesYoung = mature != nil && reached == nil
                             let state =
-                                isReached
+                                isReached && !(hidesYoung && all.flatMap(maturity) ?? 1 < 1)
                                 ? state(row, newest: complete[wanted] ?? "", cohort) : .notBegun
                             if all.flatMap(maturity) == 0 { isReached = false }
                             html.element("td", ["class": style(row, most, state)]) { html in
@@ -118,7 +120,7 @@ struct HeatMap {
                 rows.allSatisfy { $0[age].plainText != wanted || (maturity(of: $0) ?? 0) == 0 }
             })
         else { return ages }
-        return Array(ages[...first])
+        return Array(mature == nil ? ages[...first] : ages[..<first])
     }
 
     /// Days from the newest, other rows from the largest.
@@ -139,7 +141,7 @@ struct HeatMap {
     private func matureRow(
         like row: [ReportValue], at age: String
     ) -> (row: [ReportValue]?, answer: PageAnswer)? {
-        guard let answer = mature[age],
+        guard let answer = mature?[age],
             let found = answer.rows.first(where: { $0.starts(with: row.prefix(answer.keyCount)) }),
             maturity(of: found) == 1
         else { return nil }

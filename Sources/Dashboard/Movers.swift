@@ -24,7 +24,10 @@ extension PageWriter {
     /// The share of the campaign's own spend that a change of spend needs.
     private static let leastShareOfSpend = 0.1
     private static let rule =
-        "A change is listed if it is at least 1 % of the total of all campaigns and more than chance explains (installs and cost per install: three standard deviations of the counts; spend: 10 % of the campaign's spend); the largest share of the total is first."
+        "A change is listed if it is at least 1 % of the total of all campaigns and more than chance explains (installs and cost per install: three standard deviations of the counts; spend: 10 % of the campaign's spend; revenue: both bounds by three standard deviations of the installs); the largest share of the total is first."
+
+    /// The bounds of revenue. It has moved if both of them have.
+    private static let bounds = ["revenue_min_micros", "revenue_max_micros"]
 
     /// Days that a change needs before its first day can be found.
     private static let leastDays = 4
@@ -35,7 +38,8 @@ extension PageWriter {
     mutating func writeMovers() throws {
         guard let compared = context.compared(default: period) else { return }
         let request = ReportAddress(
-            Funnel.name, by: Self.campaignColumns, measures: ["installs", "cost_micros", "cpi"])
+            Funnel.name, by: Self.campaignColumns,
+            measures: ["installs", "cost_micros", "cpi"] + Self.bounds)
         let now = try answer(request, days: compared.now)
         var before = try answer(request, days: compared.before)
         before.leaveOutEmptyRows()
@@ -120,7 +124,8 @@ extension PageWriter {
                 : Change(from: old, to: new, of: mover.measure)
             if let change {
                 let tone: Card.Tone =
-                    ["cpi": .bad, "installs": .good][mover.measure] ?? .neutral
+                    ["cpi": .bad, "installs": .good, bounds[1]: .good][mover.measure]
+                    ?? .neutral
                 html.element(
                     "span", ["class": change.style(tone)], text: "\(change.symbol)\(change.text)")
             } else {
@@ -145,7 +150,9 @@ extension PageWriter {
             }
             return max(sum(before), sum(now))
         }
-        let totals = (installs: total("installs"), spend: total("cost_micros"))
+        let totals = (
+            installs: total("installs"), spend: total("cost_micros"), revenue: total(bounds[1])
+        )
         var movers: [Mover] = []
         let current = now.rows.map { (now.key(of: $0), Optional($0)) }
         let keys = Set(current.map { $0.0.map(\.value) })
@@ -173,6 +180,20 @@ extension PageWriter {
             if moved >= leastShareOfSpend * max(spend.0, spend.1) {
                 add("cost_micros", "Spend", moved / totals.spend)
             }
+            if installs.0 > 0, installs.1 > 0 {
+                // Most installs have no revenue, and a few have much of it, so amounts vary more than counts.
+                let deviation = (2 / installs.0 + 2 / installs.1).squareRoot()
+                let changes = bounds.map { bound in
+                    (amount(before, old, bound), amount(now, row, bound))
+                }.filter { $0.0 > 0 || $0.1 > 0 }.map { log($0.1) - log($0.0) }
+                let least = leastDeviations * deviation
+                if !changes.isEmpty,
+                    changes.allSatisfy({ $0 > least }) || changes.allSatisfy({ $0 < -least })
+                {
+                    let moved = amount(now, row, bounds[1]) - amount(before, old, bounds[1])
+                    add(bounds[1], "Revenue, upper bound", moved.magnitude / totals.revenue)
+                }
+            }
             if installs.0 > 0, installs.1 > 0, spend.0 > 0, spend.1 > 0 {
                 let ratio = log(spend.1 / installs.1) - log(spend.0 / installs.0)
                 let deviation = (1 / installs.0 + 1 / installs.1).squareRoot()
@@ -199,7 +220,7 @@ extension PageWriter {
     ) throws -> [String?] {
         try movers.map { mover in
             var request = ReportAddress(
-                Funnel.name, by: ["day"], measures: ["installs", "cost_micros"])
+                Funnel.name, by: ["day"], measures: ["installs", "cost_micros", Self.bounds[1]])
             request.conditions = mover.key
             let answer = try answer(request, days: (compared.before.since, compared.now.until))
             let amounts = Self.amounts(of: mover.measure, answer, compared)

@@ -177,19 +177,42 @@ extension PageWriter {
                         + "and configure what to watch.",
                     class: "empty")
             }
-            let report = try page.openWarnings()
-            let table = report.table
-            let series = report.warnings.map(page.seriesInWords)
-            page.write { html in
-                ReportView.write(table, to: &html) { row, column in
-                    table.columns[column].name == "series"
-                        ? series[row] : table.rows[row][column].plainText
-                }
-            }
+            var report = try page.warnings(ofDays: 0)
+            report.warnings = report.open
+            page.write(report)
             page.paragraph(report.summary, class: "note")
-            let words = ["weir", "watch"] + page.source.clockWords
-            page.write { $0.element("pre", text: ShellWords.text(words)) }
+            page.writeCommand()
         }
+        guard source.installation.pipelines.hasWatch else { return }
+        try section(
+            "Closed warnings",
+            "Warnings of the last \(Self.daysOfClosedWarnings) days that have closed, the newest first. An outage of everything closes when records arrive again."
+        ) { page in
+            var report = try page.warnings(ofDays: Self.daysOfClosedWarnings)
+            report.warnings = report.warnings.filter { !$0.isOpen }.sorted {
+                $0.closedMilliseconds ?? 0 > $1.closedMilliseconds ?? 0
+            }
+            page.write(report)
+            page.writeCommand(["--since", "\(Self.daysOfClosedWarnings)d"])
+        }
+    }
+
+    private static let daysOfClosedWarnings: Int64 = 30
+
+    private mutating func write(_ report: WatchReport) {
+        let table = report.table
+        let series = report.warnings.map(seriesInWords)
+        write { html in
+            ReportView.write(table, to: &html) { row, column in
+                table.columns[column].name == "series"
+                    ? series[row] : table.rows[row][column].plainText
+            }
+        }
+    }
+
+    private mutating func writeCommand(_ options: [String] = []) {
+        let words = ["weir", "watch"] + options + source.clockWords
+        write { $0.element("pre", text: ShellWords.text(words)) }
     }
 }
 

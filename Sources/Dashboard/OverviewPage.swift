@@ -221,7 +221,7 @@ extension PageWriter {
     /// The number of open warnings, with a link. The section below has the reason if they cannot be judged.
     private mutating func writeWarningCount() {
         guard context.scope.isEmpty, source.installation.pipelines.hasWatch,
-            let open = try? openWarnings().open, !open.isEmpty
+            let open = try? warnings(ofDays: 0).open, !open.isEmpty
         else { return }
         let address = context.address(DashboardPage.warnings.path)
         write { html in
@@ -249,7 +249,7 @@ extension PageWriter {
             return paragraph(
                 "Nothing is watched, because watch.yaml does not exist.", class: "empty")
         }
-        let open = try openWarnings().open
+        let open = try warnings(ofDays: 0).open
         guard !open.isEmpty else { return paragraph("No open warnings.", class: "good") }
         let rows = open.prefix(5).map { ($0, seriesInWords($0)) }
         write { html in
@@ -268,12 +268,14 @@ extension PageWriter {
         }
     }
 
-    func openWarnings() throws -> WatchReport {
+    /// The open warnings, and those that closed in so many days.
+    func warnings(ofDays days: Int64) throws -> WatchReport {
         let installation = source.installation
         let file = try installation.pipelines.watch()
+        let now = try installation.present.milliseconds
         var report = try source.stores.watch(
-            Watch(file), nowMilliseconds: installation.present.milliseconds,
-            sinceMilliseconds: nil)
+            Watch(file), nowMilliseconds: now,
+            sinceMilliseconds: days > 0 ? now - days * PageContext.dayMilliseconds : nil)
         try report.add(file.failures, in: installation.deliveryStores())
         return report
     }

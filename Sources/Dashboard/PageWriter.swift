@@ -168,7 +168,8 @@ struct PageWriter {
         }
     }
 
-    private static func anchor(_ title: String) -> String {
+    /// The id of a section.
+    static func anchor(_ title: String) -> String {
         title.lowercased().split { !$0.isLetter && !$0.isNumber }.joined(separator: "-")
     }
 
@@ -225,38 +226,54 @@ struct PageWriter {
     /// Links to the same rows as files and at earlier times, and the command.
     mutating func files(of answer: PageAnswer) { files(of: answer.request) }
 
-    mutating func files(of request: ReportAddress) {
-        files(
-            [
-                ("CSV", request.address(as: .csv)), ("JSON", request.address(as: .json)),
-                ("this table on its own page", request.address),
-            ], request.command(source.clockWords))
+    mutating func files(of request: ReportAddress) { files(of: [request]) }
+
+    /// The same of several requests, whose numbers are shown together.
+    mutating func files(of requests: [ReportAddress]) {
+        html.files(
+            requests.map { request in
+                let title = requests.count > 1 ? "\(request.name): " : ""
+                return HTML.Files(
+                    title: title,
+                    links: [
+                        ("CSV", request.address(as: .csv)), ("JSON", request.address(as: .json)),
+                        ("this table on its own page", request.address),
+                    ], command: request.command(source.clockWords))
+            })
     }
 
     mutating func files(_ links: [(name: String, address: PageAddress)], _ command: String) {
-        html.files(links, command)
+        html.files([HTML.Files(links: links, command: command)])
     }
 
     mutating func write(_ body: (inout HTML) throws -> Void) rethrows { try body(&html) }
 }
 
 extension HTML {
-    /// Links to the same rows as files, and the command.
-    ///
-    /// - Parameter note: a note on the files.
-    mutating func files(
-        _ links: [(name: String, address: PageAddress)], _ command: String, note: String = ""
-    ) {
+    /// Links to rows as files, and their command.
+    struct Files {
+        /// What the rows are; empty if only one table is meant.
+        var title = ""
+        let links: [(name: String, address: PageAddress)]
+        let command: String
+        /// A note on the files.
+        var note = ""
+    }
+
+    mutating func files(_ all: [Files]) {
         element("details", ["class": "files"]) { html in
             html.element("summary", text: "CSV, JSON, command")
-            html.element("p") { html in
-                for (name, address) in links {
-                    html.link(name, to: address)
-                    html.text(" ")
+            for files in all {
+                html.element("p") { html in
+                    html.text(files.title)
+                    for (name, address) in files.links {
+                        html.link(name, to: address)
+                        html.text(" ")
+                    }
+                    html.text(files.note)
                 }
-                html.text(note)
+                html.element("pre", text: files.command)
             }
-            html.element("pre", text: command)
         }
     }
 }

@@ -243,7 +243,7 @@ extension PageWriter {
         write { table.write(named: title, to: &$0) }
         writeConstants(table.constantKeys)
         writeMoreRows(table.moreRows)
-        for answer in answers { files(of: answer) }
+        files(of: answers.map(\.request))
     }
 
     /// The answer to a request; nil without a store.

@@ -77,7 +77,7 @@ extension PageWriter {
         }
         try section(
             retention,
-            "Buyers with a first purchase in these days, by days since that purchase. Day 0 is its first 24 hours. Each column includes all earlier days, and counts only buyers who have reached it. Where no buyer has, a hatched cell counts all of them, and can still change."
+            "Buyers with a first purchase in these days, by days since that purchase. Day 0 is its first 24 hours. Each column includes all earlier days, and counts only buyers who have reached it."
         ) { try $0.writeBuyerCurves() }
         try section("By day") { try $0.writeNotifications(by: ["environment", "day"]) }
         try section(
