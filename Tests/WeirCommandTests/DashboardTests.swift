@@ -126,8 +126,12 @@ struct DashboardTests {
                 guard !link.address.hasPrefix("/explain/"), !link.address.hasPrefix("/dump/") else {
                     continue
                 }
-                let found = try asker.page(link.address)
+                let parts = link.address.split(separator: "#", maxSplits: 1).map(String.init)
+                let found = try asker.page(parts[0])
                 #expect(found.status == 200, "\(path) leads to \(link.address)")
+                guard let section = link.address.contains("#") ? parts.last : nil else { continue }
+                #expect(
+                    found.text.contains("id=\"\(section)\""), "\(path) leads to \(link.address)")
             }
         }
         #expect(seen.count > 100)
