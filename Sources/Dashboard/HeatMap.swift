@@ -208,7 +208,9 @@ struct HeatMap {
                 html.text("of ")
             }
             guard let whole else { return }
-            link.write(answer.value(row, whole.measure), of: whole.measure, to: &html)
+            // The division behind the quotient links it.
+            link.write(
+                answer.value(row, whole.measure), of: whole.measure, isLinked: false, to: &html)
             html.text(" \(whole.words)")
         }
     }

@@ -194,7 +194,7 @@ struct SubscriptionsPageTests {
         let per100 = ReportValue.ratio(100 * integer(cell["renewals"]), integer(cell["buyers"]))
         let perBuyers = ShownValue.text(
             per100, in: "renewals_per_100_buyers", isKey: false, fractionDigits: 2)
-        #expect(page.text.contains(">\(perBuyers)</a> per 100 of <a"), "\(perBuyers)")
+        #expect(page.text.contains(">\(perBuyers)</a> per 100 of <span"), "\(perBuyers)")
         let kept = ReportValue.ratio(
             integer(cell["buyers"]) - integer(cell["expirations"]), integer(cell["buyers"]))
         #expect(
