@@ -38,7 +38,7 @@ extension PageWriter {
         if hasSignals {
             try section(
                 signals,
-                "Campaigns with a share far above that of all other campaigns: even the low end of its interval is more than twice theirs, and more than 5 %. It is not a verdict. Shares of fewer than \(Int(Self.fewestRecords)) records are left out."
+                "Campaigns with a share far above that of all other campaigns: even the low end of its 95 % interval is more than twice theirs, and more than 5 %. It is not a verdict. Shares of fewer than \(Int(Self.fewestRecords)) records are left out."
             ) { try $0.writeOutlyingSignals() }
         }
         try section(

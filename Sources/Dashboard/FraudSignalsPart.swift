@@ -110,7 +110,7 @@ extension PageWriter {
                         for heading in (signals.request.by.isEmpty ? [] : [subject]) + ["signal"] {
                             html.element("th", ["scope": "col"], text: heading)
                         }
-                        for heading in ["count", "of", "share", "95\u{a0}%\u{a0}interval"] {
+                        for heading in ["count", "of", "share", "interval"] {
                             html.element("th", ["scope": "col", "class": "number"], text: heading)
                         }
                     }
