@@ -13,6 +13,9 @@ extension PageWriter {
             guard context.scope.isEmpty else { throw DashboardError.ofEverything }
             return try writeCopies(status)
         }
+        writeContents(
+            ["By verdict, network and version", "By day", "By country and marketplace"]
+                + (context.scope.isEmpty ? [Self.comparedCopies] : []))
         try section("By verdict, network and version") {
             try $0.table(
                 ReportAddress(
@@ -38,8 +41,8 @@ extension PageWriter {
         }
         guard context.scope.isEmpty else { return }
         try section(
-            "Network copies compared with developer copies",
-            "A postback counts on the day of its first copy."
+            Self.comparedCopies,
+            "A device sends a copy of a winning postback to the developer of the app, if the app asks for it. So an app that does not ask has no developer copies. May still come is the part of the missing copies that devices can still send: they try for nine days. A postback counts on the day of its first copy."
         ) { try $0.writeReconciliation() }
     }
 
@@ -67,6 +70,8 @@ extension PageWriter {
         writeMoreRows(table.moreRows)
         files(of: byVerdict)
     }
+
+    private static let comparedCopies = "Network copies compared with developer copies"
 
     /// The parameter that lists the postbacks of one result.
     private static let copies = "copies"
@@ -113,8 +118,6 @@ extension PageWriter {
         let counts = Set(table.columns.filter(\.isNumber).map(\.name))
         let listed = ReconciliationQuery.statuses + [Self.allCopies]
         let (context, names) = (context, source.names(for: context.scope))
-        let untrusted = addressWithDays(DashboardPage.records.path).at(
-            Self.anchor(Self.untrustedCopies))
         write {
             ReportView.write(
                 table, to: &$0,
@@ -126,7 +129,6 @@ extension PageWriter {
                 link: { row, column in
                     let (name, value) = (table.columns[column].name, table.rows[row][column])
                     guard !value.isZero else { return nil }
-                    if name == "untrusted_copies" { return untrusted }
                     guard listed.contains(name) else { return nil }
                     // The last row is of all networks.
                     let network = row < found.table.rows.count ? table.rows[row][0].plainText : nil
@@ -193,8 +195,6 @@ extension PageWriter {
 
     // MARK: Records
 
-    private static let untrustedCopies = "Untrusted copies"
-
     /// Records that do not count, with the reason.
     mutating func writeRecords() throws {
         try section(
@@ -208,7 +208,7 @@ extension PageWriter {
             "Conflicting copies",
             "Copies of a counted record with other content. Among copies of equal rank, the first counts."
         ) { try $0.writeRefusals("conflicts") }
-        try section(Self.untrustedCopies, "Their signature is not valid.") {
+        try section("Untrusted copies", "Their signature is not valid.") {
             try $0.writeRefusals("untrusted")
             try $0.writeRequeueButtons("untrusted")
         }
