@@ -49,10 +49,10 @@ extension PageWriter {
                 class: "empty")
         }
         if let note = compared.notOfPostbacks { paragraph(note, class: "note") }
-        let movers = Self.movers(from: before, to: now).filter { compared.compares($0.measure) }
+        let movers = Self.movers(from: before, to: now, comparing: compared.compares)
         guard !movers.isEmpty else {
             return paragraph(
-                "No campaign changed clearly: \(compared.sentence)", class: "empty")
+                "No campaign changed clearly: \(compared.sentence) \(Self.rule)", class: "empty")
         }
         paragraph(
             "\(compared.sentence) \(Self.rule) Since names the day that separates the earlier level from the new one best.",
@@ -135,7 +135,12 @@ extension PageWriter {
     }
 
     /// The campaigns of both ranges with changed measures, the largest change first.
-    static func movers(from before: PageAnswer, to now: PageAnswer) -> [Mover] {
+    ///
+    /// - Parameter compares: whether the earlier range has a measure in full.
+    static func movers(
+        from before: PageAnswer, to now: PageAnswer,
+        comparing compares: (String) -> Bool = { _ in true }
+    ) -> [Mover] {
         func amount(_ answer: PageAnswer, _ row: [ReportValue]?, _ measure: String) -> Double {
             answer.index(of: measure).flatMap { index in
                 row.flatMap { ShownValue.amount($0[index], in: measure) }
@@ -163,7 +168,7 @@ extension PageWriter {
             }
             let old = earlier[key.map(\.value)]
             func add(_ measure: String, _ title: String, _ size: Double) {
-                guard size >= leastSize else { return }
+                guard size >= leastSize, compares(measure) else { return }
                 movers.append(
                     Mover(
                         key: key, measure: measure, title: title, before: old, now: row, size: size)

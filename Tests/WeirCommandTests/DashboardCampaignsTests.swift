@@ -145,6 +145,25 @@ struct DashboardCampaignsTests {
         #expect((movers[2].size * 56_000).rounded() == 1000)
     }
 
+    @Test("a measure that is not compared takes no place from the others")
+    func places() {
+        func answer(_ installs: Int128, _ spend: Int128) -> PageAnswer {
+            funnel(
+                ["campaign"],
+                (0..<9).map { index in
+                    [
+                        .text("c\(index)"), .integer(installs),
+                        .integer(index == 0 ? spend : 1_000_000),
+                    ]
+                })
+        }
+        let (before, now) = (answer(100, 1_000_000), answer(300, 1_500_000))
+        let all = PageWriter.movers(from: before, to: now)
+        #expect(all.count == 8 && all.allSatisfy { $0.measure != "cost_micros" })
+        let spend = PageWriter.movers(from: before, to: now) { $0 == "cost_micros" }
+        #expect(spend.map { "\($0.key[0].value) \($0.measure)" } == ["c0 cost_micros"])
+    }
+
     @Test("a day without a row counts as 0, and has no cost per install")
     func missingDays() {
         let answer = funnel(
