@@ -27,7 +27,7 @@ struct HeatMap {
 
     struct Quotient {
         let measure: String
-        /// What it is of: `of payments`, or `of` before the number of the whole.
+        /// Its words after the number: `of payments`, or `of` before the number of the whole.
         let words: String
     }
 
@@ -187,7 +187,7 @@ struct HeatMap {
             isShort: measure == self.measure, to: &html)
     }
 
-    /// What shades a cell.
+    /// The amount that shades a cell.
     private func amount(_ row: [ReportValue]) -> Double? {
         let measure = quotient?.measure ?? measure
         return answer.index(of: measure).flatMap { ShownValue.amount(row[$0], in: measure) }
@@ -208,7 +208,7 @@ struct HeatMap {
                 html.text("of ")
             }
             guard let whole else { return }
-            // The division behind the quotient links it.
+            // The explanation of the quotient links it.
             link.write(
                 answer.value(row, whole.measure), of: whole.measure, isLinked: false, to: &html)
             html.text(" \(whole.words)")

@@ -3,7 +3,7 @@ import Reports
 /// A report that does not link its numbers to explanations.
 enum ReportView {
     /// - Parameters:
-    ///   - counts: columns whose numbers have thousands separators; others are names, such as offsets.
+    ///   - counts: columns of counts, which have thousands separators. Other numbers are names, such as offsets.
     ///   - text: the text of a cell, by row and column; nil to show the value as a name.
     ///   - link: the target of a cell's link.
     static func write(

@@ -1,4 +1,4 @@
-/// What the demo assumes about its market: apps, networks, campaigns and how people behave. The numbers are of the
+/// The assumptions of the demo about its market: apps, networks, campaigns and how people behave. The numbers are of the
 /// size that buyers of app advertising report; names and ids are invented.
 ///
 /// Amounts are in units of the currency that is named; rates are from 0 to 1.
@@ -48,7 +48,7 @@ package struct DemoAssumptions: Sendable {
     package var prices: [(milliunits: Int64, weight: Int)] = [
         (1990, 40), (4990, 28), (9990, 18), (19_990, 9), (49_990, 4), (99_990, 1),
     ]
-    /// What a payer spends in the first seven days on average, in USD: from prices and purchases.
+    /// The average spend of a payer in the first seven days, in USD: from prices and purchases.
     package var payerRevenueDay7 = 9.6
     /// The share of payers of an organic install.
     package var organicPayerShare = 0.03
@@ -121,7 +121,7 @@ package struct DemoNetwork: Sendable {
     ]
 }
 
-/// What a campaign costs and brings, as its buyer would note it.
+/// The costs and results of a campaign, as its buyer would note them.
 package struct DemoCampaign: Sendable {
     package enum Goal: Sendable { case install, reEngagement }
 
@@ -129,7 +129,7 @@ package struct DemoCampaign: Sendable {
     /// Index of the network and whether the game is advertised.
     package var network: Int
     package var isForGame: Bool
-    /// Four digits, of which the last two name it among the campaigns of its network and app.
+    /// Four digits. The last two identify it among the campaigns of its network and app.
     package var source: String
     package var country: String
     package var currency: String
@@ -226,7 +226,7 @@ extension DemoAssumptions {
         campaign.isForGame ? game : subscription
     }
 
-    /// What an install of a campaign brings within seven days, in USD.
+    /// The revenue of an install of a campaign within seven days, in USD.
     func revenueDay7(of campaign: DemoCampaign) -> Double {
         campaign.cpi * campaign.returnDay7 * (Self.dollars[campaign.currency] ?? 1)
     }

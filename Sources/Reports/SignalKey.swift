@@ -1,7 +1,7 @@
 import ConfigurationValues
 import Foundation
 
-/// What signals are grouped by: the publisher's app, the advertised app, and the campaign as records name it.
+/// The columns that group signals: the publisher's app, the advertised app, and the campaign as records name it.
 struct SignalKey {
     let network: String
     let sourceApp: Int64

@@ -67,7 +67,7 @@ struct AdDumpTests {
         #expect(clicks[0].contains(#""altered_urls":1"#))
     }
 
-    @Test("the digest tells of both streams, and not of the batches")
+    @Test("the digest depends on both streams, and not on the batches")
     func digests() throws {
         let one = SampleStores()
         try one.fold(ImpressionsFold.self, impressions, atOnce: 1)

@@ -155,7 +155,7 @@ struct NotificationStoreTests {
                 ["2026-11-01", "180", "1", "0.000000"], ["2026-11-01", "365", "1", "0.000000"],
                 ["2026-11-01", "+", "1", ""],
             ])
-        // A day of which some may still buy at age 0 is not complete, and days weigh by their buyers.
+        // A day is not complete while new buyers of it can come. Days weigh by their buyers.
         let all = try curves([])
         #expect(all.map { $0[1] } == ["2", "2", "3", "3", "3", "4", "4", "4", "4", "4", "4"])
         #expect(
@@ -164,7 +164,7 @@ struct NotificationStoreTests {
         #expect(throws: InspectionError.self) {
             try set.curves(ReportRequest(name: "store-notifications"))
         }
-        // What adds up to a step is selected by it: buyers of a day, and all of them.
+        // A step selects the rows that add up to it: buyers of a day, and all of them.
         for (day, step, buyers) in [("2026-11-01", "14", "0"), ("2026-11-01", "30", "1")] {
             let rows = ReportRequest(
                 name: "cohorts", grouping: .total,
@@ -185,7 +185,7 @@ struct NotificationStoreTests {
                 ReportRequest(
                     name: "cohorts", conditions: [.init(column: "through_age", value: "7")]))
         }
-        // Of one age alone, nothing is added up to it.
+        // A single age has no curve.
         #expect(throws: InspectionError.curveColumn("age")) {
             try set.curves(
                 ReportRequest(name: "cohorts", conditions: [.init(column: "age", value: "7")]))
@@ -197,7 +197,7 @@ struct NotificationStoreTests {
         }
     }
 
-    @Test("ids of transactions that are no numbers are remembered whole, whatever is in them")
+    @Test("ids of transactions can be any text, and are remembered whole")
     func textIDs() throws {
         let stores = SampleStores()
         let ids = ["a\\u0000b", "a\\u0000c", "a", "A", "-5", " 5", "5", "x61", "é"]

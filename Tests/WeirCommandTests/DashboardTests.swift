@@ -26,7 +26,7 @@ enum ExampleStores {
 }
 
 extension Installation {
-    /// What options of a command name.
+    /// The values of the options of a command.
     static func parse(_ words: [String]) throws -> Installation {
         try SourceOptions.parse(words).installation
     }
@@ -47,7 +47,7 @@ struct ReadPage {
 }
 
 extension PageRoute {
-    /// What is at a path, as the router of the server finds it.
+    /// The route of a path, as the router of the server finds it.
     init?(path: String) {
         let parts = path.split(separator: "/").map(String.init)
         if let route = PageRoute.all.first(where: { $0.path == path }) {
@@ -73,14 +73,14 @@ struct PageAsker {
             parameters: parameters, scope: scope)
     }
 
-    /// The parts of what is written while it is made.
+    /// The parts of an answer that is written while it is made.
     func parts(_ address: String) throws -> [AnswerPart] {
         var parts: [AnswerPart] = []
         try making(address).stream(formToken: nil, isWanted: { true }) { parts.append($0) }
         return parts
     }
 
-    /// What a link to evidence downloads.
+    /// The file of a link to evidence.
     func file(_ address: String) throws -> Data { Data(try parts(address).bytes) }
 
     func page(_ address: String) throws -> ReadPage {
@@ -122,7 +122,7 @@ struct DashboardTests {
             let page = try asker.page(path)
             #expect(page.status == 200, "\(path)")
             for link in page.links where seen.insert(link.address).inserted {
-                // What takes the log, or several thousand numbers, is looked at by other tests.
+                // Other tests open explanations, which read the log, and dumps.
                 guard !link.address.hasPrefix("/explain/"), !link.address.hasPrefix("/dump/") else {
                     continue
                 }
@@ -359,7 +359,7 @@ struct DashboardTests {
         #expect(try Program.run("weir", ["evidence", "verify", path]).status == 0)
     }
 
-    @Test("an explanation that nobody waits for any more ends without a word")
+    @Test("an explanation ends without a word when its reader has gone")
     func left() throws {
         var pieces = 0
         let parts = PageBuilder(

@@ -9,7 +9,7 @@ import Testing
 struct PartnersPageTests {
     private let workspace: UpWorkspace
 
-    /// What the section has that lists them.
+    /// The section that lists them.
     private static let none = "Partners with stopped deliveries</h2><p class=\"empty\">None.</p>"
 
     init() throws {
@@ -69,7 +69,7 @@ struct PartnersPageTests {
         #expect(missing.contains("<h2>Waiting: gone</h2>"))
     }
 
-    @Test("the page says whether there is no partner, or no service that sends")
+    @Test("a missing partner and a missing service that sends have words of their own")
     func nothing() throws {
         let idle = "No deliveries yet: weir-partner-postbacks has not run"
         try addPartner("off", url: nil)
