@@ -72,18 +72,17 @@ private struct ClickSource: Sendable {
         [.clicks, .userClicks, .paidClicks, .organicClicks], after: impressions.counts.count)
     static let all = [impressions, clicks]
 
-    /// The values of the rate columns in a row; nil for a row that does not count.
+    /// The values of the rate columns in a row; nil for a row that does not count whatever its time.
     func values(
         _ row: AnyTableRow, _ hours: HourTexts, _ selection: RowSelection,
         _ names: inout CampaignNames
     ) -> [StoredValue]? {
         guard let ad = ad(row) else { return nil }
-        let hour = hours[ad.hour]
-        var values = [.text(hour.day)] + ad.values
+        var values = [.text(hours[ad.hour].day)] + ad.values
         if selection.uses(CatalogCampaignColumn.name), let column = ClickRates.catalogCampaign {
             values.append(column.value(values, &names))
         }
-        return selection.includes(values, timeMilliseconds: hour.milliseconds) ? values : nil
+        return selection.includesBesideTime(values) ? values : nil
     }
 }
 
@@ -115,16 +114,28 @@ extension OpenStores {
                 by: selection.indices, empty: ClickRates.counts.map { _ in Int128(0) })
             let hours = HourTexts(request.timeZone)
             var names = CampaignNames(catalog)
+            let choice = RowChoice(isHourWanted: { selection.includes(hour: $0, hours) })
             for slice in view.slices {
                 for source in ClickSource.all where source.stream == slice.stream {
-                    try slice.forEachRow(of: source.indices) { _, row in
-                        guard row.isCounted,
-                            let values = source.values(row, hours, selection, &names)
-                        else { return }
-                        rows.add(values) { sums in
-                            for count in source.counts {
-                                sums[count.index] += Int128(row[measure: count.stored])
+                    let table = source.indices.stored
+                    try slice.forEachSum(
+                        of: table, choice, by: hours, splitsDays: selection.indices.first == 0,
+                        group: { columns in
+                            source.values(AnyTableRow(columns), hours, selection, &names).map {
+                                values in
+                                RowKeyBytes(selection.indices.filter { $0 > 0 }.map { values[$0] })
                             }
+                        }
+                    ) { columns, sums in
+                        guard !sums.isZero,
+                            let values = source.values(
+                                AnyTableRow(columns), hours, selection, &names)
+                        else { return }
+                        let counts = try source.counts.map {
+                            ($0.index, try sums.known($0.stored, of: table))
+                        }
+                        rows.add(values) { sums in
+                            for (index, count) in counts { sums[index] += count }
                         }
                     }
                 }
@@ -197,9 +208,7 @@ package final class ClickRatesFigure: Figure {
     package var postbackValues: [String: StoredValue] { [:] }
 
     package func mayCount(in hour: Hour) -> Bool {
-        let (time, day) = hours[hour.text]
-        return selection.includes(timeMilliseconds: time)
-            && selection.includes(.text(day), ofColumn: "day")
+        selection.includes(hour: hour.text, hours)
     }
 
     package func choice(of table: AggregateTable) -> RowChoice {
@@ -209,6 +218,8 @@ package final class ClickRatesFigure: Figure {
     package func terms(of table: AggregateTable, columns: [StoredValue]) -> [FigureTerm]? {
         guard
             let source = ClickSource.all.first(where: { $0.indices.stored.name == table.name }),
+            let time = source.indices.stored.columns.firstIndex(where: { $0.kind.isTime }),
+            selection.includes(hour: columns[time].text, hours),
             source.values(AnyTableRow(columns), hours, selection, &names) != nil
         else { return nil }
         return source.counts.map { FigureTerm(rowMeasure: $0.stored, measure: $0.index) }

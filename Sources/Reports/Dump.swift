@@ -65,9 +65,7 @@ extension StoreView {
     /// Reads an aggregate and sums it over the partitions.
     func dump(_ figure: DumpFigure) throws -> Dump {
         var groups = DumpGroups(figure)
-        try forEachRow(of: figure, byDay: !figure.showsHours) { values, sums, first in
-            groups.add(values, sums, at: first)
-        }
+        try forEachSum(of: figure) { values, sums, first in groups.add(values, sums, at: first) }
         var dump = groups.dump
         if figure.showsMaturity {
             dump.watermarkMilliseconds = try postbacksWatermark
@@ -77,27 +75,48 @@ extension StoreView {
         return dump
     }
 
+    /// Calls `body` with the sums of selected rows, added up as far as the columns of the dump allow: like `forEachRow`.
+    func forEachSum(
+        of figure: DumpFigure,
+        _ body: (_ values: [StoredValue], _ sums: ExactSums, _ first: Int) throws -> Void
+    ) throws {
+        let isByDay = !figure.showsHours
+        try forEachRow(of: figure, where: { !isByDay || figure.countsByHour($0) }) {
+            try body($0, ExactSums($1), $2)
+        }
+        guard isByDay else { return }
+        for slice in slices {
+            for table in figure.tables(of: slice.stream) where !figure.countsByHour(table) {
+                let first = figure.firstMeasure(of: table)
+                var choice = figure.choice(of: table)
+                choice.isHourWanted = figure.includes(time:)
+                try slice.forEachSum(
+                    of: table, choice, by: figure.hours,
+                    splitsDays: table.hasDays || figure.showsDays,
+                    group: { figure.group(of: table, $0) }
+                ) { columns, sums in
+                    guard let values = figure.values(of: table, columns) else { return }
+                    try body(values, sums, first)
+                }
+            }
+        }
+    }
+
     /// Calls `body` for each selected row with the values of all columns, its sums, and the index of the first of these
     /// in the dump.
     ///
-    /// - Parameter byDay: whether rows of several hours of a day may be merged; the row then has one of the hours.
+    /// - Parameter isRead: whether to read a table.
     func forEachRow(
-        of figure: DumpFigure, byDay: Bool = false,
+        of figure: DumpFigure, where isRead: (AggregateTable) -> Bool = { _ in true },
         _ body: (_ values: [StoredValue], _ sums: StoredSums, _ first: Int) throws -> Void
     ) throws {
         for slice in slices {
             for (stream, tables) in figure.sources where stream == slice.stream {
-                for table in tables {
+                for table in tables where isRead(table) {
                     let first = figure.firstMeasure(of: table)
-                    func add(_ columns: [StoredValue], _ sums: StoredSums) throws {
+                    try slice.forEachRow(of: table, figure.choice(of: table)) { _, columns, sums in
                         guard let values = figure.values(of: table, columns) else { return }
                         try body(values, sums, first)
-                    }
-                    let choice = figure.choice(of: table)
-                    if byDay, !figure.countsByHour(table) {
-                        try slice.forEachDay(of: table, choice, by: figure.hours, add)
-                    } else {
-                        try slice.forEachRow(of: table, choice) { try add($1, $2) }
                     }
                 }
                 guard tables.isEmpty else { continue }
@@ -156,7 +175,7 @@ struct DumpGroups {
     /// - Parameters:
     ///   - values: one for each of the description's columns.
     ///   - first: the index of the first sum in the dump.
-    mutating func add(_ values: [StoredValue], _ sums: StoredSums, at first: Int) {
+    mutating func add(_ values: [StoredValue], _ sums: ExactSums, at first: Int) {
         add(values) { $0.add(sums, at: first) }
     }
 

@@ -107,7 +107,7 @@ private final class DumpPieces {
     }
 
     func read(_ view: StoreView) throws {
-        try view.forEachRow(of: figure, byDay: !figure.showsHours) { values, row, first in
+        try view.forEachSum(of: figure) { values, row, first in
             var key = RowKeyBytes()
             for index in figure.selection.indices { key.append(values[index]) }
             try sums.add(key, kinds: CampaignIDKinds(rule.kind(values))) {

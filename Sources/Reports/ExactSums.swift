@@ -21,6 +21,10 @@ package struct ExactSums: Equatable, Sendable, RandomAccessCollection, Expressib
         self.unknown = unknown
     }
 
+    init(_ sums: StoredSums) {
+        self.init(sums.amounts.map { Int128($0) }, unknown: sums.unknown)
+    }
+
     package var startIndex: Int { 0 }
     package var endIndex: Int { amounts.count }
 
@@ -40,9 +44,9 @@ package struct ExactSums: Equatable, Sendable, RandomAccessCollection, Expressib
         unknown |= sums.unknown << UInt64(first)
     }
 
-    mutating func add(_ sums: ExactSums) {
-        add(amounts: sums.amounts, at: 0)
-        unknown |= sums.unknown
+    mutating func add(_ sums: ExactSums, at first: Int = 0) {
+        add(amounts: sums.amounts, at: first)
+        unknown |= sums.unknown << UInt64(first)
     }
 
     mutating func add(amounts added: [some FixedWidthInteger], at first: Int) {

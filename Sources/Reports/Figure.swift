@@ -102,6 +102,7 @@ package final class DumpFigure: Figure {
     /// The models that determine the versions of values, by app.
     private let models: [Int64: ConversionModel]
     private var campaigns: CampaignNames
+    private let campaignIDRule: CampaignIDRule
     /// By table.
     private var campaignColumns: [String: CatalogCampaignColumn] = [:]
     /// Whether the request uses `catalog_campaign`, which is then the last value of a row.
@@ -131,6 +132,7 @@ package final class DumpFigure: Figure {
             }
         selection = try RowSelection(request, of: description.columns, isByCurrency: isByCurrency)
         campaigns = CampaignNames(configuration.catalog)
+        campaignIDRule = CampaignIDRule(description.columns)
         namesCampaigns = selection.uses(CatalogCampaignColumn.name)
         guard !request.maturity || description.hasWindows else {
             throw .noMaturity(description.name, valid: reportNames(.maturity))
@@ -176,6 +178,43 @@ package final class DumpFigure: Figure {
 
     /// Whether it shows the hour.
     var showsHours: Bool { selection.columns.contains { $0.kind == .hour } }
+
+    /// Whether sums of different days stay apart.
+    var showsDays: Bool {
+        showsMaturity || selection.columns.contains { $0.kind.isTime || $0.name == "day" }
+    }
+
+    /// The aggregates of a stream.
+    func tables(of stream: String) -> [AggregateTable] {
+        sources.filter { $0.stream == stream }.flatMap(\.tables)
+    }
+
+    /// Whether rows of an hour, or of a day of records, are of the selected time.
+    func includes(time text: String) -> Bool {
+        let (milliseconds, day) = hours[text]
+        return selection.includes(timeMilliseconds: text.isEmpty ? nil : milliseconds)
+            && selection.includes(.text(text), ofColumn: "hour")
+            && selection.includes(.text(day), ofColumn: dayColumn)
+    }
+
+    /// The values that distinguish the sums of a row, apart from its time; nil for a row that is not selected.
+    ///
+    /// - Parameter columns: with an empty time.
+    func group(of table: AggregateTable, _ columns: [StoredValue]) -> RowKeyBytes? {
+        let (values, _) = valuesWithDay(of: table, columns)
+        guard selection.includesBesideTime(values) else { return nil }
+        var key = RowKeyBytes()
+        for (index, column) in zip(selection.indices, selection.columns)
+        where !column.kind.isTime && column.name != "day" {
+            key.append(values[index])
+        }
+        // The kinds of campaign ids are noted, and the windows of an app's postbacks.
+        key.append(.integer(Int64(CampaignIDKinds(campaignIDRule.kind(values)).rawValue)))
+        if showsMaturity, let app = description.columns.firstIndex(where: { $0.name == Dump.app }) {
+            key.append(values[app])
+        }
+        return key
+    }
 
     /// Whether the meaning of a row depends on its hour, as the version of a value's model does.
     func countsByHour(_ table: AggregateTable) -> Bool { isBrought(table) }

@@ -42,6 +42,23 @@ struct FoldedHours: Sendable {
         return days.lazy.flatMap(\.hours).reduce(into: []) { $0.append($1, on: texts[$1.text].day) }
     }
 
+    /// The days and hours to read, each with one of its hours: days that are selected as a whole, and single hours of
+    /// days that still change or are selected in part.
+    func units(
+        _ texts: HourTexts, _ isSelected: (_ hour: String) -> Bool
+    ) -> [(unit: Unit, hour: String)] {
+        let days = days(texts)
+        return days.enumerated().flatMap { index, day -> [(unit: Unit, hour: String)] in
+            let selected = day.hours.filter { isSelected($0.text) }
+            if selected.count == day.hours.count, index + Self.openDays < days.count,
+                let hour = selected.first
+            {
+                return [(day.unit, hour.text)]
+            }
+            return selected.map { ($0.unit, $0.text) }
+        }
+    }
+
     /// The count of the hours before one, and their last version; nil if an hour has no version. An earlier state of the
     /// store can have the same version with fewer hours.
     func extent(before end: String) -> (count: Int, number: Int)? {

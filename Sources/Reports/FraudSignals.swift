@@ -58,55 +58,13 @@ private struct Share {
     }
 }
 
-/// The hours in which impressions and clicks of a campaign were seen.
-private struct SeenAds {
-    private struct Ads: Hashable {
-        let network: String
-        let app: Int64
-    }
-
-    /// SKAdNetwork attributes a click for 30 days.
-    private static let windowMilliseconds: Int64 = 30 * 24 * Hour.milliseconds
-
-    private var hours: [Ads: [String: Set<Int64>]] = [:]
-    private var networks: Set<String> = []
-
-    mutating func add(_ network: String, _ app: Int64, _ campaign: String, at hour: Int64) {
-        networks.insert(network)
-        hours[Ads(network: network, app: app), default: [:]][campaign, default: []].insert(hour)
-    }
-
-    /// Whether any ads of the network were seen; otherwise its ads are not reported here.
-    func knows(_ network: String) -> Bool { networks.contains(network) }
-
-    /// Whether an ad may have led to an install with a postback in this hour. An ad without a campaign matches any
-    /// campaign, and a postback may contain only the last digits of a campaign's id.
-    func includes(_ row: PostbackRow, receivedAt received: Int64) -> Bool {
-        let window = row.timing.installWindow(
-            received: received, fineIsZero: true, reEngagement: false, development: false)
-        guard let latest = window.latest else { return true }
-        let earliest = window.earliest ?? latest
-        // Includes the hour of the latest install.
-        let times = (earliest - Self.windowMilliseconds)...(latest + Hour.milliseconds)
-        let campaigns = hours[Ads(network: row.network, app: row.app)] ?? [:]
-        return campaigns.contains { campaign, hours in
-            (campaign.isEmpty || campaign == row.campaign
-                || (row.kind != .campaignID && !row.campaign.isEmpty
-                    && campaign.hasSuffix(row.campaign)))
-                && hours.contains { times.contains($0) }
-        }
-    }
-}
-
 extension OpenStores {
     /// Reads the signals from the stores.
     ///
-    /// - Parameters:
-    ///   - trustsDevelopment: whether postbacks of the verdict `development` are trusted.
-    ///   - catalog: names the campaigns.
+    /// - Parameter catalog: names the campaigns.
     /// - Throws: `noStore` without any store; `unknownColumn` and `badCondition` for an invalid request.
     package func fraudSignals(
-        _ request: ReportRequest, trustsDevelopment: Bool, catalog: Catalog = Catalog()
+        _ request: ReportRequest, catalog: Catalog = Catalog()
     ) throws(InspectionError) -> FraudSignals {
         var request = request
         let wanted = request.conditions.filter { $0.column == FraudSignals.signalColumn }.map(
@@ -123,10 +81,9 @@ extension OpenStores {
         }
         let selection = try RowSelection(request, of: FraudSignals.columns)
         return try view(of: SignalFold.streams) { view in
-            var fold = SignalFold(
-                selection, trustsDevelopment: trustsDevelopment, CampaignNames(catalog))
-            for slice in view.slices { try fold.addAds(slice) }
+            var fold = SignalFold(selection, CampaignNames(catalog))
             for slice in view.slices { try fold.add(slice) }
+            if signals.contains(.unseen) { try fold.addInstalls(view.slices) }
             return FraudSignals(
                 table: fold.table(of: signals),
                 missingStreams: SignalFold.streams.filter { !view.streams.contains($0) })
@@ -159,13 +116,16 @@ private struct SignalFold {
         PostbacksFold.streamName,
     ]
 
-    private static let postbacks = TableReader(PostbackRow.columns, measures: [.postbacks])
+    private static let postbackColumns = PublisherColumns(\PostbacksKey.campaign)
+    private static let framework = PostbacksKey.column(\.framework)
+    private static let version = PostbacksKey.column(\.version)
+    private static let postbackVerdict = PostbacksKey.column(\.verdict)
+    private static let postbacks = TableReader(
+        postbackColumns, framework, version, postbackVerdict, measures: [.postbacks])
+    private static let installs = TableReader(PostbackRow.columns, measures: [.postbacks])
     private static let clickColumns = PublisherColumns(\OverlayClicksKey.ad.campaign)
     private static let clicks = TableReader(
         clickColumns, measures: [.clicks, .automaticClicks, .early])
-    private static let impressionColumns = CampaignColumns(\ImpressionsKey.ad.campaign)
-    private static let impressions = TableReader(
-        ImpressionsKey.time, impressionColumns, measures: [.presented, .viewed])
     private static let signatureColumns = PublisherColumns(\BidSignaturesKey.campaign)
     private static let skanVersion = BidSignaturesKey.column(\.skanVersion)
     private static let verdict = BidSignaturesKey.column(\.verdict)
@@ -173,74 +133,62 @@ private struct SignalFold {
         signatureColumns, skanVersion, verdict, measures: [.signatures])
 
     private let selection: RowSelection
-    private let trustsDevelopment: Bool
     /// Whether rows have their `catalog_campaign`.
     private let namesCampaigns: Bool
     private var names: CampaignNames
     private let hours = HourTexts(.utc)
-    private var ads = SeenAds()
     private var rows: RowGroups<[FraudSignals.Signal: Share]>
 
-    init(_ selection: RowSelection, trustsDevelopment: Bool, _ names: CampaignNames) {
+    init(_ selection: RowSelection, _ names: CampaignNames) {
         self.selection = selection
         namesCampaigns = selection.uses(CatalogCampaignColumn.name)
         self.names = names
-        self.trustsDevelopment = trustsDevelopment
         rows = RowGroups(by: selection.indices, empty: [:])
     }
 
-    /// Adds the sightings of ads, at any time.
-    mutating func addAds(_ slice: StoreSlice) throws {
-        switch slice.stream {
-        case ImpressionsFold.streamName:
-            try addAds(slice, Self.impressions, Self.impressionColumns)
-        case OverlayClicksFold.streamName:
-            try addAds(slice, Self.clicks, Self.clickColumns.campaign)
-        default: break
-        }
-    }
-
-    private mutating func addAds<Key>(
-        _ slice: StoreSlice, _ reader: TableReader<Key>, _ campaign: CampaignColumns<Key>
-    ) throws {
-        try slice.forEachRow(of: reader) { _, row in
-            guard row.row.isPositive else { return }
-            ads.add(
-                row[campaign.network], row[campaign.app], row[campaign.campaign],
-                at: hours[row[Key.time]].milliseconds)
-        }
-    }
-
-    mutating func add(_ slice: StoreSlice) throws {
-        let choice = RowChoice(isHourWanted: { [selection, hours] in
+    private var choice: RowChoice {
+        RowChoice(isHourWanted: { [selection, hours] in
             selection.includes(timeMilliseconds: hours[$0].milliseconds)
         })
+    }
+
+    /// Adds all shares except those of installs without ads.
+    mutating func add(_ slice: StoreSlice) throws {
         switch slice.stream {
         case BidsFold.streamName:
-            try slice.forEachRow(of: Self.signatures, choice) { _, row in
+            try slice.forEachSum(of: Self.signatures, choice, by: hours) { summed in
+                let row = summed.row
                 let isInvalid = row[Self.verdict] == AdSignatureVerdict.invalid.text
                 guard isInvalid || row[Self.verdict] == AdSignatureVerdict.valid.text else {
                     return
                 }
                 let kind = CampaignIDKind(skanVersion: row[Self.skanVersion])
                 add(
-                    Self.signatureColumns.key(row, kind), at: row[BidSignaturesKey.time],
-                    [(.wrongSignatures, isInvalid)], row[.signatures])
+                    Self.signatureColumns.key(row, kind), [(.wrongSignatures, isInvalid)],
+                    try summed.sum(.signatures))
             }
         case OverlayClicksFold.streamName:
-            try slice.forEachRow(of: Self.clicks, choice) { _, row in
-                func add(_ automatic: Bool, _ early: Bool, _ count: Int64) {
-                    self.add(
-                        Self.clickColumns.key(row, .either), at: row[OverlayClicksKey.time],
-                        [(.automatic, automatic), (.early, early)], count)
+            try slice.forEachSum(of: Self.clicks, choice, by: hours) { summed in
+                let key = Self.clickColumns.key(summed.row, .either)
+                func add(_ automatic: Bool, _ early: Bool, _ count: Int128) {
+                    self.add(key, [(.automatic, automatic), (.early, early)], count)
                 }
-                add(false, false, row[.clicks])
-                add(true, false, row[.automaticClicks])
-                add(false, true, row[.early])
+                add(false, false, try summed.sum(.clicks))
+                add(true, false, try summed.sum(.automaticClicks))
+                add(false, true, try summed.sum(.early))
             }
         case PostbacksFold.streamName:
-            try slice.forEachRow(of: Self.postbacks, choice) { _, row in
-                add(PostbackRow(row, PostbackRow.columns), row[.postbacks])
+            try slice.forEachSum(of: Self.postbacks, choice, by: hours) { summed in
+                let row = summed.row
+                let kind = CampaignIDKind(
+                    framework: row[Self.framework], version: row[Self.version])
+                let verdict = row[Self.postbackVerdict]
+                add(
+                    Self.postbackColumns.key(row, kind),
+                    [
+                        (.conflicts, false), (.invalid, verdict == "invalid"),
+                        (.unverifiable, verdict == "unverifiable"),
+                    ], try summed.sum(.postbacks))
             }
             try addConflicts(slice)
             try addReplayed(slice)
@@ -248,28 +196,9 @@ private struct SignalFold {
         }
     }
 
-    private mutating func add(_ row: PostbackRow, _ count: Int64) {
-        let received = hours[row.hour].milliseconds
-        var signals: [(FraudSignals.Signal, Bool)] = [
-            (.conflicts, false), (.invalid, row.verdict == "invalid"),
-            (.unverifiable, row.verdict == "unverifiable"),
-        ]
-        if row.didWin, row.sequenceIndex == 0, row.conversionType == "download",
-            row.isTrusted(trustsDevelopment: trustsDevelopment), row.hasInstall,
-            ads.knows(row.network)
-        {
-            signals.append((.unseen, !ads.includes(row, receivedAt: received)))
-        }
-        let key = SignalKey(
-            network: row.network, sourceApp: row.sourceApp, app: row.app, campaign: row.campaign,
-            kind: row.kind)
-        add(key, at: row.hour, signals, count)
-    }
-
     private mutating func add(
-        _ key: SignalKey, at hour: String, _ signals: [(FraudSignals.Signal, Bool)], _ count: Int64
+        _ key: SignalKey, _ signals: [(FraudSignals.Signal, Bool)], _ count: Int128
     ) {
-        let milliseconds = hours[hour].milliseconds
         var values: [StoredValue] = [
             .text(key.network), .integer(key.sourceApp), .integer(key.app),
         ]
@@ -279,13 +208,170 @@ private struct SignalFold {
                 as: CampaignIDKinds(key.kind))
             values.append(.text(named.campaign))
         }
-        guard count != 0, selection.includes(values, timeMilliseconds: milliseconds) else { return }
+        guard count != 0, selection.includesBesideTime(values) else { return }
         rows.add(values) { shares in
             for (signal, isSo) in signals {
-                shares[signal, default: Share()].total += Int128(count)
-                if isSo { shares[signal, default: Share()].count += Int128(count) }
+                shares[signal, default: Share()].total += count
+                if isSo { shares[signal, default: Share()].count += count }
             }
         }
+    }
+
+    // MARK: Installs without ads
+
+    /// The columns of a signal key, as numbers are given to them.
+    private static let numbered = "signals"
+
+    private static func columns(of row: TableRow<PostbacksKey>) -> [StoredValue] {
+        let key = postbackColumns.key(row, .either)
+        return [
+            .text(key.network), .integer(key.sourceApp), .integer(key.app), .text(key.campaign),
+            .text(row[framework]), .text(row[version]),
+        ]
+    }
+
+    private static func key(_ columns: [StoredValue]) -> SignalKey {
+        SignalKey(
+            network: columns[0].text, sourceApp: columns[1].integer, app: columns[2].integer,
+            campaign: columns[3].text,
+            kind: CampaignIDKind(framework: columns[4].text, version: columns[5].text))
+    }
+
+    /// Adds installs and those without an ad, of networks whose ads are reported.
+    mutating func addInstalls(_ slices: [StoreSlice]) throws {
+        let ads = AdSource.all.flatMap { source in
+            slices.filter { $0.stream == source.stream }.map { (source: source, slice: $0) }
+        }
+        func seenAds() throws -> SeenAds {
+            var seen = SeenAds()
+            for (source, slice) in ads { try source.add(slice, hours, to: &seen) }
+            return seen
+        }
+        for slice in slices where slice.stream == PostbacksFold.streamName {
+            guard let cache = slice.cache, let folded = try cache.hours.hours(of: slice) else {
+                let seen = try seenAds()
+                try slice.forEachRow(of: Self.installs, choice) { _, row in
+                    guard let install = install(of: row, seen),
+                        seen.networks.contains(install.key.network)
+                    else { return }
+                    add(install.key, [(.unseen, install.isUnseen)], Int128(row[.postbacks]))
+                }
+                continue
+            }
+            let adHours = try ads.map { try $0.slice.cache?.hours.hours(of: $0.slice) }
+            var networks: Set<String> = []
+            for (ad, hours) in zip(ads, adHours) {
+                guard let hours else { continue }
+                networks.formUnion(
+                    try ad.source.networks(in: ad.slice, self.hours, cache, hours))
+            }
+            try addInstalls(slice, cache, folded, adHours, seenAds, of: networks)
+        }
+    }
+
+    /// The install of a row; nil without one.
+    private func install(
+        of row: TableRow<PostbacksKey>, _ ads: SeenAds
+    ) -> (key: SignalKey, isUnseen: Bool)? {
+        let row = PostbackRow(row, PostbackRow.columns)
+        // A postback of a development device has no install.
+        guard row.didWin, row.sequenceIndex == 0, row.conversionType == "download",
+            row.isTrusted(trustsDevelopment: false), row.hasInstall
+        else { return nil }
+        let key = SignalKey(
+            network: row.network, sourceApp: row.sourceApp, app: row.app, campaign: row.campaign,
+            kind: row.kind)
+        let received = hours[row.hour].milliseconds
+        return (key, !ads.includes(key, row.timing, receivedAt: received))
+    }
+
+    /// Adds installs with the help of a cache. Those of a day depend on the ads before its end.
+    private mutating func addInstalls(
+        _ slice: StoreSlice, _ cache: ReportCache, _ folded: FoldedHours,
+        _ adHours: [FoldedHours?], _ seenAds: () throws -> SeenAds, of networks: Set<String>
+    ) throws {
+        let units = folded.units(hours, choice.isHourWanted)
+        var found: [KeySums?] = []
+        for (unit, hour) in units {
+            let version = version(unit, hour, folded, adHours)
+            found.append(
+                version.flatMap {
+                    cache.unseen.value(UnitCache.Key(slice, "unseen", time: unit.text), $0)
+                })
+        }
+        if found.contains(where: { $0 == nil }) {
+            let missing = Set(zip(units, found).filter { $1 == nil }.map(\.0.unit.text))
+            let read = try installs(in: slice, missing, cache, seenAds())
+            for (index, (unit, hour)) in units.enumerated() where found[index] == nil {
+                let sums = read[unit.text] ?? KeySums(measureCount: 2)
+                found[index] = sums
+                guard let version = version(unit, hour, folded, adHours) else { continue }
+                cache.unseen.keep(
+                    sums, byteCount: sums.byteCount,
+                    UnitCache.Key(slice, "unseen", time: unit.text), version)
+            }
+        }
+        let columns = cache.columnNumbers.columns(of: Self.numbered)
+        var totals: [Int: (known: Int128, unseen: Int128)] = [:]
+        for sums in found.compactMap(\.self) {
+            sums.forEach { key, amounts, _ in
+                totals[key, default: (0, 0)].known += Int128(amounts[0])
+                totals[key, default: (0, 0)].unseen += Int128(amounts[1])
+            }
+        }
+        for (number, counts) in totals.sorted(by: { $0.key < $1.key }) {
+            let key = Self.key(columns[number])
+            guard networks.contains(key.network) else { continue }
+            add(key, [(.unseen, true)], counts.unseen)
+            add(key, [(.unseen, false)], counts.known - counts.unseen)
+        }
+    }
+
+    /// The installs of missing days and hours: for each signal key the known ones, and those without an ad.
+    private func installs(
+        in slice: StoreSlice, _ missing: Set<String>, _ cache: ReportCache, _ seen: SeenAds
+    ) throws -> [String: KeySums] {
+        func unit(_ hour: String) -> String? {
+            if missing.contains(hour) { return hour }
+            let day = hours[hour].day
+            return missing.contains(day) ? day : nil
+        }
+        var counts: [String: [Int32: (known: Int64, unseen: Int64)]] = [:]
+        try slice.forEachRow(
+            of: Self.installs, RowChoice(isHourWanted: { unit($0) != nil })
+        ) { _, row in
+            guard let unit = unit(row[PostbacksKey.time]), let install = install(of: row, seen)
+            else { return }
+            let number = cache.columnNumbers.number(
+                of: Self.columns(of: row), in: Self.numbered)
+            counts[unit, default: [:]][number, default: (0, 0)].known += row[.postbacks]
+            if install.isUnseen { counts[unit]?[number]?.unseen += row[.postbacks] }
+        }
+        return counts.mapValues { counts in
+            var sums = KeySums(measureCount: 2)
+            for (number, count) in counts {
+                sums.append(number, StoredSums([count.known, count.unseen]))
+            }
+            return sums
+        }
+    }
+
+    /// The version of a day's installs without ads; nil if they must not be kept.
+    private func version(
+        _ unit: FoldedHours.Unit, _ hour: String, _ folded: FoldedHours, _ ads: [FoldedHours?]
+    ) -> UnitVersion? {
+        guard let number = unit.number else { return nil }
+        var (identity, numbers) = (folded.identity, [number])
+        let start = Hour(containing: hours[hour].milliseconds).hoursSince1970
+        let end = unit.isDay ? (SeenAds.split(start).day + 1) * 24 : start + 1
+        for ads in ads {
+            guard let ads, let extent = ads.extent(before: Hour(hoursSince1970: end).text) else {
+                return nil
+            }
+            identity += " \(ads.identity)"
+            numbers += [extent.count, extent.number]
+        }
+        return UnitVersion(identity: identity, numbers: numbers)
     }
 
     /// Conflicting postbacks are not in an aggregate. Their stored bytes identify the network and app.
@@ -293,13 +379,14 @@ private struct SignalFold {
         try slice.forEachRefusal { refusal in
             guard RefusalKind.conflicts.includes(reason: refusal.reason),
                 slice.counts(timestampMilliseconds: refusal.timestampMilliseconds),
+                selection.includes(
+                    timeMilliseconds: Hour(containing: refusal.timestampMilliseconds)
+                        .hoursSince1970 * Hour.milliseconds),
                 let value = try slice.snapshot.refusal(
                     partition: refusal.partition, offset: refusal.offset)?.value,
                 let claim = PostbackClaim(value)
             else { return true }
-            add(
-                claim.key, at: Hour(containing: refusal.timestampMilliseconds).text,
-                [(.conflicts, true)], 1)
+            add(claim.key, [(.conflicts, true)], 1)
             return true
         }
     }
@@ -360,8 +447,7 @@ struct FraudSignalsReport: Report {
         as format: DumpFormat
     ) throws -> DumpAnswer {
         let signals = try stores.fraudSignals(
-            request, trustsDevelopment: configuration.trustsDevelopment(),
-            catalog: configuration.catalog(for: request))
+            request, catalog: configuration.catalog(for: request))
         let notice = missingNotice(signals.missingStreams, "their signals are unknown")
         return try request.answer(signals.table, [notice], of: self, as: format)
     }

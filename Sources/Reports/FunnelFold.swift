@@ -69,7 +69,7 @@ struct FunnelFold {
 
     /// Adds all stores of one state.
     mutating func add(_ slices: [StoreSlice]) throws {
-        let numbers = slices.lazy.compactMap(\.cache?.cells).first?.numbers ?? FunnelNumbers()
+        let numbers = slices.lazy.compactMap(\.cache?.funnelNumbers).first ?? FunnelNumbers()
         for slice in slices {
             let parts = try slice.funnelParts(figure, needs, numbers)
             models.add(parts.models)

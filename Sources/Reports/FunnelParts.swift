@@ -25,7 +25,7 @@ extension StoreSlice {
     ) throws -> FunnelParts {
         var parts = FunnelParts()
         let isOfPostbacks = stream == PostbacksFold.streamName
-        let hours = try cache?.cells.hours(of: self)
+        let hours = try cache?.hours.hours(of: self)
         let decodings = isOfPostbacks ? try hours?.decodings ?? recordedDecodings() : [:]
         for decoding in decodings.values { parts.models.add(decoding.models) }
         let reader = FunnelPartReader(
@@ -72,7 +72,8 @@ private struct FunnelPartReader {
     }
 
     func read(
-        from cache: FunnelCellCache, _ hours: FoldedHours, into parts: inout FunnelParts
+        from cache: UnitCache<FunnelBasis, FunnelCells>, _ hours: FoldedHours,
+        into parts: inout FunnelParts
     ) throws {
         guard hasHours else {
             parts.all = [
@@ -109,32 +110,29 @@ private struct FunnelPartReader {
 
     /// The cells of all rows of a table whose rows any record may change.
     private func whole(
-        _ needs: FunnelNeeds, _ cache: FunnelCellCache, _ hours: FoldedHours,
+        _ needs: FunnelNeeds, _ cache: UnitCache<FunnelBasis, FunnelCells>, _ hours: FoldedHours,
         _ choice: (FunnelSource) -> RowChoice
     ) throws -> FunnelCells {
         let key = key(needs, "")
-        let records = slice.partitions.map(\.lastRecord).joined(separator: " ")
-        let version = FunnelCellCache.Version(
-            identity: hours.identity + records, offsets: slice.partitions.map(\.nextOffset),
-            number: 0)
-        if let cells = cache.cells(key, version) { return cells }
+        let version = UnitVersion(hours, of: slice)
+        if let cells = cache.value(key, version) { return cells }
         var reading = FunnelCellReading(
             slice, try FunnelFigure(ofEveryRow: figure), needs, decodings, numbers)
         let cells = try reading.read(choice)[0]
-        cache.keep(cells, key, version)
+        cache.keep(cells, byteCount: cells.byteCount, key, version)
         return cells
     }
 
-    private func key(_ needs: FunnelNeeds, _ time: String) -> FunnelCellCache.Key {
+    private func key(
+        _ needs: FunnelNeeds, _ time: String
+    ) -> UnitCache<FunnelBasis, FunnelCells>.Key {
         var basis = figure.basis(needs)
         if slice.stream != PostbacksFold.streamName {
             basis.isByInstall = false
             basis.trustsDevelopment = false
         }
         if slice.stream != StoreNotificationsFold.streamName { basis.appsByBundle = [:] }
-        return FunnelCellCache.Key(
-            path: slice.snapshot.path, partitions: slice.partitions.map(\.partition), basis: basis,
-            time: time)
+        return UnitCache.Key(slice, basis, time: time)
     }
 
     // MARK: Hours and days
@@ -168,13 +166,12 @@ private struct FunnelPartReader {
 
     /// The cells of days and hours. Missing ones are read at once, and kept if they have all campaigns.
     private func units(
-        _ units: [FoldedHours.Unit], _ needs: FunnelNeeds, _ cache: FunnelCellCache,
+        _ units: [FoldedHours.Unit], _ needs: FunnelNeeds,
+        _ cache: UnitCache<FunnelBasis, FunnelCells>,
         _ hours: FoldedHours
     ) throws -> [FunnelCells] {
         var found = units.map { unit in
-            unit.number.flatMap { number in
-                cache.cells(key(needs, unit.text), version(hours, number))
-            }
+            UnitVersion(hours, unit).flatMap { cache.value(key(needs, unit.text), $0) }
         }
         for isDay in [true, false] {
             let missing = units.indices.filter { found[$0] == nil && units[$0].isDay == isDay }
@@ -197,15 +194,12 @@ private struct FunnelPartReader {
                 }
                 for (index, cells) in zip(round, cells) {
                     found[index] = cells
-                    guard let number = units[index].number else { continue }
-                    cache.keep(cells, key(needs, units[index].text), version(hours, number))
+                    guard let version = UnitVersion(hours, units[index]) else { continue }
+                    cache.keep(
+                        cells, byteCount: cells.byteCount, key(needs, units[index].text), version)
                 }
             }
         }
         return found.compactMap(\.self)
-    }
-
-    private func version(_ hours: FoldedHours, _ number: Int) -> FunnelCellCache.Version {
-        FunnelCellCache.Version(identity: hours.identity, offsets: [], number: number)
     }
 }

@@ -151,11 +151,11 @@ package final class OpenStores {
         return chosen
     }
 
-    /// Caches the pages in memory, for several queries, and sums for later readers of the stores.
+    /// Caches the pages in memory, for several queries, and values for later readers of the stores.
     package func keepPages(_ kept: ReportCache) throws(InspectionError) {
         cache.withLock { $0 = kept }
         try InspectionError.ofStores { () throws(StoreError) in
-            for reader in opened.flatMap(\.usable) { try reader.keepPages(kept.days) }
+            for reader in opened.flatMap(\.usable) { try reader.keepPages() }
         }
     }
 

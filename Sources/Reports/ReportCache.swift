@@ -4,8 +4,13 @@ import Synchronization
 
 /// Sums of stores and the configuration, which pages read repeatedly.
 package final class ReportCache: Sendable {
-    let days = DaySumCache()
-    let cells = FunnelCellCache()
+    let hours = HourLedgers()
+    let sums = UnitCache<KeySums.Content, KeySums>(mostBytes: 256 << 20)
+    let seen = UnitCache<String, SeenCampaigns>(mostBytes: 64 << 20)
+    let unseen = UnitCache<String, KeySums>(mostBytes: 64 << 20)
+    let columnNumbers = ColumnNumbers()
+    let cells = UnitCache<FunnelBasis, FunnelCells>(mostBytes: 256 << 20)
+    let funnelNumbers = FunnelNumbers()
     let judgements = WatchJudgements()
     private let configuration = Mutex<(texts: [String: String], parts: ConfigurationParts)?>(nil)
 

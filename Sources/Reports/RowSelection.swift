@@ -115,6 +115,13 @@ struct RowSelection {
         }
     }
 
+    /// Whether rows of an hour are of the selected time, for columns with the day of an hour.
+    func includes(hour text: String, _ hours: HourTexts) -> Bool {
+        let (milliseconds, day) = hours[text]
+        return includes(timeMilliseconds: milliseconds)
+            && includes(.text(day), ofColumn: "day")
+    }
+
     func includes(timeMilliseconds: Int64?) -> Bool {
         guard let timeMilliseconds else {
             return sinceMilliseconds == nil && untilMilliseconds == nil

@@ -17,12 +17,15 @@ final class ReadIndices: Sendable {
     let stored: AggregateTable
     /// The same rows with only the columns and measures that are read.
     let table: AggregateTable
+    /// The indices in the stored table of the columns that are read, except the time.
+    let keyColumns: [Int]
     /// By index in the stored table; -1 for columns that are not read.
     private let columns: [Int]
     private let measures: [Int]
 
     fileprivate init(_ stored: AggregateTable, _ columns: [Int], measures: [Int]) {
         self.stored = stored
+        keyColumns = columns.filter { !stored.columns[$0].kind.isTime }
         table = stored.selecting(columns, measures: measures)
         self.columns = stored.columns.indices.map { columns.firstIndex(of: $0) ?? -1 }
         self.measures = stored.measures.indices.map { measures.firstIndex(of: $0) ?? -1 }

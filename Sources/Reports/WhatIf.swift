@@ -32,7 +32,7 @@ extension OpenStores {
                     if byApp[app] == nil {
                         if figure.values(of: table, columns) != nil { leftOut.insert(app) }
                     } else if let values = campaigns.values(columns, of: figure) {
-                        stored.add(values, sums, at: 0)
+                        stored.add(values, ExactSums(sums), at: 0)
                     }
                 }
             }

@@ -88,7 +88,7 @@ struct SlotRows {
 }
 
 /// The sums of a day's rows by key number.
-struct DaySums: Sendable {
+package struct DaySums: Sendable {
     private let measureCount: Int
     /// For each key the position of its sums, from 1; otherwise 0.
     private var starts: [Int32] = []
@@ -104,7 +104,7 @@ struct DaySums: Sendable {
     }
 
     /// Calls `body` with the sums of each key, or with several for a key if a sum would not fit 64 bits.
-    func forEach(_ body: (_ key: Int64, _ sums: StoredSums) throws -> Void) rethrows {
+    package func forEach(_ body: (_ key: Int64, _ sums: StoredSums) throws -> Void) rethrows {
         for (index, key) in keys.enumerated() {
             let amounts = Array(sums[index * measureCount..<(index + 1) * measureCount])
             try body(key, StoredSums(amounts, unknown: unknown[index]))

@@ -24,27 +24,27 @@ final class RowReading {
 
     private let db: Database
     private let path: String
-    private let keptDays: DaySumCache?
     /// The hours of the store with their slots, once read.
     private var cachedHours: [(text: String, slots: [Slot])]?
     /// The positions of the hours in `cachedHours`.
     private var hourIndices: [String: Int] = [:]
     private var tables: [String: AggregateKeys] = [:]
 
-    init(_ db: Database, path: String, keptDays: DaySumCache?) {
+    init(_ db: Database, path: String) {
         self.db = db
         self.path = path
-        self.keptDays = keptDays
     }
 
     /// The hours with rows, each with its number in each partition.
     func hours() throws -> [(text: String, slots: [(number: Int64, partition: Int32)])] {
         if let cachedHours { return cachedHours }
         var hours: [(text: String, slots: [Slot])] = []
-        for row in try Row.fetchAll(
-            db, sql: "SELECT hour, slot, partition FROM slots ORDER BY hour")
-        {
-            let (text, slot): (String, Slot) = (row[0], (row[1], row[2]))
+        let row = StatementRow(
+            try db.cachedStatement(sql: "SELECT hour, slot, partition FROM slots ORDER BY hour"))
+        row.begin()
+        while try StoreError.naming("read", path, row.next) {
+            let slot: Slot = (row.integer(1), Int32(row.integer(2)))
+            let text = row.text(0)
             if hours.last?.text == text {
                 hours[hours.count - 1].slots.append(slot)
             } else {
@@ -98,81 +98,38 @@ final class RowReading {
         }
     }
 
-    /// Calls `body` with the sums of each day's rows that differ only in hour and partition. The hour column is one
-    /// of the day's hours. If a sum would not fit 64 bits, there are several.
+    /// Calls `body` with the sums of each day's rows that differ only in hour and partition: one of the day's hours, and
+    /// the sums by key. If a sum would not fit 64 bits, there are several.
     func forEachDay(
         of table: AggregateTable, partitions: Set<Int32>, _ choice: RowChoice,
         by ownDay: ((_ hour: String) -> String)?,
-        _ body: (_ columns: [StoredValue], _ sums: StoredSums) throws -> Void
+        _ body: (
+            _ hour: String, _ sums: DaySums, _ columns: (_ key: Int64) throws -> [StoredValue]
+        ) throws -> Void
     ) throws {
         let keys = try keys(of: table)
         let wanted = try keys.wanted(by: choice)
         // In order of their texts, so that the hours of a day are adjacent. A text without a day has an empty one.
-        var days: [(hour: String, slots: [Int64], isWhole: Bool)] = []
+        var days: [(hour: String, slots: [Int64])] = []
         let ownDay = table.hasDays ? nil : ownDay
         var last: String?
-        for hour in try hours() {
+        for hour in try hours() where choice.isHourWanted(hour.text) {
             let name = ownDay?(hour.text) ?? String(Self.day(of: hour.text))
-            if last != name { days.append((hour.text, [], true)) }
+            if last != name { days.append((hour.text, [])) }
             last = name
-            guard choice.isHourWanted(hour.text) else {
-                days[days.count - 1].isWhole = false
-                continue
-            }
-            if days[days.count - 1].slots.isEmpty { days[days.count - 1].hour = hour.text }
             days[days.count - 1].slots += hour.slots.filter { partitions.contains($0.partition) }
                 .map(\.number)
         }
         days.removeAll(where: \.slots.isEmpty)
-        // Kept sums are of days in UTC.
-        let origins =
-            ownDay == nil
-            ? try origins(of: days, in: table, keys, wanted, partitions) : days.map { _ in nil }
-        let kept = origins.map { $0.flatMap { keptDays?.rows(of: $0) } }
-        let reading = DayReading(
-            of: table, wanted, days: zip(days, kept).map { $1 == nil ? $0.slots : [] }, path: path)
+        let reading = DayReading(of: table, wanted, days: days.map(\.slots), path: path)
         if try reading.isLong(keys: keys.count()) { reading.readBeside(db) }
         defer { reading.end() }
         let rows = try SlotRows(of: table, wanted, db, path: path)
         for (index, day) in days.enumerated() {
             let time = Self.time(of: day.hour, in: table)
-            let sums = try reading.take(index, rows)
-            if let cached = kept[index] {
-                for row in cached { try body(keys.with(time, row.columns), row.sums) }
-                continue
+            try body(day.hour, reading.take(index, rows)) {
+                try keys.columns(ofKey: $0, time: time)
             }
-            var read: [DaySumCache.DayRow] = []
-            try sums.forEach { key, sums in
-                let columns = try keys.columns(ofKey: key, time: time)
-                if origins[index] != nil { read.append((columns, sums)) }
-                try body(columns, sums)
-            }
-            if let origin = origins[index] { keptDays?.keep(read, of: origin) }
-        }
-    }
-
-    /// The inputs of the sums of each whole day; nil for other days, and if the cache is of no use.
-    private func origins(
-        of days: [(hour: String, slots: [Int64], isWhole: Bool)], in table: AggregateTable,
-        _ keys: AggregateKeys, _ wanted: WantedKeys, _ partitions: Set<Int32>
-    ) throws -> [DaySumCache.Origin?] {
-        // Any record may change rows of days.
-        guard keptDays != nil, !table.hasDays, days.contains(where: \.isWhole) else {
-            return days.map { _ in nil }
-        }
-        var columns: [[StoredValue]]?
-        switch wanted {
-        case .all: break
-        // Key numbers differ between files; their columns have the same meaning in all.
-        case .few(let numbers):
-            columns = try numbers.map { try keys.columns(ofKey: $0, time: .text("")) }
-        case .many: return days.map { _ in nil }
-        }
-        let cached = try DayOrigins(of: partitions, db, path: path)
-        let name = [table.name] + table.columns.map(\.name) + table.measures
-        return days.map { day in
-            day.isWhole
-                ? cached.origin(of: String(Self.day(of: day.hour)), in: name, keys: columns) : nil
         }
     }
 
@@ -234,13 +191,8 @@ private final class AggregateKeys {
     ///
     /// - Parameter time: the hour or the day of the slot.
     func columns(ofKey key: Int64, time: StoredValue) throws -> [StoredValue] {
-        with(time, try cached[key] ?? read(key))
-    }
-
-    func with(_ time: StoredValue, _ columns: [StoredValue]) -> [StoredValue] {
-        guard let timeIndex else { return columns }
-        var columns = columns
-        columns[timeIndex] = time
+        var columns = try cached[key] ?? read(key)
+        if let timeIndex { columns[timeIndex] = time }
         return columns
     }
 

@@ -9,7 +9,6 @@ package final class StoreReader {
     package let stream: String
     let queue: DatabaseQueue
     private var isVerified = false
-    private var keptDays: DaySumCache?
 
     package init(path: String) throws(StoreError) {
         self.path = path
@@ -19,10 +18,7 @@ package final class StoreReader {
     }
 
     /// Caches up to 64 MiB of read pages, for several queries in a row.
-    ///
-    /// - Parameter days: the cache of day sums to use and extend.
-    package func keepPages(_ days: DaySumCache) throws(StoreError) {
-        keptDays = days
+    package func keepPages() throws(StoreError) {
         try StoreError.naming("read", path) {
             try queue.inDatabase { try $0.execute(sql: "PRAGMA cache_size = -65536") }
         }
@@ -159,7 +155,7 @@ extension StoreReader {
                 try Self.requireSums(db, path: path)
                 isVerified = true
             }
-            return try body(StoreSnapshot(db, path: path, keptDays: keptDays))
+            return try body(StoreSnapshot(db, path: path))
         }
     }
 }

@@ -75,15 +75,14 @@ package struct StoreSnapshot {
     /// The topic's identity when the store began, which distinguishes it from others of its name.
     package let logIdentity: String
 
-    /// - Parameter keptDays: the cache of day sums; nil to read all of them.
-    init(_ db: Database, path: String, keptDays: DaySumCache? = nil) throws {
+    init(_ db: Database, path: String) throws {
         self.db = db
         self.path = path
         let row = try Row.fetchOne(db, sql: "SELECT stream, topic, log_identity FROM store")
         stream = row?["stream"] ?? ""
         topic = row?["topic"] ?? ""
         logIdentity = row?["log_identity"] ?? ""
-        rows = RowReading(db, path: path, keptDays: keptDays)
+        rows = RowReading(db, path: path)
     }
 
     /// An error of SQLite as an error of this store; nil if it belongs to another. With several open stores the error
@@ -162,6 +161,25 @@ package struct StoreSnapshot {
         of table: AggregateTable, partitions: Set<Int32>, _ choice: RowChoice = RowChoice(),
         by day: ((_ hour: String) -> String)? = nil,
         _ body: (_ columns: [StoredValue], _ sums: StoredSums) throws -> Void
+    ) throws {
+        try rows.forEachDay(of: table, partitions: partitions, choice, by: day) {
+            _, sums, columns in
+            try sums.forEach { try body(columns($0), $1) }
+        }
+    }
+
+    /// Calls `body` with the sums of each day's rows that differ only in hour and partition, in the order of days: one
+    /// of the day's hours, and the sums by key.
+    ///
+    /// - Parameters:
+    ///   - day: the day of an hour; nil for days in UTC. The hours of a day must be adjacent.
+    ///   - body: can ask for the columns of a key.
+    package func forEachDaySums(
+        of table: AggregateTable, partitions: Set<Int32>, _ choice: RowChoice = RowChoice(),
+        by day: ((_ hour: String) -> String)? = nil,
+        _ body: (
+            _ hour: String, _ sums: DaySums, _ columns: (_ key: Int64) throws -> [StoredValue]
+        ) throws -> Void
     ) throws {
         try rows.forEachDay(of: table, partitions: partitions, choice, by: day, body)
     }

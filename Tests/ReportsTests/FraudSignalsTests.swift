@@ -20,7 +20,7 @@ struct FraudSignalsTests {
         if let columns { query.grouping = try .init(columns) }
         if let signal { query.conditions = [.init(column: "signal", value: signal)] }
         return try stores.sample.stores("data")
-            .fraudSignals(query, trustsDevelopment: false).table.rows
+            .fraudSignals(query).table.rows
             .map { $0.map(\.plainText) }
     }
 

@@ -67,13 +67,41 @@ struct ReportCacheTests {
             }
         }
 
+        /// A request of the funnel or of returns, or of another report.
         func request() throws -> ReportRequest {
-            let isReturns = Int.random(in: 0..<4, using: &random) == 0
+            Int.random(in: 0..<5, using: &random) < 2
+                ? try joinedRequest() : try groupedRequest()
+        }
+
+        /// A request of any other report whose rows can be grouped.
+        private func groupedRequest() throws -> ReportRequest {
+            let names = reportNames(.groups).filter {
+                ![Funnel.name, CampaignReturns.name].contains($0)
+            }
+            let report = try requireReport(names[Int.random(in: 0..<names.count, using: &random)])
+            let chosen = report.columnNames.filter { _ in
+                Int.random(in: 0..<4, using: &random) == 0
+            }
             var request = ReportRequest(
-                name: isReturns ? CampaignReturns.name : Funnel.name,
-                grouping: .columns(
-                    Funnel.columnNames.filter { _ in Bool.random(using: &random) }))
-            if case .columns([]) = request.grouping { request.grouping = .total }
+                name: report.name, grouping: chosen.isEmpty ? .total : .columns(chosen))
+            request.tellsCurrenciesApart = Bool.random(using: &random)
+            request.maturity =
+                report.abilities.contains(.maturity) && Int.random(in: 0..<4, using: &random) == 0
+            try limitTime(of: &request)
+            let conditions = [
+                ("ad_network_id", "bp6x1n8trc.skadnetwork"), ("app_id", "6448231907"),
+                ("verdict", "valid"), ("day", "2026-11-20"), ("format", "skoverlay"),
+                ("catalog_campaign", "5211"), ("through_window", "1"),
+            ]
+            let (column, value) = conditions[
+                Int.random(in: 0..<conditions.count, using: &random)]
+            if report.conditionNames.contains(column) {
+                request.conditions = [.init(column: column, value: value)]
+            }
+            return request
+        }
+
+        private func limitTime(of request: inout ReportRequest) throws {
             request.timeZone = try zones.get()[Int.random(in: 0..<3, using: &random)]
             func instant() -> Int64 {
                 let hours = Int64.random(
@@ -85,6 +113,16 @@ struct ReportCacheTests {
             let times = [instant(), instant()].sorted()
             if Bool.random(using: &random) { request.sinceMilliseconds = times[0] }
             if Bool.random(using: &random) { request.untilMilliseconds = times[1] }
+        }
+
+        private func joinedRequest() throws -> ReportRequest {
+            let isReturns = Int.random(in: 0..<4, using: &random) == 0
+            var request = ReportRequest(
+                name: isReturns ? CampaignReturns.name : Funnel.name,
+                grouping: .columns(
+                    Funnel.columnNames.filter { _ in Bool.random(using: &random) }))
+            if case .columns([]) = request.grouping { request.grouping = .total }
+            try limitTime(of: &request)
             if Int.random(in: 0..<3, using: &random) == 0 {
                 let conditions = [
                     ("ad_network_id", "bp6x1n8trc.skadnetwork"), ("app_id", "6448231907"),
@@ -103,11 +141,7 @@ struct ReportCacheTests {
     private func answer(
         _ request: ReportRequest, _ stores: OpenStores, _ configuration: ReportConfiguration
     ) -> Answer {
-        Answer {
-            request.name == Funnel.name
-                ? try stores.funnel(request, configuration).table
-                : try stores.returns(request, configuration).table
-        }
+        Answer { try request.answer(stores, configuration, as: .json).report }
     }
 
     @Test(

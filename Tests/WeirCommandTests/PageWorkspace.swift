@@ -18,11 +18,9 @@ final class PageWorkspace {
 
     init() throws {
         workspace = try TemporaryDirectory()
-        ports = Dictionary(
-            uniqueKeysWithValues: try [Self.collectorPort, Self.dashboardPort, Self.partnerPort].map
-            {
-                ($0, try Self.freePort())
-            })
+        ports = try Self.freePorts(for: [
+            Self.collectorPort, Self.dashboardPort, Self.partnerPort,
+        ])
         let program = try Program.directory()
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
         environment = [
@@ -135,24 +133,37 @@ final class PageWorkspace {
         return process
     }
 
-    /// One below those that the system gives to whoever asks for any: other tests do not get it meanwhile.
-    private static func freePort() throws -> String {
-        let port = (0..<100).lazy.map { _ in UInt16.random(in: 20_000..<32_000) }.first(
-            where: isFree)
-        return "\(try #require(port, "a port is free"))"
+    /// A free port for each port of a page. They are below those that the system chooses from, so that other tests do
+    /// not get them meanwhile.
+    private static func freePorts(for names: [String]) throws -> [String: String] {
+        var sockets: [Int32] = []
+        // Each port is taken until all are found, so that they differ.
+        defer { for socket in sockets { close(socket) } }
+        return try names.reduce(into: [:]) { ports, name in
+            for _ in 0..<100 where ports[name] == nil {
+                let port = UInt16.random(in: 20_000..<32_000)
+                guard let taken = take(port) else { continue }
+                sockets.append(taken)
+                ports[name] = "\(port)"
+            }
+            try #require(ports[name] != nil, "a port is free")
+        }
     }
 
-    private static func isFree(_ port: UInt16) -> Bool {
+    /// A socket with a port; nil if the port is not free.
+    private static func take(_ port: UInt16) -> Int32? {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
         address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        return withUnsafePointer(to: &address) { pointer in
+        let isBound = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
                 bind(descriptor, pointer, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
             }
         }
+        if isBound { return descriptor }
+        close(descriptor)
+        return nil
     }
 }

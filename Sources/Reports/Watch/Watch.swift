@@ -87,7 +87,7 @@ extension StoreView {
         var state = WatchJudgements.State(end: end, hours: [])
         let read = Set(rows.whole.streams + rows.part.streams)
         for slice in slices where read.contains(slice.stream) {
-            guard let hours = try slice.cache?.cells.hours(of: slice),
+            guard let hours = try slice.cache?.hours.hours(of: slice),
                 let extent = hours.extent(before: end.text)
             else { return nil }
             state.hours.append(

@@ -1,0 +1,137 @@
+import Store
+import Streams
+import Synchronization
+
+/// A cache of values that are computed from the records of a day or an hour of a store.
+///
+/// Most streams count a record in its hour, and no other record changes the hour's rows. So a value of an hour stays
+/// valid as long as the store has the same records of the hour: their number, their offsets, and the fingerprints of
+/// the first and the last. Values of other tables stay valid until the next commit.
+final class UnitCache<Content: Hashable & Sendable, Value: Sendable>: Sendable {
+    struct Key: Hashable {
+        let path: String
+        let partitions: [Int32]
+        let content: Content
+        /// A day or an hour; empty for all rows.
+        let time: String
+
+        init(_ slice: StoreSlice, _ content: Content, time: String) {
+            path = slice.snapshot.path
+            partitions = slice.partitions.map(\.partition)
+            self.content = content
+            self.time = time
+        }
+    }
+
+    private struct Entry {
+        let version: UnitVersion
+        let value: Value
+        let byteCount: Int
+        var lastUse: Int
+    }
+
+    private struct State {
+        var entries: [Key: Entry] = [:]
+        var byteCount = 0
+        var uses = 0
+    }
+
+    private let mostBytes: Int
+    private let state = Mutex(State())
+
+    /// - Parameter mostBytes: the approximate memory of all values.
+    init(mostBytes: Int) { self.mostBytes = mostBytes }
+
+    func value(_ key: Key, _ version: UnitVersion) -> Value? {
+        state.withLock { state in
+            state.uses += 1
+            guard let entry = state.entries[key], entry.version == version else { return nil }
+            state.entries[key]?.lastUse = state.uses
+            return entry.value
+        }
+    }
+
+    func keep(_ value: Value, byteCount: Int, _ key: Key, _ version: UnitVersion) {
+        state.withLock { state in
+            state.uses += 1
+            state.byteCount -= state.entries.removeValue(forKey: key)?.byteCount ?? 0
+            guard byteCount <= mostBytes else { return }
+            state.entries[key] = Entry(
+                version: version, value: value, byteCount: byteCount, lastUse: state.uses)
+            state.byteCount += byteCount
+            guard state.byteCount > mostBytes else { return }
+            // Makes room for many at once.
+            for old in state.entries.sorted(by: { $0.value.lastUse < $1.value.lastUse }) {
+                guard state.byteCount > mostBytes / 4 * 3 else { break }
+                state.byteCount -= old.value.byteCount
+                state.entries[old.key] = nil
+            }
+        }
+    }
+}
+
+/// The state of a store in which a value was computed.
+struct UnitVersion: Equatable, Sendable {
+    let identity: String
+    /// The next offsets of partitions, for values that any record may change.
+    var offsets: [Int64] = []
+    /// The versions of the hours, for other values.
+    var numbers: [Int] = []
+
+    init(identity: String, numbers: [Int]) {
+        self.identity = identity
+        self.numbers = numbers
+    }
+
+    /// The version of a day or an hour; nil if values of this state must not be kept.
+    init?(_ hours: FoldedHours, _ unit: FoldedHours.Unit) {
+        guard let number = unit.number else { return nil }
+        identity = hours.identity
+        numbers = [number]
+    }
+
+    /// The version of all records.
+    init(_ hours: FoldedHours, of slice: StoreSlice) {
+        identity = hours.identity + slice.partitions.map(\.lastRecord).joined(separator: " ")
+        offsets = slice.partitions.map(\.nextOffset)
+    }
+}
+
+/// The hours of stores with the versions of their records.
+final class HourLedgers: Sendable {
+    private struct Key: Hashable {
+        let path: String
+        let partitions: [Int32]
+    }
+
+    private let ledgers = Mutex<[Key: HourLedger]>([:])
+    private let lastVersion = Mutex(0)
+
+    /// The hours of a slice; nil if the file is not in place any more.
+    func hours(of slice: StoreSlice) throws -> FoldedHours? {
+        guard let identity = try slice.snapshot.foldIdentity() else { return nil }
+        let key = Key(path: slice.snapshot.path, partitions: slice.partitions.map(\.partition))
+        let version = lastVersion.withLock { last in
+            last += 1
+            return last
+        }
+        let known = ledgers.withLock { $0[key] }
+        guard var ledger = known, ledger.identity == identity else {
+            let ledger = try HourLedger(of: slice, identity: identity, version: version)
+            ledgers.withLock { $0[key] = ledger }
+            return ledger.hours
+        }
+        guard !ledger.isAt(slice.partitions) else { return ledger.hours }
+        guard try ledger.advance(to: slice, version: version) else {
+            // Another state, perhaps an earlier one that another page has begun to read.
+            let other = try HourLedger(of: slice, identity: identity, version: version)
+            return other.hours(comparedWith: ledger)
+        }
+        let advanced = ledger
+        ledgers.withLock { ledgers in
+            guard ledgers[key]?.isAhead(of: advanced) != true else { return }
+            ledgers[key] = advanced
+        }
+        return advanced.hours
+    }
+}
