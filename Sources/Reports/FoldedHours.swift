@@ -59,6 +59,13 @@ struct FoldedHours: Sendable {
         }
     }
 
+    /// The unit of an hour among units with these texts: its own, or that of its day.
+    static func unit(of hour: String, in texts: Set<String>, _ hours: HourTexts) -> String? {
+        if texts.contains(hour) { return hour }
+        let day = hours[hour].day
+        return texts.contains(day) ? day : nil
+    }
+
     /// The count of the hours before one, and their last version; nil if an hour has no version. An earlier state of the
     /// store can have the same version with fewer hours.
     func extent(before end: String) -> (count: Int, number: Int)? {

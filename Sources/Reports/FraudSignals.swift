@@ -83,7 +83,7 @@ extension OpenStores {
         return try view(of: SignalFold.streams) { view in
             var fold = SignalFold(selection, CampaignNames(catalog))
             for slice in view.slices { try fold.add(slice) }
-            if signals.contains(.unseen) { try fold.addInstalls(view.slices) }
+            if signals.contains(.unseen) { try fold.addInstalls(view) }
             return FraudSignals(
                 table: fold.table(of: signals),
                 missingStreams: SignalFold.streams.filter { !view.streams.contains($0) })
@@ -91,7 +91,7 @@ extension OpenStores {
     }
 }
 
-private struct PublisherColumns<Key: RowKey>: ReadColumns {
+struct PublisherColumns<Key: RowKey>: ReadColumns {
     let campaign: CampaignColumns<Key>
     let sourceApp: TableColumn<Key, Int64>
     let indices: [Int]
@@ -122,7 +122,6 @@ private struct SignalFold {
     private static let postbackVerdict = PostbacksKey.column(\.verdict)
     private static let postbacks = TableReader(
         postbackColumns, framework, version, postbackVerdict, measures: [.postbacks])
-    private static let installs = TableReader(PostbackRow.columns, measures: [.postbacks])
     private static let clickColumns = PublisherColumns(\OverlayClicksKey.ad.campaign)
     private static let clicks = TableReader(
         clickColumns, measures: [.clicks, .automaticClicks, .early])
@@ -196,6 +195,12 @@ private struct SignalFold {
         }
     }
 
+    mutating func addInstalls(_ view: StoreView) throws {
+        try InstallsWithoutAds(view, choice, hours).forEach { key, count, isWithoutAd in
+            add(key, [(.unseen, isWithoutAd)], count)
+        }
+    }
+
     private mutating func add(
         _ key: SignalKey, _ signals: [(FraudSignals.Signal, Bool)], _ count: Int128
     ) {
@@ -215,163 +220,6 @@ private struct SignalFold {
                 if isSo { shares[signal, default: Share()].count += count }
             }
         }
-    }
-
-    // MARK: Installs without ads
-
-    /// The columns of a signal key, as numbers are given to them.
-    private static let numbered = "signals"
-
-    private static func columns(of row: TableRow<PostbacksKey>) -> [StoredValue] {
-        let key = postbackColumns.key(row, .either)
-        return [
-            .text(key.network), .integer(key.sourceApp), .integer(key.app), .text(key.campaign),
-            .text(row[framework]), .text(row[version]),
-        ]
-    }
-
-    private static func key(_ columns: [StoredValue]) -> SignalKey {
-        SignalKey(
-            network: columns[0].text, sourceApp: columns[1].integer, app: columns[2].integer,
-            campaign: columns[3].text,
-            kind: CampaignIDKind(framework: columns[4].text, version: columns[5].text))
-    }
-
-    /// Adds installs and those without an ad, of networks whose ads are reported.
-    mutating func addInstalls(_ slices: [StoreSlice]) throws {
-        let ads = AdSource.all.flatMap { source in
-            slices.filter { $0.stream == source.stream }.map { (source: source, slice: $0) }
-        }
-        func seenAds() throws -> SeenAds {
-            var seen = SeenAds()
-            for (source, slice) in ads { try source.add(slice, hours, to: &seen) }
-            return seen
-        }
-        for slice in slices where slice.stream == PostbacksFold.streamName {
-            guard let cache = slice.cache, let folded = try cache.hours.hours(of: slice) else {
-                let seen = try seenAds()
-                try slice.forEachRow(of: Self.installs, choice) { _, row in
-                    guard let install = install(of: row, seen),
-                        seen.networks.contains(install.key.network)
-                    else { return }
-                    add(install.key, [(.unseen, install.isUnseen)], Int128(row[.postbacks]))
-                }
-                continue
-            }
-            let adHours = try ads.map { try $0.slice.cache?.hours.hours(of: $0.slice) }
-            var networks: Set<String> = []
-            for (ad, hours) in zip(ads, adHours) {
-                guard let hours else { continue }
-                networks.formUnion(
-                    try ad.source.networks(in: ad.slice, self.hours, cache, hours))
-            }
-            try addInstalls(slice, cache, folded, adHours, seenAds, of: networks)
-        }
-    }
-
-    /// The install of a row; nil without one.
-    private func install(
-        of row: TableRow<PostbacksKey>, _ ads: SeenAds
-    ) -> (key: SignalKey, isUnseen: Bool)? {
-        let row = PostbackRow(row, PostbackRow.columns)
-        // A postback of a development device has no install.
-        guard row.didWin, row.sequenceIndex == 0, row.conversionType == "download",
-            row.isTrusted(trustsDevelopment: false), row.hasInstall
-        else { return nil }
-        let key = SignalKey(
-            network: row.network, sourceApp: row.sourceApp, app: row.app, campaign: row.campaign,
-            kind: row.kind)
-        let received = hours[row.hour].milliseconds
-        return (key, !ads.includes(key, row.timing, receivedAt: received))
-    }
-
-    /// Adds installs with the help of a cache. Those of a day depend on the ads before its end.
-    private mutating func addInstalls(
-        _ slice: StoreSlice, _ cache: ReportCache, _ folded: FoldedHours,
-        _ adHours: [FoldedHours?], _ seenAds: () throws -> SeenAds, of networks: Set<String>
-    ) throws {
-        let units = folded.units(hours, choice.isHourWanted)
-        var found: [KeySums?] = []
-        for (unit, hour) in units {
-            let version = version(unit, hour, folded, adHours)
-            found.append(
-                version.flatMap {
-                    cache.unseen.value(UnitCache.Key(slice, "unseen", time: unit.text), $0)
-                })
-        }
-        if found.contains(where: { $0 == nil }) {
-            let missing = Set(zip(units, found).filter { $1 == nil }.map(\.0.unit.text))
-            let read = try installs(in: slice, missing, cache, seenAds())
-            for (index, (unit, hour)) in units.enumerated() where found[index] == nil {
-                let sums = read[unit.text] ?? KeySums(measureCount: 2)
-                found[index] = sums
-                guard let version = version(unit, hour, folded, adHours) else { continue }
-                cache.unseen.keep(
-                    sums, byteCount: sums.byteCount,
-                    UnitCache.Key(slice, "unseen", time: unit.text), version)
-            }
-        }
-        let columns = cache.columnNumbers.columns(of: Self.numbered)
-        var totals: [Int: (known: Int128, unseen: Int128)] = [:]
-        for sums in found.compactMap(\.self) {
-            sums.forEach { key, amounts, _ in
-                totals[key, default: (0, 0)].known += Int128(amounts[0])
-                totals[key, default: (0, 0)].unseen += Int128(amounts[1])
-            }
-        }
-        for (number, counts) in totals.sorted(by: { $0.key < $1.key }) {
-            let key = Self.key(columns[number])
-            guard networks.contains(key.network) else { continue }
-            add(key, [(.unseen, true)], counts.unseen)
-            add(key, [(.unseen, false)], counts.known - counts.unseen)
-        }
-    }
-
-    /// The installs of missing days and hours: for each signal key the known ones, and those without an ad.
-    private func installs(
-        in slice: StoreSlice, _ missing: Set<String>, _ cache: ReportCache, _ seen: SeenAds
-    ) throws -> [String: KeySums] {
-        func unit(_ hour: String) -> String? {
-            if missing.contains(hour) { return hour }
-            let day = hours[hour].day
-            return missing.contains(day) ? day : nil
-        }
-        var counts: [String: [Int32: (known: Int64, unseen: Int64)]] = [:]
-        try slice.forEachRow(
-            of: Self.installs, RowChoice(isHourWanted: { unit($0) != nil })
-        ) { _, row in
-            guard let unit = unit(row[PostbacksKey.time]), let install = install(of: row, seen)
-            else { return }
-            let number = cache.columnNumbers.number(
-                of: Self.columns(of: row), in: Self.numbered)
-            counts[unit, default: [:]][number, default: (0, 0)].known += row[.postbacks]
-            if install.isUnseen { counts[unit]?[number]?.unseen += row[.postbacks] }
-        }
-        return counts.mapValues { counts in
-            var sums = KeySums(measureCount: 2)
-            for (number, count) in counts {
-                sums.append(number, StoredSums([count.known, count.unseen]))
-            }
-            return sums
-        }
-    }
-
-    /// The version of a day's installs without ads; nil if they must not be kept.
-    private func version(
-        _ unit: FoldedHours.Unit, _ hour: String, _ folded: FoldedHours, _ ads: [FoldedHours?]
-    ) -> UnitVersion? {
-        guard let number = unit.number else { return nil }
-        var (identity, numbers) = (folded.identity, [number])
-        let start = Hour(containing: hours[hour].milliseconds).hoursSince1970
-        let end = unit.isDay ? (SeenAds.split(start).day + 1) * 24 : start + 1
-        for ads in ads {
-            guard let ads, let extent = ads.extent(before: Hour(hoursSince1970: end).text) else {
-                return nil
-            }
-            identity += " \(ads.identity)"
-            numbers += [extent.count, extent.number]
-        }
-        return UnitVersion(identity: identity, numbers: numbers)
     }
 
     /// Conflicting postbacks are not in an aggregate. Their stored bytes identify the network and app.

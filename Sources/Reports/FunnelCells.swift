@@ -118,7 +118,7 @@ final class FunnelNumbers: Sendable {
 
 /// What some rows of a stream add to the funnel, by campaign and day. Sums of any selection and grouping follow from
 /// cells without reading rows.
-struct FunnelCells: Sendable {
+struct FunnelCells: UnitValue {
     struct Cell: Sendable {
         let campaign: Int32
         let day: Int32
@@ -159,7 +159,6 @@ struct FunnelCells: Sendable {
     /// The first unknown sum; nil if all are known.
     var unknown: InspectionError?
 
-    /// Bytes in memory, about.
     var byteCount: Int {
         256 + cells.count * 20 + numbers.count * 18 + sales.count * 150 + billedDays.count * 16
             + installs.count * 64

@@ -119,7 +119,7 @@ private struct FunnelPartReader {
         var reading = FunnelCellReading(
             slice, try FunnelFigure(ofEveryRow: figure), needs, decodings, numbers)
         let cells = try reading.read(choice)[0]
-        cache.keep(cells, byteCount: cells.byteCount, key, version)
+        cache.keep(cells, key, version)
         return cells
     }
 
@@ -195,8 +195,7 @@ private struct FunnelPartReader {
                 for (index, cells) in zip(round, cells) {
                     found[index] = cells
                     guard let version = UnitVersion(hours, units[index]) else { continue }
-                    cache.keep(
-                        cells, byteCount: cells.byteCount, key(needs, units[index].text), version)
+                    cache.keep(cells, key(needs, units[index].text), version)
                 }
             }
         }

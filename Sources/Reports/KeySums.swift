@@ -4,7 +4,7 @@ import Streams
 import Synchronization
 
 /// The sums of an aggregate's rows of a day or an hour, by the columns other than the time.
-struct KeySums: Sendable {
+struct KeySums: UnitValue {
     struct Content: Hashable, Sendable {
         let table: String
         /// The time zone of days.
@@ -20,7 +20,6 @@ struct KeySums: Sendable {
 
     init(measureCount: Int) { self.measureCount = measureCount }
 
-    /// Bytes in memory, about.
     var byteCount: Int { 128 + keys.count * 4 + amounts.count * 8 + unknown.count * 8 }
 
     mutating func append(_ key: Int32, _ sums: StoredSums) {
@@ -131,7 +130,7 @@ extension StoreSlice {
         guard let cache, let folded = try cache.hours.hours(of: self) else {
             return try forEachDay(of: table, choice, by: hours) { try body($0, ExactSums($1)) }
         }
-        let units = try SumReading(self, table, hours, cache, folded).sums(choice)
+        let units = try sums(of: table, choice, by: hours, cache, folded)
         var groups = KeyGroups(of: table, cache.columnNumbers)
         var day: String?
         for unit in units {
@@ -144,98 +143,62 @@ extension StoreSlice {
     }
 }
 
-/// Reads the sums of days and hours, or takes them from the cache.
-private struct SumReading {
-    private struct Unit {
-        let text: String
-        /// One of its hours.
-        let hour: String
-        let isDay: Bool
-        /// Nil if its sums must not be kept.
-        let version: UnitVersion?
-    }
-
-    private let slice: StoreSlice
-    private let table: AggregateTable
-    private let hours: HourTexts
-    private let cache: ReportCache
-    private let folded: FoldedHours
-
-    init(
-        _ slice: StoreSlice, _ table: AggregateTable, _ hours: HourTexts, _ cache: ReportCache,
-        _ folded: FoldedHours
-    ) {
-        self.slice = slice
-        self.table = table
-        self.hours = hours
-        self.cache = cache
-        self.folded = folded
-    }
-
+extension StoreSlice {
     /// The sums of the wanted hours, in order, each with one of its hours.
-    func sums(_ choice: RowChoice) throws -> [(hour: String, sums: KeySums)] {
-        let units = try units(choice)
-        var found = units.map { unit in
-            unit.version.flatMap { cache.sums.value(key(unit), $0) }
-        }
-        for isDay in [true, false] {
-            let missing = units.indices.filter { found[$0] == nil && units[$0].isDay == isDay }
-            guard !missing.isEmpty else { continue }
-            let read = try read(Set(missing.map { units[$0].text }), areDays: isDay)
-            for index in missing {
-                let unit = units[index]
-                let sums = read[unit.text] ?? KeySums(measureCount: table.measures.count)
-                found[index] = sums
-                if let version = unit.version {
-                    cache.sums.keep(sums, byteCount: sums.byteCount, key(unit), version)
-                }
+    private func sums(
+        of table: AggregateTable, _ choice: RowChoice, by hours: HourTexts, _ cache: ReportCache,
+        _ folded: FoldedHours
+    ) throws -> [(hour: String, sums: KeySums)] {
+        var texts: [String] = []
+        var units: [(text: String, version: UnitVersion?)] = []
+        if table.hasDays {
+            // Any record may change rows of days.
+            let version = UnitVersion(folded, of: self)
+            texts = try snapshot.hourTexts().filter {
+                !$0.utf8.contains(UInt8(ascii: "T")) && choice.isHourWanted($0)
+            }
+            units = texts.map { ($0, version) }
+        } else {
+            for (unit, hour) in folded.units(hours, choice.isHourWanted) {
+                texts.append(hour)
+                units.append((unit.text, UnitVersion(folded, unit)))
             }
         }
-        return zip(units, found).compactMap { unit, sums in sums.map { (unit.hour, $0) } }
+        let content = KeySums.Content(
+            table: table.name, zone: table.hasDays ? .utc : hours.zone)
+        let sums = try cache.sums.values(
+            of: self, content, units, empty: KeySums(measureCount: table.measures.count)
+        ) { try read($0, of: table, hours, cache.columnNumbers) }
+        return zip(texts, sums).map { ($0, $1) }
     }
 
-    private func key(_ unit: Unit) -> UnitCache<KeySums.Content, KeySums>.Key {
-        let zone = table.hasDays || !unit.isDay ? .utc : hours.zone
-        return UnitCache.Key(
-            slice, KeySums.Content(table: table.name, zone: zone), time: unit.text)
-    }
-
-    private func units(_ choice: RowChoice) throws -> [Unit] {
-        guard !table.hasDays else {
-            // Any record may change rows of days.
-            let version = UnitVersion(folded, of: slice)
-            return try slice.snapshot.hourTexts()
-                .filter { !$0.utf8.contains(UInt8(ascii: "T")) && choice.isHourWanted($0) }
-                .map { Unit(text: $0, hour: $0, isDay: true, version: version) }
-        }
-        return folded.units(hours, choice.isHourWanted).map { unit, hour in
-            Unit(
-                text: unit.text, hour: hour, isDay: unit.isDay, version: UnitVersion(folded, unit))
-        }
-    }
-
-    /// Reads days or hours, by their texts. Those without rows are left out.
-    private func read(_ wanted: Set<String>, areDays: Bool) throws -> [String: KeySums] {
-        func time(_ hour: String) -> String {
-            areDays && !table.hasDays ? hours[hour].day : hour
+    /// Reads the sums of days and hours, by their texts. Those without rows are left out.
+    private func read(
+        _ wanted: Set<String>, of table: AggregateTable, _ hours: HourTexts,
+        _ columnNumbers: ColumnNumbers
+    ) throws -> [String: KeySums] {
+        func unit(_ hour: String) -> String? {
+            table.hasDays
+                ? (wanted.contains(hour) ? hour : nil)
+                : FoldedHours.unit(of: hour, in: wanted, hours)
         }
         let timeIndex = table.columns.firstIndex { $0.kind.isTime }
-        var numbers: [Int64: Int32] = [:]
+        var known: [Int64: Int32] = [:]
         var read: [String: KeySums] = [:]
-        try slice.snapshot.forEachDaySums(
-            of: table, partitions: slice.numbers,
-            RowChoice(isHourWanted: { wanted.contains(time($0)) }), by: time
+        try snapshot.forEachDaySums(
+            of: table, partitions: numbers, RowChoice(isHourWanted: { unit($0) != nil }),
+            by: { unit($0) ?? "" }
         ) { hour, sums, columns in
             var own = KeySums(measureCount: table.measures.count)
             try sums.forEach { key, stored in
-                if let number = numbers[key] { return own.append(number, stored) }
+                if let number = known[key] { return own.append(number, stored) }
                 var columns = try columns(key)
                 if let timeIndex { columns[timeIndex] = .text("") }
-                let number = cache.columnNumbers.number(of: columns, in: table.name)
-                numbers[key] = number
+                let number = columnNumbers.number(of: columns, in: table.name)
+                known[key] = number
                 own.append(number, stored)
             }
-            read[time(hour)] = own
+            if let unit = unit(hour) { read[unit] = own }
         }
         return read
     }

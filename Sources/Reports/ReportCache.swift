@@ -7,7 +7,7 @@ package final class ReportCache: Sendable {
     let hours = HourLedgers()
     let sums = UnitCache<KeySums.Content, KeySums>(mostBytes: 256 << 20)
     let seen = UnitCache<String, SeenCampaigns>(mostBytes: 64 << 20)
-    let unseen = UnitCache<String, KeySums>(mostBytes: 64 << 20)
+    let installs = UnitCache<String, KeySums>(mostBytes: 64 << 20)
     let columnNumbers = ColumnNumbers()
     let cells = UnitCache<FunnelBasis, FunnelCells>(mostBytes: 256 << 20)
     let funnelNumbers = FunnelNumbers()

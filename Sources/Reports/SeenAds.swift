@@ -80,13 +80,12 @@ struct SeenAds {
 }
 
 /// The campaigns with ads in the hours of a day.
-struct SeenCampaigns: Sendable {
+struct SeenCampaigns: UnitValue {
     /// Since 1970.
     let day: Int64
     /// By number of the campaign's columns: hours as bits.
     private(set) var hours: [Int32: UInt32] = [:]
 
-    /// Bytes in memory, about.
     var byteCount: Int { 64 + hours.count * 16 }
 
     init(day: Int64) { self.day = day }
@@ -106,7 +105,8 @@ struct AdSource: Sendable {
     ) {
         self.stream = stream
         let campaign = CampaignColumns(path)
-        table = TableReader(Key.time, campaign, measures: measures).indices.table
+        let table = TableReader(Key.time, campaign, measures: measures).indices.table
+        self.table = table
         columns = [campaign.network.index, campaign.app.index, campaign.campaign.index].map {
             index in
             table.columns.firstIndex { $0.name == Key.table.columns[index].name } ?? 0
@@ -164,53 +164,38 @@ struct AdSource: Sendable {
     private func parts(
         of slice: StoreSlice, _ hours: HourTexts, _ cache: ReportCache, _ folded: FoldedHours
     ) throws -> [SeenCampaigns] {
-        let units = folded.units(hours) { _ in true }
-        func key(_ unit: FoldedHours.Unit) -> UnitCache<String, SeenCampaigns>.Key {
-            UnitCache.Key(slice, table.name, time: unit.text)
+        let units = folded.units(hours) { _ in true }.map { unit, _ in
+            (unit.text, UnitVersion(folded, unit))
         }
-        var found: [String: SeenCampaigns] = [:]
-        var missing: Set<String> = []
-        for (unit, hour) in units {
-            let version = UnitVersion(folded, unit)
-            if let known = version.flatMap({ cache.seen.value(key(unit), $0) }) {
-                found[unit.text] = known
-            } else {
-                missing.insert(unit.text)
-                let hour = Hour(containing: hours[hour].milliseconds).hoursSince1970
-                found[unit.text] = SeenCampaigns(day: SeenAds.split(hour).day)
+        return try cache.seen.values(
+            of: slice, table.name, units, empty: SeenCampaigns(day: 0)
+        ) { missing in
+            func unit(_ hour: String) -> String? {
+                FoldedHours.unit(of: hour, in: missing, hours)
             }
-        }
-        guard !missing.isEmpty else { return Array(found.values) }
-        /// The missing day or hour with an hour.
-        func unit(_ hour: String) -> String? {
-            if missing.contains(hour) { return hour }
-            let day = hours[hour].day
-            return missing.contains(day) ? day : nil
-        }
-        var numbers: [Int64: Int32] = [:]
-        try slice.snapshot.forEachDaySums(
-            of: table, partitions: slice.numbers, RowChoice(isHourWanted: { unit($0) != nil }),
-            by: { $0 }
-        ) { hour, sums, columns in
-            guard let unit = unit(hour) else { return }
-            let number = Hour(containing: hours[hour].milliseconds).hoursSince1970
-            let bit = SeenAds.split(number).bit
-            try sums.forEach { key, stored in
-                guard stored.amounts.contains(where: { $0 > 0 }) else { return }
-                let number =
-                    try numbers[key]
-                    ?? cache.columnNumbers.number(of: campaign(columns(key)), in: Self.numbered)
-                numbers[key] = number
-                found[unit]?.add(number, bit: bit)
+            var numbers: [Int64: Int32] = [:]
+            var read: [String: SeenCampaigns] = [:]
+            try slice.snapshot.forEachDaySums(
+                of: table, partitions: slice.numbers, RowChoice(isHourWanted: { unit($0) != nil }),
+                by: { $0 }
+            ) { hour, sums, columns in
+                guard let unit = unit(hour) else { return }
+                let (day, bit) = SeenAds.split(
+                    Hour(containing: hours[hour].milliseconds).hoursSince1970)
+                var seen = read[unit] ?? SeenCampaigns(day: day)
+                read[unit] = nil
+                try sums.forEach { key, stored in
+                    guard stored.amounts.contains(where: { $0 > 0 }) else { return }
+                    let number =
+                        try numbers[key]
+                        ?? cache.columnNumbers.number(of: campaign(columns(key)), in: Self.numbered)
+                    numbers[key] = number
+                    seen.add(number, bit: bit)
+                }
+                read[unit] = seen
             }
+            return read
         }
-        for (unit, _) in units where missing.contains(unit.text) {
-            guard let seen = found[unit.text], let version = UnitVersion(folded, unit) else {
-                continue
-            }
-            cache.seen.keep(seen, byteCount: seen.byteCount, key(unit), version)
-        }
-        return Array(found.values)
     }
 }
 

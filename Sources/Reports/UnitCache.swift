@@ -7,7 +7,7 @@ import Synchronization
 /// Most streams count a record in its hour, and no other record changes the hour's rows. So a value of an hour stays
 /// valid as long as the store has the same records of the hour: their number, their offsets, and the fingerprints of
 /// the first and the last. Values of other tables stay valid until the next commit.
-final class UnitCache<Content: Hashable & Sendable, Value: Sendable>: Sendable {
+final class UnitCache<Content: Hashable & Sendable, Value: UnitValue>: Sendable {
     struct Key: Hashable {
         let path: String
         let partitions: [Int32]
@@ -26,7 +26,6 @@ final class UnitCache<Content: Hashable & Sendable, Value: Sendable>: Sendable {
     private struct Entry {
         let version: UnitVersion
         let value: Value
-        let byteCount: Int
         var lastUse: Int
     }
 
@@ -51,23 +50,52 @@ final class UnitCache<Content: Hashable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    func keep(_ value: Value, byteCount: Int, _ key: Key, _ version: UnitVersion) {
+    func keep(_ value: Value, _ key: Key, _ version: UnitVersion) {
         state.withLock { state in
             state.uses += 1
-            state.byteCount -= state.entries.removeValue(forKey: key)?.byteCount ?? 0
-            guard byteCount <= mostBytes else { return }
-            state.entries[key] = Entry(
-                version: version, value: value, byteCount: byteCount, lastUse: state.uses)
-            state.byteCount += byteCount
+            state.byteCount -= state.entries.removeValue(forKey: key)?.value.byteCount ?? 0
+            guard value.byteCount <= mostBytes else { return }
+            state.entries[key] = Entry(version: version, value: value, lastUse: state.uses)
+            state.byteCount += value.byteCount
             guard state.byteCount > mostBytes else { return }
             // Makes room for many at once.
             for old in state.entries.sorted(by: { $0.value.lastUse < $1.value.lastUse }) {
                 guard state.byteCount > mostBytes / 4 * 3 else { break }
-                state.byteCount -= old.value.byteCount
+                state.byteCount -= old.value.value.byteCount
                 state.entries[old.key] = nil
             }
         }
     }
+}
+
+extension UnitCache {
+    /// The values of days and hours, in order. Missing ones are read at once, and kept.
+    ///
+    /// - Parameters:
+    ///   - units: their texts, and their versions; nil for a value that must not be kept.
+    ///   - read: returns the values of missing units. A unit without a value has the empty one.
+    func values(
+        of slice: StoreSlice, _ content: Content, _ units: [(text: String, version: UnitVersion?)],
+        empty: Value, reading read: (_ missing: Set<String>) throws -> [String: Value]
+    ) throws -> [Value] {
+        func key(_ text: String) -> Key { Key(slice, content, time: text) }
+        var found = units.map { unit in unit.version.flatMap { value(key(unit.text), $0) } }
+        let missing = Set(units.indices.filter { found[$0] == nil }.map { units[$0].text })
+        guard !missing.isEmpty else { return found.compactMap(\.self) }
+        let values = try read(missing)
+        for (index, unit) in units.enumerated() where found[index] == nil {
+            let value = values[unit.text] ?? empty
+            found[index] = value
+            if let version = unit.version { keep(value, key(unit.text), version) }
+        }
+        return found.compactMap(\.self)
+    }
+}
+
+/// A value that is kept for a day or an hour.
+protocol UnitValue: Sendable {
+    /// Bytes in memory, about.
+    var byteCount: Int { get }
 }
 
 /// The state of a store in which a value was computed.
