@@ -189,8 +189,9 @@ package final class DumpFigure: Figure {
         sources.filter { $0.stream == stream }.flatMap(\.tables)
     }
 
-    /// Whether rows of an hour, or of a day of records, are of the selected time.
-    func includes(time text: String) -> Bool {
+    /// Whether rows of a stored hour, or of its day where rows have days, are of the selected time.
+    func includes(time stored: String) -> Bool {
+        let text = hasOwnDays ? String(stored.prefix { $0 != "T" }) : stored
         let (milliseconds, day) = hours[text]
         return selection.includes(timeMilliseconds: text.isEmpty ? nil : milliseconds)
             && selection.includes(.text(text), ofColumn: "hour")

@@ -152,12 +152,14 @@ extension StoreSlice {
         var texts: [String] = []
         var units: [(text: String, version: UnitVersion?)] = []
         if table.hasDays {
-            // Any record may change rows of days.
+            // Any record may change rows of days. An hour stands for its day.
             let version = UnitVersion(folded, of: self)
-            texts = try snapshot.hourTexts().filter {
-                !$0.utf8.contains(UInt8(ascii: "T")) && choice.isHourWanted($0)
+            for hour in try snapshot.hourTexts() where choice.isHourWanted(hour) {
+                let day = Self.day(of: hour)
+                guard texts.last != day else { continue }
+                texts.append(day)
+                units.append((day, version))
             }
-            units = texts.map { ($0, version) }
         } else {
             for (unit, hour) in folded.units(hours, choice.isHourWanted) {
                 texts.append(hour)
@@ -172,15 +174,17 @@ extension StoreSlice {
         return zip(texts, sums).map { ($0, $1) }
     }
 
+    private static func day(of hour: String) -> String { String(hour.prefix { $0 != "T" }) }
+
     /// Reads the sums of days and hours, by their texts. Those without rows are left out.
     private func read(
         _ wanted: Set<String>, of table: AggregateTable, _ hours: HourTexts,
         _ columnNumbers: ColumnNumbers
     ) throws -> [String: KeySums] {
         func unit(_ hour: String) -> String? {
-            table.hasDays
-                ? (wanted.contains(hour) ? hour : nil)
-                : FoldedHours.unit(of: hour, in: wanted, hours)
+            guard table.hasDays else { return FoldedHours.unit(of: hour, in: wanted, hours) }
+            let day = Self.day(of: hour)
+            return wanted.contains(day) ? day : nil
         }
         let timeIndex = table.columns.firstIndex { $0.kind.isTime }
         var known: [Int64: Int32] = [:]
