@@ -10,7 +10,7 @@ import Wording
 package struct CurrencyRates: Equatable, Sendable {
     /// Rates are whole numbers of these parts of a unit.
     package static let partsInUnit: Int128 = 1_000_000_000_000
-    static let fileName = "rates.csv"
+    package static let fileName = "rates.csv"
 
     package let base: String
     private let parts: [String: [String: Int128]]

@@ -15,6 +15,8 @@ final class PageSource {
     let failures: [ServiceFailure]
     private let cache: ReportCache
     private var opened: OpenStores?
+    /// The state of the stores at the first answer.
+    private var state: StoresState?
     private var keptNames: PageNames?
     /// The filters that the parts of the page applied.
     var filterUse = FilterUse()
@@ -56,13 +58,24 @@ final class PageSource {
         _ request: ReportAddress, keeping bound: RowBound = RowBound(mostRows)
     ) throws -> PageAnswer {
         let stores = try stores(asOf: request.asOfMilliseconds)
-        let rows = try requireReport(request.name).shownRows(
-            request.resolved(in: timeZone(of: request)), stores, configuration, keeping: bound)
+        let resolved = try request.resolved(in: timeZone(of: request))
+        let rows =
+            request.asOf == nil
+            ? try cache.rows(resolved, stores, configuration, keeping: bound, state(of: stores))
+            : try requireReport(request.name).shownRows(
+                resolved, stores, configuration, keeping: bound)
         var answer = PageAnswer(request, rows)
         if request.name == Funnel.name {
             answer.hasUnknown = try !stores.unknownMeasures().isEmpty
         }
         return answer
+    }
+
+    private func state(of stores: OpenStores) throws -> StoresState {
+        if let state { return state }
+        let read = try stores.state(cache)
+        state = read
+        return read
     }
 
     /// The time zone of days.
@@ -199,7 +212,7 @@ final class PageSource {
     /// The currencies that amounts can be converted into; empty without valid rates.
     var currencies: [String] {
         let directory = installation.pipelines
-        return directory.hasRates ? (try? directory.rates().currencies) ?? [] : []
+        return directory.hasRates ? (try? configuration.rates().currencies) ?? [] : []
     }
 
     /// The catalog's names; none if the catalog is invalid, which the parts of a page report.

@@ -249,6 +249,8 @@ struct ClickRatesReport: Report {
             rates.table, [missingNotice(rates.missingStreams)], of: self, as: format)
     }
 
+    func countsByHour(_: ReportRequest) -> Bool { true }
+
     func figure(
         _ request: ReportRequest, _ configuration: ReportConfiguration
     ) throws -> any Figure { try ClickRatesFigure(request, configuration.catalog(for: request)) }

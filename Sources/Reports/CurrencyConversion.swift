@@ -17,7 +17,7 @@ package final class CurrencyConversion {
     private struct Use {
         var lowest: (numerator: Int128, denominator: Int128)
         var highest: (numerator: Int128, denominator: Int128)
-        var days: Set<String> = []
+        var days: [String: (numerator: Int128, denominator: Int128)] = [:]
     }
 
     package init(to target: String, by rates: CurrencyRates, of file: String) {
@@ -33,23 +33,34 @@ package final class CurrencyConversion {
     ///   - day: UTC; empty when it is not known.
     func converted(_ micros: Int128, of currency: String, on day: String) -> Int128 {
         guard micros != 0, currency != target else { return micros }
-        guard let own = rates.parts(of: currency, on: day), !day.isEmpty else {
-            missing[currency, default: []].insert(day)
-            return 0
-        }
-        guard let wanted = rates.parts(of: target, on: day) else {
-            missing[target, default: []].insert(day)
-            return 0
-        }
-        add(currency, (own, wanted), day)
-        let (product, overflows) = micros.magnitude.multipliedReportingOverflow(by: own.magnitude)
+        guard let rate = rate(of: currency, on: day) else { return 0 }
+        let (product, overflows) = micros.magnitude.multipliedReportingOverflow(
+            by: rate.numerator.magnitude)
         guard !overflows else {
             missing[currency, default: []].insert(day)
             return 0
         }
-        let (quotient, rest) = product.quotientAndRemainder(dividingBy: wanted.magnitude)
-        let rounded = Int128(quotient + (rest >= wanted.magnitude - rest ? 1 : 0))
+        let divisor = rate.denominator.magnitude
+        let (quotient, rest) = product.quotientAndRemainder(dividingBy: divisor)
+        let rounded = Int128(quotient + (rest >= divisor - rest ? 1 : 0))
         return micros < 0 ? -rounded : rounded
+    }
+
+    /// The rate of a day, which is then used; nil without one.
+    private func rate(
+        of currency: String, on day: String
+    ) -> (numerator: Int128, denominator: Int128)? {
+        if let known = used[currency]?.days[day] { return known }
+        guard let own = rates.parts(of: currency, on: day), !day.isEmpty else {
+            missing[currency, default: []].insert(day)
+            return nil
+        }
+        guard let wanted = rates.parts(of: target, on: day) else {
+            missing[target, default: []].insert(day)
+            return nil
+        }
+        add(currency, (own, wanted), day)
+        return (own, wanted)
     }
 
     func converted(_ amounts: [StoredValue: Int128], on day: String) -> [StoredValue: Int128] {
@@ -69,7 +80,7 @@ package final class CurrencyConversion {
         var use = used[currency] ?? Use(lowest: rate, highest: rate)
         if isLess(rate, use.lowest) { use.lowest = rate }
         if isLess(use.highest, rate) { use.highest = rate }
-        use.days.insert(day)
+        use.days[day] = rate
         used[currency] = use
     }
 
@@ -98,7 +109,7 @@ package final class CurrencyConversion {
                 [use.lowest, use.highest].map { ReportValue.ratio($0.0, $0.1).plainText }
             )
             .sorted().joined(separator: " to ")
-            let days = use.days.sorted()
+            let days = use.days.keys.sorted()
             let span = days.count == 1 ? days[0] : "\(days[0]) to \(days[days.count - 1])"
             return "\(currency) at \(rates) (\(span))"
         }
@@ -183,14 +194,5 @@ extension Dump {
             return row
         }
         return dump
-    }
-}
-
-extension FunnelSums {
-    func converted(by conversion: CurrencyConversion, on day: String) -> FunnelSums {
-        var sums = self
-        sums.cost = cost.mapAmounts { conversion.converted($0, on: day) }
-        sums.mapRevenue { conversion.converted($0, on: day) }
-        return sums
     }
 }

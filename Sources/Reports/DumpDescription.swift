@@ -242,6 +242,11 @@ extension DumpDescription: Report {
         }
     }
 
+    package func countsByHour(_ request: ReportRequest) -> Bool {
+        guard case .aggregate(let table) = source else { return false }
+        return !table.hasDays && !request.maturity && !request.curve
+    }
+
     package func shownRows(
         _ request: ReportRequest, _ stores: OpenStores, _ configuration: ReportConfiguration,
         keeping bound: RowBound

@@ -5,7 +5,7 @@ import Streams
 // so that a slow reader does not block a worker's checkpoint.
 
 /// Limits a dump to some of its rows.
-package struct RowBound: Sendable {
+package struct RowBound: Hashable, Sendable {
     /// The maximum number of rows.
     package let count: Int
     /// The column or measure to sort by, largest first; nil for the first rows.

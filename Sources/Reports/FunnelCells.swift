@@ -23,6 +23,32 @@ enum FunnelAmount: Hashable, Sendable {
     case doubledMiddle(window: Int, PostbackTiming, StoredValue)
     /// The installs that weigh a cohort's day. A cohort without installs has a zero.
     case cohort
+
+    /// Nil for counts.
+    var currency: StoredValue? {
+        switch self {
+        case .revenueMin(let currency), .revenueMax(let currency), .billed(let currency),
+            .reported(let currency), .boundMin(_, let currency), .boundMax(_, let currency),
+            .doubledMiddle(_, _, let currency):
+            currency
+        case .count, .unbounded, .postbacks, .valued, .cohort: nil
+        }
+    }
+
+    /// The same amount in another currency.
+    func of(_ currency: StoredValue) -> FunnelAmount {
+        switch self {
+        case .revenueMin: .revenueMin(currency)
+        case .revenueMax: .revenueMax(currency)
+        case .billed: .billed(currency)
+        case .reported: .reported(currency)
+        case .boundMin(let window, _): .boundMin(window: window, currency)
+        case .boundMax(let window, _): .boundMax(window: window, currency)
+        case .doubledMiddle(let window, let timing, _):
+            .doubledMiddle(window: window, timing, currency)
+        case .count, .unbounded, .postbacks, .valued, .cohort: self
+        }
+    }
 }
 
 /// Numbers for campaigns, days and amounts. They stay the same while a process runs.

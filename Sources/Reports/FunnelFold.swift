@@ -34,15 +34,10 @@ struct FunnelFold {
 
     /// The groups with their amounts in one currency.
     func groups(converting conversion: CurrencyConversion) throws(InspectionError) -> [Group] {
-        let columnCount = figure.selection.indices.count
-        var converted = RowGroups(by: Array(0..<columnCount), empty: FunnelSums())
-        for group in groups {
-            let sums = group.sums.converted(
-                by: conversion, on: group.columns[FunnelGroups.dayIndex].text)
-            converted.add(Array(group.columns.suffix(columnCount))) { $0.add(sums) }
-        }
+        var converted = sums
+        converted.convert(by: conversion)
         try conversion.requireRates()
-        return converted.sorted
+        return converted.groups.sorted { $0.key < $1.key }
     }
 
     /// Throws the first unknown sum, for reports that have no row without it.

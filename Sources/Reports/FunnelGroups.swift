@@ -8,7 +8,7 @@ struct FunnelGroups {
     private let figure: FunnelFigure
     private let needs: FunnelNeeds
     /// Whether groups have a day: it is shown, or rates depend on it.
-    private let hasDay: Bool
+    private var hasDay: Bool
     /// Whether the request groups by day.
     let isByDay: Bool
     /// The grouping columns except the day.
@@ -43,13 +43,44 @@ struct FunnelGroups {
     private struct State {
         var base: Int32
         var day: String
+        /// By slot.
         var sums: [Int128] = []
-        /// The amounts that were added, also zeros, as bits.
+        /// The slots to which something was added, also zeros, as bits.
         var seen: [UInt64] = []
         var apps: [Int64] = []
         var cost = FunnelCost()
         var installs = InstallInterval()
         var unknownStreams: Set<String> = []
+
+        /// - Parameter count: the number of slots.
+        mutating func add(_ amount: Int128, to slot: Int, of count: Int) {
+            if sums.count < count {
+                sums += Array(repeating: 0, count: count - sums.count)
+                while seen.count * 64 < count { seen.append(0) }
+            }
+            sums[slot] += amount
+            seen[slot >> 6] |= 1 << (UInt64(slot) & 63)
+        }
+
+        /// Adds everything except sums, with another cost.
+        mutating func add(_ other: State, cost added: FunnelCost) {
+            cost.add(added)
+            for app in other.apps where !apps.contains(app) { apps.append(app) }
+            installs.formUnion(other.installs)
+            unknownStreams.formUnion(other.unknownStreams)
+        }
+
+        /// Calls `body` with each slot to which something was added, and its sum.
+        func forEach(_ body: (_ slot: Int, _ sum: Int128) -> Void) {
+            for (word, bits) in seen.enumerated() {
+                var rest = bits
+                while rest != 0 {
+                    let slot = word * 64 + rest.trailingZeroBitCount
+                    rest &= rest - 1
+                    body(slot, sums[slot])
+                }
+            }
+        }
     }
 
     private var bases: [Base] = []
@@ -59,12 +90,16 @@ struct FunnelGroups {
     private var dayIsIncluded: [UInt8] = []
     private var groupNumbers: [GroupKey: Int32] = [:]
     private var states: [State] = []
+    /// By group: the index of its converted state; empty without a conversion.
+    private var converting: [Int32] = []
     private var daysOfGroups: [DayKey: CampaignIDKinds] = [:]
     private var cohorts: [DayKey: Int128] = [:]
     private var billedDays: Set<FunnelCells.BilledDay> = []
     private var unknownDays: Set<FunnelCells.BilledDay> = []
     private var reports: [Report] = []
+    /// The amounts that occur, and by amount its slot or -1.
     private var amounts: [FunnelAmount] = []
+    private var slots: [Int32] = []
     /// By amount: whether more than its sum is needed.
     private var roles: [Role] = []
     private var dayNames: [String] = []
@@ -100,7 +135,10 @@ struct FunnelGroups {
     ) -> Bool {
         while campaigns.count < known.campaigns.count { campaigns.append(Self.unresolved) }
         while dayIsIncluded.count < known.days.count { dayIsIncluded.append(0) }
-        for amount in known.amounts.dropFirst(roles.count) { roles.append(Self.role(of: amount)) }
+        for amount in known.amounts.dropFirst(roles.count) {
+            roles.append(Self.role(of: amount))
+            slots.append(-1)
+        }
         var hasUnknown = false
         var start = 0
         for (index, cell) in cells.cells.enumerated() {
@@ -142,17 +180,14 @@ struct FunnelGroups {
         _ cells: FunnelCells, _ range: Range<Int>, to group: Int, _ cell: FunnelCells.Cell,
         _ known: FunnelNumbers.Known
     ) {
-        if states[group].sums.count < known.amounts.count {
-            let missing = known.amounts.count - states[group].sums.count
-            states[group].sums += Array(repeating: 0, count: missing)
-            while states[group].seen.count * 64 < known.amounts.count {
-                states[group].seen.append(0)
-            }
-        }
         for index in range {
             let number = cells.numbers[index]
-            states[group].sums[Int(number)] += cells.amounts[index]
-            states[group].seen[Int(number) >> 6] |= 1 << (UInt64(number) & 63)
+            if slots[Int(number)] < 0 {
+                slots[Int(number)] = Int32(amounts.count)
+                amounts.append(known.amounts[Int(number)])
+            }
+            states[group].add(
+                cells.amounts[index], to: Int(slots[Int(number)]), of: amounts.count)
             switch roles[Int(number)] {
             case .sum: break
             case .report:
@@ -234,7 +269,6 @@ struct FunnelGroups {
     ///
     /// - Returns: whether the billing of a campaign day with a report may be unknown.
     mutating func finishCost(_ known: FunnelNumbers.Known) -> Bool {
-        amounts = known.amounts
         dayNames = known.days
         for report in reports {
             guard case .reported(let currency) = known.amounts[Int(report.amount)] else { continue }
@@ -248,6 +282,46 @@ struct FunnelGroups {
         return reports.contains { unknownDays.contains($0.day) }
     }
 
+    /// Converts all amounts at the rates of their days. Days of equal columns are added up if the request does not group
+    /// by day.
+    mutating func convert(by conversion: CurrencyConversion) {
+        var slots = Dictionary(uniqueKeysWithValues: zip(amounts, 0...))
+        // By slot: the currency of its amount, and the slot of the converted amount.
+        let converted = amounts.map { amount -> (currency: StoredValue, slot: Int)? in
+            guard let currency = amount.currency else { return nil }
+            let target = amount.of(.text(conversion.target))
+            let slot = slots[target] ?? amounts.count
+            if slot == amounts.count {
+                slots[target] = slot
+                amounts.append(target)
+            }
+            return (currency, slot)
+        }
+        var merged: [State] = []
+        var indices: [Int32: Int32] = [:]
+        converting = states.map { state in
+            let key = isByDay ? Int32(merged.count) : state.base
+            let index = indices[key] ?? Int32(merged.count)
+            if index == merged.count {
+                indices[key] = index
+                merged.append(State(base: state.base, day: isByDay ? state.day : ""))
+            }
+            state.forEach { slot, sum in
+                guard let (currency, own) = converted[slot] else {
+                    return merged[Int(index)].add(sum, to: slot, of: amounts.count)
+                }
+                merged[Int(index)].add(
+                    conversion.converted(sum, of: currency.text, on: state.day), to: own,
+                    of: amounts.count)
+            }
+            merged[Int(index)].add(
+                state, cost: state.cost.mapAmounts { conversion.converted($0, on: state.day) })
+            return index
+        }
+        states = merged
+        hasDay = isByDay
+    }
+
     /// The groups, in any order.
     var groups: [FunnelFold.Group] {
         var groups = states.map { state -> FunnelFold.Group in
@@ -256,27 +330,25 @@ struct FunnelGroups {
                 key: RowKeyBytes(columns), columns: columns, sums: sums(of: state))
         }
         for (key, kinds) in daysOfGroups {
-            groups[Int(key.group)].sums.days.add(
+            groups[index(of: key.group)].sums.days.add(
                 day: dayNames[Int(key.day)], app: key.app, kinds: kinds)
         }
         for (key, size) in cohorts {
-            groups[Int(key.group)].sums.installsByDay.add(
+            groups[index(of: key.group)].sums.installsByDay.add(
                 size, on: dayNames[Int(key.day)], app: key.app)
         }
         return groups
     }
 
+    /// The index of a group's state, which a conversion may have joined with others.
+    private func index(of group: Int32) -> Int {
+        converting.isEmpty ? Int(group) : Int(converting[Int(group)])
+    }
+
     private func sums(of state: State) -> FunnelSums {
         var sums = FunnelSums()
         sums.cost = state.cost
-        for (word, bits) in state.seen.enumerated() {
-            var rest = bits
-            while rest != 0 {
-                let number = word * 64 + rest.trailingZeroBitCount
-                rest &= rest - 1
-                sums.add(state.sums[number], to: amounts[number])
-            }
-        }
+        state.forEach { sums.add($1, to: amounts[$0]) }
         sums.apps = Set(state.apps)
         sums.installs = state.installs
         sums.unknownStreams = state.unknownStreams

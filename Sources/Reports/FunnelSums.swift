@@ -43,27 +43,6 @@ struct FunnelSums {
         }
     }
 
-    /// Transforms all amounts of revenue, each by currency.
-    mutating func mapRevenue(_ change: ([StoredValue: Int128]) -> [StoredValue: Int128]) {
-        revenueMinMicros = change(revenueMinMicros)
-        revenueMaxMicros = change(revenueMaxMicros)
-        for window in windowBounds.indices { windowBounds[window].mapAmounts(change) }
-    }
-
-    mutating func add(_ other: FunnelSums) {
-        for index in counts.indices { counts[index] += other.counts[index] }
-        cost.add(other.cost)
-        revenueMinMicros.merge(other.revenueMinMicros, uniquingKeysWith: +)
-        revenueMaxMicros.merge(other.revenueMaxMicros, uniquingKeysWith: +)
-        while windowBounds.count < other.windowBounds.count { windowBounds.append(RevenueBounds()) }
-        for (window, bounds) in other.windowBounds.enumerated() { windowBounds[window].add(bounds) }
-        installsByDay.add(other.installsByDay)
-        days.formUnion(other.days)
-        apps.formUnion(other.apps)
-        installs.formUnion(other.installs)
-        unknownStreams.formUnion(other.unknownStreams)
-    }
-
     var isAnything: Bool {
         counts.contains { $0 != 0 } || !cost.isEmpty || !revenueMinMicros.isEmpty
     }
@@ -192,12 +171,6 @@ struct RevenueBounds {
             doubledMiddleMicros.merge(other.doubledMiddleMicros, uniquingKeysWith: +)
         }
 
-        fileprivate mutating func mapAmounts(
-            _ change: ([StoredValue: Int128]) -> [StoredValue: Int128]
-        ) {
-            doubledMiddleMicros = change(doubledMiddleMicros)
-        }
-
         fileprivate mutating func add(_ count: Int128, saying decoding: ModelDecoding?) {
             postbacks += count
             guard let decoding else { return }
@@ -251,13 +224,6 @@ struct RevenueBounds {
             windows[timing, default: Window()].doubledMiddleMicros[currency, default: 0] += sum
         case .count, .revenueMin, .revenueMax, .billed, .reported, .cohort: break
         }
-    }
-
-    /// Transforms all amounts, each by currency.
-    mutating func mapAmounts(_ change: ([StoredValue: Int128]) -> [StoredValue: Int128]) {
-        minMicros = change(minMicros)
-        maxMicros = change(maxMicros)
-        for timing in windows.keys { windows[timing]?.mapAmounts(change) }
     }
 
     mutating func add(_ other: RevenueBounds) {

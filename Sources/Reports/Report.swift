@@ -53,6 +53,9 @@ package protocol Report: Sendable {
         as format: DumpFormat, isRaw: Bool, to sink: ([UInt8]) throws -> Void
     ) throws -> [String]
 
+    /// Whether the rows of a request depend only on the records of hours before its end.
+    func countsByHour(_ request: ReportRequest) -> Bool
+
     /// Why records do not add to its rows, and what to explain instead; nil for rows that `number` explains.
     var reasonWithoutNumber: String? { get }
     /// The figure that explains its rows.
@@ -182,6 +185,8 @@ extension Report {
         try answer.write(as: format, isRaw: isRaw, to: sink)
         return answer.notices
     }
+
+    package func countsByHour(_: ReportRequest) -> Bool { false }
 
     package var reasonWithoutNumber: String? { nil }
 

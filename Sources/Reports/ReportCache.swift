@@ -4,6 +4,7 @@ import Synchronization
 
 /// Sums of stores and the configuration, which pages read repeatedly.
 package final class ReportCache: Sendable {
+    let answers = AnswerCache()
     let hours = HourLedgers()
     let sums = UnitCache<KeySums.Content, KeySums>(mostBytes: 256 << 20)
     let seen = UnitCache<String, SeenCampaigns>(mostBytes: 64 << 20)
@@ -19,9 +20,11 @@ package final class ReportCache: Sendable {
     /// The parts of a configuration that were read from the same texts; without any read part if a file has changed.
     func parts(of directory: PipelineDirectory) -> ConfigurationParts {
         var texts: [String: String] = [:]
-        for name in directory.source.names(in: directory.path) ?? [] where name.hasSuffix(".yaml") {
-            let path = "\(directory.path)/\(name)"
-            texts[path] = try? directory.source.text(of: path)
+        for folder in [directory.path, "\(directory.path)/\(PipelineDirectory.modelsName)"] {
+            for name in directory.source.names(in: folder) ?? []
+            where name.hasSuffix(".yaml") || name == CurrencyRates.fileName {
+                texts["\(folder)/\(name)"] = try? directory.source.text(of: "\(folder)/\(name)")
+            }
         }
         return configuration.withLock { kept in
             if let kept, kept.texts == texts { return kept.parts }

@@ -12,7 +12,7 @@ package struct ReportConfiguration: Sendable {
     /// Whether the directory was named explicitly. The default directory may be absent, an explicit one may not.
     private let isNamed: Bool
     /// The parts that were read; nil to read each part every time.
-    private let kept: ConfigurationParts?
+    let kept: ConfigurationParts?
 
     package init(_ directory: PipelineDirectory, isNamed: Bool) {
         self.init(directory, isNamed: isNamed, kept: nil)
@@ -75,6 +75,11 @@ package struct ReportConfiguration: Sendable {
         }
     }
 
+    /// The rates of currencies. Throws if there are none.
+    package func rates() throws(ConfigurationError) -> CurrencyRates {
+        try part(\.rates) { () throws(ConfigurationError) in try directory.rates() }
+    }
+
     private func part<Part: Sendable>(
         _ path: WritableKeyPath<ConfigurationParts.Parts, Part?> & Sendable,
         _ read: () throws(ConfigurationError) -> Part
@@ -115,6 +120,7 @@ final class ConfigurationParts: Sendable {
         var catalog: Catalog?
         var appsByBundle: [String: Int64]?
         var trustsDevelopment: Bool?
+        var rates: CurrencyRates?
     }
 
     let parts: Mutex<Parts>

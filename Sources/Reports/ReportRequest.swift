@@ -8,8 +8,8 @@ import Wording
 ///
 /// Options (`SelectionOptions`), saved reports (`ReportCommand`) and addresses of pages (`ReportAddress`) make one, and
 /// `OpenStores` answers it. Values of the configuration, and the instant of the stores, are not part of it.
-package struct ReportRequest: Sendable {
-    package enum Grouping: Equatable, Sendable {
+package struct ReportRequest: Hashable, Sendable {
+    package enum Grouping: Hashable, Sendable {
         /// By every column, as stored.
         case all
         /// A single row without columns.
@@ -39,7 +39,7 @@ package struct ReportRequest: Sendable {
         }
     }
 
-    package struct Condition: Equatable, Sendable {
+    package struct Condition: Hashable, Sendable {
         package var column: String
         /// The value as users write it.
         package var value: String
@@ -173,8 +173,8 @@ package struct ReportRequest: Sendable {
             throw CommandError.usage(
                 "--in '\(target)' is not a currency: write three capital letters")
         }
-        let directory = configuration.directory
-        return CurrencyConversion(to: target, by: try directory.rates(), of: directory.ratesPath)
+        return CurrencyConversion(
+            to: target, by: try configuration.rates(), of: configuration.directory.ratesPath)
     }
 
     /// The answer of a computed report: its arranged rows with the requested measures.

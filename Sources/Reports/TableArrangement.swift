@@ -1,6 +1,6 @@
 /// The shown columns and rows of a table, and their order.
-package struct TableArrangement: Equatable, Sendable {
-    package struct Order: Equatable, Sendable {
+package struct TableArrangement: Hashable, Sendable {
+    package struct Order: Hashable, Sendable {
         package let column: String
         package let isDescending: Bool
     }

@@ -170,6 +170,21 @@ struct ReportCacheTests {
                 let first = answer(request, caching, configuration)
                 #expect(first == plain, "\(state): \(request)")
                 #expect(answer(request, caching, configuration) == plain, "\(state): \(request)")
+                let keeping = configuration.keepingParts(in: kept)
+                let shown = Answer {
+                    try requireReport(request.name).shownRows(
+                        request, stores, configuration, keeping: RowBound(10_000)
+                    ).table
+                }
+                for _ in 0..<2 {
+                    let rows = Answer {
+                        try kept.rows(
+                            request, caching, keeping, keeping: RowBound(10_000),
+                            caching.state(kept)
+                        ).table
+                    }
+                    #expect(rows == shown, "\(state): \(request)")
+                }
             }
             let watch = try Watch(configuration.directory.watch())
             // Within an hour, at its end, and later.

@@ -1,0 +1,144 @@
+import ConfigurationValues
+import Store
+import Streams
+import Synchronization
+
+/// A cache of the rows of pages. They stay valid as long as the records and the configuration that they depend on are
+/// the same.
+final class AnswerCache: Sendable {
+    struct Key: Hashable {
+        let request: ReportRequest
+        let bound: RowBound
+    }
+
+    private struct Entry {
+        let versions: [String]
+        let parts: ConfigurationParts
+        let rows: ShownRows
+        var lastUse: Int
+
+        /// The number of its values.
+        var size: Int { 64 + rows.table.rows.count * rows.table.columns.count }
+    }
+
+    private struct State {
+        var entries: [Key: Entry] = [:]
+        var size = 0
+        var uses = 0
+    }
+
+    /// About a hundred megabytes.
+    private static let mostValues = 2_000_000
+
+    private let state = Mutex(State())
+
+    func rows(_ key: Key, _ versions: [String], _ parts: ConfigurationParts) -> ShownRows? {
+        state.withLock { state in
+            state.uses += 1
+            guard let entry = state.entries[key], entry.versions == versions,
+                entry.parts === parts
+            else { return nil }
+            state.entries[key]?.lastUse = state.uses
+            return entry.rows
+        }
+    }
+
+    func keep(
+        _ rows: ShownRows, _ key: Key, _ versions: [String], _ parts: ConfigurationParts
+    ) {
+        state.withLock { state in
+            state.uses += 1
+            state.size -= state.entries.removeValue(forKey: key)?.size ?? 0
+            let entry = Entry(
+                versions: versions, parts: parts, rows: rows, lastUse: state.uses)
+            state.entries[key] = entry
+            state.size += entry.size
+            guard state.size > Self.mostValues else { return }
+            // Makes room for many at once.
+            for old in state.entries.sorted(by: { $0.value.lastUse < $1.value.lastUse }) {
+                guard state.size > Self.mostValues / 4 * 3 else { break }
+                state.size -= old.value.size
+                state.entries[old.key] = nil
+            }
+        }
+    }
+}
+
+/// The state of all stores at one time.
+package struct StoresState {
+    private struct Slice {
+        let stream: String
+        let hours: FoldedHours
+        /// Changes with any record.
+        let version: String
+    }
+
+    private let slices: [Slice]
+    /// The streams with a store whose state cannot be told from others.
+    private let unknown: Set<String>
+
+    fileprivate init(_ all: [StoreSlice], _ cache: ReportCache) throws {
+        var slices: [Slice] = []
+        var unknown: Set<String> = []
+        for slice in all {
+            guard let hours = try cache.hours.hours(of: slice) else {
+                unknown.insert(slice.stream)
+                continue
+            }
+            let version = UnitVersion(hours, of: slice)
+            let newest = try slice.newestMilliseconds() ?? .min
+            slices.append(
+                Slice(
+                    stream: slice.stream, hours: hours,
+                    version: "\(slice.snapshot.path) \(version) \(newest)"))
+        }
+        self.slices = slices
+        self.unknown = unknown
+    }
+
+    /// The versions of the records that rows depend on; nil if they must not be kept.
+    fileprivate func versions(_ request: ReportRequest, of report: any Report) -> [String]? {
+        guard unknown.isDisjoint(with: report.streams) else { return nil }
+        let own = slices.filter { report.streams.contains($0.stream) }
+        guard report.countsByHour(request), let until = request.untilMilliseconds else {
+            return own.map(\.version)
+        }
+        let end = Hour(hoursSince1970: Hour(containing: until - 1).hoursSince1970 + 1).text
+        let extents = own.map { slice in
+            slice.hours.extent(before: end).map {
+                "\(slice.hours.identity) \($0.count) \($0.number)"
+            }
+        }
+        return extents.contains(nil) ? nil : extents.compactMap(\.self)
+    }
+}
+
+extension OpenStores {
+    /// The present state of the stores.
+    package func state(_ cache: ReportCache) throws -> StoresState {
+        do {
+            return try withSlices(of: Self.streams) { try StoresState($0, cache) }
+        } catch InspectionError.noStore {
+            return try StoresState([], cache)
+        }
+    }
+}
+
+extension ReportCache {
+    /// The rows of a page: at most so many of a stored dump.
+    ///
+    /// - Parameter state: that of the stores, or an earlier one.
+    package func rows(
+        _ request: ReportRequest, _ stores: OpenStores, _ configuration: ReportConfiguration,
+        keeping bound: RowBound, _ state: StoresState
+    ) throws -> ShownRows {
+        let report = try requireReport(request.name)
+        guard let parts = configuration.kept, let versions = state.versions(request, of: report)
+        else { return try report.shownRows(request, stores, configuration, keeping: bound) }
+        let key = AnswerCache.Key(request: request, bound: bound)
+        if let rows = answers.rows(key, versions, parts) { return rows }
+        let rows = try report.shownRows(request, stores, configuration, keeping: bound)
+        answers.keep(rows, key, versions, parts)
+        return rows
+    }
+}
