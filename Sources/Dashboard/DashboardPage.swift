@@ -33,6 +33,9 @@ enum DashboardPage: String, CaseIterable {
     /// Whether its content depends on the chosen days.
     var isOfDays: Bool { ![.warnings, .partners, .live, .actions, .reports].contains(self) }
 
+    /// Whether numbers of its days are missing where streams were silent. Streams and records say so themselves.
+    var needsRecords: Bool { isOfDays && ![.streams, .records].contains(self) }
+
     /// Whether its content is compared with other days.
     var isCompared: Bool { [.overview, .campaigns, .subscriptions, .publisher].contains(self) }
 

@@ -17,6 +17,7 @@ extension PageWriter {
         let now = try source.installation.present.milliseconds
         let (waiting, rejected) = (waitingRecords(), rejectedRecords())
         let silent = (try? silentHours()) ?? [:]
+        let daysWithoutCosts = try daysWithoutCosts()
         let columns: [ReportColumn<StreamStanding>] = [
             .text("stream") { $0.stream },
             .text("newest_record") { standing in
@@ -34,7 +35,9 @@ extension PageWriter {
             .text("complete") { standing in
                 Self.completeness(
                     standing, waiting: waiting[standing.stream],
-                    silentHours: silent[standing.stream] ?? 0)
+                    silentHours: silent[standing.stream] ?? 0,
+                    daysWithoutCosts: standing.stream == CostsFold.streamName
+                        ? daysWithoutCosts : [])
             },
             .number("records") { $0.records }, .number("dated_ahead") { $0.ahead },
             .number(Self.rejectedInDays) { rejected[$0.stream] ?? 0 },
@@ -54,7 +57,8 @@ extension PageWriter {
 
     /// What is missing of a stream; nil if its log is not known.
     private static func completeness(
-        _ standing: StreamStanding, waiting: Int64?, silentHours: Int64
+        _ standing: StreamStanding, waiting: Int64?, silentHours: Int64,
+        daysWithoutCosts: [String]
     ) -> String? {
         guard standing.records > 0 else { return "no records" }
         guard let waiting else { return nil }
@@ -63,12 +67,30 @@ extension PageWriter {
                 ? "\(ShownValue.grouped(Int128(waiting))) \(waiting == 1 ? "record waits" : "records wait")"
                 : nil,
             silentHours > 0 ? "silent for \(counted(silentHours, "hour"))" : nil,
+            daysWithoutCosts.first.map { first in
+                "no costs of \(PageContext.name(ofDay: first))"
+                    + (daysWithoutCosts.count > 1
+                        ? " and \(counted(daysWithoutCosts.count - 1, "other day"))" : "")
+            },
         ].compactMap(\.self)
         return missing.isEmpty ? "yes" : "no, \(missing.joined(separator: ", "))"
     }
 
     static let aboutCompleteness =
-        "How fresh and how complete each stream is. A stream is complete if all its records in the log are counted, and no silent period is in these days."
+        "How fresh and how complete each stream is. A stream is complete if all its records in the log are counted, and no silent period is in these days. Costs are complete if each of these days between the first and the last reported one has some."
+
+    /// The chosen days without reported costs, between the first and the last day with costs.
+    private func daysWithoutCosts() throws -> [String] {
+        var request = ReportAddress("costs", by: ["day"], measures: ["cost_micros"])
+        (request.since, request.until) = days
+        guard let answer = try? source.answer(request) else { return [] }
+        let reported = Set(answer.rows.map { answer.value($0, "day").plainText })
+        guard let first = reported.min().flatMap(UTC.milliseconds(text:)),
+            let last = reported.max().flatMap(UTC.milliseconds(text:))
+        else { return [] }
+        return stride(from: first, through: last, by: Int(PageContext.dayMilliseconds))
+            .map(UTC.day(milliseconds:)).filter { !reported.contains($0) }
+    }
 
     private static let rejectedInDays = "rejected_in_these_days"
 
@@ -186,11 +208,11 @@ extension PageWriter {
         guard source.installation.pipelines.hasWatch else { return }
         try section(
             "Closed warnings",
-            "Warnings of the last \(Self.daysOfClosedWarnings) days that have closed, the newest first. An outage of everything closes when records arrive again."
+            "Warnings of the last \(Self.daysOfClosedWarnings) days that have closed. Those that opened last come first. An outage of everything closes when records arrive again."
         ) { page in
             var report = try page.warnings(ofDays: Self.daysOfClosedWarnings)
             report.warnings = report.warnings.filter { !$0.isOpen }.sorted {
-                $0.closedMilliseconds ?? 0 > $1.closedMilliseconds ?? 0
+                $0.openedMilliseconds ?? 0 > $1.openedMilliseconds ?? 0
             }
             page.write(report)
             page.writeCommand(["--since", "\(Self.daysOfClosedWarnings)d"])

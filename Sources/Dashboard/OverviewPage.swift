@@ -54,10 +54,7 @@ extension PageWriter {
 
     mutating func writeOverview() throws {
         writeWarningCount()
-        if context.scope.isEmpty {
-            try writeOutages()
-            writeOutlyingCampaigns()
-        }
+        if context.scope.isEmpty { writeOutlyingCampaigns() }
         try writeChosenCountry()
         let daily = try? dailyFunnel()
         // Several parts show the same campaigns, which are read once.

@@ -108,6 +108,7 @@ struct PageBuilder {
         case .page(let page):
             writer.writeHeading(page.title, showsDays: page.isOfDays)
             try writer.writeDataState()
+            if page.needsRecords, !standings.isEmpty, scope.isEmpty { try writer.writeOutages() }
             if page == .overview, standings.isEmpty {
                 writer.writeFirstSteps()
             } else {

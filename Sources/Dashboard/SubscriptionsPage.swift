@@ -165,6 +165,11 @@ extension PageWriter {
         let chosen = try choice("show", of: Self.subscriptionMeasures)
         guard let curve = Self.curves.first(where: { $0.measure == chosen }) else { return }
         paragraph(curve.note, class: "note")
+        if let age = try firstUnreachedAge() {
+            paragraph(
+                "No buyer of these days has reached day \(age) yet. Choose earlier days for later ages.",
+                class: "note")
+        }
         for (column, title) in [("product_id", "By product"), ("storefront", "By storefront")] {
             write { $0.element("h3", text: title) }
             try writeBuyerCurve(curve, by: column, title)
@@ -211,17 +216,29 @@ extension PageWriter {
         return Set(renewing.map { products.value($0, "product_id").plainText })
     }
 
+    /// The end of the days whose buyers have reached an age, in milliseconds since 1970. They have done so when two days
+    /// have passed after its last day.
+    private func end(ofDaysAt age: Int64) throws -> Int64 {
+        let day = PageContext.dayMilliseconds
+        return (try source.stores.newestMilliseconds(of: "cohorts") / day - age - 1) * day
+    }
+
+    /// The first age that no buyer of the days has reached; nil if some have reached each.
+    private func firstUnreachedAge() throws -> Int64? {
+        let since = days.since.flatMap(UTC.milliseconds(text:)) ?? .min
+        return try CohortAge.all.compactMap(\.lastDay).first {
+            try end(ofDaysAt: $0) <= since
+        }
+    }
+
     /// The same curves of the buyers who have reached an age, by age. An age that all buyers of the days have reached,
     /// or none, is not in it.
     private func matureCurves(_ request: ReportAddress) throws -> [String: PageAnswer] {
-        let newest = try source.stores.newestMilliseconds(of: "cohorts")
         let since = days.since.flatMap(UTC.milliseconds(text:)) ?? .min
         let until = days.until.flatMap(UTC.milliseconds(text:)) ?? .max
-        let day = PageContext.dayMilliseconds
         return try CohortAge.all.reduce(into: [:]) { answers, age in
             guard let last = age.lastDay else { return }
-            // A day's buyers have reached an age when two days have passed after its last day.
-            let end = (newest / day - last - 1) * day
+            let end = try end(ofDaysAt: last)
             guard since < end, end < until else { return }
             answers["\(age.name)"] = try answer(
                 request, days: (days.since, UTC.day(milliseconds: end)))
