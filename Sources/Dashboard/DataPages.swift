@@ -100,7 +100,7 @@ extension PageWriter {
         }
         question.catalog = try source.configuration.catalog()
         question.trustsDevelopment = try source.installation.configuration.trustsDevelopment()
-        let found = try source.stores.reconciliation(question)
+        let found = try source.reconciliation(question)
         var words = ["weir", "reconcile"]
         words += isList ? ["--records", "--all"] : ["--by", "ad_network_id"]
         for condition in question.request.conditions {

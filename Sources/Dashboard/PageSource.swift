@@ -71,6 +71,12 @@ final class PageSource {
         return answer
     }
 
+    /// Compares copies of postbacks in the current stores.
+    func reconciliation(_ question: ReconciliationQuery) throws -> Reconciliation {
+        let stores = try stores
+        return try cache.reconciliation(question, stores, configuration, state(of: stores))
+    }
+
     private func state(of stores: OpenStores) throws -> StoresState {
         if let state { return state }
         let read = try stores.state(cache)

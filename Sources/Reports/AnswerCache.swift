@@ -96,13 +96,19 @@ package struct StoresState {
         self.unknown = unknown
     }
 
+    /// The versions of all records of streams; nil if what depends on them must not be kept.
+    fileprivate func versions(of streams: [String]) -> [String]? {
+        guard unknown.isDisjoint(with: streams) else { return nil }
+        return slices.filter { streams.contains($0.stream) }.map(\.version)
+    }
+
     /// The versions of the records that rows depend on; nil if they must not be kept.
     fileprivate func versions(_ request: ReportRequest, of report: any Report) -> [String]? {
+        guard report.countsByHour(request), let until = request.untilMilliseconds else {
+            return versions(of: report.streams)
+        }
         guard unknown.isDisjoint(with: report.streams) else { return nil }
         let own = slices.filter { report.streams.contains($0.stream) }
-        guard report.countsByHour(request), let until = request.untilMilliseconds else {
-            return own.map(\.version)
-        }
         let end = Hour(hoursSince1970: Hour(containing: until - 1).hoursSince1970 + 1).text
         let extents = own.map { slice in
             slice.hours.extent(before: end).map {
@@ -140,5 +146,28 @@ extension ReportCache {
         let rows = try report.shownRows(request, stores, configuration, keeping: bound)
         answers.keep(rows, key, versions, parts)
         return rows
+    }
+
+    /// The comparison of copies of postbacks.
+    package func reconciliation(
+        _ question: ReconciliationQuery, _ stores: OpenStores,
+        _ configuration: ReportConfiguration, _ state: StoresState
+    ) throws -> Reconciliation {
+        guard let parts = configuration.kept,
+            let versions = state.versions(of: [PostbacksFold.streamName])
+        else { return try stores.reconciliation(question) }
+        var request = question.request
+        // Lists have more rows.
+        request.curve = question.showsRecords
+        request.leavesOutZeros = question.showsMatched
+        let key = AnswerCache.Key(request: request, bound: RowBound(.max))
+        if let rows = answers.rows(key, versions, parts) {
+            return Reconciliation(table: rows.table, notices: rows.notices)
+        }
+        let found = try stores.reconciliation(question)
+        var rows = ShownRows(table: found.table, keyCount: 0)
+        rows.notices = found.notices
+        answers.keep(rows, key, versions, parts)
+        return found
     }
 }

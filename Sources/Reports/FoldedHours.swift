@@ -36,6 +36,9 @@ struct FoldedHours: Sendable {
     /// The recorded decoding of each partition of postbacks.
     let decodings: [Int32: RecordedDecoding]
 
+    /// The hours with records, in order.
+    fileprivate(set) var all: [Streams.Hour] = []
+
     /// The days in a time zone, in order.
     func days(_ texts: HourTexts) -> [Day] {
         guard !texts.zone.isUTC else { return days }
@@ -84,6 +87,7 @@ struct HourLedger: Sendable {
     private struct Entry: Sendable {
         var marks: [Int32: HourMark]
         var version: Int
+        let hour: Streams.Hour?
     }
 
     private struct Progress: Equatable, Sendable {
@@ -118,8 +122,11 @@ struct HourLedger: Sendable {
     }
 
     private mutating func note(_ mark: HourMark, _ version: Int) {
-        entries[mark.hour, default: Entry(marks: [:], version: version)]
-            .marks[mark.partition] = mark
+        if entries[mark.hour] == nil {
+            entries[mark.hour] = Entry(
+                marks: [:], version: version, hour: Streams.Hour(text: mark.hour))
+        }
+        entries[mark.hour]?.marks[mark.partition] = mark
         entries[mark.hour]?.version = version
     }
 
@@ -177,7 +184,17 @@ struct HourLedger: Sendable {
                 unit: FoldedHours.Unit(text: text, isDay: false, number: number(text, entry)))
             arranged.days.append(hour, on: day)
         }
+        arranged.all = entries.values.compactMap(\.hour).sorted()
         return arranged
+    }
+}
+
+extension StoreSlice {
+    /// The hours with records, in order.
+    func recordHours() throws -> [Hour] {
+        if let folded = try cache?.hours.hours(of: self) { return folded.all }
+        let hours = try partitions.flatMap { try snapshot.hours(of: $0.partition) }.map(\.hour)
+        return Set(hours).sorted()
     }
 }
 

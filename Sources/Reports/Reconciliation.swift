@@ -148,6 +148,7 @@ struct ReconciliationFold {
 
     /// The values of the columns of a copy with the given arrival time; nil when they are not selected.
     private mutating func selected(_ copy: StoredPostbackCopy, at time: Int64) -> [StoredValue]? {
+        guard selection.includes(timeMilliseconds: time) else { return nil }
         let hour = Hour(containing: time)
         var values: [StoredValue] = [
             .text(hour.text), .text(question.request.timeZone.day(of: hour)),

@@ -28,11 +28,9 @@ extension OpenStores {
         try withSlices(of: streams) { slices in
             var days: [String: Set<String>] = [:]
             for slice in slices {
-                for state in slice.partitions {
-                    for range in try slice.snapshot.hours(of: state.partition)
-                    where slice.present?.isAhead(range.hour.startMilliseconds) != true {
-                        days[slice.stream, default: []].insert(zone.day(of: range.hour))
-                    }
+                for hour in try slice.recordHours()
+                where slice.present?.isAhead(hour.startMilliseconds) != true {
+                    days[slice.stream, default: []].insert(zone.day(of: hour))
                 }
             }
             return RecordDays(days)

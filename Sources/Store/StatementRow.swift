@@ -129,6 +129,13 @@ final class StatementRow {
     /// A column of the present row, from 0.
     func integer(_ column: Int) -> Int64 { sqlite3_column_int64(handle, Int32(column)) }
 
+    /// A blob of the present row, from 0.
+    func bytes(_ column: Int) -> [UInt8] {
+        let bytes = sqlite3_column_blob(handle, Int32(column))
+        let count = Int(sqlite3_column_bytes(handle, Int32(column)))
+        return Array(UnsafeRawBufferPointer(start: bytes, count: count))
+    }
+
     func isNull(_ column: Int) -> Bool {
         sqlite3_column_type(handle, Int32(column)) == SQLITE_NULL
     }

@@ -260,33 +260,33 @@ extension StoreSnapshot {
     package func forEachPostbackCopy(
         partitions: Set<Int32>, _ body: (StoredPostbackCopy) throws -> Void
     ) throws {
-        for partition in partitions.sorted() {
-            let rows = try Row.fetchCursor(
-                db,
+        let row = StatementRow(
+            try db.cachedStatement(
                 sql: """
-                    SELECT partition, offset, id, route, timestamp_ms, verdict, conversion_value,
-                      coarse_value, app_id, source_app_id, sequence_index, has_source_identifier,
-                      did_win, CAST(country AS BLOB) AS country, CAST(campaign AS BLOB) AS campaign,
-                      CAST(ad_network_id AS BLOB) AS network
+                    SELECT offset, id, route, timestamp_ms, verdict, conversion_value,
+                      coarse_value, country, ad_network_id, campaign, app_id, source_app_id,
+                      sequence_index, has_source_identifier, did_win
                     FROM postback_copies WHERE partition = ? ORDER BY id, offset
-                    """,
-                arguments: [partition])
-            while let row = try rows.next() { try body(StoredPostbackCopy(row)) }
+                    """))
+        for partition in partitions.sorted() {
+            row.begin()
+            row.bind(Int64(partition))
+            while try StoreError.naming("read", path, row.next) {
+                try body(StoredPostbackCopy(row, partition))
+            }
         }
     }
 }
 
 extension StoredPostbackCopy {
-    fileprivate init(_ row: Row) {
+    fileprivate init(_ row: StatementRow, _ partition: Int32) {
+        func text(_ column: Int) -> String? { row.isNull(column) ? nil : row.text(column) }
         self.init(
-            partition: row["partition"], offset: row["offset"], id: [UInt8](row["id"] as Data),
-            route: row["route"], timestampMilliseconds: row["timestamp_ms"],
-            verdict: row["verdict"], conversionValue: row["conversion_value"],
-            coarseValue: row["coarse_value"],
-            country: (row["country"] as Data?).map { StoreSnapshot.text($0) },
-            adNetworkID: StoreSnapshot.text(row["network"]),
-            campaign: StoreSnapshot.text(row["campaign"]), appID: row["app_id"],
-            sourceAppID: row["source_app_id"], sequenceIndex: row["sequence_index"],
-            hasSourceIdentifier: row["has_source_identifier"], didWin: row["did_win"])
+            partition: partition, offset: row.integer(0), id: row.bytes(1), route: row.text(2),
+            timestampMilliseconds: row.integer(3), verdict: row.text(4),
+            conversionValue: row.isNull(5) ? nil : row.integer(5), coarseValue: text(6),
+            country: text(7), adNetworkID: row.text(8), campaign: row.text(9),
+            appID: row.integer(10), sourceAppID: row.integer(11), sequenceIndex: row.integer(12),
+            hasSourceIdentifier: row.integer(13) != 0, didWin: row.integer(14) != 0)
     }
 }

@@ -10,19 +10,11 @@ import Streams
 extension StoreSnapshot {
     /// The offsets of each hour's records in a partition, in order of the hours.
     package func hours(of partition: Int32) throws -> [HourRange] {
-        try Row.fetchAll(
-            db,
-            sql: """
-                SELECT hour, first_offset, last_offset, records FROM hours WHERE partition = ?
-                ORDER BY hour
-                """,
-            arguments: [partition]
-        ).compactMap { row in
-            Hour(text: row["hour"]).map { hour in
+        try hourMarks(of: partition, from: .min).compactMap { mark in
+            Hour(text: mark.hour).map { hour in
                 HourRange(
-                    partition: partition, hour: hour,
-                    firstOffset: row["first_offset"], lastOffset: row["last_offset"],
-                    records: row["records"])
+                    partition: partition, hour: hour, firstOffset: mark.firstOffset,
+                    lastOffset: mark.lastOffset, records: mark.records)
             }
         }
     }

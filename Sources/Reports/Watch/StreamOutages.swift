@@ -49,12 +49,8 @@ extension OpenStores {
         return try Self.streams.filter { $0 != CostsFold.streamName }.flatMap { stream in
             do {
                 return try withSlices(of: [stream]) { slices in
-                    let hours = try slices.flatMap { slice in
-                        try slice.partitions.flatMap {
-                            try slice.snapshot.hours(of: $0.partition)
-                                .map(\.hour.hoursSince1970)
-                        }
-                    }
+                    let hours = try slices.flatMap { try $0.recordHours() }
+                        .map(\.hoursSince1970)
                     return StreamOutage.all(
                         stream, active: Set(hours.filter { $0 <= present }).sorted(),
                         present: present)

@@ -25,10 +25,7 @@ struct StreamSilence {
     init?(_ slices: [StoreSlice], before now: Int64) throws {
         let end = Hour(containing: now).hoursSince1970
         let hours = Set(
-            try slices.flatMap { slice in
-                try slice.partitions.flatMap { try slice.snapshot.hours(of: $0.partition) }
-                    .map(\.hour.hoursSince1970)
-            }
+            try slices.flatMap { try $0.recordHours() }.map(\.hoursSince1970)
         ).sorted()
         // Records of the current hour, and those dated ahead within the clock tolerance, end a silence.
         let present = Present(milliseconds: now)
