@@ -68,9 +68,10 @@ extension PageWriter {
                 : nil,
             silentHours > 0 ? "silent for \(counted(silentHours, "hour"))" : nil,
             daysWithoutCosts.first.map { first in
-                "no costs of \(PageContext.name(ofDay: first))"
+                "costs of \(PageContext.name(ofDay: first))"
                     + (daysWithoutCosts.count > 1
                         ? " and \(counted(daysWithoutCosts.count - 1, "other day"))" : "")
+                    + " are missing"
             },
         ].compactMap(\.self)
         return missing.isEmpty ? "yes" : "no, \(missing.joined(separator: ", "))"

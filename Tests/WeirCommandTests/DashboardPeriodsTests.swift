@@ -274,7 +274,34 @@ struct DashboardPeriodsTests {
         #expect(page.contains(removal))
     }
 
-    @Test("a silence that is longer than usual is on Overview and Streams of its days alone")
+    @Test("costs are complete if each day between the first and the last reported one has some")
+    func costDays() throws {
+        let workspace = try Workspace()
+        try workspace.write("costs.yaml", "batch_records: 100\n")
+        func report(_ days: String...) throws {
+            for day in days {
+                try workspace.publish(
+                    "costs",
+                    OutgoingRecord(
+                        "costs",
+                        #"{"source":"s","day":"\#(day)","currency":"EUR","amount":5}"#,
+                        type: "cost.reported", partition: 0,
+                        at: Self.firstDay + 96 * 3_600_000))
+            }
+            try workspace.fold("costs", workspace.options())
+        }
+        func state() throws -> String {
+            try asker(workspace, at: "2026-11-24T13:00:00Z").page("/streams?period=all").text
+        }
+        try report("2026-11-19", "2026-11-23")
+        #expect(try state().contains("no, costs of 20 Nov 2026 and 2 other days are missing"))
+        try report("2026-11-21", "2026-11-22")
+        #expect(try state().contains("no, costs of 20 Nov 2026 are missing"))
+        try report("2026-11-20")
+        #expect(try !state().contains("are missing"))
+    }
+
+    @Test("a silence that is longer than usual is on pages with numbers, and on Streams")
     func outages() throws {
         let workspace = try Workspace()
         // Hourly records of four days, without six hours of the third.
@@ -290,7 +317,9 @@ struct DashboardPeriodsTests {
         try workspace.foldBids()
         let asker = try asker(workspace, at: "2026-11-24")
         let line = "No bids from 22 Nov 2026 03:00 to 09:00 UTC (6 hours)."
-        #expect(try asker.page("/?period=all").text.contains(line))
+        for path in ["/", "/campaigns", "/cohorts", "/subscriptions", "/publisher", "/postbacks"] {
+            #expect(try asker.page("\(path)?period=all").text.contains(line), "\(path)")
+        }
         #expect(
             try !asker.page("/?since=2026-11-23&until=2026-11-24").text.contains("No bids from"))
         let streams = try asker.page("/streams?since=2026-11-22&until=2026-11-23")
