@@ -77,9 +77,9 @@ final class PageSource {
         return try cache.reconciliation(question, stores, configuration, state(of: stores))
     }
 
-    private func state(of stores: OpenStores) throws -> StoresState {
+    private func state(of stores: OpenStores) -> StoresState {
         if let state { return state }
-        let read = try stores.state(cache)
+        let read = stores.state(cache)
         state = read
         return read
     }

@@ -71,26 +71,41 @@ package struct StoresState {
         let hours: FoldedHours
         /// Changes with any record.
         let version: String
+
+        /// Nil if the file is not in place any more.
+        init?(_ slice: StoreSlice, _ cache: ReportCache) throws {
+            guard let hours = try cache.hours.hours(of: slice) else { return nil }
+            stream = slice.stream
+            self.hours = hours
+            let newest = try slice.newestMilliseconds() ?? .min
+            version = "\(slice.snapshot.path) \(UnitVersion(hours, of: slice)) \(newest)"
+        }
     }
 
     private let slices: [Slice]
-    /// The streams with a store whose state cannot be told from others.
+    /// The streams whose stores have no known version, for example because one of them is damaged.
     private let unknown: Set<String>
 
-    fileprivate init(_ all: [StoreSlice], _ cache: ReportCache) throws {
+    fileprivate init(of streams: [String], _ stores: OpenStores, _ cache: ReportCache) {
         var slices: [Slice] = []
         var unknown: Set<String> = []
-        for slice in all {
-            guard let hours = try cache.hours.hours(of: slice) else {
-                unknown.insert(slice.stream)
+        for stream in streams {
+            do {
+                slices += try stores.withSlices(of: [stream]) { all in
+                    try all.compactMap { slice in
+                        guard let own = try Slice(slice, cache) else {
+                            unknown.insert(stream)
+                            return nil
+                        }
+                        return own
+                    }
+                }
+            } catch InspectionError.noStore {
                 continue
+            } catch {
+                // Only answers that need the stream fail.
+                unknown.insert(stream)
             }
-            let version = UnitVersion(hours, of: slice)
-            let newest = try slice.newestMilliseconds() ?? .min
-            slices.append(
-                Slice(
-                    stream: slice.stream, hours: hours,
-                    version: "\(slice.snapshot.path) \(version) \(newest)"))
         }
         self.slices = slices
         self.unknown = unknown
@@ -121,12 +136,10 @@ package struct StoresState {
 
 extension OpenStores {
     /// The present state of the stores.
-    package func state(_ cache: ReportCache) throws -> StoresState {
-        do {
-            return try withSlices(of: Self.streams) { try StoresState($0, cache) }
-        } catch InspectionError.noStore {
-            return try StoresState([], cache)
-        }
+    ///
+    /// - Parameter streams: nil for all.
+    package func state(_ cache: ReportCache, of streams: [String]? = nil) -> StoresState {
+        StoresState(of: streams ?? Self.streams, self, cache)
     }
 }
 
@@ -144,7 +157,10 @@ extension ReportCache {
         let key = AnswerCache.Key(request: request, bound: bound)
         if let rows = answers.rows(key, versions, parts) { return rows }
         let rows = try report.shownRows(request, stores, configuration, keeping: bound)
-        answers.keep(rows, key, versions, parts)
+        // A restored backup can have the earlier state again.
+        if stores.state(self, of: report.streams).versions(request, of: report) == versions {
+            answers.keep(rows, key, versions, parts)
+        }
         return rows
     }
 
@@ -153,8 +169,8 @@ extension ReportCache {
         _ question: ReconciliationQuery, _ stores: OpenStores,
         _ configuration: ReportConfiguration, _ state: StoresState
     ) throws -> Reconciliation {
-        guard let parts = configuration.kept,
-            let versions = state.versions(of: [PostbacksFold.streamName])
+        let streams = [PostbacksFold.streamName]
+        guard let parts = configuration.kept, let versions = state.versions(of: streams)
         else { return try stores.reconciliation(question) }
         var request = question.request
         // Lists have more rows.
@@ -167,7 +183,9 @@ extension ReportCache {
         let found = try stores.reconciliation(question)
         var rows = ShownRows(table: found.table, keyCount: 0)
         rows.notices = found.notices
-        answers.keep(rows, key, versions, parts)
+        if stores.state(self, of: streams).versions(of: streams) == versions {
+            answers.keep(rows, key, versions, parts)
+        }
         return found
     }
 }

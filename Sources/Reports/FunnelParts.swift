@@ -12,7 +12,7 @@ struct FunnelParts {
     }
 
     var all: [Part] = []
-    /// The days of which every row with billing was read.
+    /// Every row with billing on these days was read.
     var daysWithAllBilling: Set<String> = []
     /// The latest models of the apps.
     var models: [Int64: ConversionModel] = [:]

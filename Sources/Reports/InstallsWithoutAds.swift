@@ -3,7 +3,7 @@ import Store
 import Streams
 
 /// Counts the installs of a time, and those without an impression or click of their campaign in the attribution window.
-/// Only installs of networks whose ads are reported count.
+/// Installs of networks that report no ads do not count.
 struct InstallsWithoutAds {
     private static let columns = PublisherColumns(\PostbacksKey.campaign)
     private static let framework = PostbacksKey.column(\.framework)

@@ -37,6 +37,21 @@ struct DashboardFaultsTests {
         try #require(mkfifo(workspace.pipelines + "/" + name, 0o600) == 0)
     }
 
+    @Test("a damaged store fails the parts that need it, and no others")
+    func damagedStore() throws {
+        let workspace = try makeWorkspace()
+        let asker = try asker(workspace)
+        let whole = try asker.page("/dump/bids?by=day").text
+        try Data(repeating: 7, count: 8192).write(
+            to: URL(fileURLWithPath: workspace.path + "/data/costs.sqlite"))
+        let page = try asker.page("/dump/bids?by=day")
+        #expect(page.status == 200)
+        let table = #/<table.*<\/table>/#.dotMatchesNewlines()
+        let rows = try #require(whole.firstMatch(of: table)).output
+        #expect(try #require(page.text.firstMatch(of: table)).output == rows)
+        #expect(try asker.page("/dump/costs?by=day").status != 200)
+    }
+
     @Test(
         "a broken catalog is named where it is needed, and the rest of the page stays",
         arguments: [true, false])

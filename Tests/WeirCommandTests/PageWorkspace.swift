@@ -8,7 +8,7 @@ final class PageWorkspace {
     private static let collectorPort = "8080"
     private static let dashboardPort = "8090"
     private static let partnerPort = "9000"
-    /// How long a command may take to print what it should: workers fold what came within a second.
+    /// A command may take this long to print its output: workers fold what came within a second.
     private static let waitSeconds = Wait.seconds
 
     private let workspace: TemporaryDirectory
@@ -133,8 +133,7 @@ final class PageWorkspace {
         return process
     }
 
-    /// A free port for each port of a page. They are below those that the system chooses from, so that other tests do
-    /// not get them meanwhile.
+    /// A free port for each port of a page. Other tests get ports that the system chooses, which are higher.
     private static func freePorts(for names: [String]) throws -> [String: String] {
         var sockets: [Int32] = []
         // Each port is taken until all are found, so that they differ.
