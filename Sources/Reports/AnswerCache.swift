@@ -64,11 +64,24 @@ final class AnswerCache: Sendable {
     }
 }
 
+/// The records that the rows of a request depend on.
+package struct RecordDependence {
+    /// The streams of which only the records of hours before the end of the request's last day matter. All records of
+    /// other streams do.
+    var streamsByHour: [String] = []
+    /// Whether rows show the share of windows that are closed at the time of the newest record.
+    var hasMaturity = false
+
+    /// Windows close at midnight, and the offsets of all time zones since 1972 are whole quarters of an hour.
+    fileprivate static let maturityStep: Int64 = 15 * 60_000
+}
+
 /// The state of all stores at one time.
 package struct StoresState {
     private struct Slice {
         let stream: String
         let hours: FoldedHours
+        let newestMilliseconds: Int64
         /// Changes with any record.
         let version: String
 
@@ -77,8 +90,9 @@ package struct StoresState {
             guard let hours = try cache.hours.hours(of: slice) else { return nil }
             stream = slice.stream
             self.hours = hours
-            let newest = try slice.newestMilliseconds() ?? .min
-            version = "\(slice.snapshot.path) \(UnitVersion(hours, of: slice)) \(newest)"
+            newestMilliseconds = try slice.newestMilliseconds() ?? .min
+            version =
+                "\(slice.snapshot.path) \(UnitVersion(hours, of: slice)) \(newestMilliseconds)"
         }
     }
 
@@ -119,18 +133,26 @@ package struct StoresState {
 
     /// The versions of the records that rows depend on; nil if they must not be kept.
     fileprivate func versions(_ request: ReportRequest, of report: any Report) -> [String]? {
-        guard report.countsByHour(request), let until = request.untilMilliseconds else {
-            return versions(of: report.streams)
-        }
         guard unknown.isDisjoint(with: report.streams) else { return nil }
-        let own = slices.filter { report.streams.contains($0.stream) }
-        let end = Hour(hoursSince1970: Hour(containing: until - 1).hoursSince1970 + 1).text
-        let extents = own.map { slice in
-            slice.hours.extent(before: end).map {
-                "\(slice.hours.identity) \($0.count) \($0.number)"
+        let dependence = report.dependence(request)
+        // The billing of a day can decide about its reported costs, so the last day is needed as a whole.
+        let end = request.untilMilliseconds.flatMap { until in
+            request.timeZone.bounds(ofDay: request.timeZone.day(milliseconds: until - 1))
+        }.map { Hour(containing: $0.end - 1).hoursSince1970 + 1 }
+        var versions: [String] = []
+        for slice in slices where report.streams.contains(slice.stream) {
+            guard let end, dependence.streamsByHour.contains(slice.stream) else {
+                versions.append(slice.version)
+                continue
             }
+            guard let extent = slice.hours.extent(before: Hour(hoursSince1970: end).text) else {
+                return nil
+            }
+            versions.append("\(slice.hours.identity) \(extent.count) \(extent.number)")
+            guard dependence.hasMaturity else { continue }
+            versions.append("\(slice.newestMilliseconds / RecordDependence.maturityStep)")
         }
-        return extents.contains(nil) ? nil : extents.compactMap(\.self)
+        return versions
     }
 }
 

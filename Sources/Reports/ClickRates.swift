@@ -249,7 +249,9 @@ struct ClickRatesReport: Report {
             rates.table, [missingNotice(rates.missingStreams)], of: self, as: format)
     }
 
-    func countsByHour(_: ReportRequest) -> Bool { true }
+    func dependence(_: ReportRequest) -> RecordDependence {
+        RecordDependence(streamsByHour: streams)
+    }
 
     func figure(
         _ request: ReportRequest, _ configuration: ReportConfiguration

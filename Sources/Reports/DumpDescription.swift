@@ -242,9 +242,11 @@ extension DumpDescription: Report {
         }
     }
 
-    package func countsByHour(_ request: ReportRequest) -> Bool {
-        guard case .aggregate(let table) = source else { return false }
-        return !table.hasDays && !request.maturity && !request.curve
+    package func dependence(_ request: ReportRequest) -> RecordDependence {
+        guard case .aggregate(let table) = source, !table.hasDays, !request.maturity,
+            !request.curve
+        else { return RecordDependence() }
+        return RecordDependence(streamsByHour: streams)
     }
 
     package func shownRows(

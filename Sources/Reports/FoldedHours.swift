@@ -38,6 +38,8 @@ struct FoldedHours: Sendable {
 
     /// The hours with records, in order.
     fileprivate(set) var all: [Streams.Hour] = []
+    /// Those of each partition.
+    fileprivate(set) var ranges: [Int32: [HourRange]] = [:]
 
     /// The days in a time zone, in order.
     func days(_ texts: HourTexts) -> [Day] {
@@ -183,6 +185,13 @@ struct HourLedger: Sendable {
                 text: text,
                 unit: FoldedHours.Unit(text: text, isDay: false, number: number(text, entry)))
             arranged.days.append(hour, on: day)
+            guard let own = entry.hour else { continue }
+            for mark in entry.marks.values {
+                arranged.ranges[mark.partition, default: []].append(
+                    HourRange(
+                        partition: mark.partition, hour: own, firstOffset: mark.firstOffset,
+                        lastOffset: mark.lastOffset, records: mark.records))
+            }
         }
         arranged.all = entries.values.compactMap(\.hour).sorted()
         return arranged
@@ -193,8 +202,14 @@ extension StoreSlice {
     /// The hours with records, in order.
     func recordHours() throws -> [Hour] {
         if let folded = try cache?.hours.hours(of: self) { return folded.all }
-        let hours = try partitions.flatMap { try snapshot.hours(of: $0.partition) }.map(\.hour)
-        return Set(hours).sorted()
+        return Set(try hourRanges().values.joined().map(\.hour)).sorted()
+    }
+
+    /// The hours with records of each partition, in order.
+    func hourRanges() throws -> [Int32: [HourRange]] {
+        if let folded = try cache?.hours.hours(of: self) { return folded.ranges }
+        return try Dictionary(
+            uniqueKeysWithValues: numbers.map { ($0, try snapshot.hours(of: $0)) })
     }
 }
 

@@ -441,6 +441,15 @@ struct FunnelReport: Report {
         FunnelColumn.named(measure)?.eventStreams ?? []
     }
 
+    /// Costs are about other days than their records, and so are postbacks by install.
+    func dependence(_ request: ReportRequest) -> RecordDependence {
+        var others = [CostsFold.streamName]
+        if request.dateRule == .install { others.append(PostbacksFold.streamName) }
+        return RecordDependence(
+            streamsByHour: streams.filter { !others.contains($0) },
+            hasMaturity: FunnelColumn.needs(of: request).contains(.maturity))
+    }
+
     func comparedRows(
         _ request: ReportRequest, _ configuration: ReportConfiguration
     ) throws -> ComparedRows { ComparedRows(try FunnelFigure(request, configuration)) }

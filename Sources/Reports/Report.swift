@@ -53,8 +53,8 @@ package protocol Report: Sendable {
         as format: DumpFormat, isRaw: Bool, to sink: ([UInt8]) throws -> Void
     ) throws -> [String]
 
-    /// Whether the rows of a request depend only on the records of hours before its end.
-    func countsByHour(_ request: ReportRequest) -> Bool
+    /// The records that the rows of a request with an end depend on.
+    func dependence(_ request: ReportRequest) -> RecordDependence
 
     /// Why records do not add to its rows, and what to explain instead; nil for rows that `number` explains.
     var reasonWithoutNumber: String? { get }
@@ -186,7 +186,7 @@ extension Report {
         return answer.notices
     }
 
-    package func countsByHour(_: ReportRequest) -> Bool { false }
+    package func dependence(_: ReportRequest) -> RecordDependence { RecordDependence() }
 
     package var reasonWithoutNumber: String? { nil }
 

@@ -93,14 +93,15 @@ extension StoreSlice {
     /// beginning of that hour.
     package func newestMilliseconds() throws -> Int64? {
         // The watermark of a partition without records is 0, which is not the time of a record.
-        try partitions.filter { $0.records > 0 }.compactMap { state in
+        lazy var ranges = Result { try hourRanges() }
+        return try partitions.filter { $0.records > 0 }.compactMap { state in
             guard let present, present.isAhead(state.watermarkMilliseconds) else {
                 return min(
                     state.watermarkMilliseconds, present?.milliseconds ?? .max,
                     asOfMilliseconds ?? .max)
             }
-            let starts = try snapshot.hours(of: state.partition).map(\.hour.startMilliseconds)
-            return starts.last { !present.isAhead($0) }
+            let starts = try ranges.get()[state.partition]?.map(\.hour.startMilliseconds)
+            return starts?.last { !present.isAhead($0) }
                 .map { min($0, present.milliseconds, asOfMilliseconds ?? .max) }
         }.max()
     }
@@ -111,12 +112,12 @@ extension StoreSlice {
     /// The number of records in hours that begin ahead of the clock.
     package func aheadCount() throws -> Int64 {
         guard let present else { return 0 }
-        return try partitions.reduce(0) { count, state in
-            guard present.isAhead(state.watermarkMilliseconds) else { return count }
-            return try snapshot.hours(of: state.partition)
-                .filter { present.isAhead($0.hour.startMilliseconds) }
-                .reduce(count) { $0 + $1.records }
-        }
+        let ahead = partitions.filter { present.isAhead($0.watermarkMilliseconds) }
+        guard !ahead.isEmpty else { return 0 }
+        let ranges = try hourRanges()
+        return ahead.flatMap { ranges[$0.partition] ?? [] }
+            .filter { present.isAhead($0.hour.startMilliseconds) }
+            .reduce(0) { $0 + $1.records }
     }
 
     /// Whether a record of this time counts.
