@@ -67,9 +67,11 @@ package final class DashboardServer: Sendable {
     /// - Parameters:
     ///   - limits: the limits of the collector, from which those of the dashboard follow.
     ///   - trusted: proxies with a trusted `X-Forwarded-For` and `X-Forwarded-Proto`.
+    ///   - firstPagesBytes: the size of stores from which pages are built before a reader asks for them.
     package init(
         at address: ListenAddress, source: Installation, access: DashboardAccess,
         limits: CollectorLimits, trusted: [AddressRange], logger: Logger,
+        firstPagesBytes: Int64 = 64 << 20,
         failures: @escaping @Sendable () -> [ServiceFailure] = { [] }
     ) throws(CommandError) {
         self.source = source
@@ -90,6 +92,8 @@ package final class DashboardServer: Sendable {
                 "dashboard: cannot listen on \(address): \(error.detail): give another --dashboard or --listen HOST:PORT (port 0 picks a free port)"
             )
         }
+        let bytes = pageSource().storeFiles().reduce(0) { $0 + $1.bytes }
+        if bytes >= firstPagesBytes { Task { await buildFirstPages() } }
     }
 
     package var address: ListenAddress? { listener.withLock { $0?.address } }
@@ -279,32 +283,50 @@ package final class DashboardServer: Sendable {
             return await stream(route, asked, scope, formToken, context)
         }
         let mark = formToken == nil ? nil : formMark
-        let failures = failures()
         let key = PageCache.Key(
             path: asked.path, query: asked.queryText,
-            scope: scope.map { "\($0.column)=\($0.value)" }
-                + [mark ?? "", "\(actions.withLock { $0 })"]
-                + failures.map { "\($0.name) \($0.fault)" })
-        let made = await shared.page(key) { [source, cache] finish in
+            scope: scope.map { "\($0.column)=\($0.value)" } + [mark ?? ""])
+        guard let made = await page(route, key, asked.query, scope, formMark: mark) else {
+            return Self.fault(.serviceUnavailable, "the dashboard is stopping", at: asked.path)
+        }
+        var body = made.body
+        if let mark, let formToken { body.replace(Array(mark.utf8), with: Array(formToken.utf8)) }
+        return Self.response(.init(code: made.status), made.contentType, body)
+    }
+
+    /// A page that readers share; nil when the server is stopping.
+    private func page(
+        _ route: PageRoute?, _ key: PageCache.Key, _ query: QueryParameters,
+        _ scope: [ReportRequest.Condition], formMark: String?
+    ) async -> PageCache.Page? {
+        let failures = failures()
+        var key = key
+        key.state =
+            ["\(actions.withLock { $0 })"] + failures.map { "\($0.name) \($0.fault)" }
+        return await shared.page(key) { [source, cache, path = key.path] finish in
             pages.submit { state in
                 guard case .active = state else { return finish(nil) }
                 Self.giveWayToWorkers()
                 finish(
                     PageBuilder(
                         source: PageSource(source, cache, failures: failures), route: route,
-                        path: asked.path,
-                        parameters: asked.query,
-                        scope: scope
+                        path: path, parameters: query, scope: scope
                     )
-                    .response(formToken: mark))
+                    .response(formToken: formMark))
             }
         }
-        guard let made else {
-            return Self.fault(.serviceUnavailable, "the dashboard is stopping", at: asked.path)
+    }
+
+    /// Builds the pages about days once, so that their first readers do not wait for the rows of large stores.
+    private func buildFirstPages() async {
+        guard let query = QueryParameters("") else { return }
+        let start = ContinuousClock.now
+        for page in DashboardPage.allCases where page.needsRecords {
+            let key = PageCache.Key(path: page.path, query: "", scope: [""])
+            guard await self.page(.page(page), key, query, [], formMark: nil) != nil else { return }
         }
-        var body = made.body
-        if let mark, let formToken { body.replace(Array(mark.utf8), with: Array(formToken.utf8)) }
-        return Self.response(.init(code: made.status), made.contentType, body)
+        let seconds = start.duration(to: .now).components.seconds
+        logger.notice("the dashboard has read the stores", metadata: ["seconds": "\(seconds)"])
     }
 
     /// Streams an answer while it is written. The body is chunked. If writing fails, the last chunk is missing and the

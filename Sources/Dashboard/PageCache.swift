@@ -12,6 +12,8 @@ final class PageCache: Sendable {
         let query: String
         /// The scope of the reader's token.
         let scope: [String]
+        /// What else the page depends on.
+        var state: [String] = []
     }
 
     typealias Page = PageBuilder.Made
