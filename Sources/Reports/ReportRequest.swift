@@ -6,7 +6,7 @@ import Wording
 
 /// What a reader asks of a report: its rows, columns and time, and how they are shown.
 ///
-/// Options (`SelectionOptions`), saved reports (`ReportCommand`) and addresses of pages (`ReportAddress`) make one, and
+/// Options (`GroupingCommand`), saved reports (`ReportCommand`) and addresses of pages (`ReportAddress`) make one, and
 /// `OpenStores` answers it. Values of the configuration, and the instant of the stores, are not part of it.
 package struct ReportRequest: Hashable, Sendable {
     package enum Grouping: Hashable, Sendable {

@@ -25,7 +25,7 @@ struct AnalysisCommandTests {
             DiffCommand.self, "diff", "a", "b", "bids", "--by", "day", "--since", "1795318668500",
             "--measure", "bids", "--measure", "wins", "--all", "--limit", "3", "--exit-code")
         let question = command.comparison.question(
-            try command.selection.request(
+            try command.request(
                 try #require(command.name), ReportConfiguration(catalog: Catalog())))
         #expect([command.first, command.second, question.request.name] == ["a", "b", "bids"])
         #expect(question.request.grouping == .columns(["day"]))

@@ -53,7 +53,7 @@ struct CommandLineTests {
             query.conditions == [
                 .init(column: "seat", value: "a=b"), .init(column: "app_id", value: "1"),
             ])
-        #expect(command.source.data.directories == ["x", "y"])
+        #expect(command.data.directories == ["x", "y"])
     }
 
     @Test("a column has one condition")
@@ -84,7 +84,7 @@ struct CommandLineTests {
         let request = try funnel.request()
         #expect(request.grouping == .columns(["day", "name"]))
         #expect(request.dateRule == .install)
-        let configuration = funnel.source.installation.configuration
+        let configuration = funnel.installation.configuration
         #expect(try configuration.trustsDevelopment())
         #expect(try configuration.catalog().appName(7) == "Seven")
         #expect(try command("--pipelines", workspace.path).request().dateRule == nil)
@@ -93,7 +93,7 @@ struct CommandLineTests {
         }
         let absent = try command("--pipelines", "\(workspace.path)/none")
         #expect(throws: ConfigurationError.self) {
-            try FunnelFigure(absent.request(), absent.source.installation.configuration)
+            try FunnelFigure(absent.request(), absent.installation.configuration)
         }
     }
 

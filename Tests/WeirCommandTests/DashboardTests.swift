@@ -28,7 +28,7 @@ enum ExampleStores {
 extension Installation {
     /// The values of the options of a command.
     static func parse(_ words: [String]) throws -> Installation {
-        try SourceOptions.parse(words).installation
+        try DashboardCommand.parse(words).installation
     }
 }
 

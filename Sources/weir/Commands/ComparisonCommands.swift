@@ -7,7 +7,7 @@ import Program
 import Reports
 import Streams
 
-struct DiffCommand: ParsableCommand {
+struct DiffCommand: GroupingCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff",
         abstract: "Compares two sets of stores, row by row and measure by measure.",
@@ -31,7 +31,10 @@ struct DiffCommand: ParsableCommand {
     var second: String
     @Argument(help: "Name of a dump (default: a summary of all).")
     var name: String?
-    @OptionGroup var selection: SelectionOptions
+    @OptionGroup var grouping: GroupingOptions
+    @OptionGroup var times: TimeOptions
+    @OptionGroup var zone: TimeZoneOptions
+    @OptionGroup var conditions: ConditionOptions
     @OptionGroup var comparison: ComparisonOptions
     @Flag(help: "End with exit code 1 if anything differs.")
     var exitCode = false
@@ -49,15 +52,15 @@ struct DiffCommand: ParsableCommand {
         let sets = try [first, second].map { try OpenStores(directories: [$0]) }
         let configuration = pipelines.configuration(data: [first])
         guard let name else {
-            guard selection.by == nil, selection.conditions.isEmpty, comparison.isDefault else {
+            guard grouping.by == nil, conditions.arguments.isEmpty, comparison.isDefault else {
                 throw CommandError.usage(
                     "--by, --where, --measure, --all and --limit need one dump: give its name")
             }
             return try sets[0].diff(
-                sets[1], everyDumpBy: selection.request("", configuration),
+                sets[1], everyDumpBy: request("", configuration),
                 DumpConfiguration(models: configuration.conversionModels()))
         }
-        let request = try selection.request(name, configuration)
+        let request = try request(name, configuration)
         let question = comparison.question(request)
         return try sets[0].diff(
             sets[1],
@@ -76,7 +79,7 @@ extension StoreComparison {
     }
 }
 
-struct WhatIfCommand: ParsableCommand {
+struct WhatIfCommand: GroupingCommand {
     static let configuration = CommandConfiguration(
         commandName: "what-if",
         abstract: "Decodes the received conversion values under other models.",
@@ -99,7 +102,10 @@ struct WhatIfCommand: ParsableCommand {
             "The directory of the candidate models: files <app>.yaml, or a folder conversion-models with these files.",
             valueName: "dir"))
     var models: String
-    @OptionGroup var selection: SelectionOptions
+    @OptionGroup var grouping: GroupingOptions
+    @OptionGroup var times: TimeOptions
+    @OptionGroup var zone: TimeZoneOptions
+    @OptionGroup var conditions: ConditionOptions
     @OptionGroup var comparison: ComparisonOptions
     @OptionGroup var data: DataOptions
     @OptionGroup var pipelines: PipelinesOptions
@@ -112,8 +118,8 @@ struct WhatIfCommand: ParsableCommand {
     func run() throws {
         let format = try format.chosen()
         let configuration = pipelines.configuration(of: data)
-        var request = try selection.request("decoded-events", configuration)
-        if selection.by == nil { request.grouping = .columns(Self.columns) }
+        var request = try request("decoded-events", configuration)
+        if grouping.by == nil { request.grouping = .columns(Self.columns) }
         let candidates = try PipelineDirectory(models).candidateModels()
         _ = try data.stores().whatIf(
             candidates, comparison.question(request),
@@ -122,7 +128,7 @@ struct WhatIfCommand: ParsableCommand {
     }
 }
 
-struct ChangesCommand: ParsableCommand {
+struct ChangesCommand: GroupingCommand, InstallationCommand {
     static let configuration = CommandConfiguration(
         commandName: "changes",
         abstract: "Explains why a report has changed since an earlier time, in parts that add up.",
@@ -147,8 +153,15 @@ struct ChangesCommand: ParsableCommand {
     var from: String
     @Option(parsing: .unconditional, help: "The later time (default: now).")
     var to: String?
-    @OptionGroup var selection: SelectionOptions
-    @OptionGroup var source: SourceOptions
+    @OptionGroup var grouping: GroupingOptions
+    @OptionGroup var times: TimeOptions
+    @OptionGroup var zone: TimeZoneOptions
+    @OptionGroup var conditions: ConditionOptions
+    @OptionGroup var data: DataOptions
+    @OptionGroup var log: LogOptions
+    @OptionGroup var archive: ArchiveOptions
+    @OptionGroup var pipelines: PipelinesOptions
+    @OptionGroup var clock: ClockOptions
     @OptionGroup var format: DumpFormatOptions
     @OptionGroup var csv: RawOptions
 
@@ -165,16 +178,16 @@ struct ChangesCommand: ParsableCommand {
         let end =
             try to.map { try LogTime.milliseconds($0, option: "--to") }
             ?? WallClock.milliseconds
-        let hours = try source.installation.hours()
-        let request = try selection.request(name, source.installation.configuration)
+        let hours = try installation.hours()
+        let request = try request(name, installation.configuration)
         return try StoreChanges(
-            requireReport(name, .sums).comparedRows(request, source.installation.configuration),
-            directories: source.data.directories, fromMilliseconds: start, toMilliseconds: end,
+            requireReport(name, .sums).comparedRows(request, installation.configuration),
+            directories: data.directories, fromMilliseconds: start, toMilliseconds: end,
             hours: hours)
     }
 }
 
-struct ReconcileCommand: ParsableCommand {
+struct ReconcileCommand: GroupingCommand {
     static let configuration = CommandConfiguration(
         commandName: "reconcile",
         abstract: "Compares the postbacks of networks with the copies of developers.",
@@ -193,7 +206,10 @@ struct ReconcileCommand: ParsableCommand {
             catalog_campaign. docs/guides/analyse-campaigns.md has more.
             """)
 
-    @OptionGroup var selection: SelectionOptions
+    @OptionGroup var grouping: GroupingOptions
+    @OptionGroup var times: TimeOptions
+    @OptionGroup var zone: TimeZoneOptions
+    @OptionGroup var conditions: ConditionOptions
     @Flag(help: "Print a line for each postback that does not match.")
     var records = false
     @Flag(help: "With --records: print matching postbacks too.")
@@ -212,7 +228,7 @@ struct ReconcileCommand: ParsableCommand {
         }
         let configuration = pipelines.configuration(of: data)
         var question = ReconciliationQuery(
-            request: try selection.request("reconcile", configuration))
+            request: try request("reconcile", configuration))
         question.showsRecords = records
         question.showsMatched = all
         question.trustsDevelopment = try configuration.trustsDevelopment()

@@ -15,7 +15,7 @@ struct CostsCommand: ParsableCommand {
         subcommands: [CostsImportCommand.self])
 }
 
-struct CostsImportCommand: ParsableCommand {
+struct CostsImportCommand: PublishingCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
         abstract: "Publishes costs from a CSV file of an ad platform or of finance.",
@@ -39,19 +39,23 @@ struct CostsImportCommand: ParsableCommand {
     var mapping: String
     @Flag(help: "Print what would be published, and publish nothing.")
     var dryRun = false
-    @OptionGroup var destination: PublishingOptions
+    @OptionGroup var log: LogOptions
+    @OptionGroup var data: DataOptions
+    @OptionGroup var topics: TopicsOptions
+    @OptionGroup var access: FileAccessOptions
+    @OptionGroup var clock: ClockOptions
     @OptionGroup var pipelines: PipelinesOptions
     @OptionGroup var format: ReportFormatOptions
 
     func run() throws {
         let format = try format.chosen()
-        let directory = pipelines.directory(of: destination.data)
+        let directory = pipelines.directory(of: data)
         let found = try CostsImport(
             InputFile.contents(of: file), name: file.flatMap { $0 == "-" ? nil : $0 },
             mapping: directory.costMapping(mapping), named: mapping,
             nowMilliseconds: WallClock.milliseconds)
         try BufferedOutput.print(found.report, as: format)
-        let unknown = try pipelines.configuration(of: destination.data).catalog().unknownNetworks(
+        let unknown = try pipelines.configuration(of: data).catalog().unknownNetworks(
             among: found.report.networks)
         for network in unknown {
             Console.write("warning: \(Catalog.explanation(ofUnknown: network, directory.path))")
@@ -65,7 +69,7 @@ struct CostsImportCommand: ParsableCommand {
         let topic =
             CostsFold.isConfigured(in: directory)
             ? try CostsFold.file(in: directory).settings.topic : CostsFold.streamName
-        try destination.publish(to: topic, pipelines) { publisher throws(CommandError) in
+        try publish(to: topic, pipelines) { publisher throws(CommandError) in
             try publisher.publish(found.records(of: topic))
         }
     }

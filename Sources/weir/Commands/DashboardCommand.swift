@@ -4,12 +4,13 @@ import ConfigurationFiles
 import ConfigurationValues
 import Dashboard
 import Foundation
+import History
 import Logging
 import Monitoring
 import Program
 import Tokens
 
-struct DashboardCommand: ParsableCommand {
+struct DashboardCommand: InstallationCommand {
     static let configuration = CommandConfiguration(
         commandName: "dashboard",
         abstract: "Serves the numbers of stores as web pages, with links to the records.",
@@ -39,7 +40,11 @@ struct DashboardCommand: ParsableCommand {
             valueName: "host:port"))
     var listen: String?
     @OptionGroup var proxies: TrustedProxyOptions
-    @OptionGroup var source: SourceOptions
+    @OptionGroup var data: DataOptions
+    @OptionGroup var log: LogOptions
+    @OptionGroup var archive: ArchiveOptions
+    @OptionGroup var pipelines: PipelinesOptions
+    @OptionGroup var clock: ClockOptions
 
     private static let pollSeconds = 0.1
 
@@ -50,7 +55,7 @@ struct DashboardCommand: ParsableCommand {
             throw CommandError.usage(
                 "WEIR_DASHBOARD is off: give --listen HOST:PORT to serve pages")
         }
-        let server = try Self.server(at: address, source, trusted: proxies.ranges())
+        let server = try Self.server(at: address, installation, trusted: proxies.ranges())
         defer { server.stop() }
         Console.write("dashboard: http://\(server.address ?? address)")
         while !StopSignal.ofProcess.isRequested { Thread.sleep(forTimeInterval: Self.pollSeconds) }
@@ -74,11 +79,11 @@ struct DashboardCommand: ParsableCommand {
     ///   - trusted: proxies with a trusted `X-Forwarded-For`; nil for those of `collector.yaml`.
     ///   - failures: the failed services of this process.
     static func server(
-        at address: ListenAddress, _ source: SourceOptions, trusted: [AddressRange]?,
+        at address: ListenAddress, _ installation: Installation, trusted: [AddressRange]?,
         failures: @escaping @Sendable () -> [ServiceFailure] = { [] }
     ) throws -> DashboardServer {
         let isOpen = DashboardAccess.isLoopback(address.host)
-        let directory = source.installation.pipelines
+        let directory = installation.pipelines
         let collector = directory.exists ? try directory.collector() : nil
         let keys = TokenKeys(collector?.tokenKeys ?? [])
         if !isOpen, keys.isEmpty {
@@ -87,7 +92,7 @@ struct DashboardCommand: ParsableCommand {
             )
         }
         return try DashboardServer(
-            at: address, source: source.installation,
+            at: address, source: installation,
             access: DashboardAccess(keys: keys, isOpen: isOpen),
             limits: collector?.limits ?? CollectorLimits(),
             trusted: trusted ?? collector?.trustedProxies ?? [],

@@ -44,6 +44,8 @@ struct DeadLettersListCommand: ParsableCommand {
             """)
 
     @OptionGroup var selection: DeadLetterOptions
+    @OptionGroup var times: TimeOptions
+    @OptionGroup var data: DataOptions
     @Option(help: "The maximum number of records.")
     var limit = 100
     @OptionGroup var format: DumpFormatOptions
@@ -51,7 +53,7 @@ struct DeadLettersListCommand: ParsableCommand {
     func run() throws {
         let format = try format.chosen()
         try requirePositive(limit: limit)
-        let letters = try selection.letters(limit: limit)
+        let letters = try data.deadLetters(selection.query(times), limit: limit)
         try BufferedOutput.print(DeadLettersReport.table(letters, as: format), as: format)
         Console.writeIfMore(than: letters.count, limit: limit)
     }
@@ -128,6 +130,8 @@ struct DeadLettersRequeueCommand: ParsableCommand {
     @Flag(help: "Requeue all rejected records.")
     var all = false
     @OptionGroup var selection: DeadLetterOptions
+    @OptionGroup var times: TimeOptions
+    @OptionGroup var data: DataOptions
     @Option(help: "The maximum number of records.")
     var limit = 10_000
     @Flag(help: "Print what would be requeued, and publish nothing.")
@@ -144,22 +148,23 @@ struct DeadLettersRequeueCommand: ParsableCommand {
     func run() throws {
         let format = try format.chosen()
         try requirePositive(limit: limit)
-        guard [!places.isEmpty, all, selection.isNarrowed].count(where: { $0 }) == 1 else {
+        guard [!places.isEmpty, all, selection.isGiven || times.isGiven].count(where: { $0 }) == 1
+        else {
             throw CommandError.usage(
                 "select the records: give places such as bids/2/81720, --all, or some of --topic, --reason, --where, "
                     + "--since and --until")
         }
         let named = try places.map { try TopicPosition(argument: $0) }
-        let log = try log.open(.existing, selection.data)
-        let directories = selection.data.directories
+        let log = try log.open(.existing, data)
+        let directories = data.directories
         let locks = dryRun ? [] : try RequeueRun.lock(directories)
         defer { withExtendedLifetime(locks) {} }
 
         let letters =
             named.isEmpty
-            ? try selection.letters(limit: limit)
-            : try selection.data.deadLetters(at: Set(named).sorted()).map(DeadLetter.init)
-        var requeue = Requeue(to: log) { try selection.data.stores().deadLetters(at: $0) }
+            ? try data.deadLetters(selection.query(times), limit: limit)
+            : try data.deadLetters(at: Set(named).sorted()).map(DeadLetter.init)
+        var requeue = Requeue(to: log) { try data.stores().deadLetters(at: $0) }
         requeue.includesUnchecked = unchecked
         var strangers: [String] = []
         requeue.onStranger = { letter, stranger in
@@ -208,14 +213,10 @@ struct DeadLetterOptions: ParsableArguments {
             "Only records with this value in this column of weir dump rejected; days are in UTC; repeatable.",
             valueName: "column=value"))
     var conditions: [String] = []
-    @OptionGroup var times: TimeOptions
-    @OptionGroup var data: DataOptions
 
-    var isNarrowed: Bool {
-        !topic.isEmpty || !reason.isEmpty || !conditions.isEmpty || times.isGiven
-    }
+    var isGiven: Bool { !topic.isEmpty || !reason.isEmpty || !conditions.isEmpty }
 
-    func query() throws -> DeadLetterQuery {
+    func query(_ times: TimeOptions) throws -> DeadLetterQuery {
         var query = DeadLetterQuery()
         query.topics = Set(topic)
         query.reasons = Set(reason)
@@ -228,14 +229,14 @@ struct DeadLetterOptions: ParsableArguments {
         query.conditions = try ReportRequest.Condition.list(arguments: conditions)
         return query
     }
-
-    /// The first rejected records, by topic, partition and offset.
-    func letters(limit: Int) throws -> [DeadLetter] {
-        try data.stores().deadLetters(query(), limit: limit) { DeadLetter($0) }
-    }
 }
 
 extension DataOptions {
+    /// The first rejected records, by topic, partition and offset.
+    fileprivate func deadLetters(_ query: DeadLetterQuery, limit: Int) throws -> [DeadLetter] {
+        try stores().deadLetters(query, limit: limit) { DeadLetter($0) }
+    }
+
     /// The rejected records at some positions. Throws if one of them does not exist.
     fileprivate func deadLetters(at positions: [TopicPosition]) throws -> [KeptRecord] {
         let found = try stores().deadLetters(at: positions)

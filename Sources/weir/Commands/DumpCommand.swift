@@ -7,7 +7,7 @@ import Reports
 import Streams
 import Wording
 
-struct DumpCommand: ParsableCommand {
+struct DumpCommand: GroupingCommand, InstallationCommand {
     static let configuration = CommandConfiguration(
         commandName: "dump",
         abstract: "Prints the rows of a dump, an aggregate of records.",
@@ -53,7 +53,10 @@ struct DumpCommand: ParsableCommand {
 
     @Argument(help: "Name of the dump.", completion: WordCompletion.dumps)
     var name: String?
-    @OptionGroup var selection: SelectionOptions
+    @OptionGroup var grouping: GroupingOptions
+    @OptionGroup var times: TimeOptions
+    @OptionGroup var zone: TimeZoneOptions
+    @OptionGroup var conditions: ConditionOptions
     @Option(
         help: "Print only these measures: measure,measure,... (default: all).",
         completion: WordCompletion.measures)
@@ -98,7 +101,11 @@ struct DumpCommand: ParsableCommand {
             in force then. For a time within an hour, the command reads the records of that hour from the log.
             """, valueName: "time"))
     var asOf: String?
-    @OptionGroup var source: SourceOptions
+    @OptionGroup var data: DataOptions
+    @OptionGroup var log: LogOptions
+    @OptionGroup var archive: ArchiveOptions
+    @OptionGroup var pipelines: PipelinesOptions
+    @OptionGroup var clock: ClockOptions
     @OptionGroup var format: DumpFormatOptions
     @OptionGroup var csv: RawOptions
 
@@ -111,14 +118,14 @@ struct DumpCommand: ParsableCommand {
         guard format == .table || isVertical else {
             let notices = try BufferedOutput.writing(as: format) { sink in
                 try request.write(
-                    stores, source.installation.configuration, as: format, isRaw: isRaw, to: sink)
+                    stores, installation.configuration, as: format, isRaw: isRaw, to: sink)
             }
             notices.forEach(Console.write)
             return try stores.warnOfOtherRules()
         }
         let width = isVertical ? nil : StandardStream.output.terminalColumns
         let limit = width == nil ? nil : request.takeLimit()
-        let answer = try request.answer(stores, source.installation.configuration, as: format)
+        let answer = try request.answer(stores, installation.configuration, as: format)
         var notices = answer.notices
         if answer.report.mixesCurrencies {
             notices.append(
@@ -141,14 +148,14 @@ struct DumpCommand: ParsableCommand {
 
     /// The rows as a table for people, of any width.
     func writeTable(to sink: ([UInt8]) throws(CommandError) -> Void) throws {
-        try request().answer(stores(), source.installation.configuration, as: .table)
+        try request().answer(stores(), installation.configuration, as: .table)
             .write(as: .table, isRaw: false, to: sink)
     }
 
     private func stores() throws -> OpenStores {
         try OpenStores(
-            directories: source.data.directories, asOf: asOf.map { try source.asOf($0) },
-            present: source.clock.present)
+            directories: data.directories, asOf: asOf.map { try installation.asOf($0) },
+            present: clock.present)
     }
 
     func request() throws -> ReportRequest {
@@ -157,7 +164,7 @@ struct DumpCommand: ParsableCommand {
                 "name a dump, such as weir dump funnel for the spend and results of campaigns. The dumps are "
                     + reportNames().joined(separator: ", "))
         }
-        var request = try selection.request(name, source.installation.configuration)
+        var request = try request(name, installation.configuration)
         request.measures = measures?.split(separator: ",", omittingEmptySubsequences: false).map(
             String.init)
         request.dateRule = try date.map { date in
@@ -174,7 +181,7 @@ struct DumpCommand: ParsableCommand {
         request.target = target
         request.arrangement = try arrangement.arrangement()
         request.leavesOutZeros = true
-        try request.groupByShownColumns(isGrouped: selection.by != nil)
+        try request.groupByShownColumns(isGrouped: grouping.by != nil)
         return request
     }
 }
@@ -198,7 +205,7 @@ struct DigestCommand: ParsableCommand {
     }
 }
 
-struct ExportCommand: ParsableCommand {
+struct ExportCommand: InstallationCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
         abstract: "Exports decoded postbacks with the column names of a measurement service.",
@@ -251,7 +258,11 @@ struct ExportCommand: ParsableCommand {
             valueName: "file"))
     var nextCursor: String?
     @OptionGroup var times: TimeOptions
-    @OptionGroup var source: SourceOptions
+    @OptionGroup var data: DataOptions
+    @OptionGroup var log: LogOptions
+    @OptionGroup var archive: ArchiveOptions
+    @OptionGroup var pipelines: PipelinesOptions
+    @OptionGroup var clock: ClockOptions
     @Option(help: "csv or ndjson (WEIR_FORMAT; default: csv).")
     var format: String?
     @OptionGroup var csv: RawOptions
@@ -259,11 +270,11 @@ struct ExportCommand: ParsableCommand {
     func run() throws {
         let format = try Environment().format(format, default: ExportFormat.csv)
         let (query, file) = (try query(), try cursorFile())
-        let stores = try source.data.stores()
+        let stores = try data.stores()
         let written = try BufferedOutput.writing(as: format == .csv ? .csv : .ndjson) { sink in
             try stores.export(
-                query, catalog: source.installation.configuration.catalog(),
-                log: source.installation.loggedPostbacks(),
+                query, catalog: installation.configuration.catalog(),
+                log: installation.loggedPostbacks(),
                 as: format, isRaw: csv.isSet(), to: sink)
         }
         notices(written, isOfChanges: query.changedSince != nil).forEach(Console.write)
@@ -274,7 +285,7 @@ struct ExportCommand: ParsableCommand {
 
     /// Writes notices on a partner's configuration that explain its export.
     private func warn(_ name: String, isWithoutRows: Bool) throws {
-        let directory = source.installation.pipelines
+        let directory = installation.pipelines
         guard isWithoutRows || directory.exists else { return }
         let partners = try directory.partners()
         if isWithoutRows, !partners.contains(where: { $0.name == name }) {

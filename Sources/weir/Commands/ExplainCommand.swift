@@ -8,7 +8,7 @@ import Reports
 import Streams
 import Wording
 
-struct ExplainCommand: ParsableCommand {
+struct ExplainCommand: CellCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
         abstract: "Shows the records of a number, and adds them up.",
@@ -33,7 +33,10 @@ struct ExplainCommand: ParsableCommand {
             currency=USD.
             """)
 
-    @OptionGroup var selection: CellOptions
+    @OptionGroup var cell: CellOptions
+    @OptionGroup var conditions: ConditionOptions
+    @OptionGroup var times: TimeOptions
+    @OptionGroup var zone: TimeZoneOptions
     @Option(help: "Explain only this measure (default: all that are not 0).")
     var measure: String?
     @Option(
@@ -47,7 +50,11 @@ struct ExplainCommand: ParsableCommand {
     var from: String?
     @Flag(help: "Print the records as weir read does, and everything else on standard error.")
     var records = false
-    @OptionGroup var source: SourceOptions
+    @OptionGroup var data: DataOptions
+    @OptionGroup var log: LogOptions
+    @OptionGroup var archive: ArchiveOptions
+    @OptionGroup var pipelines: PipelinesOptions
+    @OptionGroup var clock: ClockOptions
     @OptionGroup var masking: MaskOptions
     @OptionGroup var format: DumpFormatOptions
     @OptionGroup var csv: RawOptions
@@ -55,14 +62,14 @@ struct ExplainCommand: ParsableCommand {
     func run() throws {
         let format = try format.chosen()
         guard limit >= 0 else { throw CommandError.usage("--limit \(limit): give 0 or more") }
-        let figure = try selection.figure(source.installation.configuration)
-        let explainer = try source.installation.explainer()
+        let figure = try figure()
+        let explainer = try installation.explainer()
         // Warn before the answer: under different rules, most records cannot be decoded.
         try explainer.stores.warnOfOtherRules(of: figure.streams)
         let output = BufferedOutput()
         let from = try from.map { try LogTime.milliseconds($0, option: "--from") }
         var report = ExplainReport(
-            figure.name, selection.conditions, limit: limit, fromMilliseconds: from)
+            figure.name, conditions.arguments, limit: limit, fromMilliseconds: from)
         var progress = Progress(label: "explain", isWanted: true)
         defer { progress.end() }
         let explanation = try explainer.explain(
@@ -72,8 +79,8 @@ struct ExplainCommand: ParsableCommand {
             if report.add(record), records { try print(record, to: output) }
         }
         progress.end()
-        report.division = try selection.division(measure, source)
-        report.cost = try selection.cost(measure, source)
+        report.division = try division(measure)
+        report.cost = try cost(measure)
         if records {
             try output.flush()
             report.notices(explanation).forEach(Console.write)
@@ -163,7 +170,7 @@ struct EvidenceCommand: ParsableCommand {
         defaultSubcommand: EvidenceWriteCommand.self)
 }
 
-struct EvidenceWriteCommand: ParsableCommand {
+struct EvidenceWriteCommand: CellCommand {
     static let configuration = CommandConfiguration(
         commandName: "write",
         abstract: "Writes the evidence of a number into one file.",
@@ -172,17 +179,24 @@ struct EvidenceWriteCommand: ParsableCommand {
             secrets are never included.
             """)
 
-    @OptionGroup var selection: CellOptions
+    @OptionGroup var cell: CellOptions
+    @OptionGroup var conditions: ConditionOptions
+    @OptionGroup var times: TimeOptions
+    @OptionGroup var zone: TimeZoneOptions
     @Option(help: "Prove only this measure (default: all that are not 0).")
     var measure: String?
     @Option(help: "The file to write; it must not exist.")
     var out: String
-    @OptionGroup var source: SourceOptions
+    @OptionGroup var data: DataOptions
+    @OptionGroup var log: LogOptions
+    @OptionGroup var archive: ArchiveOptions
+    @OptionGroup var pipelines: PipelinesOptions
+    @OptionGroup var clock: ClockOptions
     @OptionGroup var access: FileAccessOptions
 
     func run() throws {
-        let figure = try selection.provableFigure(source.installation.configuration)
-        let explanation = try source.installation.explainer().writeEvidence(
+        let figure = try provableFigure()
+        let explanation = try installation.explainer().writeEvidence(
             of: figure, measure: measure, to: out,
             measures: { try Explainer.measures(measure, of: $0) }
         ) { record in

@@ -4,7 +4,7 @@ import Program
 import Reports
 import Streams
 
-struct PlotCommand: ParsableCommand {
+struct PlotCommand: GroupingCommand {
     static let configuration = CommandConfiguration(
         commandName: "plot",
         abstract: "Draws a measure of a dump: bars in the terminal, curves as SVG.",
@@ -21,7 +21,10 @@ struct PlotCommand: ParsableCommand {
 
     @Argument(help: "The name of the dump.")
     var name: String
-    @OptionGroup var selection: SelectionOptions
+    @OptionGroup var grouping: GroupingOptions
+    @OptionGroup var times: TimeOptions
+    @OptionGroup var zone: TimeZoneOptions
+    @OptionGroup var conditions: ConditionOptions
     @Option(help: "The measure, or the common name of its bounds.")
     var measure: String
     @Option(
@@ -47,7 +50,7 @@ struct PlotCommand: ParsableCommand {
 
     func run() throws {
         let configuration = pipelines.configuration(of: data)
-        var request = try selection.request(name, configuration)
+        var request = try request(name, configuration)
         guard request.grouping != .total else {
             throw CommandError.usage(
                 "--by total has no column for the horizontal axis: give --by a column, such as day")

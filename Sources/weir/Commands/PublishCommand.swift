@@ -10,7 +10,7 @@ import Reports
 import Streams
 import Wording
 
-struct PublishCommand: ParsableCommand {
+struct PublishCommand: PublishingCommand {
     static let configuration = CommandConfiguration(
         commandName: "publish",
         abstract: "Publishes records from NDJSON to a topic.",
@@ -33,7 +33,11 @@ struct PublishCommand: ParsableCommand {
 
     @Option(help: "The topic.")
     var topic: String
-    @OptionGroup var destination: PublishingOptions
+    @OptionGroup var log: LogOptions
+    @OptionGroup var data: DataOptions
+    @OptionGroup var topics: TopicsOptions
+    @OptionGroup var access: FileAccessOptions
+    @OptionGroup var clock: ClockOptions
     @Flag(help: "Publish records that do not belong to the topic too (WEIR_FORCE).")
     var force = false
     @Argument(help: "A file of NDJSON (default, or -: standard input).")
@@ -42,7 +46,7 @@ struct PublishCommand: ParsableCommand {
     func run() throws {
         let lines = try LineReader(path: file)
         let pipelines = PipelineDirectory(
-            Environment().place(of: .pipelines, nil, data: destination.data.directories).path)
+            Environment().place(of: .pipelines, nil, data: data.directories).path)
         var check =
             try Environment().isSet("WEIR_FORCE", option: force)
             ? nil : TopicCheck(topic: topic, pipelines: pipelines)
@@ -56,7 +60,7 @@ struct PublishCommand: ParsableCommand {
             check = nil
             try lines.rewind()
         }
-        try destination.publish(to: topic) { [check] publisher throws(CommandError) in
+        try publish(to: topic) { [check] publisher throws(CommandError) in
             publisher.check = check
             try publisher.publish(lines)
             if let warning = publisher.check?.warning(in: lines.name) { Console.write(warning) }
@@ -64,14 +68,15 @@ struct PublishCommand: ParsableCommand {
     }
 }
 
-/// The topic and the log to publish to.
-struct PublishingOptions: ParsableArguments {
-    @OptionGroup var log: LogOptions
-    @OptionGroup var data: DataOptions
-    @OptionGroup var topics: TopicsOptions
-    @OptionGroup var access: FileAccessOptions
-    @OptionGroup var clock: ClockOptions
+/// A command that publishes to a topic of a log.
+protocol PublishingCommand: ParsableCommand {
+    var log: LogOptions { get }
+    var data: DataOptions { get }
+    var topics: TopicsOptions { get }
+    var clock: ClockOptions { get }
+}
 
+extension PublishingCommand {
     /// Lets `body` publish to a topic and reports the result. A missing topic is created if it is described.
     ///
     /// - Parameter pipelines: the directory with kafka.yaml; nil for commands without that option.

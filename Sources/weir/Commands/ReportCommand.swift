@@ -2,12 +2,13 @@ import ArgumentParser
 import ConfigurationFiles
 import ConfigurationValues
 import EventLog
+import History
 import Program
 import Reports
 import Streams
 import Wording
 
-struct ReportCommand: ParsableCommand {
+struct ReportCommand: InstallationCommand {
     static let configuration = CommandConfiguration(
         commandName: "report",
         abstract: "Prints a saved report, or lists them.",
@@ -32,7 +33,11 @@ struct ReportCommand: ParsableCommand {
             valueName: "time"))
     var asOf: String?
     @OptionGroup var zone: TimeZoneOptions
-    @OptionGroup var source: SourceOptions
+    @OptionGroup var data: DataOptions
+    @OptionGroup var log: LogOptions
+    @OptionGroup var archive: ArchiveOptions
+    @OptionGroup var pipelines: PipelinesOptions
+    @OptionGroup var clock: ClockOptions
     @Option(
         help:
             "table, json, ndjson or csv (WEIR_FORMAT; default: the format of the report, otherwise table)."
@@ -42,7 +47,7 @@ struct ReportCommand: ParsableCommand {
 
     func run() throws {
         guard let name else { return try list() }
-        let file = try source.installation.pipelines.report(name)
+        let file = try installation.pipelines.report(name)
         let written = try file.format.map { word in
             guard let format = DumpFormat(rawValue: word) else {
                 let valid = DumpFormat.allCases.map(\.rawValue).joined(separator: ", ")
@@ -51,11 +56,11 @@ struct ReportCommand: ParsableCommand {
             return format
         }
         let format = try Environment().format(format, default: written ?? .table)
-        let asked = try asOf.map { try source.asOf($0) }
+        let asked = try asOf.map { try installation.asOf($0) }
         let stores = try OpenStores(
-            directories: source.data.directories, asOf: asked, present: source.clock.present)
+            directories: data.directories, asOf: asked, present: clock.present)
         var request = try ReportRequest(file)
-        request.timeZone = try zone.zone(source.installation.configuration)
+        request.timeZone = try zone.zone(installation.configuration)
         let width = format == .table ? StandardStream.output.terminalColumns : nil
         let limit: Int?
         let answer: DumpAnswer
@@ -63,7 +68,7 @@ struct ReportCommand: ParsableCommand {
         do {
             period = try request.limit(to: file, stores, asOf: asked?.milliseconds)
             limit = width == nil ? nil : request.takeLimit()
-            answer = try request.answer(stores, source.installation.configuration, as: format)
+            answer = try request.answer(stores, installation.configuration, as: format)
         } catch let error as InspectionError where error.isUsage {
             throw file.fault(request.key(of: error), "\(error)")
         } catch CommandError.usage(let explanation) {
@@ -89,7 +94,7 @@ struct ReportCommand: ParsableCommand {
     }
 
     private func list() throws {
-        let directory = source.installation.pipelines
+        let directory = installation.pipelines
         var files: [ReportFile] = []
         var faults: [ConfigurationError] = []
         for name in try directory.reportNames() {
@@ -115,7 +120,7 @@ struct ReportCommand: ParsableCommand {
     }
 }
 
-extension SourceOptions {
+extension Installation {
     /// An instant. Its partial hour is folded from the log.
     func asOf(_ text: String) throws -> AsOf {
         let milliseconds = try LogTime.milliseconds(text, option: "--as-of")
@@ -123,7 +128,7 @@ extension SourceOptions {
             throw CommandError.usage(
                 "--as-of \(text) is in the future: give an earlier time, or remove the option")
         }
-        return AsOf(milliseconds: milliseconds, hours: try installation.hours())
+        return AsOf(milliseconds: milliseconds, hours: try hours())
     }
 }
 

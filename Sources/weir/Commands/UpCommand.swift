@@ -178,12 +178,12 @@ struct UpCommand: ParsableCommand {
         guard let listen = try DashboardCommand.address(dashboard, option: "--dashboard") else {
             return (nil, nil)
         }
-        let source = try SourceOptions.parse([
+        let options = try DashboardCommand.parse([
             "--data", directory, "--log", log.description, "--pipelines", pipelines,
         ])
         do {
             let server = try DashboardCommand.server(
-                at: listen, source, trusted: trusted, failures: failures)
+                at: listen, options.installation, trusted: trusted, failures: failures)
             return (server, nil)
         } catch CommandError.failure(let fault)
             where dashboard == nil && Environment()["WEIR_DASHBOARD"] == nil

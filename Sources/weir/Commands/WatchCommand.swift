@@ -12,7 +12,7 @@ import Store
 import Streams
 import Wording
 
-struct WatchCommand: ParsableCommand {
+struct WatchCommand: InstallationCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
         abstract: "Warns of silent rows, unusual rates and reached limits.",
@@ -65,14 +65,18 @@ struct WatchCommand: ParsableCommand {
             "Send open warnings, and with --follow those that open and close, to the webhook of watch.yaml (WEIR_WATCH_SEND)."
     )
     var send = false
-    @OptionGroup var source: SourceOptions
+    @OptionGroup var data: DataOptions
+    @OptionGroup var log: LogOptions
+    @OptionGroup var archive: ArchiveOptions
+    @OptionGroup var pipelines: PipelinesOptions
+    @OptionGroup var clock: ClockOptions
     @OptionGroup var format: DumpFormatOptions
     @OptionGroup var csv: RawOptions
 
     func run() throws {
         let format = try format.chosen()
         let webhook = try webhook()
-        guard asOf == nil || source.clock.at == nil else {
+        guard asOf == nil || clock.at == nil else {
             throw CommandError.usage("--as-of and --at exclude each other: give one")
         }
         guard !follow || (asOf == nil && since == nil) else {
@@ -111,7 +115,7 @@ struct WatchCommand: ParsableCommand {
     /// Nil when sending is not requested.
     private func webhook() throws -> WebhookSender? {
         guard try Environment().isSet("WEIR_WATCH_SEND", option: send) else { return nil }
-        let directory = source.installation.pipelines
+        let directory = installation.pipelines
         guard let receiver = try directory.watch().webhook else {
             throw CommandError.usage(
                 "--send needs a webhook in \(directory.path)/watch.yaml: add it, or remove --send"
@@ -122,7 +126,7 @@ struct WatchCommand: ParsableCommand {
 
     /// The report for now, or for the given time.
     func report() throws -> WatchReport {
-        let file = try source.installation.pipelines.watch()
+        let file = try installation.pipelines.watch()
         let watch = try Watch(file)
         let since = try since.map { try LogTime.milliseconds($0, option: "--since") }
         let instant = try asOf.map { try LogTime.milliseconds($0, option: "--as-of") }
@@ -135,14 +139,14 @@ struct WatchCommand: ParsableCommand {
         let asOf = try instant.map {
             AsOf(
                 milliseconds: Hour(containing: $0).hoursSince1970 * Hour.milliseconds,
-                hours: try source.installation.hours())
+                hours: try installation.hours())
         }
-        let present = try source.clock.present
+        let present = try clock.present
         let stores = try OpenStores(
-            directories: source.data.directories, asOf: asOf, present: present)
+            directories: data.directories, asOf: asOf, present: present)
         var report = try stores.watch(
             watch, nowMilliseconds: instant ?? present.milliseconds, sinceMilliseconds: since)
-        try report.add(file.failures, in: source.data.existingDeliveryStores())
+        try report.add(file.failures, in: data.existingDeliveryStores())
         return report
     }
 

@@ -8,41 +8,58 @@ import Reports
 import Streams
 import Synchronization
 
-/// The selected rows of a dump, and their grouping.
-struct SelectionOptions: ParsableArguments {
+/// The grouping of the rows of a dump.
+struct GroupingOptions: ParsableArguments {
     @Option(
         help: "Columns to group by: column,column,... (also hour and day), or total.",
         completion: WordCompletion.columns)
     var by: String?
-    @OptionGroup var times: TimeOptions
-    @OptionGroup var zone: TimeZoneOptions
+}
+
+/// The conditions for the rows of a dump.
+struct ConditionOptions: ParsableArguments {
     @Option(
         name: .customLong("where"),
         help: ArgumentHelp(
             "Only rows with this value in this column; repeatable.",
             valueName: "column=value"))
-    var conditions: [String] = []
+    var arguments: [String] = []
+}
 
-    /// - Parameter configuration: has the default time zone.
-    func request(_ name: String, _ configuration: ReportConfiguration) throws -> ReportRequest {
-        let grouping = try by.map { try ReportRequest.Grouping($0) }
-        var request = try ReportRequest(
-            name, where: conditions, times, in: zone.zone(configuration))
-        if let grouping { request.grouping = grouping }
-        request.tellsCurrenciesApart = true
+/// A command that selects rows of a dump.
+protocol SelectionCommand: ParsableCommand {
+    var times: TimeOptions { get }
+    var zone: TimeZoneOptions { get }
+    var conditions: ConditionOptions { get }
+}
+
+extension SelectionCommand {
+    fileprivate func selection(
+        _ name: String, _ configuration: ReportConfiguration
+    ) throws -> ReportRequest {
+        let zone = try zone.zone(configuration)
+        let times = try times.milliseconds(in: zone)
+        var request = ReportRequest(
+            name: name, sinceMilliseconds: times.since, untilMilliseconds: times.until,
+            conditions: try ReportRequest.Condition.list(arguments: conditions.arguments))
+        request.timeZone = zone
         return request
     }
 }
 
-extension ReportRequest {
-    fileprivate init(
-        _ name: String, where conditions: [String], _ times: TimeOptions, in zone: ReportTimeZone
-    ) throws {
-        let times = try times.milliseconds(in: zone)
-        self.init(
-            name: name, sinceMilliseconds: times.since, untilMilliseconds: times.until,
-            conditions: try Condition.list(arguments: conditions))
-        timeZone = zone
+/// A command that selects and groups rows of a dump.
+protocol GroupingCommand: SelectionCommand {
+    var grouping: GroupingOptions { get }
+}
+
+extension GroupingCommand {
+    /// - Parameter configuration: has the default time zone.
+    func request(_ name: String, _ configuration: ReportConfiguration) throws -> ReportRequest {
+        let grouping = try grouping.by.map { try ReportRequest.Grouping($0) }
+        var request = try selection(name, configuration)
+        if let grouping { request.grouping = grouping }
+        request.tellsCurrenciesApart = true
+        return request
     }
 }
 
@@ -105,56 +122,57 @@ struct ArrangementOptions: ParsableArguments {
     }
 }
 
-/// The rows of a dump to explain.
+/// The dump of a number to explain.
 struct CellOptions: ParsableArguments {
     @Argument(
         help: "The name of the dump with the number.", completion: WordCompletion.dumps)
     var name: String
-    @Option(
-        name: .customLong("where"),
-        help: ArgumentHelp(
-            "Only rows with this value in this column; repeatable.",
-            valueName: "column=value"))
-    var conditions: [String] = []
-    @OptionGroup var times: TimeOptions
-    @OptionGroup var zone: TimeZoneOptions
+}
 
+/// A command that explains the sum of selected rows.
+protocol CellCommand: SelectionCommand, InstallationCommand {
+    var cell: CellOptions { get }
+}
+
+extension CellCommand {
     /// The figure that explains the rows.
-    func figure(_ pipelines: ReportConfiguration) throws -> any Figure {
-        try Explainer.figure(request(pipelines), pipelines)
+    func figure() throws -> any Figure {
+        let configuration = installation.configuration
+        return try Explainer.figure(request(configuration), configuration)
     }
 
     /// The figure that proves the rows in evidence: sums of stored rows only.
-    func provableFigure(_ pipelines: ReportConfiguration) throws -> any Figure {
+    func provableFigure() throws -> any Figure {
+        let name = cell.name
         guard reportNames(.sums).contains(name) || !reportNames().contains(name) else {
             throw CommandError.usage(
                 "\(name) is computed from several dumps, but evidence proves sums of one dump: run weir evidence for "
                     + "each dump that docs/guides/explain-a-number.md names")
         }
-        return try requireReport(name, .sums).provableFigure(request(pipelines), pipelines)
+        let configuration = installation.configuration
+        return try requireReport(name, .sums).provableFigure(request(configuration), configuration)
     }
 
     private func request(_ configuration: ReportConfiguration) throws -> ReportRequest {
-        var request = try ReportRequest(
-            name, where: conditions, times, in: zone.zone(configuration))
+        var request = try selection(cell.name, configuration)
         request.grouping = .total
         return request
     }
 
     /// The terms of a rate; nil for a measure that is not a rate.
-    func division(_ measure: String?, _ source: SourceOptions) throws -> FunnelDivision? {
+    func division(_ measure: String?) throws -> FunnelDivision? {
         guard let measure else { return nil }
-        let configuration = source.installation.configuration
-        return try requireReport(name).division(
-            of: measure, request(configuration), source.installation.stores(), configuration)
+        let configuration = installation.configuration
+        return try requireReport(cell.name).division(
+            of: measure, request(configuration), installation.stores(), configuration)
     }
 
     /// The counted parts of a cost; nil for another measure.
-    func cost(_ measure: String?, _ source: SourceOptions) throws -> String? {
+    func cost(_ measure: String?) throws -> String? {
         guard let measure else { return nil }
-        let configuration = source.installation.configuration
-        return try requireReport(name).costInWords(
-            measure, request(configuration), source.installation.stores(), configuration)
+        let configuration = installation.configuration
+        return try requireReport(cell.name).costInWords(
+            measure, request(configuration), installation.stores(), configuration)
     }
 }
 

@@ -167,22 +167,30 @@ struct ClockOptions: ParsableArguments {
     }
 }
 
-/// The locations of records, stores and configuration.
-struct SourceOptions: ParsableArguments {
-    @OptionGroup var data: DataOptions
-    @OptionGroup var log: LogOptions
+/// The archive of the log.
+struct ArchiveOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "An archive to read first: sqlite:PATH, or off (WEIR_ARCHIVE; default: off).",
             valueName: "sqlite:PATH"))
     var archive: String?
-    @OptionGroup var pipelines: PipelinesOptions
-    @OptionGroup var clock: ClockOptions
+}
 
+/// A command that reads records, stores and configuration. It declares these groups itself: swift-argument-parser
+/// validates a group four times as often for each group that contains it, in every debug start.
+protocol InstallationCommand: ParsableCommand {
+    var data: DataOptions { get }
+    var log: LogOptions { get }
+    var archive: ArchiveOptions { get }
+    var pipelines: PipelinesOptions { get }
+    var clock: ClockOptions { get }
+}
+
+extension InstallationCommand {
     /// The installation that the options describe.
     var installation: Installation {
         Installation(
-            directories: data.directories, log: log.text(data), archive: archive,
+            directories: data.directories, log: log.text(data), archive: archive.archive,
             configuration: pipelines.configuration(of: data), givenTime: clock.given,
             present: { [clock] in try clock.present })
     }
