@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import Program
 import TestKit
@@ -58,6 +59,26 @@ struct UsageTests {
             #expect {
                 _ = try WeirCommand.parseAsRoot(arguments)
             } throws: { WeirCommand.commandError($0, arguments) == .usage(words) }
+        }
+    }
+
+    @Test("no group of options contains another, which would make debug starts slow")
+    func flatGroups() {
+        var commands: [any ParsableCommand.Type] = [WeirCommand.self]
+        var groupCount = 0
+        while let command = commands.popLast() {
+            commands += command.configuration.subcommands
+            for group in groups(of: command) {
+                groupCount += 1
+                #expect(groups(of: group).isEmpty, "\(command) has \(group)")
+            }
+        }
+        #expect(groupCount > 0)
+    }
+
+    private func groups(of type: any ParsableArguments.Type) -> [any ParsableArguments.Type] {
+        Mirror(reflecting: type.init()).children.compactMap {
+            ($0.value as? any OptionGroupValue)?.members
         }
     }
 
@@ -126,4 +147,13 @@ struct UsageTests {
         #expect("\(UnknownName("nope", valid: valid))" == "there are bids, costs, postbacks")
         #expect("\(UnknownName("x", valid: []))" == "there are none")
     }
+}
+
+/// A group of options, of any type.
+private protocol OptionGroupValue {
+    var members: any ParsableArguments.Type { get }
+}
+
+extension OptionGroup: OptionGroupValue {
+    fileprivate var members: any ParsableArguments.Type { Value.self }
 }
