@@ -1,10 +1,14 @@
+import ConfigurationFiles
 import Foundation
 import History
+import Logging
 import Monitoring
+import Program
 import Reports
 import Synchronization
 import TestKit
 import Testing
+import Tokens
 
 @testable import Dashboard
 @testable import weir
@@ -401,6 +405,48 @@ struct DashboardTests {
         let first = try nothing.page("/").text
         #expect(first.contains("No data yet") && first.contains("<pre>weir demo --data demo</pre>"))
         #expect(!first.contains("class=\"card\""))
+    }
+
+    /// Keeps messages of a server.
+    private final class Messages: Sendable {
+        private struct Handler: LogHandler {
+            let messages: Messages
+            var logLevel = Logger.Level.info
+            var metadata: Logger.Metadata = [:]
+
+            subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+                get { metadata[key] }
+                set { metadata[key] = newValue }
+            }
+
+            func log(event: LogEvent) { messages.all.withLock { $0.append("\(event.message)") } }
+        }
+
+        let all = Mutex<[String]>([])
+        var logger: Logger { Logger(label: "test") { _ in Handler(messages: self) } }
+    }
+
+    @Test("pages of large stores are built before a reader asks, and those of small stores are not")
+    func firstPages() async throws {
+        func messages(leastBytes: Int64, waitingFor seconds: Int) async throws -> [String] {
+            let messages = Messages()
+            let server = try DashboardServer(
+                at: #require(ListenAddress("127.0.0.1:0")), source: try ExampleStores.source(),
+                access: DashboardAccess(keys: TokenKeys([]), isOpen: true),
+                limits: CollectorLimits(), trusted: [], logger: messages.logger,
+                firstPagesBytes: leastBytes)
+            defer { server.stop() }
+            let end = ContinuousClock.now + .seconds(seconds)
+            while messages.all.withLock({ $0.isEmpty }), ContinuousClock.now < end {
+                try await Task.sleep(for: .milliseconds(50))
+            }
+            return messages.all.withLock { $0 }
+        }
+        #expect(
+            try await messages(leastBytes: 1, waitingFor: 120) == [
+                "the dashboard has read the stores"
+            ])
+        #expect(try await messages(leastBytes: 64 << 20, waitingFor: 1) == [])
     }
 
     @Test("texts of records and of the address stay texts")
