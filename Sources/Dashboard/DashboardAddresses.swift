@@ -12,7 +12,7 @@ package enum DashboardAddresses {
         }
         return DashboardPage.allCases.map(\.path)
             + [
-                "\(DashboardPage.overview.path)?period=\(PageContext.Period.month.rawValue)",
+                "\(DashboardPage.overview.path)?period=\(PageContext.Period.week.rawValue)",
                 "\(PageRoute.single(.campaign).path)?\(campaign.joined(separator: "&"))",
                 "\(PageRoute.single(.compare).path)?\(picks.joined(separator: "&"))",
             ] + reportNames().map { PageRoute.ofDump(.dump, name: $0, nil).path }

@@ -23,7 +23,8 @@ enum DashboardPage: String, CaseIterable {
             ? "All reports" : rawValue.prefix(1).uppercased() + rawValue.dropFirst()
     }
 
-    var period: PageContext.Period { self == .overview ? .week : .month }
+    /// Whether its usual days end with the newest one, which may not be over.
+    var includesRunningDay: Bool { [.records, .streams].contains(self) }
 
     /// Whether it shows the whole instance, so that readers of some campaigns cannot see it.
     var isOfEverything: Bool {

@@ -76,7 +76,7 @@ struct PageBuilder {
         let route = try allowedRoute()
         let (context, standings) = context()
         let page = if case .page(let page) = route { page } else { DashboardPage?.none }
-        let period = page?.period ?? (route.report == nil ? .month : .all)
+        let period = route.report == nil ? context.usualPeriod(of: page) : .all
         var writer = PageWriter(source, context, period: period)
         let title = try write(route, standings, to: &writer)
         if let broken = writer.brokenFile, !writer.showsAnything { throw broken }

@@ -142,6 +142,28 @@ extension PageContext {
         return Self.name(ofDays: since, timeZone.day(milliseconds: end - 1), hasYear: false)
     }
 
+    /// The period of a page if the reader chooses none: complete days, because a day that is not over looks like a
+    /// drop. Days to date on pages about faults, and until the first day of records is over.
+    ///
+    /// - Parameter page: nil for the page of a campaign or of compared campaigns.
+    func usualPeriod(of page: DashboardPage?) -> Period {
+        page?.includesRunningDay == true || !hasCompleteDay ? .month : .lastFourWeeks
+    }
+
+    /// Whether a day of records is over, or there are no records.
+    private var hasCompleteDay: Bool {
+        guard let firstMilliseconds, let newestMilliseconds else { return true }
+        return firstMilliseconds < timeZone.startOfDay(milliseconds: newestMilliseconds)
+    }
+
+    /// Why the days of the page are not complete days, as a sentence. Nil if they are, or the reader chose them.
+    func reasonForDays(to period: Period) -> String? {
+        guard period == .month, !isLimitedInTime else { return nil }
+        return DashboardPage.at(path)?.includesRunningDay == true
+            ? "This page includes the running day, because its faults can need action now."
+            : "The running day is included, because no other day has records."
+    }
+
     /// Whether the reader has chosen days.
     var isLimitedInTime: Bool { Self.ofDays.contains { parameters[$0].nonempty != nil } }
 

@@ -29,11 +29,12 @@ struct PageWriter {
 
     var days: (since: String?, until: String?) { context.bounds(default: period) }
 
-    /// A page with the days of this one, also where its own default is another.
+    /// A page with the days of this one, also if its own usual days are others.
     func addressWithDays(
         _ path: String, _ more: [(name: String, value: String)] = []
     ) -> PageAddress {
-        let own = period == .month ? nil : context.period(default: period)
+        let usual = context.usualPeriod(of: DashboardPage.at(path))
+        let own = period == usual ? nil : context.period(default: period)
         return context.address(path, (own.map { [(PageContext.period, $0.rawValue)] } ?? []) + more)
     }
 
@@ -84,9 +85,9 @@ struct PageWriter {
         html.element("h1", text: title)
         if !note.isEmpty { html.element("p", ["class": "ids"], text: note) }
         guard showsDays else { return }
-        html.element(
-            "p", ["class": "range"],
-            text: "\(context.namedDays(default: period)) (\(context.timeZone.name))")
+        let days = "\(context.namedDays(default: period)) (\(context.timeZone.name))"
+        let reason = context.reasonForDays(to: period).map { ". \($0)" } ?? ""
+        html.element("p", ["class": "range"], text: days + reason)
     }
 
     mutating func paragraph(_ text: String, class name: String? = nil) {

@@ -182,7 +182,7 @@ struct CampaignTableTests {
             }
         }
         #expect(page.text.contains("No campaign has a target."))
-        #expect(page.text.contains("Return by day 7, estimated, has the installs of 27 Oct – "))
+        #expect(page.text.contains("Return by day 7, estimated, has the installs of 28 Oct – "))
         let young = try asker.page("/campaigns?period=7d&columns=roas_7_estimated")
         #expect(young.text.contains("is not shown: none of these days is complete"))
     }

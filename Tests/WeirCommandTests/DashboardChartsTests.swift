@@ -59,7 +59,7 @@ struct DashboardChartsTests {
         let asker = PageAsker(
             source: try Installation.parse(
                 workspace.commandLine() + ["--at", "2026-11-25T13:00:00Z"]))
-        let page = try asker.page("/campaigns")
+        let page = try asker.page("/campaigns?period=30d")
         let revenue = try figure("Revenue by day", of: page)
         #expect(
             days(of: "revenue", in: revenue) == [

@@ -207,12 +207,47 @@ struct DashboardPeriodsTests {
         #expect(today.contains("the same hours of the day before, until 12:00"))
         #expect(today.contains(">24 Nov until 12:00 compared with 23 Nov until 12:00: the same"))
         #expect(!(try asker.page("/?period=last-1d")).text.contains("the same hours"))
-        #expect(
-            try asker.page("/").text.contains(
-                "class=\"range\">7 days to date: 18–24 Nov 2026, until 12:00 (UTC)<"))
         let box = try asker.page("/?since=2026-11-22&until=2026-11-24").text
         #expect(box.contains("<option value=\"\" selected=\"\">From, before …</option>"))
         #expect(!box.contains("<option value=\"1d\" selected"))
+    }
+
+    @Test("pages with numbers have the same days unless the reader chooses others")
+    func usualDays() throws {
+        let workspace = try makeWorkspace()
+        let asker = try asker(workspace, at: "2026-11-24T13:00:00Z")
+        func range(_ path: String, by asker: PageAsker) throws -> String? {
+            try asker.page(path).text.firstMatch(of: #/<p class="range">([^<]*)</#)
+                .map { String($0.1) }
+        }
+        for path in [
+            "/", "/campaigns", "/campaign?campaign=1", "/cohorts", "/subscriptions", "/publisher",
+            "/postbacks",
+        ] {
+            #expect(
+                try range(path, by: asker) == "Last 28 days: 27 Oct – 23 Nov 2026 (UTC)", "\(path)")
+        }
+        let toDate = "30 days to date: 26 Oct – 24 Nov 2026, until 12:00 (UTC)"
+        for path in ["/records", "/streams"] {
+            #expect(
+                try range(path, by: asker)
+                    == "\(toDate). This page includes the running day, because its faults can need action now.",
+                "\(path)")
+            #expect(try range("\(path)?period=30d", by: asker) == toDate, "\(path)")
+        }
+        // Links keep the shown days, also to a page with other usual days.
+        let links = try asker.page("/").links.map(\.address)
+        #expect(links.contains("/streams?period=last-28d") && links.contains("/campaigns"))
+        for page in try [asker.page("/?period=7d"), asker.page("/records?period=7d")] {
+            #expect(page.links.map(\.address).contains("/cohorts?period=7d"))
+        }
+        // On the first day, complete days would be empty.
+        let first = try self.asker(workspace, at: "2026-11-20T13:00:00Z")
+        #expect(
+            try range("/cohorts", by: first)
+                == "30 days to date: 22 Oct – 20 Nov 2026, until 12:00 (UTC). The running day is included, because no other day has records."
+        )
+        #expect(try spend(first.page("/")) == "USD 1.10")
     }
 
     @Test("the form of days is accepted as it is sent")
