@@ -179,8 +179,9 @@ extension CampaignTable {
         guard let answer = answers.days, let day = answer.index(of: "day"),
             let index = answer.index(of: "installs"), let rows = byDay[campaign]
         else { return }
-        let points = rows.sorted { $0[day].plainText < $1[day].plainText }.map { row in
-            let amount = ShownValue.amount(row[index], in: "installs")
+        let ordered = rows.sorted { $0[day].plainText < $1[day].plainText }
+        let points = answer.withGaps(ordered).map { row in
+            let amount = row.flatMap { ShownValue.amount($0[index], in: "installs") }
             return SmallLine.Point(low: amount, high: amount)
         }
         SmallLine(title: "Installs by day", points: points, width: 72, height: 24).write(to: &html)

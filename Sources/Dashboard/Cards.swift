@@ -414,10 +414,10 @@ private struct FoundCards {
         }
         let line = SmallLine(
             title: "\(card.title) by day",
-            points: days.rows.map { row in
+            points: days.withGaps(days.rows).map { row in
                 SmallLine.Point(
-                    low: ShownValue.amount(row[low], in: card.low),
-                    high: ShownValue.amount(row[high], in: card.high))
+                    low: row.flatMap { ShownValue.amount($0[low], in: card.low) },
+                    high: row.flatMap { ShownValue.amount($0[high], in: card.high) })
             })
         line.write(to: &html)
     }
@@ -425,6 +425,7 @@ private struct FoundCards {
 
 /// A line without axes, for cards and cells. Bounds are a band.
 struct SmallLine {
+    /// Nil for an unknown amount, which is a gap in the line.
     struct Point {
         let low: Double?
         let high: Double?
@@ -452,6 +453,8 @@ struct SmallLine {
             ]
         ) { html in
             for run in Chart.runs(of: known) {
+                // A line needs two points to be visible.
+                let run = run.count == 1 ? run + run : run
                 let highs = run.map { at($0, points[$0].high ?? points[$0].low ?? 0) }
                 let lows = run.map { at($0, points[$0].low ?? 0) }
                 if highs != lows {

@@ -17,6 +17,8 @@ struct JoinedTable {
     private let rows: [[[String]: [ReportValue]]]
     /// The keys in the order of the first answer that has them.
     private let keys: [[String]]
+    /// The keys of rows of zeros.
+    private let emptyKeys: Set<[String]>
 
     /// - Parameters:
     ///   - sort: the measure that sorts the rows of each answer, largest first; nil for the largest key first.
@@ -49,6 +51,7 @@ struct JoinedTable {
             columns.contains { byKey[$0.answer][key]?[$0.index].isZero == false }
         }
         self.keys = Array(counted.prefix(PageWriter.mostRows))
+        emptyKeys = Set(keys).subtracting(counted)
         moreRows = counted.count - self.keys.count
     }
 
@@ -123,7 +126,8 @@ struct JoinedTable {
                 }
             }
             html.element("tbody") { html in
-                for key in keys {
+                for (number, key) in keys.enumerated() {
+                    if number > 0 { gap(from: keys[number - 1], to: key, to: &html) }
                     html.element("tr") { html in
                         for (position, index) in shown.enumerated() {
                             html.rowHeader(isFirst: position == 0) {
@@ -137,6 +141,18 @@ struct JoinedTable {
                         }
                     }
                 }
+            }
+        }
+    }
+
+    /// A row for each day between two keys of which there is none, in a table of days alone.
+    private func gap(from first: [String], to last: [String], to html: inout HTML) {
+        guard keyNames == [DayGap.column] else { return }
+        for day in DayGap.days(between: first, and: last, at: 0) {
+            let reason = emptyKeys.contains([day]) ? DayGap.onlyZeros : DayGap.noRecords
+            html.element("tr") { html in
+                html.rowHeader(isFirst: true) { $0.gap(day, reason) }
+                for _ in columns { html.gapNumber(reason) }
             }
         }
     }

@@ -15,6 +15,8 @@ struct PageAnswer {
     private var explainedBy: [String: String?] = [:]
     /// Key columns that a table leaves out, because all rows have the same value.
     private(set) var hiddenKeys: [ReportRequest.Condition] = []
+    /// The keys, up to the day, of rows that a table leaves out.
+    private(set) var emptyDays: Set<[String]> = []
 
     init(_ request: ReportAddress, _ shown: ShownRows) {
         self.request = request
@@ -47,15 +49,17 @@ struct PageAnswer {
     /// Leaves out rows without any number; files contain them.
     mutating func leaveOutEmptyRows() {
         guard firstMeasure < table.columns.count else { return }
-        table = ReportTable(
-            columns: table.columns,
-            rows: rows.filter { row in
-                table.columns.indices.dropFirst(firstMeasure).contains {
-                    (!row[$0].isZero && !Self.saysNothing.contains(table.columns[$0].name))
-                        || isUnknown(row, $0)
-                }
-            },
-            keyCount: table.keyCount)
+        func isEmpty(_ row: [ReportValue]) -> Bool {
+            !table.columns.indices.dropFirst(firstMeasure).contains {
+                (!row[$0].isZero && !Self.saysNothing.contains(table.columns[$0].name))
+                    || isUnknown(row, $0)
+            }
+        }
+        if let day = dayKey {
+            emptyDays.formUnion(
+                rows.filter(isEmpty).map { row in row.prefix(day + 1).map(\.plainText) })
+        }
+        keepRows { !isEmpty($0) }
     }
 
     mutating func keepRows(where isWanted: ([ReportValue]) -> Bool) {

@@ -59,8 +59,13 @@ extension PageWriter {
                     }
                 }
                 html.element("tbody") { html in
+                    var previous: [ReportValue]?
                     for row in shown {
+                        if sort == nil, let previous {
+                            Self.gap(from: previous, to: row, indices, answer, to: &html)
+                        }
                         Self.row(row, indices, decimals, answer, names, link, to: &html)
+                        previous = row
                     }
                 }
             }
@@ -137,6 +142,34 @@ extension PageWriter {
             return name == "maturity"
                 || keepsAsked && answer.request.measures?.contains(name) == true
                 || answer.rows.contains { !$0[index].isZero }
+        }
+    }
+
+    /// A row for each day between two rows of which there is none.
+    private static func gap(
+        from first: [ReportValue], to last: [ReportValue], _ indices: [Int], _ answer: PageAnswer,
+        to html: inout HTML
+    ) {
+        guard let dayKey = answer.dayKey else { return }
+        let keys = [first, last].map { $0.prefix(dayKey + 1).map(\.plainText) }
+        for day in DayGap.days(between: keys[0], and: keys[1], at: dayKey) {
+            let isEmpty = answer.emptyDays.contains(keys[0].dropLast() + [day])
+            let reason = isEmpty ? DayGap.onlyZeros : DayGap.noRecords
+            html.element("tr") { html in
+                for (position, index) in indices.enumerated() {
+                    guard index < answer.firstMeasure else {
+                        html.gapNumber(reason)
+                        continue
+                    }
+                    html.rowHeader(isFirst: position == 0) { html in
+                        if index == dayKey {
+                            html.gap(day, reason)
+                        } else {
+                            html.named(index < dayKey ? answer.name(first, index) : "", nil)
+                        }
+                    }
+                }
+            }
         }
     }
 

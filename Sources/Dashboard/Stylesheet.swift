@@ -163,7 +163,7 @@ enum Stylesheet {
           background: currentColor; }
         svg { width: 100%; height: auto; display: block; }
         svg.small { height: 28px; } td svg.small { width: 72px; }
-        svg.small .line { stroke-width: 1.5; vector-effect: non-scaling-stroke; }
+        svg.small .line { stroke-width: 1.5; stroke-linecap: round; vector-effect: non-scaling-stroke; }
         svg.bar { width: 120px; height: 8px; margin: 4px 0 0 auto; padding: 0; border: 0; background: var(--fill);
           border-radius: 2px; }
         .funnel td.bar { width: 320px; } td.bar svg.bar { width: 100%; min-width: 140px; height: 14px; margin: 3px 0; }

@@ -79,6 +79,47 @@ struct DashboardChartsTests {
         #expect(installs.contains(">25 Nov</text>"))
     }
 
+    @Test("a table by day has a row for a day without records between two others")
+    func daysOfTables() throws {
+        let workspace = try makeWorkspace()
+        let asker = PageAsker(
+            source: try Installation.parse(
+                workspace.commandLine() + ["--at", "2026-11-25T13:00:00Z"]))
+        for path in ["/postbacks", "/dump/postbacks?by=day"] {
+            let rows = try asker.page(path).text.matches(
+                of: #/<th scope="row">(2026-11-[0-9]+)(?:<small>([a-z ]*)<\/small>)?<\/th>/#)
+            #expect(
+                rows.map { "\($0.1) \($0.2 ?? "")" }.sorted() == [
+                    "2026-11-21 ", "2026-11-22 ", "2026-11-23 no records", "2026-11-24 ",
+                ], "\(path)")
+        }
+        // Files have the rows of the command.
+        let file = try asker.page("/dump/postbacks.csv?by=day&measures=postbacks").text
+        #expect(!file.contains("2026-11-23"))
+    }
+
+    @Test("the days between two rows are those of both directions, within the same group")
+    func daysBetween() {
+        let (first, last) = ("2026-11-29", "2026-12-02")
+        #expect(DayGap.days(between: first, and: last) == ["2026-11-30", "2026-12-01"])
+        #expect(DayGap.days(between: last, and: first) == ["2026-12-01", "2026-11-30"])
+        for other in ["", first, "2026-11-30", "2026-11-29T01:00:00Z"] {
+            #expect(DayGap.days(between: first, and: other).isEmpty, "\(other)")
+        }
+        #expect(DayGap.days(between: ["a", first], and: ["b", last], at: 1).isEmpty)
+        #expect(DayGap.days(between: ["a", first], and: ["a", last], at: 1).count == 2)
+    }
+
+    @Test("a small line has a gap where nothing is known, and a single day is still visible")
+    func smallLine() {
+        var html = HTML()
+        let points = [1, nil, 1, 2].map { SmallLine.Point(low: $0, high: $0) }
+        SmallLine(title: "t", points: points).write(to: &html)
+        let lines = String(decoding: html.bytes, as: UTF8.self)
+            .matches(of: #/<polyline [^>]*points="([^"]*)"/#).map { String($0.1) }
+        #expect(lines == ["2,14 2,14", "79.3,14 118,2"])
+    }
+
     @Test("the scale of counts has whole numbers, and a line without a value is not drawn across")
     func scale() {
         for (highest, labels) in [

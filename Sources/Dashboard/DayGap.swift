@@ -1,0 +1,69 @@
+import Reports
+import Streams
+
+/// The days without a row between the days of two rows. A table and a line show them, because a missing row looks like
+/// a complete table.
+enum DayGap {
+    static let column = "day"
+    static let noRecords = "no records"
+    /// A table leaves out rows of zeros.
+    static let onlyZeros = "only zeros"
+
+    private static let most: Int64 = 800
+
+    /// The days between two others, in their direction; none for texts that are not days.
+    static func days(between first: String, and last: String) -> [String] {
+        guard first.count == 10, last.count == 10, let start = UTC.milliseconds(text: first),
+            let end = UTC.milliseconds(text: last),
+            (end - start).magnitude < UInt64(most * PageContext.dayMilliseconds)
+        else { return [] }
+        let step = start < end ? PageContext.dayMilliseconds : -PageContext.dayMilliseconds
+        return stride(from: start + step, to: end, by: Int(step)).map {
+            UTC.day(milliseconds: $0)
+        }
+    }
+
+    /// The same between the keys of two rows. None unless both have the same columns before the day.
+    static func days(between first: [String], and last: [String], at index: Int) -> [String] {
+        guard first.prefix(index) == last.prefix(index) else { return [] }
+        return days(between: first[index], and: last[index])
+    }
+}
+
+extension PageAnswer {
+    /// The index of the day in keys; nil without one.
+    var dayKey: Int? {
+        index(of: DayGap.column).flatMap { $0 < keyCount ? $0 : nil }
+    }
+
+    /// Rows of ascending days, with nil for each day without a row.
+    func withGaps(_ rows: [[ReportValue]]) -> [[ReportValue]?] {
+        guard let day = dayKey else { return rows }
+        var all: [[ReportValue]?] = []
+        var previous: String?
+        for row in rows {
+            let name = row[day].plainText
+            if let previous {
+                all += DayGap.days(between: previous, and: name).map { _ in nil }
+            }
+            all.append(row)
+            previous = name
+        }
+        return all
+    }
+}
+
+extension HTML {
+    /// The cell of a day without a row.
+    mutating func gap(_ day: String, _ reason: String) {
+        text(day)
+        element("small", text: reason)
+    }
+
+    /// The cell of a number of such a day.
+    mutating func gapNumber(_ reason: String) {
+        element("td", ["class": "number"]) {
+            $0.element("span", ["class": "unknown", "title": reason], text: "–")
+        }
+    }
+}
