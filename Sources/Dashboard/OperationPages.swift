@@ -209,13 +209,18 @@ extension PageWriter {
         guard source.installation.pipelines.hasWatch else { return }
         try section(
             "Closed warnings",
-            "Warnings of the last \(Self.daysOfClosedWarnings) days that have closed. Those that opened last come first. An outage of everything closes when records arrive again."
+            "Warnings of the last \(Self.daysOfClosedWarnings) days that have closed. Those that opened last come first. An outage of everything closes when records arrive again. Silences that ended in the same hour share a row, as do warnings of one rule about one series that follow each other within an hour. Click their number to see each."
         ) { page in
-            var report = try page.warnings(ofDays: Self.daysOfClosedWarnings)
-            report.warnings = report.warnings.filter { !$0.isOpen }.sorted {
-                $0.openedMilliseconds ?? 0 > $1.openedMilliseconds ?? 0
+            let report = try page.warnings(ofDays: Self.daysOfClosedWarnings)
+            let groups = ClosedWarnings.groups(report.warnings, page.seriesInWords)
+            let table = ClosedWarnings.table(groups)
+            page.write { html in
+                ReportView.write(
+                    table, named: "Closed warnings", to: &html,
+                    items: { row, column in
+                        table.columns[column].name == "warning" ? groups[row].items : []
+                    })
             }
-            page.write(report)
             page.writeCommand(["--since", "\(Self.daysOfClosedWarnings)d"])
         }
     }

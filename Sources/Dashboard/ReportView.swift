@@ -5,11 +5,13 @@ enum ReportView {
     /// - Parameters:
     ///   - counts: columns of counts, which have thousands separators. Other numbers are names, such as offsets.
     ///   - text: the text of a cell, by row and column; nil to show the value as a name.
+    ///   - items: lines of a cell that a click on its text shows.
     ///   - link: the target of a cell's link.
     static func write(
         _ table: ReportTable, named title: String = "", to html: inout HTML,
         counts: Set<String> = [],
         text: ((_ row: Int, _ column: Int) -> String)? = nil,
+        items: (_ row: Int, _ column: Int) -> [String] = { _, _ in [] },
         link: (_ row: Int, _ column: Int) -> PageAddress? = { _, _ in nil }
     ) {
         guard !table.rows.isEmpty else {
@@ -32,7 +34,7 @@ enum ReportView {
                 for row in table.rows.indices {
                     html.element("tr") { html in
                         for column in table.columns.indices {
-                            cell(row, column, of: table, counts, text, link, to: &html)
+                            cell(row, column, of: table, counts, text, items, link, to: &html)
                         }
                     }
                 }
@@ -44,7 +46,7 @@ enum ReportView {
 
     private static func cell(
         _ row: Int, _ column: Int, of table: ReportTable, _ counts: Set<String>,
-        _ text: ((Int, Int) -> String)?,
+        _ text: ((Int, Int) -> String)?, _ items: (Int, Int) -> [String],
         _ link: (Int, Int) -> PageAddress?, to html: inout HTML
     ) {
         let written =
@@ -58,8 +60,16 @@ enum ReportView {
         let isWord = !shown.contains(" ") && shown.utf8.count <= longestWord
         let name = table.columns[column].isNumber ? "number" : isWord ? "word" : "text"
         html.element("td", ["class": name, "title": plain == nil ? nil : written]) { html in
+            let items = items(row, column)
             if let target = link(row, column) {
                 html.link(shown, to: target)
+            } else if !items.isEmpty {
+                html.element("details") { html in
+                    html.element("summary", text: shown)
+                    html.element("ul", ["class": "list"]) { html in
+                        for item in items { html.element("li", text: item) }
+                    }
+                }
             } else {
                 html.text(shown)
             }

@@ -1,12 +1,12 @@
 import EventLog
 import Foundation
 import History
-import Reports
 import Streams
 import TestKit
 import Testing
 
 @testable import Dashboard
+@testable import Reports
 @testable import weir
 
 /// What charts and tables of pages draw where nothing is known, and where something is 0.
@@ -108,6 +108,55 @@ struct DashboardChartsTests {
         }
         #expect(DayGap.days(between: ["a", first], and: ["b", last], at: 1).isEmpty)
         #expect(DayGap.days(between: ["a", first], and: ["a", last], at: 1).count == 2)
+    }
+
+    @Test("closed warnings of one outage, and of one series without a pause, are one row")
+    func closedWarnings() {
+        func warning(
+            _ rule: String, _ seat: String, _ opened: Int64, _ closed: Int64?,
+            _ kind: WatchWarning.Kind = .silence
+        ) -> WatchWarning {
+            WatchWarning(
+                kind: kind, rule: rule, series: [.init(column: "seat", value: seat)],
+                openedMilliseconds: Self.firstDay + opened * 3_600_000,
+                closedMilliseconds: closed.map { Self.firstDay + $0 * 3_600_000 }, found: .null,
+                low: .null, high: .null, unit: "", words: "\(rule) of \(seat)", look: "")
+        }
+        let groups = ClosedWarnings.groups(
+            [
+                // An outage of two seats and a producer.
+                warning("seats", "a", 2, 9), warning("seats", "b", 4, 9),
+                warning("producers", "bids", 3, 9),
+                // The rate of one seat, three times with at most an hour between them, and later again.
+                warning("wins", "a", 20, 22, .rate), warning("wins", "a", 23, 24, .rate),
+                warning("wins", "a", 24, 25, .rate), warning("wins", "a", 27, 28, .rate),
+                // Rates that close in the same hour can have other causes. Open warnings are not closed ones.
+                warning("wins", "b", 21, 22, .rate), warning("seats", "c", 5, nil),
+            ], \.seriesText)
+        #expect(groups.map(\.warnings.count) == [1, 1, 3, 3])
+        let rows = ClosedWarnings.table(groups).rows.map { $0.map(\.plainText) }
+        #expect(
+            rows[2] == [
+                "rate", "wins", "seat=a", "2026-11-20T20:00:00Z to 2026-11-21T00:00:00Z",
+                "2026-11-20T22:00:00Z to 2026-11-21T01:00:00Z", "3 warnings",
+            ])
+        #expect(
+            rows[3] == [
+                "silence", "seats, producers", "3 series",
+                "2026-11-20T02:00:00Z to 2026-11-20T04:00:00Z", "2026-11-20T09:00:00Z",
+                "3 warnings",
+            ])
+        #expect(rows[0].last == "wins of a" && groups[0].items.isEmpty)
+        #expect(
+            groups[3].items.first
+                == "seats, seat=a: 2026-11-20T02:00:00Z to 2026-11-20T09:00:00Z: seats of a")
+        var html = HTML()
+        ReportView.write(
+            ClosedWarnings.table(groups), to: &html,
+            items: { row, column in column == 5 ? groups[row].items : [] })
+        let text = String(decoding: html.bytes, as: UTF8.self)
+        #expect(text.ranges(of: "<details><summary>3 warnings</summary>").count == 2)
+        #expect(text.ranges(of: "<li>").count == 6)
     }
 
     @Test("a small line has a gap where nothing is known, and a single day is still visible")
