@@ -94,10 +94,14 @@ extension PageWriter {
         guard try CampaignTable.isEstimated(context), hasEstimates else { return }
         let title = "Return by day 7, \(ReturnKind.estimated.title)"
         if let estimates = answers.estimates {
-            let way = ShownValue.sentence(ReturnKind.estimated.note)
-            return paragraph(
-                "\(title), has the installs of \(estimates.days) and the spend of these days. \(way)",
-                class: "note")
+            let (total, zone) = (estimates.total, context.timeZone)
+            return write { html in
+                html.element("p", ["class": "note"]) { html in
+                    html.text("\(title): ")
+                    if let row = total.rows.first { total.writeSubject(row, in: zone, to: &html) }
+                    html.text(". \(ReturnKind.estimated.note)")
+                }
+            }
         }
         let reason =
             switch answers.estimated {

@@ -1,3 +1,4 @@
+import ConfigurationValues
 import Reports
 import Streams
 
@@ -59,15 +60,15 @@ struct EstimatedReturns {
 
     /// The rows of `roas` over the complete days, with both bounds of the estimate.
     let answer: PageAnswer
-    /// The complete days in words.
-    let days: String
+    /// The installs and the spend of the same days in one row.
+    let total: PageAnswer
     /// The estimated revenue of the same days.
     private let request: ReportAddress
 
     /// - Parameter estimates: the rows of `revenue-estimates` for the same days.
-    init(_ returns: PageAnswer, _ estimates: PageAnswer, days: String) {
+    init(_ returns: PageAnswer, _ estimates: PageAnswer, total: PageAnswer) {
         request = estimates.request
-        self.days = days
+        self.total = total
         let rows = Dictionary(
             estimates.rows.map { (CampaignTable.key(estimates, $0), $0) },
             uniquingKeysWith: { first, _ in first })
@@ -99,6 +100,28 @@ struct EstimatedReturns {
     }
 }
 
+extension PageAnswer {
+    /// The day before an exclusive end.
+    static func lastDay(_ until: String, in zone: ReportTimeZone) -> String {
+        zone.milliseconds(text: until).map { zone.day(milliseconds: $0 - 1) } ?? until
+    }
+
+    /// What a return is about: `512 installs of 28 Oct – 14 Nov 2026, spend USD 1,234.00`.
+    func writeSubject(_ row: [ReportValue], in zone: ReportTimeZone, to html: inout HTML) {
+        let link = NumberLink(self, key: key(of: row), row: row)
+        link.write(value(row, "installs"), of: "installs", to: &html)
+        let last = request.until.map { Self.lastDay($0, in: zone) }
+        let days =
+            switch (request.since, last) {
+            case (let since?, let last?): PageContext.name(ofDays: since, last)
+            case (nil, let last?): "all days until \(PageContext.name(ofDay: last))"
+            default: "all days"
+            }
+        html.text(" installs of \(days), spend ")
+        link.write(value(row, "cost_micros"), of: "cost_micros", to: &html)
+    }
+}
+
 extension PageWriter {
     /// Whether estimates and spend have the same selection. A limited reader has no estimates, because other campaigns
     /// contribute.
@@ -117,14 +140,8 @@ extension PageWriter {
         let returns = try answer(
             Self.returns(by: Funnel.campaignColumns, through: EstimatedReturns.age), days: days)
         let estimates = try answer(Self.estimates(through: EstimatedReturns.age), days: days)
-        // Rows without a day are not in any range.
-        let first =
-            days.since
-            ?? byDay.rows.map { byDay.value($0, "day").plainText }
-            .filter { !$0.isEmpty }.min()
-        let last = UTC.milliseconds(text: until).map { UTC.day(milliseconds: $0 - 1) } ?? until
-        return EstimatedReturns(
-            returns, estimates, days: PageContext.name(ofDays: first ?? last, last))
+        let total = try answer(Self.returns(by: [], through: EstimatedReturns.age), days: days)
+        return EstimatedReturns(returns, estimates, total: total)
     }
 
     /// The returns on spend through an age; nil for all ages.

@@ -45,6 +45,7 @@ extension PageWriter {
         for way in ways {
             write { html in
                 html.element("h3", text: way.title)
+                if way.means != nil { Self.writeSubjects(of: way, zone, to: &html) }
                 html.element("p", ["class": "note"], text: way.note)
                 html.table(named: "Return on spend by age, \(way.title)") {
                     Self.write(way, most, zone, to: &$0)
@@ -116,6 +117,19 @@ extension PageWriter {
             title: ReturnKind.complete.heading, note: ReturnKind.complete.note, rows: rows)
     }
 
+    /// Which days, installs and spend each age is about.
+    private static func writeSubjects(
+        of way: ReturnWay, _ zone: ReportTimeZone, to html: inout HTML
+    ) {
+        html.element("p", ["class": "range"]) { html in
+            for (age, answer, row) in way.rows {
+                html.text("Day \(age): ")
+                answer.writeSubject(row, in: zone, to: &html)
+                html.text(". ")
+            }
+        }
+    }
+
     private static func write(
         _ way: ReturnWay, _ most: Double, _ zone: ReportTimeZone, to html: inout HTML
     ) {
@@ -182,8 +196,7 @@ extension PageWriter {
 
     /// The day before an exclusive end.
     private static func lastDay(_ until: String, in zone: ReportTimeZone) -> String {
-        guard let end = zone.milliseconds(text: until) else { return until }
-        return PageContext.name(ofDay: zone.day(milliseconds: end - 1))
+        PageContext.name(ofDay: PageAnswer.lastDay(until, in: zone))
     }
 
     /// Why the bounds are wide: missing values, and open windows.

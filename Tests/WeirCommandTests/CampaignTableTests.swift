@@ -59,7 +59,7 @@ struct CampaignTableTests {
             ["5001": [usd(5), usd(15)], "5002": [usd(10), usd(30)], "5003": [usd(21), usd(40)]])
         return CampaignAnswers(
             now: now, total: now, compared: nil, returns: returns, totalReturns: nil, days: nil,
-            estimated: .success(EstimatedReturns(complete, estimates, days: "1–10 Nov 2026")))
+            estimated: .success(EstimatedReturns(complete, estimates, total: complete)))
     }
 
     private func table(_ query: String, target: String = "") throws -> String {
@@ -147,6 +147,27 @@ struct CampaignTableTests {
         #expect(end([]) == nil)
     }
 
+    @Test("an estimate names its days, its installs and its spend, with links to their records")
+    func subject() throws {
+        var request = PageWriter.returns(by: Funnel.campaignColumns, through: "7")
+        func words(_ since: String?, _ until: String?) throws -> String {
+            (request.since, request.until) = (since, until)
+            let answer = answer(
+                request, ["installs", "cost_micros"], ["5001": [.integer(25), usd(50)]])
+            var html = HTML()
+            answer.writeSubject(try #require(answer.rows.first), in: .utc, to: &html)
+            let text = String(decoding: html.bytes, as: UTF8.self)
+            #expect(text.ranges(of: "<a href=\"/explain/roas?").count == 2)
+            return text.replacing(#/<[^>]*>/#, with: "")
+        }
+        #expect(
+            try words("2026-11-01", "2026-11-11")
+                == "25 installs of 1–10 Nov 2026, spend USD 50.00")
+        #expect(
+            try words(nil, "2026-11-11")
+                == "25 installs of all days until 10 Nov 2026, spend USD 50.00")
+    }
+
     @Test("the page divides the estimates of the demo as its files do")
     func demo() throws {
         let data = try DemoStores.shared.get().path
@@ -182,7 +203,20 @@ struct CampaignTableTests {
             }
         }
         #expect(page.text.contains("No campaign has a target."))
-        #expect(page.text.contains("Return by day 7, estimated, has the installs of 28 Oct – "))
+        // The header names what the estimates are about: the sums of the file of the same days.
+        let header = try #require(
+            page.text.firstMatch(of: #/<p class="note">(Return by day 7, estimated: .*?)<\/p>/#)?.1)
+        let address = try #require(header.firstMatch(of: #/href="\/explain\/roas\?([^"]*)"/#)?.1)
+        let query = address.replacing("&amp;", with: "&").replacing(
+            #/&?measure=[a-z_]*/#, with: "")
+        let total = try #require(try rows("/dump/roas.json?by=total&\(query)").first)
+        let installs = try #require(total["installs"] as? NSNumber).intValue
+        let words = String(header.replacing(#/<[^>]*>/#, with: ""))
+        #expect(
+            words.contains(
+                "estimated: \(ShownValue.grouped(Int128(installs))) installs of 28 Oct – 14 Nov 2026, spend "
+            ), "\(words)")
+        #expect(installs > 0 && words.contains(". Only days that expect no more postbacks"))
         let young = try asker.page("/campaigns?period=7d&columns=roas_7_estimated")
         #expect(young.text.contains("is not shown: none of these days is complete"))
     }
