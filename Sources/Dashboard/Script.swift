@@ -97,6 +97,13 @@ enum Script {
             }
           };
 
+          // Without a script, a shade shows that a table has more columns.
+          const markWideTables = () => {
+            for (const box of document.querySelectorAll(".scroll")) {
+              box.classList.toggle("wide", box.scrollWidth > box.clientWidth + 1);
+            }
+          };
+
           // A reload waits while the reader looks elsewhere or has selected text.
           const reload = () => {
             const part = document.querySelector("[data-reload]");
@@ -111,6 +118,8 @@ enum Script {
             openDetails();
             applyMenus();
             sortTables();
+            markWideTables();
+            addEventListener("resize", markWideTables);
             reload();
           });
         })();

@@ -97,7 +97,16 @@ enum Stylesheet {
         .good { color: var(--good); } .bad { color: var(--bad); }
 
         .scroll { overflow: auto; max-height: 78vh; margin: 8px 0; border: 1px solid var(--rule); border-radius: 8px;
-          width: fit-content; max-width: 100%; }
+          width: fit-content; max-width: 100%;
+          /* The shade at the right edge scrolls with the table only at its end, where the first layer hides it. */
+          background: linear-gradient(to left, var(--paper) 50%, transparent) right / 48px 100% no-repeat local,
+            linear-gradient(to left, color-mix(in srgb, var(--ink) 32%, transparent), transparent)
+            right / 24px 100% no-repeat scroll; }
+        .scroll::-webkit-scrollbar { width: 10px; height: 10px; }
+        .scroll::-webkit-scrollbar-thumb { background: var(--soft); border-radius: 5px; border: 2px solid var(--fill); }
+        .scroll::-webkit-scrollbar-track { background: var(--fill); }
+        .scroll.wide::before { content: "More columns: scroll right →"; display: block; position: sticky; left: 0;
+          width: fit-content; padding: 4px 10px; font-size: 12px; color: var(--soft); }
         table { border-collapse: separate; border-spacing: 0; font-size: 13px; font-variant-numeric: tabular-nums; }
         th, td { text-align: left; padding: 6px 10px; border-bottom: 1px solid var(--rule); vertical-align: top;
           font-weight: 400; white-space: nowrap; }
@@ -214,6 +223,7 @@ enum Stylesheet {
           svg .label.end { text-anchor: start; transform: translate(-58px, -12px); }
         }
         @media print { .side, .filters, .files, .doors form, .skip { display: none; } body { font-size: 11px; display: block; }
-          section { break-inside: avoid-page; } a { color: inherit; } .scroll { max-height: none; overflow: visible; } }
+          section { break-inside: avoid-page; } a { color: inherit; } .scroll { max-height: none; overflow: visible; background: none; }
+          .scroll.wide::before { display: none; } }
         """
 }

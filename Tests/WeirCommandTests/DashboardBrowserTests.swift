@@ -74,6 +74,32 @@ struct DashboardBrowserTests {
         })()
         """#
 
+    @Test("a table wider than the window scrolls in its box to its last column, and says so")
+    func wideTables() throws {
+        let columns = CampaignColumn.all.map(\.id).joined(separator: ",")
+        let (tab, _) = try gallery().open("/campaigns?columns=\(columns)")
+        try tab.show(width: 1400)
+        let found =
+            try tab.evaluate(
+                #"""
+                (() => {
+                  dispatchEvent(new Event("resize"));
+                  const boxes = [...document.querySelectorAll(".scroll")];
+                  const isMarked = boxes.every(
+                    (box) => box.matches(".wide") === box.scrollWidth > box.clientWidth + 1);
+                  const box = boxes.find((box) => box.querySelector(".campaigns"));
+                  box.scrollLeft = box.scrollWidth;
+                  const last = box.querySelector("thead th:last-child").getBoundingClientRect();
+                  return [
+                    isMarked, box.matches(".wide"), last.right <= box.getBoundingClientRect().right,
+                    document.documentElement.scrollWidth <= innerWidth,
+                  ];
+                })()
+                """#) as? [Bool]
+        #expect(found == [true, true, true, true])
+        try tab.close()
+    }
+
     // MARK: Accessibility
 
     @Test(
